@@ -1,0 +1,58 @@
+/**
+ * Settles as `promise` does, or rejects with `signal.reason` as soon as the signal aborts. The work behind the
+ * promise goes on; use it only where nobody else's memory is being written.
+ */
+export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(signal.reason as Error);
+    if (signal.aborted) {
+      promise.catch(() => undefined);
+      onAbort();
+      return;
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/**
+ * Operations that share an end. Each runs under a signal that aborts with its caller's or when the scope is closed;
+ * closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on Node 20.)
+ */
+export class OperationScope {
+  readonly #running = new Map<AbortController, Promise<unknown>>();
+  #closeReason: unknown;
+
+  /** How many operations have not settled. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Starts an operation; rejects at once if the scope is closed or the caller's signal has aborted. */
+  async run<T>(
+    callerSignal: AbortSignal | undefined,
+    operation: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (this.#closeReason !== undefined) throw this.#closeReason;
+    callerSignal?.throwIfAborted();
+    const controller = new AbortController();
+    const onAbort = () => controller.abort(callerSignal?.reason);
+    callerSignal?.addEventListener('abort', onAbort, { once: true });
+    const running = operation(controller.signal);
+    this.#running.set(controller, running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(controller);
+      callerSignal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Aborts every operation with `reason`, refuses new ones with it, and waits until all have settled. Idempotent. */
+  async close(reason: Error): Promise<void> {
+    this.#closeReason ??= reason;
+    for (const controller of this.#running.keys()) controller.abort(reason);
+    while (this.#running.size > 0) await Promise.allSettled(this.#running.values());
+  }
+}

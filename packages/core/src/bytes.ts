@@ -1,0 +1,55 @@
+import { configError } from './errors.js';
+
+/** A number of bytes, or a string such as `'200GiB'`, `'1.5 GB'` or `'64KiB'`. */
+export type ByteSize = number | string;
+
+const UNITS: Readonly<Record<string, number>> = {
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  pb: 1e15,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+  pib: 2 ** 50,
+};
+
+/**
+ * Turns a size into a whole number of bytes. `kB`, `MB` ... are powers of 1000, `KiB`, `MiB` ... powers of 1024, as
+ * the IEC defines them; case does not matter; a fraction of a byte is rounded down.
+ * @param size Bytes as a number, or digits with a unit.
+ * @param field Name of the option, for the error message.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for anything else, negative sizes and sizes above 2^53 - 1.
+ */
+export function parseBytes(size: ByteSize, field = 'size'): number {
+  const bytes = typeof size === 'number' ? size : parseText(size);
+  const valid = Number.isSafeInteger(bytes) && bytes >= 0;
+  if (!valid) throw configError(field, 'a number of bytes or a string such as "200GiB"', size);
+  return bytes;
+}
+
+function parseText(text: unknown): number {
+  if (typeof text !== 'string') return Number.NaN;
+  const match = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(text);
+  const unit = UNITS[(match?.[2] || 'b').toLowerCase()];
+  if (!match || unit === undefined) return Number.NaN;
+  return Math.floor(Number(match[1]) * unit);
+}
+
+/**
+ * Writes a number of bytes for people, in powers of 1024 with at most one decimal: `1536` is `'1.5 KiB'`.
+ * @param bytes A number of bytes.
+ */
+export function formatBytes(bytes: number): string {
+  const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+  let value = bytes;
+  let unit = 0;
+  while (Math.abs(value) >= 1024 && unit < names.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : Number(value.toFixed(1))} ${names[unit] ?? 'B'}`;
+}

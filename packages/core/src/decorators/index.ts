@@ -1,0 +1,7 @@
+export { FaultDriver, type Fault, type FaultDriverOptions, type FaultRule } from './fault-driver.js';
+export { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
+export { LimitDriver, type LimitDriverOptions } from './limit-driver.js';
+export { MetricsDriver, type DriverMetrics, type OperationMetrics } from './metrics-driver.js';
+export { PrefixDriver } from './prefix-driver.js';
+export { RetryDriver, type RetryDriverOptions } from './retry-driver.js';
+export { ThrottleDriver, type ThrottleDriverOptions } from './throttle-driver.js';

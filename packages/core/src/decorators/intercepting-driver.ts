@@ -1,0 +1,142 @@
+import {
+  readEach,
+  type DriverCapabilities,
+  type DriverUsage,
+  type ListOptions,
+  type ObjectStat,
+  type Operation,
+  type OperationOptions,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type ReadOutcome,
+  type ReadRequest,
+  type StorageDriver,
+  type WriteData,
+  type WriteOptions,
+} from '../driver.js';
+
+/** One call on its way to the wrapped driver. */
+export interface DriverCall<T> {
+  readonly operation: Operation;
+  /** The object concerned; `''` where there is none (`open`, `list`, `usage`). */
+  readonly key: string;
+  readonly signal: AbortSignal | undefined;
+  /** The caller's memory that a `readInto` fills. */
+  readonly target?: Uint8Array | undefined;
+  /** Whether the call can be made a second time: false for a write whose pieces come only once. */
+  readonly repeatable: boolean;
+  /** Makes the call, under another signal if one is given. */
+  readonly proceed: (signal?: AbortSignal) => Promise<T>;
+  /** How many bytes of objects the call moved, given its result. */
+  readonly moved: (result: T) => number;
+}
+
+const NOTHING_MOVED = () => 0;
+
+/**
+ * The one way to put behaviour around a driver: every operation passes through `intercept`, so a decorator says once
+ * what it does and cannot forget a method. `list` passes once a page, `readMany` once a request; `close` does not
+ * pass, because letting go must always work.
+ */
+export abstract class InterceptingDriver implements StorageDriver {
+  readonly name: string;
+  readonly capabilities: DriverCapabilities;
+  protected readonly inner: StorageDriver;
+
+  constructor(inner: StorageDriver) {
+    this.inner = inner;
+    this.name = inner.name;
+    this.capabilities = inner.capabilities;
+  }
+
+  /** Called instead of every operation; calls `call.proceed()` for the operation itself. */
+  protected abstract intercept<T>(call: DriverCall<T>): Promise<T>;
+
+  open({ signal }: OperationOptions): Promise<void> {
+    return this.#pass('open', '', signal, (under) => this.inner.open({ signal: under }));
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+
+  stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
+    return this.#pass('stat', key, signal, (under) => this.inner.stat(key, { signal: under }));
+  }
+
+  async *list(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    const pages = this.inner.list(options)[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const page = await this.#pass('list', '', options.signal, () => pages.next());
+        if (page.done === true) return;
+        yield page.value;
+      }
+    } finally {
+      await pages.return?.();
+    }
+  }
+
+  read(key: string, { offset, length, signal }: ReadOptions): Promise<Uint8Array> {
+    return this.#pass(
+      'read',
+      key,
+      signal,
+      (under) => this.inner.read(key, { offset, length, signal: under }),
+      {
+        moved: (bytes) => bytes.byteLength,
+      },
+    );
+  }
+
+  readInto(key: string, target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
+    return this.#pass(
+      'readInto',
+      key,
+      signal,
+      (under) => this.inner.readInto(key, target, { offset, signal: under }),
+      {
+        moved: (count) => count,
+        target,
+      },
+    );
+  }
+
+  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    return readEach(this, requests, options);
+  }
+
+  write(key: string, data: WriteData, { size, signal }: WriteOptions): Promise<void> {
+    return this.#pass('write', key, signal, (under) => this.inner.write(key, data, { size, signal: under }), {
+      moved: () => size,
+      repeatable: data instanceof Uint8Array,
+    });
+  }
+
+  delete(key: string, { signal }: OperationOptions): Promise<void> {
+    return this.#pass('delete', key, signal, (under) => this.inner.delete(key, { signal: under }));
+  }
+
+  usage({ signal }: OperationOptions): Promise<DriverUsage> {
+    return this.#pass('usage', '', signal, (under) => this.inner.usage({ signal: under }));
+  }
+
+  #pass<T>(
+    operation: Operation,
+    key: string,
+    signal: AbortSignal | undefined,
+    run: (signal: AbortSignal | undefined) => Promise<T>,
+    more: Partial<Pick<DriverCall<T>, 'moved' | 'target' | 'repeatable'>> = {},
+  ): Promise<T> {
+    const proceed = (replacement?: AbortSignal) => run(replacement ?? signal);
+    return this.intercept({
+      operation,
+      key,
+      signal,
+      proceed,
+      moved: NOTHING_MOVED,
+      repeatable: true,
+      ...more,
+    });
+  }
+}

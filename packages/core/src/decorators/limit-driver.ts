@@ -1,0 +1,57 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import { raceAbort } from '../abort.js';
+import type { StorageDriver } from '../driver.js';
+import { configError } from '../errors.js';
+import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
+
+/** Options of `LimitDriver`. */
+export interface LimitDriverOptions {
+  /** Operations under way at the same time, at least 1. No default: it is the point of the decorator. */
+  readonly concurrency: number;
+}
+
+/**
+ * Bounds how many operations reach the driver at the same time; the others wait in order of arrival. An operation
+ * that is aborted while it waits leaves at once and never reaches the driver.
+ *
+ * **Order.** Inside a `RetryDriver`: outside, a retry's pauses would hold a slot that others could use.
+ */
+export class LimitDriver extends InterceptingDriver {
+  readonly #limit: LimitFunction;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` unless the concurrency is a whole number of at least 1. */
+  constructor(inner: StorageDriver, { concurrency }: LimitDriverOptions) {
+    super(inner);
+    this.#limit = limiter(concurrency);
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    return limited(this.#limit, call.signal, () => call.proceed());
+  }
+}
+
+/** A p-limit, its bound checked. */
+export function limiter(concurrency: number): LimitFunction {
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+    throw configError('concurrency', 'a whole number of at least 1', concurrency);
+  }
+  return pLimit(concurrency);
+}
+
+/** Runs under the limit. An abort while waiting rejects at once; once running, the operation itself is waited for. */
+export function limited<T>(
+  limit: LimitFunction,
+  signal: AbortSignal | undefined,
+  run: () => Promise<T>,
+): Promise<T> {
+  let started: Promise<T> | undefined;
+  const queued = limit(() => {
+    signal?.throwIfAborted();
+    started = run();
+    return started;
+  });
+  return raceAbort(queued, signal).catch((error: unknown) => {
+    if (started !== undefined) return started;
+    throw error;
+  });
+}

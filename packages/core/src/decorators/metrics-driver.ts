@@ -1,0 +1,75 @@
+import { systemClock, type Clock } from '../clock.js';
+import type { Operation, StorageDriver } from '../driver.js';
+import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
+
+/** What a driver did of one kind of operation. */
+export interface OperationMetrics {
+  /** Calls that ended, failed ones included. */
+  readonly count: number;
+  readonly errors: number;
+  /** Bytes of objects that successful calls moved. */
+  readonly bytes: number;
+  /** Sum and maximum of the calls' durations, in milliseconds. */
+  readonly totalMs: number;
+  readonly maxMs: number;
+}
+
+/** What a driver did: per operation, and how many operations are under way. */
+export interface DriverMetrics {
+  readonly operations: Readonly<Partial<Record<Operation, OperationMetrics>>>;
+  readonly active: number;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/**
+ * Counts what reaches a driver. Put it inside a `RetryDriver` to see every try, outside to see what the caller sees.
+ * Costs two looks at the clock an operation.
+ */
+export class MetricsDriver extends InterceptingDriver {
+  readonly #clock: Clock;
+  readonly #operations = new Map<Operation, Mutable<OperationMetrics>>();
+  #active = 0;
+
+  constructor(inner: StorageDriver, { clock = systemClock }: { readonly clock?: Clock } = {}) {
+    super(inner);
+    this.#clock = clock;
+  }
+
+  /** A snapshot since the driver was made. */
+  metrics(): DriverMetrics {
+    const operations = Object.fromEntries(
+      [...this.#operations].map(([name, metrics]) => [name, { ...metrics }]),
+    );
+    return { operations, active: this.#active };
+  }
+
+  protected override async intercept<T>(call: DriverCall<T>): Promise<T> {
+    const metrics = this.#metricsOf(call.operation);
+    const start = this.#clock.now();
+    this.#active += 1;
+    try {
+      const result = await call.proceed();
+      metrics.bytes += call.moved(result);
+      return result;
+    } catch (error) {
+      metrics.errors += 1;
+      throw error;
+    } finally {
+      const ms = this.#clock.now() - start;
+      this.#active -= 1;
+      metrics.count += 1;
+      metrics.totalMs += ms;
+      metrics.maxMs = Math.max(metrics.maxMs, ms);
+    }
+  }
+
+  #metricsOf(operation: Operation): Mutable<OperationMetrics> {
+    let metrics = this.#operations.get(operation);
+    if (metrics === undefined) {
+      metrics = { count: 0, errors: 0, bytes: 0, totalMs: 0, maxMs: 0 };
+      this.#operations.set(operation, metrics);
+    }
+    return metrics;
+  }
+}

@@ -1,0 +1,89 @@
+import type {
+  DriverCapabilities,
+  DriverUsage,
+  ListOptions,
+  ObjectStat,
+  OperationOptions,
+  ReadIntoOptions,
+  ReadOptions,
+  ReadOutcome,
+  ReadRequest,
+  StorageDriver,
+  WriteData,
+  WriteOptions,
+} from '../driver.js';
+import { configError } from '../errors.js';
+
+/**
+ * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves
+ * several datasets. The prefix is put before the key as it is, so end it with `/` if it is to be a directory.
+ *
+ * `usage` counts the objects below the prefix, by listing them.
+ */
+export class PrefixDriver implements StorageDriver {
+  readonly name: string;
+  readonly capabilities: DriverCapabilities;
+  readonly #inner: StorageDriver;
+  readonly #prefix: string;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for an empty prefix. */
+  constructor(inner: StorageDriver, prefix: string) {
+    if (prefix.length === 0) throw configError('prefix', 'at least one character', prefix);
+    this.#inner = inner;
+    this.#prefix = prefix;
+    this.name = `${inner.name}/${prefix}`;
+    this.capabilities = Object.freeze({ ...inner.capabilities, usage: inner.capabilities.list });
+  }
+
+  open(options: OperationOptions): Promise<void> {
+    return this.#inner.open(options);
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  async stat(key: string, options: OperationOptions): Promise<ObjectStat> {
+    return { ...(await this.#inner.stat(this.#prefix + key, options)), key };
+  }
+
+  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    for await (const page of this.#inner.list({ prefix: this.#prefix + prefix, signal })) {
+      // A key that is the bare prefix would be the empty key here: it is not an object of this part.
+      const objects = page.filter(({ key }) => key.length > this.#prefix.length);
+      yield objects.map((object) => ({ ...object, key: object.key.slice(this.#prefix.length) }));
+    }
+  }
+
+  read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    return this.#inner.read(this.#prefix + key, options);
+  }
+
+  readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    return this.#inner.readInto(this.#prefix + key, target, options);
+  }
+
+  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    const prefixed = requests.map((request) => ({ ...request, key: this.#prefix + request.key }));
+    return this.#inner.readMany(prefixed, options);
+  }
+
+  write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    return this.#inner.write(this.#prefix + key, data, options);
+  }
+
+  delete(key: string, options: OperationOptions): Promise<void> {
+    return this.#inner.delete(this.#prefix + key, options);
+  }
+
+  async usage({ signal }: OperationOptions): Promise<DriverUsage> {
+    const { freeBytes } = this.#inner.capabilities.usage ? await this.#inner.usage({ signal }) : {};
+    let bytes = 0;
+    let objects = 0;
+    for await (const page of this.list({ signal })) {
+      objects += page.length;
+      for (const { size } of page) bytes += size;
+    }
+    return { bytes, objects, freeBytes };
+  }
+}

@@ -1,0 +1,151 @@
+import { systemClock, type Clock } from '../clock.js';
+import type { ListOptions, ObjectStat, StorageDriver } from '../driver.js';
+import { configError, isTieredError, TieredError } from '../errors.js';
+import { Random } from '../random.js';
+import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
+
+/** Options of `RetryDriver`. */
+export interface RetryDriverOptions {
+  /** Tries at most, the first included. Default: 5, which with the delays below bridges a server's restart. */
+  readonly attempts?: number;
+  /** Upper bound of the first pause in milliseconds; doubles with each try. Default: 50. */
+  readonly baseDelayMs?: number;
+  /** Upper bound of every pause in milliseconds. Default: 5,000. */
+  readonly maxDelayMs?: number;
+  /**
+   * Milliseconds for all tries of an operation together; a try that runs into it is aborted. Default: 60,000, longer
+   * than any healthy read and short enough to be noticed.
+   */
+  readonly deadlineMs?: number;
+  /** Seeds the jitter, so that a run can be repeated. Default: 0. */
+  readonly seed?: number;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Makes an operation again when its error says `retryable`, after a pause drawn uniformly from 0 to the bound of that
+ * try (full jitter, so that clients that failed together do not come back together).
+ *
+ * When the tries are used up, the last error is thrown again with its code, `attempts`, and `retryable: false`; when
+ * the deadline passes, `TIERED_DEADLINE` with the last error as its cause. Never made again: a write whose pieces
+ * come only once, and a listing that has already given a page.
+ *
+ * **Order.** Outside `LimitDriver`, `ThrottleDriver` and `FaultDriver`. A `RetryDriver` inside another multiplies
+ * the tries; use one.
+ */
+export class RetryDriver extends InterceptingDriver {
+  readonly #attempts: number;
+  readonly #baseDelayMs: number;
+  readonly #maxDelayMs: number;
+  readonly #deadlineMs: number;
+  readonly #random: Random;
+  readonly #clock: Clock;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for numbers that cannot work. */
+  constructor(inner: StorageDriver, options: RetryDriverOptions = {}) {
+    super(inner);
+    const { attempts = 5, baseDelayMs = 50, maxDelayMs = 5_000, deadlineMs = 60_000 } = options;
+    if (!Number.isSafeInteger(attempts) || attempts < 1) {
+      throw configError('attempts', 'a whole number of at least 1', attempts);
+    }
+    for (const [field, ms] of Object.entries({ baseDelayMs, maxDelayMs, deadlineMs })) {
+      if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
+    }
+    this.#attempts = attempts;
+    this.#baseDelayMs = baseDelayMs;
+    this.#maxDelayMs = maxDelayMs;
+    this.#deadlineMs = deadlineMs;
+    this.#random = new Random(options.seed ?? 0);
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Begins again only as long as no page was given: a page that was given cannot be taken back. */
+  override async *list(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    let pages: AsyncIterator<readonly ObjectStat[]> | undefined;
+    const first = () => {
+      pages = this.inner.list(options)[Symbol.asyncIterator]();
+      return pages.next();
+    };
+    try {
+      let page = await this.#repeatedly('list', '', options.signal, first);
+      while (page.done !== true) {
+        yield page.value;
+        if (pages === undefined) return;
+        page = await pages.next();
+      }
+    } finally {
+      await pages?.return?.();
+    }
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    if (!call.repeatable) return call.proceed();
+    return this.#repeatedly(call.operation, call.key, call.signal, call.proceed);
+  }
+
+  async #repeatedly<T>(
+    operation: string,
+    key: string,
+    signal: AbortSignal | undefined,
+    attempt: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const end = new AbortController();
+    const onAbort = () => end.abort(signal?.reason);
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const timer = new AbortController();
+    const expire = () => end.abort(this.#deadlineError(operation, key));
+    this.#clock.sleep(this.#deadlineMs, timer.signal).then(expire, () => undefined);
+    try {
+      return await this.#attemptUntil(end.signal, attempt);
+    } finally {
+      timer.abort();
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #attemptUntil<T>(end: AbortSignal, attempt: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    let bound = this.#baseDelayMs;
+    let last: unknown;
+    for (let made = 1; ; made++) {
+      try {
+        end.throwIfAborted();
+        return await attempt(end);
+      } catch (error) {
+        if (end.aborted) throw ended(end, error === end.reason ? last : error);
+        if (!isTieredError(error) || !error.retryable) throw error;
+        if (made >= this.#attempts) throw exhausted(error, made);
+        last = error;
+      }
+      try {
+        await this.#clock.sleep(this.#random.unit() * bound, end);
+      } catch {
+        throw ended(end, last);
+      }
+      bound = Math.min(this.#maxDelayMs, bound * 2);
+    }
+  }
+
+  #deadlineError(operation: string, key: string): TieredError {
+    return new TieredError(
+      'TIERED_DEADLINE',
+      `${this.name}: ${operation} of ${JSON.stringify(key)} did not succeed within ${this.#deadlineMs} ms.`,
+      { driver: this.name, operation, key },
+    );
+  }
+}
+
+/** Why the tries ended: the caller's own reason, or our deadline with what it was waiting for as the cause. */
+function ended(end: AbortSignal, last: unknown): unknown {
+  const reason: unknown = end.reason;
+  if (!isTieredError(reason, 'TIERED_DEADLINE') || last === undefined) return reason;
+  const { message, driver, operation, key } = reason;
+  return new TieredError('TIERED_DEADLINE', message, { driver, operation, key, cause: last });
+}
+
+function exhausted(error: TieredError, attempts: number): TieredError {
+  const { code, message, key, driver, operation } = error;
+  const text = attempts === 1 ? message : `${message} Tried ${attempts} times.`;
+  return new TieredError(code, text, { cause: error, retryable: false, attempts, key, driver, operation });
+}

@@ -1,0 +1,65 @@
+import type { LimitFunction } from 'p-limit';
+import { parseBytes, type ByteSize } from '../bytes.js';
+import { systemClock, type Clock } from '../clock.js';
+import type { StorageDriver } from '../driver.js';
+import { configError } from '../errors.js';
+import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
+import { limited, limiter } from './limit-driver.js';
+
+/** Options of `ThrottleDriver`. */
+export interface ThrottleDriverOptions {
+  /** Milliseconds every operation waits before it begins. Operations wait at the same time. Default: 0. */
+  readonly latencyMs?: number;
+  /** Bytes a second that reads and writes share, over all operations together. Default: no bound. */
+  readonly bytesPerSecond?: ByteSize;
+  /** Operations under way at the same time; the others queue. Default: no bound. */
+  readonly concurrency?: number;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Makes a fast driver behave like a slow and shared one: for demos, benches and what-if questions.
+ *
+ * An operation waits for a slot, then for `latencyMs`, then does its work; its bytes then pass one after the other
+ * over a link of `bytesPerSecond`, booked by absolute times, so that a timer that fires late costs no throughput as
+ * long as another operation is under way. Failed operations wait for the latency too, but use no bandwidth.
+ */
+export class ThrottleDriver extends InterceptingDriver {
+  readonly #latencyMs: number;
+  readonly #msPerByte: number;
+  readonly #limit: LimitFunction | undefined;
+  readonly #clock: Clock;
+  #linkFreeAt = 0;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for numbers that cannot work. */
+  constructor(inner: StorageDriver, options: ThrottleDriverOptions) {
+    super(inner);
+    const { latencyMs = 0, bytesPerSecond, concurrency, clock = systemClock } = options;
+    if (!(latencyMs >= 0 && latencyMs < Infinity))
+      throw configError('latencyMs', 'milliseconds of at least 0', latencyMs);
+    const rate = bytesPerSecond === undefined ? Infinity : parseBytes(bytesPerSecond, 'bytesPerSecond');
+    if (rate === 0) throw configError('bytesPerSecond', 'more than 0', bytesPerSecond);
+    this.#latencyMs = latencyMs;
+    this.#msPerByte = 1000 / rate;
+    this.#limit = concurrency === undefined ? undefined : limiter(concurrency);
+    this.#clock = clock;
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    const slowly = () => this.#slowly(call);
+    return this.#limit === undefined ? slowly() : limited(this.#limit, call.signal, slowly);
+  }
+
+  async #slowly<T>(call: DriverCall<T>): Promise<T> {
+    if (this.#latencyMs > 0) await this.#clock.sleep(this.#latencyMs, call.signal);
+    const result = await call.proceed();
+    const transferMs = call.moved(result) * this.#msPerByte;
+    if (transferMs > 0) {
+      const now = this.#clock.now();
+      this.#linkFreeAt = Math.max(this.#linkFreeAt, now) + transferMs;
+      await this.#clock.sleep(this.#linkFreeAt - now, call.signal);
+    }
+    return result;
+  }
+}

@@ -1,0 +1,205 @@
+import { TieredError } from './errors.js';
+
+/**
+ * What a driver can do, declared once and frozen. Checked before every call (by `Hierarchy`), and it selects the
+ * cases of the conformance suite. `open`, `close`, `stat`, `read`, `readInto` and `readMany` every driver can do.
+ */
+export interface DriverCapabilities {
+  /** `list` enumerates every object. */
+  readonly list: boolean;
+  /** `write` publishes objects atomically. */
+  readonly write: boolean;
+  /** `delete` removes objects. */
+  readonly delete: boolean;
+  /** `usage` measures what the objects occupy. */
+  readonly usage: boolean;
+  /** `read` returns views on memory that the driver keeps: cheap, and never to be written to. */
+  readonly sharedViews: boolean;
+  /** Objects are still there after `close` and `open`. */
+  readonly persistent: boolean;
+}
+
+/** An object as its storage describes it. */
+export interface ObjectStat {
+  readonly key: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Identity of the content: an ETag, or mtime + size + inode. Changes whenever the content does. */
+  readonly version: string;
+}
+
+/** Options of every operation that waits. */
+export interface OperationOptions {
+  /** Rejects the operation with `signal.reason`, as soon as the driver can stop. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `list`. */
+export interface ListOptions extends OperationOptions {
+  /** Only keys that start with these characters. Default: all. */
+  readonly prefix?: string | undefined;
+}
+
+/** A range of an object; offset and length are whole numbers of bytes, both at least 0. */
+export interface ReadOptions extends OperationOptions {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Where in the object `readInto` starts; the target's length says how much. */
+export interface ReadIntoOptions extends OperationOptions {
+  readonly offset: number;
+}
+
+/** One read of a batch, into the caller's memory. */
+export interface ReadRequest {
+  readonly key: string;
+  readonly offset: number;
+  readonly target: Uint8Array;
+}
+
+/** How one read of a batch ended: so many bytes, or its own error. */
+export type ReadOutcome = { readonly bytes: number } | { readonly error: unknown };
+
+/** Options of `write`. */
+export interface WriteOptions extends OperationOptions {
+  /** How many bytes will come; anything else is `TIERED_SIZE_MISMATCH` and publishes nothing. */
+  readonly size: number;
+}
+
+/** The bytes of an object to be written: at once, or in pieces. A piece may be reused once the next is asked for. */
+export type WriteData = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** What a driver's objects occupy, measured on the storage itself. */
+export interface DriverUsage {
+  /** Sum of the objects' sizes, in bytes. */
+  readonly bytes: number;
+  readonly objects: number;
+  /** Bytes that the storage could still take; undefined if it cannot say. */
+  readonly freeBytes?: number | undefined;
+}
+
+/**
+ * Storage as the SDK sees it: for those who write drivers. Loaders use `Hierarchy`.
+ *
+ * **Contract.** Input arrives validated: keys are non-empty well-formed strings without NUL, ranges are whole
+ * numbers, capabilities were checked, and no operation runs before `open` or after `close`. A driver throws
+ * `TieredError` for operating faults (with `retryable` decided there), and `signal.reason` when it stops because of
+ * its signal. A missing object is `TIERED_NOT_FOUND`. Operations may run at the same time in any number; the
+ * conformance suite in `@tiered/core/conformance` checks all of this.
+ *
+ * No member is optional, so that the compiler tells a decorator about a method it forgot; what a driver cannot do
+ * it answers with `unsupported(...)`.
+ */
+export interface StorageDriver {
+  /** For messages, events and metrics, such as `fs:/data`. Holds no secrets. */
+  readonly name: string;
+  readonly capabilities: DriverCapabilities;
+
+  /** Makes the driver ready. May be called again after `close`. */
+  open(options: OperationOptions): Promise<void>;
+
+  /** Lets go of every resource. Idempotent. No operation is running when it is called. */
+  close(): Promise<void>;
+
+  /** Describes one object. */
+  stat(key: string, options: OperationOptions): Promise<ObjectStat>;
+
+  /** Enumerates objects in pages, in any order, each object once. */
+  list(options: ListOptions): AsyncIterable<readonly ObjectStat[]>;
+
+  /**
+   * Reads a range. Short only at the end of the object, as pread: an offset at or past the end gives no bytes.
+   * With `sharedViews` the bytes belong to the driver; otherwise to the caller.
+   */
+  read(key: string, options: ReadOptions): Promise<Uint8Array>;
+
+  /**
+   * Reads into the caller's memory and resolves to the number of bytes, short only at the end of the object. Does
+   * not touch the target after it has settled, also when it was aborted.
+   */
+  readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number>;
+
+  /** Many `readInto` at once, for drivers that do better on batches; outcome i belongs to request i. */
+  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]>;
+
+  /**
+   * Creates or replaces an object. Atomic: a reader sees the old object, no object, or the whole new one, and a
+   * failed or aborted write leaves nothing behind.
+   */
+  write(key: string, data: WriteData, options: WriteOptions): Promise<void>;
+
+  /** Removes an object. A missing one is no error. */
+  delete(key: string, options: OperationOptions): Promise<void>;
+
+  /** Measures what the objects occupy. Costs a walk over them where the storage keeps no sum. */
+  usage(options: OperationOptions): Promise<DriverUsage>;
+}
+
+/** The methods of `StorageDriver` that reach its storage. */
+export type Operation = Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'close'>;
+
+/** The error of a driver that was asked for what it cannot do. */
+export function unsupported(driver: StorageDriver, operation: Operation): TieredError {
+  return new TieredError('TIERED_UNSUPPORTED', `${driver.name} does not support ${operation}.`, {
+    driver: driver.name,
+    operation,
+  });
+}
+
+/** The error of a driver that was asked for an object that is not there. */
+export function notFound(
+  driver: StorageDriver,
+  operation: Operation,
+  key: string,
+  cause?: unknown,
+): TieredError {
+  return new TieredError('TIERED_NOT_FOUND', `${driver.name} has no object ${JSON.stringify(key)}.`, {
+    cause,
+    driver: driver.name,
+    operation,
+    key,
+  });
+}
+
+/** `readMany` for drivers that have no better way than one `readInto` a request, all under way at once. */
+export function readEach(
+  driver: StorageDriver,
+  requests: readonly ReadRequest[],
+  options: OperationOptions,
+): Promise<readonly ReadOutcome[]> {
+  return Promise.all(
+    requests.map(({ key, offset, target }) =>
+      driver.readInto(key, target, { offset, signal: options.signal }).then(
+        (bytes) => ({ bytes }),
+        (error: unknown) => ({ error }),
+      ),
+    ),
+  );
+}
+
+/**
+ * The pieces of the data of a `write`, checked against the announced size as they pass.
+ * @throws TieredError `TIERED_SIZE_MISMATCH` as soon as too much has come, or at the end if too little has.
+ */
+export async function* checkedPieces(
+  driver: StorageDriver,
+  key: string,
+  data: WriteData,
+  options: WriteOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let seen = 0;
+  const mismatch = (relation: string) =>
+    new TieredError(
+      'TIERED_SIZE_MISMATCH',
+      `${driver.name}: writing ${JSON.stringify(key)} announced ${options.size} bytes, ${relation}; nothing was published.`,
+      { driver: driver.name, operation: 'write', key },
+    );
+  for await (const piece of data instanceof Uint8Array ? [data] : data) {
+    options.signal?.throwIfAborted();
+    seen += piece.byteLength;
+    if (seen > options.size) throw mismatch(`but at least ${seen} came`);
+    yield piece;
+  }
+  if (seen < options.size) throw mismatch(`but only ${seen} came`);
+}

@@ -1,0 +1,117 @@
+/**
+ * Every code a `TieredError` can carry, with what it means. Codes are stable across releases; messages are not,
+ * so match on `code` only.
+ */
+export const ERROR_CODES = {
+  TIERED_NOT_FOUND: 'The object does not exist where it was asked for.',
+  TIERED_KEY_INVALID: 'The key is empty, malformed, or would leave the root of the driver.',
+  TIERED_KEY_CONFLICT: 'Another object stands in the way, as file "a" does for key "a/b" in a directory.',
+  TIERED_RANGE_INVALID:
+    'Offset or length is not a whole number of bytes, is negative, or does not fit the target.',
+  TIERED_CONFIG_INVALID: 'An option cannot work; the message names the field and what was expected.',
+  TIERED_NOT_OPEN: 'The operation needs start() or open() first.',
+  TIERED_CLOSED: 'The object is closing or closed; the operation did not happen.',
+  TIERED_UNSUPPORTED: 'The driver does not have this capability.',
+  TIERED_IO: 'The storage below failed; `cause` is its own error.',
+  TIERED_PERMISSION: 'The storage below refused access.',
+  TIERED_READ_ONLY: 'The storage below does not accept writes.',
+  TIERED_NO_SPACE: 'The storage below, or its capacity option, is full.',
+  TIERED_TOO_MANY_OPEN: 'The process or the system has no file descriptor left.',
+  TIERED_UNAVAILABLE: 'The storage below is gone, as a tier directory that was deleted while in use.',
+  TIERED_DIRECTORY_NOT_OURS: 'A directory given for writing holds files that tiered did not write.',
+  TIERED_SIZE_MISMATCH: 'A write delivered more or fewer bytes than it announced; nothing was published.',
+  TIERED_SOURCE_CHANGED: 'The object in the source is no longer the one whose size is known.',
+  TIERED_DATA_CORRUPT: 'Bytes do not have the form or the checksum they must have.',
+  TIERED_DEADLINE: 'The deadline passed before the operation succeeded.',
+  TIERED_FAULT_INJECTED: 'A fault that a FaultDriver was asked for.',
+} as const;
+
+/** A stable error code. */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** What an error knows about where it happened. */
+export interface TieredErrorDetails {
+  /** The error of the layer below, kept as it was. */
+  readonly cause?: unknown;
+  /** Whether the same call may succeed if made again. Decided where the error is born. Default: false. */
+  readonly retryable?: boolean;
+  /** The object concerned. */
+  readonly key?: string;
+  /** The name of the driver that failed. */
+  readonly driver?: string;
+  /** The operation that failed. */
+  readonly operation?: string;
+  /** How often the operation was tried, where it was tried more than once. */
+  readonly attempts?: number;
+}
+
+const BRAND = Symbol.for('@tiered/core/TieredError');
+
+/**
+ * The one error class of the SDK. `code` says what happened, `retryable` whether trying again may help, `cause`
+ * keeps the error below, and the message says what to do.
+ */
+export class TieredError extends Error {
+  override readonly name = 'TieredError';
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  readonly key: string | undefined;
+  readonly driver: string | undefined;
+  readonly operation: string | undefined;
+  readonly attempts: number | undefined;
+  /** Lets `isTieredError` recognise errors of another copy of this package in the same process. */
+  readonly [BRAND] = true;
+
+  /**
+   * @param code Stable code, see `ERROR_CODES`.
+   * @param message What happened and what to do about it; holds no secrets.
+   * @param details Where it happened, and the cause.
+   */
+  constructor(code: ErrorCode, message: string, details: TieredErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.retryable = details.retryable ?? false;
+    this.key = details.key;
+    this.driver = details.driver;
+    this.operation = details.operation;
+    this.attempts = details.attempts;
+  }
+}
+
+/**
+ * Whether a value is a `TieredError`, also one of another copy of this package.
+ * @param value Anything that was thrown.
+ * @param code If given, the error must carry this code too.
+ */
+export function isTieredError(value: unknown, code?: ErrorCode): value is TieredError {
+  if (typeof value !== 'object' || value === null || !(BRAND in value)) return false;
+  return code === undefined || (value as TieredError).code === code;
+}
+
+/**
+ * Throws if an invariant of this SDK does not hold. That is a bug here, never bad input, so it stays on in
+ * production: going on with wrong accounting would break promises silently.
+ * @param condition What must be true.
+ * @param message What was violated.
+ */
+export function invariant(condition: boolean, message: string): asserts condition {
+  if (!condition)
+    throw new Error(`tiered: invariant violated: ${message}. This is a bug in tiered; please report it.`);
+}
+
+/** The error for an option that cannot work. */
+export function configError(field: string, expected: string, got: unknown): TieredError {
+  return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${describe(got)}`);
+}
+
+/** The error of an operation on a hierarchy that closes or is closed. */
+export function closedError(): TieredError {
+  return new TieredError('TIERED_CLOSED', 'The hierarchy is closed; make a new one to go on reading.');
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || value === undefined || value === null)
+    return String(value);
+  return `a value of type ${typeof value}`;
+}

@@ -1,0 +1,55 @@
+import { EventEmitter } from 'eventemitter3';
+import type { Operation } from './driver.js';
+
+/** What a `Hierarchy` tells while it works; the key is the name of the event. */
+export interface HierarchyEvents {
+  /** A page of the source's listing was taken in. Totals so far. */
+  scan: (progress: { readonly objects: number; readonly bytes: number }) => void;
+  /** An object is entirely on a tier and is served from it from now on. */
+  placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;
+  /** An object was to be placed and could not be; reads are served from the source. */
+  placementFailed: (event: { readonly key: string; readonly level: number; readonly error: unknown }) => void;
+  /** A tier failed an operation, which was served from elsewhere. */
+  tierFault: (event: TierFault) => void;
+  /** A tier failed repeatedly and is passed over for `retryInMs`, then tried again. */
+  tierOutOfService: (event: {
+    readonly level: number;
+    readonly use: TierUse;
+    readonly retryInMs: number;
+  }) => void;
+  /** A tier that was out of service worked again. */
+  tierInService: (event: { readonly level: number; readonly use: TierUse }) => void;
+  /** Everything is closed. */
+  closed: () => void;
+}
+
+/** A tier's fault: which operation on which object failed, and how. */
+export interface TierFault {
+  readonly level: number;
+  readonly operation: Operation;
+  readonly key: string;
+  readonly error: unknown;
+}
+
+/** What a tier is used for. Each use has its own health: a disk that turned read-only still serves reads. */
+export type TierUse = 'read' | 'write';
+
+/**
+ * An eventemitter3 whose listeners cannot break the work that emits: a listener that throws is a bug of its author
+ * and surfaces as an uncaught exception, after the emitting operation went on.
+ */
+export class SafeEmitter<Events extends EventEmitter.ValidEventTypes> extends EventEmitter<Events> {
+  override emit<T extends EventEmitter.EventNames<Events>>(
+    event: T,
+    ...args: EventEmitter.EventArgs<Events, T>
+  ): boolean {
+    try {
+      return super.emit(event, ...args);
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+      return true;
+    }
+  }
+}

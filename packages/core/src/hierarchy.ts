@@ -1,0 +1,334 @@
+import { OperationScope, raceAbort } from './abort.js';
+import { systemClock, type Clock } from './clock.js';
+import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
+import { closedError, configError, TieredError } from './errors.js';
+import { SafeEmitter, type HierarchyEvents } from './events.js';
+import { ABSENT, MetadataContainer } from './metadata-container.js';
+import { ObjectHandle } from './object-handle.js';
+import type { Placement } from './placement.js';
+import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
+import { SourceOnly } from './source-only.js';
+import { snapshot, type HierarchyStats } from './stats.js';
+import { Tier, type TierOptions } from './tier.js';
+import { assertKey } from './validation.js';
+
+/** Options of `Hierarchy`. */
+export interface HierarchyOptions {
+  /** The full dataset: the last level, never written. */
+  readonly source: StorageDriver;
+  /** The levels above the source, fastest first. Default: none. */
+  readonly tiers?: readonly TierOptions[];
+  /** Decides what is kept where; `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
+  readonly placement?: Placement;
+  /**
+   * Whether `start` lists the source, so that every size is known before the first read. Without it each object
+   * costs one `stat` when first used. Default: true if the source can list.
+   */
+  readonly scan?: boolean;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
+
+type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
+
+const NO_OPTIONS = Object.freeze({});
+
+/**
+ * The one object a loader holds: reads objects from the fastest level that has them, and keeps what the placement
+ * decides to keep (MONARCH, CCGrid'22, section III).
+ *
+ * A read is served by the tier the namespace names. A tier that fails, or gives fewer bytes than it must, is passed
+ * over, counted and announced, and the source serves the read; after repeated faults it is left alone for a while.
+ * State, keys, ranges and capabilities are checked here, once, and not in the drivers.
+ *
+ * Bytes that `read` resolves to may be a view on a tier's memory: read them, do not write to them. `readInto` gives
+ * you bytes of your own.
+ */
+export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
+  /** Every known object and its level. For looking; do not write to it. */
+  readonly namespace: MetadataContainer;
+  readonly #source: StorageDriver;
+  readonly #tiers: readonly Tier[];
+  readonly #placement: Placement;
+  readonly #scan: boolean;
+  readonly #path: ReadPath;
+  readonly #scope = new OperationScope();
+  readonly #lookups = new Map<string, Promise<number>>();
+  #state: State = 'new';
+  #starting: Promise<unknown> = Promise.resolve();
+  #closed: Promise<void> | undefined;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for settings that cannot work, named in the message. */
+  constructor(options: HierarchyOptions) {
+    super();
+    const { source, tiers = [], placement, clock = systemClock } = options;
+    assertDistinct(source, tiers);
+    if (tiers.length > 0 && placement === undefined) {
+      throw configError(
+        'placement',
+        'new PlacementHandler() of @tiered/tiering, because there are tiers',
+        placement,
+      );
+    }
+    if (options.scan === true && !source.capabilities.list) {
+      throw configError('scan', 'false, because the source cannot list', true);
+    }
+    this.#source = source;
+    this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
+    this.#placement = placement ?? new SourceOnly();
+    this.#scan = options.scan ?? source.capabilities.list;
+    this.namespace = new MetadataContainer(tiers.length);
+    this.#path = new ReadPath({
+      namespace: this.namespace,
+      tiers: this.#tiers,
+      source,
+      placement: this.#placement,
+      clock,
+      events: this,
+      renew: (key) => this.#renew(key),
+    });
+  }
+
+  /**
+   * Opens every driver and takes in the source's listing (event `scan` tells how far it is). Resolves to this
+   * hierarchy, so that `await using h = await new Hierarchy({...}).start()` works. If it fails or is aborted,
+   * everything it opened is closed again, and the hierarchy stays closed.
+   */
+  async start(options: OperationOptions = NO_OPTIONS): Promise<this> {
+    if (this.#state !== 'new') {
+      if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
+      throw new TieredError(
+        'TIERED_CONFIG_INVALID',
+        'start() was called twice; call it once and share the hierarchy.',
+      );
+    }
+    this.#state = 'starting';
+    const starting = this.#scope.run(options.signal, (signal) => this.#open(signal));
+    this.#starting = starting.catch(() => undefined);
+    try {
+      await starting;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    return this;
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    await this.#source.open({ signal });
+    for (const tier of this.#tiers) await tier.driver.open({ signal });
+    await this.#placement.start(this.#path.host(), { signal });
+    if (this.#scan) {
+      for await (const page of this.#source.list({ signal })) {
+        signal.throwIfAborted();
+        for (const object of page) this.namespace.put(object);
+        this.emit('scan', { objects: this.namespace.count, bytes: this.namespace.bytes });
+      }
+    }
+    signal.throwIfAborted();
+    this.#state = 'open';
+  }
+
+  /**
+   * Reads an object, or a range of it.
+   * @param key The object.
+   * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_KEY_INVALID`, `TIERED_RANGE_INVALID`, `TIERED_NOT_OPEN`,
+   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, or what the source failed with. Abort rejects with `signal.reason`;
+   * what others wait for goes on.
+   */
+  async read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
+    this.#assertUsable(options.signal);
+    const known = this.namespace.find(key);
+    return this.#path.read(known === ABSENT ? await this.#lookUp(key, options.signal) : known, key, options);
+  }
+
+  /**
+   * Reads into memory of the caller, as much as fits, and resolves to the number of bytes.
+   * @param key The object.
+   * @param target Where the bytes go; not touched after the call has settled.
+   * @throws As `read` does.
+   */
+  async readInto(
+    key: string,
+    target: Uint8Array,
+    options: HierarchyReadIntoOptions = NO_OPTIONS,
+  ): Promise<number> {
+    this.#assertUsable(options.signal);
+    const known = this.namespace.find(key);
+    return this.#path.readInto(
+      known === ABSENT ? await this.#lookUp(key, options.signal) : known,
+      key,
+      target,
+      options,
+    );
+  }
+
+  /**
+   * Opens an object for many reads. The handle looks the key up once; its reads move to a faster tier by themselves
+   * once the object is placed there.
+   * @throws As `read` does.
+   */
+  async open(key: string, options: OperationOptions = NO_OPTIONS): Promise<ObjectHandle> {
+    this.#assertUsable(options.signal);
+    const known = this.namespace.find(key);
+    const id = known === ABSENT ? await this.#lookUp(key, options.signal) : known;
+    return new ObjectHandle(key, this.namespace.sizeOf(id), {
+      read: async (range) => {
+        this.#assertUsable(range.signal);
+        return this.#path.read(id, key, range);
+      },
+      readInto: async (target, range) => {
+        this.#assertUsable(range.signal);
+        return this.#path.readInto(id, key, target, range);
+      },
+    });
+  }
+
+  /**
+   * Describes an object: from the namespace if it is known there, else from the source.
+   * @throws As `read` does.
+   */
+  async stat(
+    key: string,
+    options: OperationOptions = NO_OPTIONS,
+  ): Promise<ObjectStat & { readonly level: number }> {
+    this.#assertUsable(options.signal);
+    const known = this.namespace.find(key);
+    return this.namespace.describe(known === ABSENT ? await this.#lookUp(key, options.signal) : known);
+  }
+
+  /**
+   * Enumerates objects in pages: of the namespace if the source was scanned at start, else of the source.
+   * @throws TieredError `TIERED_UNSUPPORTED` if neither is possible.
+   */
+  async *list(options: ListOptions = NO_OPTIONS): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    this.#assertUsable(options.signal);
+    if (!this.#scan) {
+      yield* this.#listSource(options);
+      return;
+    }
+    const { prefix = '', signal } = options;
+    const pageSize = 1000;
+    for (let first = 0; first < this.namespace.count; first += pageSize) {
+      this.#assertUsable(signal);
+      const page: ObjectStat[] = [];
+      for (let id = first; id < Math.min(first + pageSize, this.namespace.count); id++) {
+        if (this.namespace.keyOf(id).startsWith(prefix)) page.push(this.namespace.describe(id));
+      }
+      if (page.length > 0) yield page;
+    }
+  }
+
+  /**
+   * Puts an object on a tier now, ahead of any read, and resolves to the level it is on afterwards: the source's
+   * (the number of tiers) if no tier takes it.
+   * @throws As `read` does. Abort stops waiting; the placement goes on.
+   */
+  async place(key: string, options: OperationOptions = NO_OPTIONS): Promise<number> {
+    this.#assertUsable(options.signal);
+    const id = await this.#lookUp(key, options.signal);
+    const level = this.namespace.levelOf(id);
+    return level < this.#tiers.length ? level : this.#placement.place(id, options);
+  }
+
+  /** Resolves when no object is being placed. */
+  async idle(options: OperationOptions = NO_OPTIONS): Promise<void> {
+    this.#assertUsable(options.signal);
+    await this.#placement.idle(options);
+  }
+
+  /** A snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like. */
+  stats(): HierarchyStats {
+    return snapshot(this.#tiers, this.#source, this.namespace, this.#placement.stats(), this.#path.active);
+  }
+
+  /**
+   * Ends everything: reads that wait for the source reject with `TIERED_CLOSED`, placements are abandoned without a
+   * trace, and drivers are closed once nothing uses them. Idempotent; also during `start`.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#state = 'closing';
+    await this.#scope.close(closedError());
+    await this.#starting;
+    await this.#placement.close();
+    await this.#path.drained();
+    const drivers = [...this.#tiers.map((tier) => tier.driver), this.#source];
+    const results = await Promise.allSettled(drivers.map((driver) => driver.close()));
+    this.#state = 'closed';
+    this.emit('closed');
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  /** Takes in the present size and version of an object that turned out to be another one. */
+  async #renew(key: string): Promise<void> {
+    try {
+      const stat = await this.#scope.run(undefined, (signal) => this.#source.stat(key, { signal }));
+      this.#path.drop(this.namespace.find(key));
+      this.namespace.put(stat);
+    } catch {
+      // The error that brought us here says what happened; the next read meets this one if it is still there.
+    }
+  }
+
+  /** The id of a key, asking the source for an object that is not known; one question for all who ask at once. */
+  async #lookUp(key: string, signal: AbortSignal | undefined): Promise<number> {
+    assertKey(key);
+    const known = this.namespace.find(key);
+    if (known !== ABSENT) return known;
+    const pending = this.#lookups.get(key) ?? this.#startLookUp(key);
+    const id = await raceAbort(pending, signal);
+    this.#assertUsable(signal);
+    return id;
+  }
+
+  #startLookUp(key: string): Promise<number> {
+    const lookup = this.#scope
+      .run(undefined, (signal) => this.#source.stat(key, { signal }))
+      .then((stat) => this.namespace.put(stat))
+      .finally(() => this.#lookups.delete(key));
+    this.#lookups.set(key, lookup);
+    return lookup;
+  }
+
+  async *#listSource(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    if (!this.#source.capabilities.list) {
+      throw new TieredError(
+        'TIERED_UNSUPPORTED',
+        `${this.#source.name} cannot list, and the namespace is not complete.`,
+      );
+    }
+    for await (const page of this.#source.list(options)) {
+      this.#assertUsable(options.signal);
+      for (const object of page) this.namespace.put(object);
+      yield page;
+    }
+  }
+
+  #assertUsable(signal: AbortSignal | undefined): void {
+    if (this.#state === 'open') {
+      signal?.throwIfAborted();
+      return;
+    }
+    if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
+    throw new TieredError('TIERED_NOT_OPEN', 'The hierarchy is not ready; await start() first.');
+  }
+}
+
+function assertDistinct(source: StorageDriver, tiers: readonly TierOptions[]): void {
+  const drivers = new Set<StorageDriver>([source]);
+  for (const [level, { driver }] of tiers.entries()) {
+    if (drivers.has(driver))
+      throw configError(`tiers[${level}].driver`, 'a driver that no other level uses', driver.name);
+    drivers.add(driver);
+  }
+}

@@ -1,0 +1,43 @@
+export { OperationScope, raceAbort } from './abort.js';
+export { formatBytes, parseBytes, type ByteSize } from './bytes.js';
+export { systemClock, type Clock } from './clock.js';
+export * from './decorators/index.js';
+export {
+  checkedPieces,
+  notFound,
+  readEach,
+  unsupported,
+  type DriverCapabilities,
+  type DriverUsage,
+  type ListOptions,
+  type ObjectStat,
+  type Operation,
+  type OperationOptions,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type ReadOutcome,
+  type ReadRequest,
+  type StorageDriver,
+  type WriteData,
+  type WriteOptions,
+} from './driver.js';
+export {
+  closedError,
+  configError,
+  ERROR_CODES,
+  invariant,
+  isTieredError,
+  TieredError,
+  type ErrorCode,
+  type TieredErrorDetails,
+} from './errors.js';
+export { SafeEmitter, type HierarchyEvents, type TierFault, type TierUse } from './events.js';
+export { Hierarchy, type HierarchyOptions } from './hierarchy.js';
+export { MemoryDriver, type MemoryDriverOptions } from './memory-driver.js';
+export { ABSENT, type MetadataContainer } from './metadata-container.js';
+export { type ObjectHandle } from './object-handle.js';
+export { readSource, type Placement, type PlacementHost, type PlacementStats } from './placement.js';
+export { Random } from './random.js';
+export { type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
+export { type HierarchyStats, type TierStats } from './stats.js';
+export { type Tier, type TierHealth, type TierOptions } from './tier.js';

@@ -1,0 +1,158 @@
+import { parseBytes, type ByteSize } from './bytes.js';
+import {
+  checkedPieces,
+  notFound,
+  readEach,
+  type DriverCapabilities,
+  type DriverUsage,
+  type ListOptions,
+  type ObjectStat,
+  type Operation,
+  type OperationOptions,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type ReadOutcome,
+  type ReadRequest,
+  type StorageDriver,
+  type WriteData,
+  type WriteOptions,
+} from './driver.js';
+import { TieredError } from './errors.js';
+
+/** Options of `MemoryDriver`. */
+export interface MemoryDriverOptions {
+  /** Name in messages and metrics. Default: `'memory'`. */
+  readonly name?: string;
+  /**
+   * Bytes it takes at most; more is `TIERED_NO_SPACE`. Default: no bound of its own, because the quota of the tier
+   * that holds it is one; set it when you use the driver alone.
+   */
+  readonly capacity?: ByteSize;
+}
+
+interface StoredObject {
+  readonly bytes: Uint8Array;
+  readonly version: string;
+}
+
+/** Keys a page of `list`; bounds how long one page keeps the event loop. */
+const LIST_PAGE = 1000;
+
+/**
+ * Objects in the memory of this process: the RAM tier, and a source for tests. Reads return views without copying,
+ * and a view stays valid after its object was replaced or deleted. Contents survive `close` and `open` of the same
+ * instance, not the process.
+ */
+export class MemoryDriver implements StorageDriver {
+  readonly name: string;
+  readonly capabilities: DriverCapabilities = Object.freeze({
+    list: true,
+    write: true,
+    delete: true,
+    usage: true,
+    sharedViews: true,
+    persistent: true,
+  });
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #capacity: number;
+  #bytes = 0;
+  #writes = 0;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a capacity that is not a size. */
+  constructor(options: MemoryDriverOptions = {}) {
+    this.name = options.name ?? 'memory';
+    this.#capacity = options.capacity === undefined ? Infinity : parseBytes(options.capacity, 'capacity');
+  }
+
+  async open({ signal }: OperationOptions): Promise<void> {
+    signal?.throwIfAborted();
+  }
+
+  async close(): Promise<void> {
+    // Nothing is held open; the objects stay for the next open().
+  }
+
+  async stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
+    signal?.throwIfAborted();
+    const { bytes, version } = this.#get('stat', key);
+    return { key, size: bytes.byteLength, version };
+  }
+
+  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    let page: ObjectStat[] = [];
+    for (const [key, { bytes, version }] of this.#objects) {
+      signal?.throwIfAborted();
+      if (!key.startsWith(prefix)) continue;
+      page.push({ key, size: bytes.byteLength, version });
+      if (page.length < LIST_PAGE) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
+  }
+
+  async read(key: string, { offset, length, signal }: ReadOptions): Promise<Uint8Array> {
+    signal?.throwIfAborted();
+    const { bytes } = this.#get('read', key);
+    return bytes.subarray(offset, offset + length);
+  }
+
+  async readInto(key: string, target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
+    signal?.throwIfAborted();
+    const { bytes } = this.#get('readInto', key);
+    const range = bytes.subarray(offset, offset + target.byteLength);
+    target.set(range);
+    return range.byteLength;
+  }
+
+  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    return readEach(this, requests, options);
+  }
+
+  async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    options.signal?.throwIfAborted();
+    this.#assertRoom(key, options.size);
+    const bytes = new Uint8Array(options.size);
+    let filled = 0;
+    for await (const piece of checkedPieces(this, key, data, options)) {
+      bytes.set(piece, filled);
+      filled += piece.byteLength;
+    }
+    // Again: other writes may have been published while this one's pieces came.
+    this.#assertRoom(key, options.size);
+    this.#bytes += options.size - this.#sizeOf(key);
+    this.#writes += 1;
+    this.#objects.set(key, { bytes, version: `${this.#writes}` });
+  }
+
+  async delete(key: string, { signal }: OperationOptions): Promise<void> {
+    signal?.throwIfAborted();
+    this.#bytes -= this.#sizeOf(key);
+    this.#objects.delete(key);
+  }
+
+  async usage({ signal }: OperationOptions): Promise<DriverUsage> {
+    signal?.throwIfAborted();
+    const freeBytes = this.#capacity === Infinity ? undefined : this.#capacity - this.#bytes;
+    return { bytes: this.#bytes, objects: this.#objects.size, freeBytes };
+  }
+
+  #get(operation: Operation, key: string): StoredObject {
+    const found = this.#objects.get(key);
+    if (found === undefined) throw notFound(this, operation, key);
+    return found;
+  }
+
+  #sizeOf(key: string): number {
+    return this.#objects.get(key)?.bytes.byteLength ?? 0;
+  }
+
+  #assertRoom(key: string, size: number): void {
+    if (this.#bytes - this.#sizeOf(key) + size <= this.#capacity) return;
+    throw new TieredError(
+      'TIERED_NO_SPACE',
+      `${this.name} holds ${this.#bytes} of ${this.#capacity} bytes and cannot take ${size} more; raise its capacity.`,
+      { driver: this.name, operation: 'write', key },
+    );
+  }
+}

@@ -1,0 +1,111 @@
+import { configError } from './errors.js';
+
+/**
+ * The PRNG of the SDK: **xoshiro128\*\* 1.1** (Blackman and Vigna, 2018), its four 32-bit words of state taken from
+ * **SplitMix64** (Steele, Lea and Flood, 2014). The stream of a (seed, stream) pair is stable forever: shuffles,
+ * jitter and injected faults depend on it, and checkpoints of last year must resume next year.
+ */
+export class Random {
+  readonly #generator: Xoshiro128;
+
+  /**
+   * @param seed Whole number from 0 to 2^53 - 1.
+   * @param stream Whole number that separates independent streams of one seed, such as the epoch. Default: 0.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for anything else.
+   */
+  constructor(seed: number, stream = 0) {
+    for (const [field, value] of [['seed', seed] as const, ['stream', stream] as const]) {
+      if (!Number.isSafeInteger(value) || value < 0)
+        throw configError(field, 'a whole number from 0 to 2^53 - 1', value);
+    }
+    const [base = 0n] = splitMix64(BigInt(seed), 1);
+    const [a = 0n, b = 0n] = splitMix64(base + BigInt(stream), 2);
+    const word = (bits: bigint) => Number(BigInt.asIntN(32, bits));
+    this.#generator = new Xoshiro128(word(a), word(a >> 32n), word(b), word(b >> 32n));
+  }
+
+  /** The next whole number from 0 to 2^32 - 1, uniform. */
+  uint32(): number {
+    return this.#generator.next();
+  }
+
+  /**
+   * A whole number from 0 to `bound` - 1, uniform without bias (bits above the bound are masked off, and numbers
+   * that are still too large are drawn again; fewer than two draws on average).
+   * @param bound From 1 to 2^32.
+   */
+  below(bound: number): number {
+    const mask = bound <= 1 ? 0 : 0xffffffff >>> Math.clz32(bound - 1);
+    for (;;) {
+      const value = (this.uint32() & mask) >>> 0;
+      if (value < bound) return value;
+    }
+  }
+
+  /** A number from 0 (included) to 1 (excluded), uniform, with 32 bits. */
+  unit(): number {
+    return this.uint32() / 2 ** 32;
+  }
+
+  /**
+   * The permutation of 0 .. n-1 by Fisher and Yates (from the end down). O(n) time, 4n bytes.
+   * @param n From 0 to 2^32 - 1.
+   */
+  permutation(n: number): Uint32Array {
+    const order = new Uint32Array(n);
+    for (let i = 0; i < n; i++) order[i] = i;
+    for (let i = n - 1; i > 0; i--) {
+      const j = this.below(i + 1);
+      const swapped = order[i] ?? 0;
+      order[i] = order[j] ?? 0;
+      order[j] = swapped;
+    }
+    return order;
+  }
+}
+
+/** The generator alone, from four words of state. Apart so that its reference vectors can be checked. */
+export class Xoshiro128 {
+  #s0: number;
+  #s1: number;
+  #s2: number;
+  #s3: number;
+
+  constructor(s0: number, s1: number, s2: number, s3: number) {
+    this.#s0 = s0;
+    this.#s1 = s1;
+    this.#s2 = s2;
+    this.#s3 = s3;
+  }
+
+  /** The next whole number from 0 to 2^32 - 1. */
+  next(): number {
+    const result = Math.imul(rotateLeft(Math.imul(this.#s1, 5), 7), 9) >>> 0;
+    const shifted = this.#s1 << 9;
+    this.#s2 ^= this.#s0;
+    this.#s3 ^= this.#s1;
+    this.#s1 ^= this.#s2;
+    this.#s0 ^= this.#s3;
+    this.#s2 ^= shifted;
+    this.#s3 = rotateLeft(this.#s3, 11);
+    return result;
+  }
+}
+
+/** The first `count` outputs of SplitMix64 from a 64-bit seed. Exported for its reference vectors only. */
+export function splitMix64(seed: bigint, count: number): bigint[] {
+  const out: bigint[] = [];
+  let state = BigInt.asUintN(64, seed);
+  for (let i = 0; i < count; i++) {
+    state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n);
+    let z = state;
+    z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
+    z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn);
+    out.push(z ^ (z >> 31n));
+  }
+  return out;
+}
+
+function rotateLeft(x: number, k: number): number {
+  return (x << k) | (x >>> (32 - k));
+}

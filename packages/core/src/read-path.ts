@@ -1,0 +1,218 @@
+import { clampLength } from './validation.js';
+import type { Operation, OperationOptions, StorageDriver } from './driver.js';
+import { isTieredError, TieredError } from './errors.js';
+import type { HierarchyEvents, SafeEmitter, TierUse } from './events.js';
+import type { MetadataContainer } from './metadata-container.js';
+import type { Placement, PlacementHost } from './placement.js';
+import type { Clock } from './clock.js';
+import type { Tier } from './tier.js';
+
+/** Options of a read: a range and a signal. */
+export interface HierarchyReadOptions extends OperationOptions {
+  /** First byte. Default: 0. */
+  readonly offset?: number | undefined;
+  /** Bytes at most; fewer come only at the end of the object, as pread. Default: to the end. */
+  readonly length?: number | undefined;
+}
+
+/** Options of `readInto`. */
+export interface HierarchyReadIntoOptions extends OperationOptions {
+  /** First byte. Default: 0. */
+  readonly offset?: number | undefined;
+}
+
+/** What the read path works with. */
+export interface ReadPathParts {
+  readonly namespace: MetadataContainer;
+  readonly tiers: readonly Tier[];
+  readonly source: StorageDriver;
+  readonly placement: Placement;
+  readonly clock: Clock;
+  readonly events: SafeEmitter<HierarchyEvents>;
+  /** Asks the source anew for size and version of an object. */
+  readonly renew: (key: string) => Promise<void>;
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+/**
+ * The way of a read, and what happens when a tier fails on it.
+ *
+ * A read asks the one tier that the namespace names, if that is in service; whatever the tier answers but exactly the
+ * bytes asked for, the read goes on to the placement, which has the source. So a tier can never fail a read that the
+ * source can serve. A copy that is missing or too short is dropped from the namespace before the next read.
+ */
+export class ReadPath {
+  readonly #parts: ReadPathParts;
+  readonly #namespace: MetadataContainer;
+  readonly #tiers: readonly Tier[];
+  #active = 0;
+  #onDrained: (() => void) | undefined;
+
+  constructor(parts: ReadPathParts) {
+    this.#parts = parts;
+    this.#namespace = parts.namespace;
+    this.#tiers = parts.tiers;
+  }
+
+  /** Reads under way. */
+  get active(): number {
+    return this.#active;
+  }
+
+  async read(id: number, key: string, options: HierarchyReadOptions): Promise<Uint8Array> {
+    const { offset = 0, signal } = options;
+    const length = clampLength(key, this.#namespace.sizeOf(id), offset, options.length);
+    if (length === 0) return NO_BYTES;
+    this.#active += 1;
+    try {
+      const tier = this.#tierOf(id);
+      if (tier !== undefined) {
+        try {
+          const bytes = await tier.driver.read(key, { offset, length, signal });
+          if (bytes.byteLength === length) {
+            this.#served(tier, length);
+            return bytes;
+          }
+          this.#tierShort(tier, id, 'read', bytes.byteLength, length);
+        } catch (error) {
+          signal?.throwIfAborted();
+          this.#tierFailed(tier, id, 'read', error);
+        }
+      }
+      return await this.#readSource(id, offset, length, options);
+    } finally {
+      this.#done();
+    }
+  }
+
+  async readInto(
+    id: number,
+    key: string,
+    target: Uint8Array,
+    options: HierarchyReadIntoOptions,
+  ): Promise<number> {
+    const { offset = 0, signal } = options;
+    const length = clampLength(key, this.#namespace.sizeOf(id), offset, target.byteLength);
+    if (length === 0) return 0;
+    this.#active += 1;
+    try {
+      const tier = this.#tierOf(id);
+      if (tier !== undefined) {
+        try {
+          const count = await tier.driver.readInto(key, target.subarray(0, length), { offset, signal });
+          if (count === length) {
+            this.#served(tier, length);
+            return count;
+          }
+          this.#tierShort(tier, id, 'readInto', count, length);
+        } catch (error) {
+          signal?.throwIfAborted();
+          this.#tierFailed(tier, id, 'readInto', error);
+        }
+      }
+      target.set(await this.#readSource(id, offset, length, options));
+      return length;
+    } finally {
+      this.#done();
+    }
+  }
+
+  /** Resolves when no read is under way; the caller sees to it that none begins. */
+  async drained(): Promise<void> {
+    if (this.#active === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onDrained = resolve;
+    });
+  }
+
+  /** Forgets the copy of an object, if there is one: it is served from the source again. */
+  drop(id: number): void {
+    const level = this.#namespace.levelOf(id);
+    if (level === this.#tiers.length) return;
+    this.#namespace.setLevel(id, this.#tiers.length);
+    this.#parts.placement.lost(id, level);
+  }
+
+  /** What the placement may see and do. */
+  host(): PlacementHost {
+    const { namespace, tiers, source, clock, events } = this.#parts;
+    return {
+      namespace,
+      tiers,
+      source,
+      clock,
+      publish: (id, level) => {
+        namespace.setLevel(id, level);
+        events.emit('placed', { key: namespace.keyOf(id), level, bytes: namespace.sizeOf(id) });
+      },
+      placementFailed: (id, level, error) =>
+        events.emit('placementFailed', { key: namespace.keyOf(id), level, error }),
+      tierFault: (tier, operation, key, error) => this.#fault(tier, 'write', operation, key, error),
+      tierWorked: (tier) => this.#worked(tier, 'write'),
+    };
+  }
+
+  #tierOf(id: number): Tier | undefined {
+    const tier = this.#tiers[this.#namespace.levelOf(id)];
+    return tier?.reading.inService === true ? tier : undefined;
+  }
+
+  async #readSource(
+    id: number,
+    offset: number,
+    length: number,
+    options: OperationOptions,
+  ): Promise<Uint8Array> {
+    try {
+      return await this.#parts.placement.read(id, offset, length, options);
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) await this.#parts.renew(this.#namespace.keyOf(id));
+      throw error;
+    }
+  }
+
+  #served(tier: Tier, length: number): void {
+    tier.reads += 1;
+    tier.readBytes += length;
+    this.#worked(tier, 'read');
+  }
+
+  #done(): void {
+    this.#active -= 1;
+    if (this.#active === 0) this.#onDrained?.();
+  }
+
+  #tierShort(tier: Tier, id: number, operation: Operation, got: number, wanted: number): void {
+    const key = this.#namespace.keyOf(id);
+    const message = `${tier.driver.name}: ${JSON.stringify(key)} gave ${got} of ${wanted} bytes; the copy is dropped.`;
+    const error = new TieredError('TIERED_DATA_CORRUPT', message, {
+      driver: tier.driver.name,
+      operation,
+      key,
+    });
+    this.#fault(tier, 'read', operation, key, error);
+    if (this.#namespace.levelOf(id) === tier.level) this.drop(id);
+  }
+
+  #tierFailed(tier: Tier, id: number, operation: Operation, error: unknown): void {
+    // A copy that was moved away while the read was under way is no fault of the tier.
+    if (this.#namespace.levelOf(id) !== tier.level) return;
+    this.#fault(tier, 'read', operation, this.#namespace.keyOf(id), error);
+    if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id);
+  }
+
+  #worked(tier: Tier, use: TierUse): void {
+    const health = use === 'read' ? tier.reading : tier.writing;
+    if (health.succeeded()) this.#parts.events.emit('tierInService', { level: tier.level, use });
+  }
+
+  #fault(tier: Tier, use: TierUse, operation: Operation, key: string, error: unknown): void {
+    tier.faults += 1;
+    this.#parts.events.emit('tierFault', { level: tier.level, operation, key, error });
+    const health = use === 'read' ? tier.reading : tier.writing;
+    const retryInMs = health.failed();
+    if (retryInMs !== undefined)
+      this.#parts.events.emit('tierOutOfService', { level: tier.level, use, retryInMs });
+  }
+}

@@ -1,0 +1,99 @@
+import type { Clock } from '../clock.js';
+
+interface Sleeper {
+  readonly due: number;
+  readonly wake: () => void;
+}
+
+/**
+ * A clock that moves only when told to. Exported for tests of drivers and policies outside this repository.
+ */
+export class ManualClock implements Clock {
+  #now = 0;
+  readonly #sleepers = new Set<Sleeper>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  /** How many `sleep` calls wait at this moment; zero at the end of a test means that no timer leaked. */
+  get sleeping(): number {
+    return this.#sleepers.size;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason as Error);
+        return;
+      }
+      const sleeper: Sleeper = {
+        due: this.#now + Math.max(0, ms),
+        wake: () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      const onAbort = () => {
+        this.#sleepers.delete(sleeper);
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#sleepers.add(sleeper);
+    });
+  }
+
+  /**
+   * Moves time forward, waking sleepers in the order in which they are due.
+   * @param ms How far, in milliseconds.
+   */
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    for (;;) {
+      await turn();
+      const next = this.#earliest();
+      if (next === undefined || next.due > until) break;
+      this.#wake(next);
+    }
+    this.#now = until;
+    await turn();
+  }
+
+  /**
+   * Lets a promise run to its end, moving time to the next sleeper whenever the event loop has turned. Real I/O may
+   * be in flight meanwhile; the result of the promise must not depend on how the two interleave.
+   * @param promise What to wait for.
+   */
+  async run<T>(promise: Promise<T>): Promise<T> {
+    let settled = false;
+    const mark = () => {
+      settled = true;
+    };
+    promise.then(mark, mark);
+    for (;;) {
+      await turn();
+      if (settled) return promise;
+      const next = this.#earliest();
+      if (next !== undefined) this.#wake(next);
+    }
+  }
+
+  #earliest(): Sleeper | undefined {
+    let earliest: Sleeper | undefined;
+    for (const sleeper of this.#sleepers) {
+      if (earliest === undefined || sleeper.due < earliest.due) earliest = sleeper;
+    }
+    return earliest;
+  }
+
+  #wake(sleeper: Sleeper): void {
+    this.#sleepers.delete(sleeper);
+    this.#now = Math.max(this.#now, sleeper.due);
+    sleeper.wake();
+  }
+}
+
+/** One turn of the event loop: every promise that can settle does, and finished I/O is delivered. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  // Packages are tested from their sources: `npm test` needs no build before it.
+  resolve: { conditions: ['tiered-source'] },
+  ssr: { resolve: { conditions: ['tiered-source', 'node', 'import', 'default'] } },
+  test: {
+    include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    pool: 'forks',
+    typecheck: { enabled: false },
+  },
+});

@@ -36,7 +36,7 @@ export { Hierarchy, type HierarchyOptions } from './hierarchy.js';
 export { MemoryDriver, type MemoryDriverOptions } from './memory-driver.js';
 export { ABSENT, type MetadataContainer } from './metadata-container.js';
 export { type ObjectHandle } from './object-handle.js';
-export { readSource, type Placement, type PlacementHost, type PlacementStats } from './placement.js';
+export { sourceChanged, type Placement, type PlacementHost, type PlacementStats } from './placement.js';
 export { Random } from './random.js';
 export { type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
 export { type HierarchyStats, type TierStats } from './stats.js';

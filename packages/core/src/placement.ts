@@ -65,23 +65,16 @@ export interface Placement {
   close(): Promise<void>;
 }
 
-/**
- * Reads a range of the source that is known to exist.
- * @throws TieredError `TIERED_SOURCE_CHANGED` if the source gives fewer bytes than its size promised.
- */
-export async function readSource(
+/** The error of a source that gave fewer bytes than the size it had announced. */
+export function sourceChanged(
   source: StorageDriver,
   key: string,
-  offset: number,
-  length: number,
-  signal: AbortSignal | undefined,
-): Promise<Uint8Array> {
-  const bytes = await source.read(key, { offset, length, signal });
-  if (bytes.byteLength === length) return bytes;
-  throw new TieredError(
+  range: { readonly offset: number; readonly got: number; readonly wanted: number },
+): TieredError {
+  return new TieredError(
     'TIERED_SOURCE_CHANGED',
-    `${source.name}: ${JSON.stringify(key)} gave ${bytes.byteLength} bytes at offset ${offset} where its size promised ` +
-      `${length}; it was changed since it was listed. The next read looks at it anew.`,
+    `${source.name}: ${JSON.stringify(key)} gave ${range.got} bytes at offset ${range.offset} where its size promised ` +
+      `${range.wanted}; it was changed since it was listed. The next read looks at it anew.`,
     { driver: source.name, operation: 'read', key, retryable: true },
   );
 }

@@ -1,7 +1,7 @@
 import { OperationScope, raceAbort } from './abort.js';
 import type { OperationOptions } from './driver.js';
 import { closedError, invariant } from './errors.js';
-import { readSource, type Placement, type PlacementHost, type PlacementStats } from './placement.js';
+import { sourceChanged, type Placement, type PlacementHost, type PlacementStats } from './placement.js';
 
 /** The placement of a hierarchy without tiers: every read goes to the source, nothing is kept. */
 export class SourceOnly implements Placement {
@@ -21,9 +21,12 @@ export class SourceOnly implements Placement {
     const key = host.namespace.keyOf(id);
     // The reader leaves at once when it aborts; the scope stays until the source has stopped, for close() to wait.
     const reading = this.#reads.run(options.signal, (signal) =>
-      readSource(host.source, key, offset, length, signal),
+      host.source.read(key, { offset, length, signal }),
     );
     const bytes = await raceAbort(reading, options.signal);
+    if (bytes.byteLength < length) {
+      throw sourceChanged(host.source, key, { offset, got: bytes.byteLength, wanted: length });
+    }
     this.#sourceBytes += bytes.byteLength;
     return bytes;
   }

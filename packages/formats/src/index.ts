@@ -1,0 +1,2 @@
+export { decodeExample, encodeExample, type Feature } from './example.js';
+export { encodeRecords, frameRecord, readRecords, type ReadRecordsOptions } from './tfrecord.js';

@@ -1,0 +1,2 @@
+export { FileSystemDriver } from './driver.js';
+export { type FileSystemDriverOptions } from './options.js';

@@ -1,0 +1,49 @@
+import path from 'node:path';
+import { TieredError } from '@tiered/core';
+
+/** The directory at the root that belongs to the driver: never an object, never listed. */
+export const PRIVATE_DIRECTORY = '.tiered';
+
+/**
+ * The path of a key below a root. The mapping is one to one, so whatever could name a file twice or leave the root
+ * is refused: absolute keys, empty, `.` and `..` segments, NUL, and the driver's own directory.
+ * @throws TieredError `TIERED_KEY_INVALID`
+ */
+export function pathOfKey(root: string, key: string, driver: string): string {
+  const problem = problemOf(key);
+  if (problem !== undefined) {
+    throw new TieredError(
+      'TIERED_KEY_INVALID',
+      `${driver}: the key ${JSON.stringify(key)} ${problem}; keys are paths relative to the root, such as "train/00001.jpg".`,
+      { driver, key },
+    );
+  }
+  return path.join(root, key);
+}
+
+/** Whether a real path is the root or below it. */
+export function isInside(root: string, realPath: string): boolean {
+  return realPath === root || realPath.startsWith(root.endsWith(path.sep) ? root : root + path.sep);
+}
+
+/** The error for a key whose symbolic links lead out of the root. */
+export function leavesRoot(driver: string, key: string): TieredError {
+  return new TieredError(
+    'TIERED_KEY_INVALID',
+    `${driver}: ${JSON.stringify(key)} leads out of the root by a symbolic link, which is refused; ` +
+      `copy the file into the root, or make the link's target the root.`,
+    { driver, key },
+  );
+}
+
+function problemOf(key: string): string | undefined {
+  if (key.includes('\0')) return 'contains NUL';
+  if (key.startsWith('/')) return 'is absolute';
+  if (process.platform === 'win32' && /[\\:]/.test(key)) return 'contains a backslash or a colon';
+  const segments = key.split('/');
+  if (segments.includes('..')) return 'contains ".."';
+  if (segments.includes('.') || segments.includes('')) return 'contains an empty segment or "."';
+  if (segments[0] === PRIVATE_DIRECTORY)
+    return `is in ${PRIVATE_DIRECTORY}, which the driver keeps for itself`;
+  return undefined;
+}

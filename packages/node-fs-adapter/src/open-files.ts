@@ -1,0 +1,102 @@
+import fs from 'node:fs';
+import { LRUCache } from 'lru-cache';
+
+/** A file that is open for reading. */
+export interface OpenFile {
+  readonly fd: number;
+  /** Bytes, when it was opened. */
+  readonly size: number;
+  /** Identity when it was opened, as `stat` gives it. */
+  readonly version: string;
+}
+
+interface Entry extends OpenFile {
+  /** Reads that use the descriptor at this moment. */
+  users: number;
+  /** No longer in the cache: to be closed by its last user. */
+  retired: boolean;
+}
+
+/**
+ * Descriptors kept open between reads, least recently used ones closed first. A descriptor is closed only when no
+ * read uses it: a number that the system gives to another file in mid-read would serve that file's bytes.
+ */
+export class OpenFiles {
+  readonly #entries: LRUCache<string, Entry>;
+  readonly #opening = new Map<symbol, string>();
+  readonly #closing = new Set<Promise<void>>();
+  #open = 0;
+
+  /** @param max Descriptors kept open while nobody uses them; reads under way may hold more. */
+  constructor(max: number) {
+    this.#entries = new LRUCache({ max, dispose: (entry) => this.#retire(entry) });
+  }
+
+  /** Descriptors that are open now. */
+  get count(): number {
+    return this.#open;
+  }
+
+  /** Runs with the file open; opens it with `open` if it is not. */
+  async use<T>(key: string, open: () => Promise<OpenFile>, work: (file: OpenFile) => Promise<T>): Promise<T> {
+    let entry = this.#entries.get(key);
+    if (entry === undefined) entry = await this.#openNew(key, open);
+    else entry.users += 1;
+    try {
+      return await work(entry);
+    } finally {
+      entry.users -= 1;
+      if (entry.retired && entry.users === 0) this.#close(entry);
+    }
+  }
+
+  /** The version of a file that is kept open, if it is. */
+  versionOf(key: string): string | undefined {
+    return this.#entries.peek(key)?.version;
+  }
+
+  /** The file under this key is another one from now on; reads under way finish on the old one. */
+  forget(key: string): void {
+    this.#entries.delete(key);
+    for (const [ticket, opening] of this.#opening) if (opening === key) this.#opening.delete(ticket);
+  }
+
+  /** Closes everything. No `use` is under way. */
+  async close(): Promise<void> {
+    this.#entries.clear();
+    while (this.#closing.size > 0) await Promise.all(this.#closing);
+  }
+
+  /** Opens the file. Several may do so at the same time for one key; the first is kept, the others serve one read. */
+  async #openNew(key: string, open: () => Promise<OpenFile>): Promise<Entry> {
+    const ticket = Symbol(key);
+    this.#opening.set(ticket, key);
+    try {
+      // Born with its opener as a user: else it could be evicted, and closed, before the opener's turn comes.
+      const entry: Entry = { ...(await open()), users: 1, retired: false };
+      this.#open += 1;
+      // Forgotten in the meantime: what was opened may be the file of before.
+      if (!this.#opening.has(ticket) || this.#entries.has(key)) entry.retired = true;
+      else this.#entries.set(key, entry);
+      return entry;
+    } finally {
+      this.#opening.delete(ticket);
+    }
+  }
+
+  #retire(entry: Entry): void {
+    entry.retired = true;
+    if (entry.users === 0) this.#close(entry);
+  }
+
+  #close(entry: Entry): void {
+    const closing = new Promise<void>((resolve) => {
+      // An error of close() on a descriptor that was only read from loses nothing.
+      fs.close(entry.fd, () => resolve());
+    }).finally(() => {
+      this.#open -= 1;
+      this.#closing.delete(closing);
+    });
+    this.#closing.add(closing);
+  }
+}

@@ -1,0 +1,34 @@
+import { configError } from '@tiered/core';
+
+/** Options of `FileSystemDriver`. */
+export interface FileSystemDriverOptions {
+  /** The directory; keys are paths below it, with `/` between segments on every platform. */
+  readonly root: string;
+  /**
+   * Whether the driver may write, as a tier does. The directory is then created if it is missing, and refused if it
+   * holds files that the driver did not write. Default: false, because the source is never written.
+   */
+  readonly writable?: boolean;
+  /**
+   * Whether a write is on the disk itself (fsync of file and directory) before it is published. Default: false: a
+   * tier is a cache, and after a power cut what it cannot prove is fetched again.
+   */
+  readonly fsync?: boolean;
+  /**
+   * Files kept open between reads, at least 1. Default: 256, a quarter of the descriptors that a process commonly
+   * may have; reading a kept file saves its open, check and close.
+   */
+  readonly maxOpenFiles?: number;
+}
+
+/** The options with their defaults, checked. */
+export function checkedOptions(options: FileSystemDriverOptions): Required<FileSystemDriverOptions> {
+  const { root, writable = false, fsync = false, maxOpenFiles = 256 } = options;
+  if (typeof root !== 'string' || root.length === 0 || root.includes('\0')) {
+    throw configError('root', 'the path of a directory', root);
+  }
+  if (!Number.isSafeInteger(maxOpenFiles) || maxOpenFiles < 1) {
+    throw configError('maxOpenFiles', 'a whole number of at least 1', maxOpenFiles);
+  }
+  return { root, writable, fsync, maxOpenFiles };
+}

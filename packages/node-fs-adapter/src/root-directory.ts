@@ -1,0 +1,132 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { TieredError } from '@tiered/core';
+import { hasErrno } from './errors.js';
+import { isInside, leavesRoot, PRIVATE_DIRECTORY } from './keys.js';
+
+/**
+ * The directory that a driver may not leave. Knows its real path, whether it is still there, where temporary files
+ * go, and whether a path reached through symbolic links is still inside.
+ */
+export class RootDirectory {
+  /** The real path, without symbolic links. */
+  readonly realPath: string;
+  readonly #driver: string;
+  #temporaryFiles = 0;
+
+  private constructor(realPath: string, driver: string) {
+    this.realPath = realPath;
+    this.#driver = driver;
+  }
+
+  /**
+   * Finds the directory, and for writing makes it and takes possession of it.
+   * @throws TieredError `TIERED_UNAVAILABLE` if it is no directory, `TIERED_DIRECTORY_NOT_OURS` if it is to be
+   * written and holds other files.
+   */
+  static async open(root: string, writable: boolean, driver: string): Promise<RootDirectory> {
+    if (writable) await fs.promises.mkdir(root, { recursive: true });
+    const realPath = await fs.promises.realpath(root).catch((error: unknown) => {
+      throw unavailable(driver, error);
+    });
+    if (!(await fs.promises.stat(realPath)).isDirectory()) throw unavailable(driver, undefined);
+    const directory = new RootDirectory(realPath, driver);
+    if (writable) await directory.claim();
+    return directory;
+  }
+
+  /** Makes the private directory, and removes what writers that died left in it. */
+  async claim(): Promise<void> {
+    const entries = await fs.promises.readdir(this.realPath);
+    if (entries.length > 0 && !entries.includes(PRIVATE_DIRECTORY)) {
+      throw new TieredError(
+        'TIERED_DIRECTORY_NOT_OURS',
+        `${this.#driver} holds files that tiered did not write, such as ${JSON.stringify(entries[0])}; ` +
+          `give a tier a directory of its own, because what is in it may be deleted.`,
+        { driver: this.#driver, operation: 'open' },
+      );
+    }
+    await fs.promises.mkdir(this.#temporaryDirectory, { recursive: true });
+    for (const name of await fs.promises.readdir(this.#temporaryDirectory)) {
+      if (isOfDeadProcess(name))
+        await fs.promises.rm(path.join(this.#temporaryDirectory, name), { force: true });
+    }
+  }
+
+  /** A path for a temporary file on the same file system, unique over processes and hosts. */
+  temporaryPath(): string {
+    this.#temporaryFiles += 1;
+    const unique = `${HOST}.${process.pid}.${this.#temporaryFiles}.${START}`;
+    return path.join(this.#temporaryDirectory, unique);
+  }
+
+  /**
+   * The error of an operation that did not find what it needed, if the reason is that the directory itself is gone.
+   */
+  async goneError(cause: unknown): Promise<TieredError | undefined> {
+    const stat = await fs.promises.stat(this.realPath).catch(() => undefined);
+    return stat?.isDirectory() === true ? undefined : unavailable(this.#driver, cause);
+  }
+
+  /**
+   * Checks that a path, followed through its symbolic links, stays inside, and returns where it leads.
+   * @throws TieredError `TIERED_KEY_INVALID`; the error of `realpath` if it leads nowhere.
+   */
+  async assertInside(filePath: string, key: string): Promise<string> {
+    const realPath = await fs.promises.realpath(filePath);
+    if (!isInside(this.realPath, realPath)) throw leavesRoot(this.#driver, key);
+    return realPath;
+  }
+
+  /**
+   * Checks that an open descriptor is of a file inside. On Linux the kernel says what was really opened, so nobody
+   * can swap a directory for a link between check and use; elsewhere the path is looked at once more.
+   */
+  async assertDescriptorInside(fd: number, filePath: string, key: string): Promise<void> {
+    if (process.platform === 'linux') {
+      try {
+        // Synchronous on purpose: procfs answers from memory in a microsecond, a trip through the thread pool costs more.
+        if (!isInside(this.realPath, fs.readlinkSync(`/proc/self/fd/${fd}`)))
+          throw leavesRoot(this.#driver, key);
+        return;
+      } catch (error) {
+        if (!hasErrno(error, 'ENOENT', 'EACCES', 'ENOTDIR')) throw error;
+        // No procfs here, as in some sandboxes.
+      }
+    }
+    await this.assertInside(filePath, key);
+  }
+
+  get #temporaryDirectory(): string {
+    return path.join(this.realPath, PRIVATE_DIRECTORY, 'tmp');
+  }
+}
+
+/** Dots separate the parts of a temporary file's name. */
+const HOST = os.hostname().replaceAll('.', '-') || 'localhost';
+/** Tells apart processes that were given the same number one after the other. */
+const START = process.hrtime.bigint().toString(36);
+
+function isOfDeadProcess(name: string): boolean {
+  const [host, pid] = name.split('.');
+  if (host !== HOST) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return hasErrno(error, 'ESRCH');
+  }
+}
+
+function unavailable(driver: string, cause: unknown): TieredError {
+  return new TieredError(
+    'TIERED_UNAVAILABLE',
+    `${driver} is not there or is no directory; mount or create it.`,
+    {
+      cause,
+      driver,
+      retryable: true,
+    },
+  );
+}

@@ -1,0 +1,279 @@
+import {
+  configError,
+  invariant,
+  isTieredError,
+  parseBytes,
+  raceAbort,
+  closedError,
+  type ByteSize,
+  type OperationOptions,
+  type Placement,
+  type PlacementHost,
+  type PlacementStats,
+  type Tier,
+} from '@tiered/core';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Fetch } from './fetch.js';
+import { Fetches } from './fetches.js';
+import { firstFit, type PlacementPolicy } from './policy.js';
+import { QuotaLedger, type Reservation } from './quota-ledger.js';
+
+/** Options of `PlacementHandler`. */
+export interface PlacementHandlerOptions {
+  /** Where an object is to live. Default: `firstFit`, the optimum where every object is read once an epoch. */
+  readonly policy?: PlacementPolicy;
+  /** Copies to tiers under way at the same time, at least 1. Default: 6, the paper's pool. */
+  readonly concurrency?: number;
+  /**
+   * Bytes of a request to the source when a whole object is fetched. Default: 4 MiB: large enough that a few ms of
+   * latency do not count, small enough that a reader of the beginning does not wait for the rest.
+   */
+  readonly chunk?: ByteSize;
+  /**
+   * Bytes of memory for objects on their way to a tier. Reads that would need more are served without placing. One
+   * object larger than this is placed when nothing else is. Default: 256 MiB.
+   */
+  readonly memory?: ByteSize;
+}
+
+/** What a handler works with once its hierarchy has started. */
+interface Parts {
+  readonly host: PlacementHost;
+  readonly ledger: QuotaLedger;
+  readonly fetches: Fetches;
+}
+
+const NOTHING_YET: PlacementStats = {
+  sourceReads: 0,
+  sourceBytes: 0,
+  joinedReads: 0,
+  placed: 0,
+  declined: 0,
+  failed: 0,
+  fetching: 0,
+  fetchingBytes: 0,
+  tiers: [],
+};
+
+/** Faults of an object, not of the tier: no other object would meet them. */
+const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
+
+/**
+ * Places objects on tiers while they are read (MONARCH, CCGrid'22, section III).
+ *
+ * **Problem.** The first epoch has to read everything from the source anyway; later epochs should not. Copying must
+ * not delay the reads that cause it, must not ask the source twice for a byte, and must not overfill a tier.
+ *
+ * **Moving parts.** The *policy* names a level. The *ledger* reserves the object's bytes there before anything is
+ * fetched. A *fetch* brings the object from the source into memory, chunk by chunk; readers of the object join it and
+ * are served from that memory, so the source sees one request for each byte. A *copy*, one of `concurrency` in the
+ * pool, drives the fetch to its end and streams it to the tier, which publishes it atomically; only then the
+ * namespace points to it. An object without a place is fetched too, but only the range its reader wants.
+ *
+ * **Invariants.** Used and reserved bytes of a tier never exceed its quota. An object has at most one copy under way,
+ * and none while an old copy of it is being removed. The memory of objects on their way is at most `memory`, or one
+ * object. A reader waits for the chunks up to its own end and for nothing else: neither for the pool nor for a tier.
+ * After `close` there is no fetch, no copy and no reservation.
+ *
+ * **Not done here.** Reads at random offsets of an object that is being fetched wait for the chunks before them.
+ * Tiers start empty: what an earlier process left cannot be trusted without a proof, and is deleted at start.
+ */
+export class PlacementHandler implements Placement {
+  readonly #policy: PlacementPolicy;
+  readonly #pool: LimitFunction;
+  readonly #chunkBytes: number;
+  readonly #memoryBytes: number;
+  readonly #copies = new Map<number, Promise<void>>();
+  readonly #removals = new Map<number, Promise<void>>();
+  readonly #refused = new Set<number>();
+  readonly #counts = { joinedReads: 0, placed: 0, declined: 0, failed: 0 };
+  readonly #closing = new AbortController();
+  #attached: Parts | undefined;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  constructor(options: PlacementHandlerOptions = {}) {
+    const { policy = firstFit, concurrency = 6, chunk = '4MiB', memory = '256MiB' } = options;
+    if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+      throw configError('concurrency', 'a whole number of at least 1', concurrency);
+    }
+    this.#policy = policy;
+    this.#pool = pLimit(concurrency);
+    this.#chunkBytes = parseBytes(chunk, 'chunk');
+    if (this.#chunkBytes === 0) throw configError('chunk', 'at least one byte', chunk);
+    this.#memoryBytes = parseBytes(memory, 'memory');
+  }
+
+  async start(host: PlacementHost, { signal }: OperationOptions): Promise<void> {
+    invariant(this.#attached === undefined, 'a placement handler serves one hierarchy');
+    const ledger = new QuotaLedger(host.tiers.map(({ quotaBytes }) => quotaBytes));
+    this.#attached = { host, ledger, fetches: new Fetches(host.source) };
+    for (const tier of host.tiers) await empty(tier, signal);
+  }
+
+  async read(id: number, offset: number, length: number, { signal }: OperationOptions): Promise<Uint8Array> {
+    this.#closing.signal.throwIfAborted();
+    const { host, fetches } = this.#parts;
+    const joined = fetches.covering(id, offset, length);
+    if (joined !== undefined) this.#counts.joinedReads += 1;
+    const key = host.namespace.keyOf(id);
+    const fetch =
+      joined ?? this.#startPlacing(id) ?? fetches.start({ id, key, offset, length, chunkBytes: length });
+    return fetch.read(offset, length, signal);
+  }
+
+  async place(id: number, { signal }: OperationOptions): Promise<number> {
+    const { host, fetches } = this.#parts;
+    for (;;) {
+      this.#closing.signal.throwIfAborted();
+      const copy = this.#copies.get(id);
+      if (copy !== undefined) {
+        await raceAbort(copy, signal);
+        return host.namespace.levelOf(id);
+      }
+      const busy = this.#removals.get(id) ?? (this.#hasMemoryFor(id) ? undefined : fetches.oneEnded());
+      if (busy !== undefined) await raceAbort(busy, signal);
+      else if (this.#startPlacing(id) === undefined) return host.namespace.levelOf(id);
+    }
+  }
+
+  lost(id: number, level: number): void {
+    const { host, ledger } = this.#parts;
+    const bytes = host.namespace.sizeOf(id);
+    const removal = this.#remove(id, level, () => ledger.release(level, bytes));
+    this.#removals.set(
+      id,
+      removal.finally(() => this.#removals.delete(id)),
+    );
+  }
+
+  async idle({ signal }: OperationOptions): Promise<void> {
+    while (this.#copies.size > 0 || this.#removals.size > 0) await raceAbort(this.#settled(), signal);
+  }
+
+  stats(): PlacementStats {
+    if (this.#attached === undefined) return NOTHING_YET;
+    const { host, ledger, fetches } = this.#attached;
+    const tiers = host.tiers.map((_, level) => ({
+      usedBytes: ledger.usedBytes(level),
+      reservedBytes: ledger.reservedBytes(level),
+    }));
+    return { ...this.#counts, ...fetches.stats, tiers };
+  }
+
+  async close(): Promise<void> {
+    const reason = closedError();
+    this.#closing.abort(reason);
+    await this.#attached?.fetches.cancelAll(reason);
+    await this.#settled();
+  }
+
+  /** The copies and removals under way at this moment have ended. */
+  async #settled(): Promise<void> {
+    await Promise.all([...this.#copies.values(), ...this.#removals.values()]);
+  }
+
+  /** Begins to fetch and copy the whole object, if the policy has a place for it and there is memory. */
+  #startPlacing(id: number): Fetch | undefined {
+    if (this.#copies.has(id) || this.#removals.has(id) || !this.#hasMemoryFor(id)) return undefined;
+    const { host, fetches } = this.#parts;
+    const key = host.namespace.keyOf(id);
+    const length = host.namespace.sizeOf(id);
+    const reservation = this.#refused.has(id) ? undefined : this.#reserve(key, length);
+    if (reservation === undefined) {
+      this.#counts.declined += 1;
+      return undefined;
+    }
+    const fetch = fetches.start({ id, key, offset: 0, length, chunkBytes: this.#chunkBytes });
+    // Held from now on, and not from its turn in the pool: readers may have come and gone by then.
+    const letGo = fetch.hold();
+    const copy = this.#pool(() => this.#copy(id, fetch, reservation)).finally(() => {
+      this.#copies.delete(id);
+      letGo();
+    });
+    this.#copies.set(id, copy);
+    return fetch;
+  }
+
+  #hasMemoryFor(id: number): boolean {
+    const { host, fetches } = this.#parts;
+    const { fetchingBytes } = fetches.stats;
+    return fetchingBytes === 0 || fetchingBytes + host.namespace.sizeOf(id) <= this.#memoryBytes;
+  }
+
+  #reserve(key: string, size: number): Reservation | undefined {
+    const { host, ledger } = this.#parts;
+    const rooms = host.tiers
+      .filter((tier) => tier.writing.inService)
+      .map(({ level, quotaBytes }) => ({ level, quotaBytes, freeBytes: ledger.freeBytes(level) }));
+    const level = this.#policy({ key, size }, rooms);
+    if (level === undefined) return undefined;
+    const reservation = ledger.reserve(level, size);
+    invariant(reservation !== undefined, `the placement policy chose level ${level}, which has no room`);
+    return reservation;
+  }
+
+  /** Copies an object to its tier. Never rejects: a copy that fails costs speed, not data. */
+  async #copy(id: number, fetch: Fetch, reservation: Reservation): Promise<void> {
+    const { host } = this.#parts;
+    const { level, bytes } = reservation;
+    const tier = tierAt(host, level);
+    const key = host.namespace.keyOf(id);
+    const version = host.namespace.versionOf(id);
+    try {
+      this.#closing.signal.throwIfAborted();
+      await tier.driver.write(key, fetch.pieces(), { size: bytes, signal: this.#closing.signal });
+      host.tierWorked(tier);
+    } catch (error) {
+      reservation.cancel();
+      if (!this.#closing.signal.aborted) this.#copyFailed(id, tier, fetch, error);
+      return;
+    }
+    if (host.namespace.versionOf(id) !== version) {
+      // The object became another one while its old content was copied; the bytes stay reserved until they are gone.
+      await this.#remove(id, level, () => reservation.cancel());
+      return;
+    }
+    reservation.commit();
+    this.#counts.placed += 1;
+    host.publish(id, level);
+  }
+
+  #copyFailed(id: number, tier: Tier, fetch: Fetch, error: unknown): void {
+    const { host } = this.#parts;
+    this.#counts.failed += 1;
+    if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) this.#refused.add(id);
+    else if (fetch.failure === undefined) host.tierFault(tier, 'write', host.namespace.keyOf(id), error);
+    host.placementFailed(id, tier.level, error);
+  }
+
+  /** Deletes a copy. Its bytes become free only if that works: what is still on the tier still fills it. */
+  async #remove(id: number, level: number, free: () => void): Promise<void> {
+    const { host } = this.#parts;
+    const tier = tierAt(host, level);
+    const key = host.namespace.keyOf(id);
+    try {
+      await tier.driver.delete(key, { signal: this.#closing.signal });
+      free();
+    } catch (error) {
+      if (!this.#closing.signal.aborted) host.tierFault(tier, 'delete', key, error);
+    }
+  }
+
+  get #parts(): Parts {
+    invariant(this.#attached !== undefined, 'a placement handler was used before its hierarchy started');
+    return this.#attached;
+  }
+}
+
+/** Deletes everything on a tier. */
+async function empty(tier: Tier, signal: AbortSignal | undefined): Promise<void> {
+  const keys: string[] = [];
+  for await (const page of tier.driver.list({ signal })) for (const { key } of page) keys.push(key);
+  for (const key of keys) await tier.driver.delete(key, { signal });
+}
+
+function tierAt(host: PlacementHost, level: number): Tier {
+  const tier = host.tiers[level];
+  invariant(tier !== undefined, `there is no level ${level}`);
+  return tier;
+}

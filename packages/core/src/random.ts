@@ -1,4 +1,4 @@
-import { configError } from './errors.js';
+import { configError, invariant } from './errors.js';
 
 /**
  * The PRNG of the SDK: **xoshiro128\*\* 1.1** (Blackman and Vigna, 2018), its four 32-bit words of state taken from
@@ -32,9 +32,10 @@ export class Random {
   /**
    * A whole number from 0 to `bound` - 1, uniform without bias (bits above the bound are masked off, and numbers
    * that are still too large are drawn again; fewer than two draws on average).
-   * @param bound From 1 to 2^32.
+   * @param bound A whole number from 1 to 2^32.
    */
   below(bound: number): number {
+    invariant(bound >= 1 && bound <= 2 ** 32, 'Random.below() needs a bound from 1 to 2^32');
     const mask = bound <= 1 ? 0 : 0xffffffff >>> Math.clz32(bound - 1);
     for (;;) {
       const value = (this.uint32() & mask) >>> 0;

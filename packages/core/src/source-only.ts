@@ -20,15 +20,13 @@ export class SourceOnly implements Placement {
     this.#sourceReads += 1;
     const key = host.namespace.keyOf(id);
     // The reader leaves at once when it aborts; the scope stays until the source has stopped, for close() to wait.
-    const reading = this.#reads.run(options.signal, (signal) =>
-      host.source.read(key, { offset, length, signal }),
-    );
-    const bytes = await raceAbort(reading, options.signal);
-    if (bytes.byteLength < length) {
+    const reading = this.#reads.run(options.signal, async (signal) => {
+      const bytes = await host.source.read(key, { offset, length, signal });
+      this.#sourceBytes += bytes.byteLength;
+      if (bytes.byteLength === length) return bytes;
       throw sourceChanged(host.source, key, { offset, got: bytes.byteLength, wanted: length });
-    }
-    this.#sourceBytes += bytes.byteLength;
-    return bytes;
+    });
+    return raceAbort(reading, options.signal);
   }
 
   async place(): Promise<number> {

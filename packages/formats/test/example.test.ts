@@ -82,6 +82,11 @@ describe('tf.train.Example, known bytes', () => {
     expect(encodeExample(KNOWN_FEATURES)).toEqual(KNOWN);
   });
 
+  it('writes nothing into an empty list, and keeps its kind', () => {
+    expect(encodeExample({ x: floats() })).toEqual(hex('0a 09  0a 07  0a 01 78  12 02  12 00'));
+    expect(decodeExample(encodeExample({ x: floats() }))).toEqual(new Map([['x', floats()]]));
+  });
+
   it('decodes known bytes', () => {
     expect(decodeExample(KNOWN)).toEqual(new Map(Object.entries(KNOWN_FEATURES)));
   });
@@ -152,6 +157,11 @@ describe('tf.train.Example, what protobuf allows', () => {
     expect(read(valueTwice)).toEqual(ints(1n, 2n));
   });
 
+  it('takes a feature without a name as the one called by the empty string', () => {
+    const nameless = field(1, field(1, field(2, field(3, hex('08 05')))));
+    expect(decodeExample(nameless)).toEqual(new Map([['', ints(5n)]]));
+  });
+
   it('counts a feature without a kind as missing', () => {
     expect(decodeExample(exampleOf())).toEqual(new Map());
     const setThenEmpty = field(1, entry('x', field(3, hex('08 01'))), entry('x'));
@@ -199,12 +209,13 @@ describe('tf.train.Example, damage', () => {
   it.each([
     ['a value that runs past its list', exampleOf(hex('0a 02  0a 01'), field(1, field(1, hex('aa'))))],
     ['packed floats that are no multiple of 4 bytes', exampleOf(field(2, field(1, new Uint8Array(7))))],
-    ['a packed number that runs past its field', exampleOf(field(3, hex('0a 01 80'), hex('08 01')))],
+    ['a packed number that runs past its field', exampleOf(field(3, hex('0a 01 80  01 08 05')))],
     ['a number of more than 64 bits', exampleOf(field(3, hex('08 ff ff ff ff ff ff ff ff ff ff 01')))],
     ['a name that is not UTF-8', field(1, field(1, field(1, hex('ff')), field(2)))],
     ['field number 0', hex('02 00')],
     ['a wire type that does not exist', hex('0e 00')],
     ['a group that ends without a start', hex('7c')],
+    ['a group that ends under another number', hex('7b 74')],
     ['groups nested without end', new Uint8Array(100_000).fill(0x7b)],
   ])('notices %s', (_, bytes) => {
     expect(codeOf(() => decodeExample(bytes))).toBe('TIERED_DATA_CORRUPT');

@@ -35,7 +35,10 @@ export async function writeAtomically(write: AtomicWrite): Promise<void> {
   }
 }
 
-async function fill(temporary: string, { root, pieces, size, fsync, driver, key }: AtomicWrite): Promise<void> {
+async function fill(
+  temporary: string,
+  { root, pieces, size, fsync, driver, key }: AtomicWrite,
+): Promise<void> {
   const file = await fs.promises.open(temporary, 'wx', 0o644).catch(async (error: unknown) => {
     if (!hasErrno(error, 'ENOENT')) throw error;
     // Somebody emptied the root, or removed and made it again: it is ours once more if it is empty.

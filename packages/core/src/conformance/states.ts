@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import type { ErrorCode } from '../errors.js';
+import { Hierarchy } from '../hierarchy.js';
+import { assertBytes, assertCode, putter, someBytes, type ConformanceTest } from './subject.js';
+
+/** The driver as the source of a hierarchy, whose guards are what loaders meet. */
+export const states: readonly ConformanceTest[] = [
+  {
+    name: 'under a hierarchy: refused before and during start, served when open, refused after close',
+    run: async (subject) => {
+      const bytes = someBytes(5000, 1);
+      await subject.driver.open({});
+      await putter(subject)('object', bytes);
+      await subject.driver.close();
+      if (!subject.driver.capabilities.persistent) return;
+
+      const hierarchy = new Hierarchy({ source: subject.driver });
+      const calls = [
+        () => hierarchy.read('object'),
+        () => hierarchy.readInto('object', new Uint8Array(1)),
+        () => hierarchy.open('object'),
+        () => hierarchy.stat('object'),
+        () => hierarchy.list().next(),
+      ];
+      // All at once: a start on memory is over after a few turns.
+      const refuseAll = (code: ErrorCode) => Promise.all(calls.map((call) => assertCode(call(), code)));
+      await refuseAll('TIERED_NOT_OPEN');
+      const starting = hierarchy.start();
+      await refuseAll('TIERED_NOT_OPEN');
+      await starting;
+      assertBytes(
+        await hierarchy.read('object', { offset: 10, length: 100 }),
+        bytes.subarray(10, 110),
+        'a range',
+      );
+      assert.equal((await hierarchy.stat('object')).size, 5000);
+      await assertCode(hierarchy.read('missing'), 'TIERED_NOT_FOUND');
+      const closing = hierarchy.close();
+      await refuseAll('TIERED_CLOSED');
+      await closing;
+      await refuseAll('TIERED_CLOSED');
+      await assertCode(hierarchy.start(), 'TIERED_CLOSED');
+      assert.equal(
+        subject.openResources?.() ?? 0,
+        0,
+        'the driver holds resources after the hierarchy was closed',
+      );
+    },
+  },
+  {
+    name: 'under a hierarchy: an aborted start rejects with the reason and leaves nothing open',
+    run: async (subject) => {
+      const reason = new Error('no longer wanted');
+      const hierarchy = new Hierarchy({ source: subject.driver });
+      const controller = new AbortController();
+      const starting = hierarchy.start({ signal: controller.signal });
+      controller.abort(reason);
+      await assert.rejects(starting, reason);
+      await assertCode(hierarchy.read('object'), 'TIERED_CLOSED');
+      assert.equal(subject.openResources?.() ?? 0, 0, 'the driver holds resources after an aborted start');
+    },
+  },
+];

@@ -1,0 +1,39 @@
+import {
+  FaultDriver,
+  LimitDriver,
+  MemoryDriver,
+  MetricsDriver,
+  PrefixDriver,
+  RetryDriver,
+  ThrottleDriver,
+  type StorageDriver,
+} from '@tiered/core';
+import { driverConformance } from '@tiered/core/conformance';
+import { describe, it } from 'vitest';
+
+const WRAPPERS: Record<string, (inner: StorageDriver) => StorageDriver> = {
+  'MemoryDriver alone': (inner) => inner,
+  ThrottleDriver: (inner) => new ThrottleDriver(inner, { bytesPerSecond: '100GB', concurrency: 8 }),
+  RetryDriver: (inner) => new RetryDriver(inner),
+  LimitDriver: (inner) => new LimitDriver(inner, { concurrency: 2 }),
+  PrefixDriver: (inner) => new PrefixDriver(inner, 'datasets/one/'),
+  MetricsDriver: (inner) => new MetricsDriver(inner),
+  'FaultDriver without rules': (inner) => new FaultDriver(inner, { rules: [] }),
+  'RetryDriver over FaultDriver that fails every third read': (inner) =>
+    new RetryDriver(
+      new FaultDriver(inner, {
+        rules: [3, 6, 9, 12].map((nth) => ({
+          operations: ['read', 'readInto', 'stat'],
+          nth,
+          fault: { kind: 'fail' },
+        })),
+      }),
+      { baseDelayMs: 1 },
+    ),
+};
+
+for (const [name, wrap] of Object.entries(WRAPPERS)) {
+  describe(name, () => {
+    driverConformance({ test: it, factory: () => ({ driver: wrap(new MemoryDriver()) }) });
+  });
+}

@@ -1,0 +1,31 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { driverConformance } from '@tiered/core/conformance';
+import { FileSystemDriver, type FileSystemDriverOptions } from '@tiered/node-fs-adapter';
+import { describe, it } from 'vitest';
+import { putFile, temporaryDirectory } from './helpers.js';
+
+async function subject(options: Omit<FileSystemDriverOptions, 'root'>) {
+  const directory = await temporaryDirectory();
+  const root = path.join(directory, 'root');
+  if (options.writable !== true) await fs.mkdir(root);
+  const driver = new FileSystemDriver({ root, ...options });
+  return {
+    driver,
+    openResources: () => driver.openFiles,
+    cleanUp: () => fs.rm(directory, { recursive: true }),
+    ...(options.writable !== true && { put: (key: string, bytes: Uint8Array) => putFile(root, key, bytes) }),
+  };
+}
+
+describe('FileSystemDriver for writing', () => {
+  driverConformance({ test: it, factory: () => subject({ writable: true }) });
+});
+
+describe('FileSystemDriver for writing, with fsync and a single file kept open', () => {
+  driverConformance({ test: it, factory: () => subject({ writable: true, fsync: true, maxOpenFiles: 1 }) });
+});
+
+describe('FileSystemDriver for reading', () => {
+  driverConformance({ test: it, factory: () => subject({}) });
+});

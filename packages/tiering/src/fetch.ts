@@ -88,8 +88,10 @@ export class Fetch {
     let given = start;
     while (given < end) {
       await this.#until(Math.min(end, given + this.#range.chunkBytes), undefined, end);
-      yield this.#memory.subarray(given - start, this.#filled - start);
-      given = this.#filled;
+      // Taken before the piece is given away: more may have come when the taker returns.
+      const filled = this.#filled;
+      yield this.#memory.subarray(given - start, filled - start);
+      given = filled;
     }
   }
 

@@ -128,6 +128,7 @@ export class PlacementHandler implements Placement {
       const copy = this.#copies.get(id);
       if (copy !== undefined) {
         await raceAbort(copy, signal);
+        this.#closing.signal.throwIfAborted();
         return host.namespace.levelOf(id);
       }
       const busy = this.#removals.get(id) ?? (this.#hasMemoryFor(id) ? undefined : fetches.oneEnded());
@@ -174,8 +175,11 @@ export class PlacementHandler implements Placement {
 
   /** Begins to fetch and copy the whole object, if the policy has a place for it and there is memory. */
   #startPlacing(id: number): Fetch | undefined {
-    if (this.#copies.has(id) || this.#removals.has(id) || !this.#hasMemoryFor(id)) return undefined;
     const { host, fetches } = this.#parts;
+    // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
+    const placed = host.namespace.levelOf(id) < host.tiers.length;
+    const busy = this.#copies.has(id) || this.#removals.has(id);
+    if (placed || busy || !this.#hasMemoryFor(id)) return undefined;
     const key = host.namespace.keyOf(id);
     const length = host.namespace.sizeOf(id);
     const reservation = this.#refused.has(id) ? undefined : this.#reserve(key, length);

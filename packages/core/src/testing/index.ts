@@ -1,1 +1,2 @@
-export { ManualClock } from './manual-clock.js';
+export { HoldingDriver, type HeldCall, type HoldingDriverOptions } from './holding-driver.js';
+export { ManualClock, settled } from './manual-clock.js';

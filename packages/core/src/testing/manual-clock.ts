@@ -50,13 +50,13 @@ export class ManualClock implements Clock {
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     for (;;) {
-      await turn();
+      await settled();
       const next = this.#earliest();
       if (next === undefined || next.due > until) break;
       this.#wake(next);
     }
     this.#now = until;
-    await turn();
+    await settled();
   }
 
   /**
@@ -65,14 +65,14 @@ export class ManualClock implements Clock {
    * @param promise What to wait for.
    */
   async run<T>(promise: Promise<T>): Promise<T> {
-    let settled = false;
+    let ended = false;
     const mark = () => {
-      settled = true;
+      ended = true;
     };
     promise.then(mark, mark);
     for (;;) {
-      await turn();
-      if (settled) return promise;
+      await settled();
+      if (ended) return promise;
       const next = this.#earliest();
       if (next !== undefined) this.#wake(next);
     }
@@ -93,7 +93,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** One turn of the event loop: every promise that can settle does, and finished I/O is delivered. */
-function turn(): Promise<void> {
+/** One turn of the event loop: every promise that can settle without I/O and time does. */
+export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,0 +1,58 @@
+import { InterceptingDriver, type DriverCall } from '../decorators/intercepting-driver.js';
+import type { Operation, StorageDriver } from '../driver.js';
+import { settled } from './manual-clock.js';
+
+/** A call that waits to be let go. */
+export interface HeldCall {
+  readonly operation: Operation;
+  readonly key: string;
+  /** Lets the call reach the driver, or makes it fail with `error` instead. */
+  readonly release: (error?: Error) => void;
+}
+
+/** Options of `HoldingDriver`. */
+export interface HoldingDriverOptions {
+  /** Operations that are held; the others pass. Default: all. */
+  readonly operations?: readonly Operation[];
+}
+
+/**
+ * Holds calls until a test lets them go: every interleaving can be made to happen, without a sleep. A held call does
+ * not listen to its signal, as a system call that is under way does not; the driver looks at it afterwards.
+ */
+export class HoldingDriver extends InterceptingDriver {
+  /** The calls that wait, in order of arrival. */
+  readonly held: HeldCall[] = [];
+  readonly #operations: readonly Operation[] | undefined;
+
+  constructor(inner: StorageDriver, { operations }: HoldingDriverOptions = {}) {
+    super(inner);
+    this.#operations = operations;
+  }
+
+  /** Lets a held call go, the oldest by default, or fail with `error`, and waits until what follows has happened. */
+  async release({
+    index = 0,
+    error,
+  }: { readonly index?: number; readonly error?: Error } = {}): Promise<void> {
+    const [call] = this.held.splice(index, 1);
+    if (call === undefined) throw new Error(`HoldingDriver: no call is held at ${index}.`);
+    call.release(error);
+    await settled();
+  }
+
+  /** Lets everything go, also what comes because of that. */
+  async releaseAll(): Promise<void> {
+    await settled();
+    while (this.held.length > 0) await this.release();
+  }
+
+  protected override async intercept<T>(call: DriverCall<T>): Promise<T> {
+    if (this.#operations?.includes(call.operation) === false) return call.proceed();
+    await new Promise<void>((resolve, reject) => {
+      const release = (error?: Error) => (error === undefined ? resolve() : reject(error));
+      this.held.push({ operation: call.operation, key: call.key, release });
+    });
+    return call.proceed();
+  }
+}

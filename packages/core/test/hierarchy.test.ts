@@ -1,0 +1,223 @@
+import { FaultDriver, Hierarchy, MemoryDriver, MetricsDriver, type Placement } from '@tiered/core';
+import { HoldingDriver, settled } from '@tiered/core/testing';
+import fc from 'fast-check';
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+
+async function memoryWith(objects: Record<string, Uint8Array>): Promise<MemoryDriver> {
+  const driver = new MemoryDriver();
+  for (const [key, bytes] of Object.entries(objects))
+    await driver.write(key, bytes, { size: bytes.byteLength });
+  return driver;
+}
+
+const DIGITS = Uint8Array.from({ length: 100 }, (_, i) => i);
+const code = (value: string) => ({ code: value });
+
+describe('Hierarchy options', () => {
+  const memory = () => new MemoryDriver();
+  it.each([
+    ['tiers without a placement', () => ({ source: memory(), tiers: [{ driver: memory(), quota: 1 }] })],
+    [
+      'one driver on two levels',
+      () => {
+        const driver = memory();
+        return { source: driver, tiers: [{ driver, quota: 1 }], placement: {} as Placement };
+      },
+    ],
+    [
+      'a quota that is no size',
+      () => ({
+        source: memory(),
+        tiers: [{ driver: memory(), quota: '5 apples' }],
+        placement: {} as Placement,
+      }),
+    ],
+    [
+      'a tier that cannot write',
+      () => {
+        const readOnly = Object.assign(memory(), {
+          capabilities: { ...memory().capabilities, write: false },
+        });
+        return { source: memory(), tiers: [{ driver: readOnly, quota: 1 }], placement: {} as Placement };
+      },
+    ],
+    [
+      'a scan of a source that cannot list',
+      () => {
+        const unlisted = Object.assign(memory(), { capabilities: { ...memory().capabilities, list: false } });
+        return { source: unlisted, scan: true };
+      },
+    ],
+  ])('refuses %s at once', (_, options) => {
+    expect(() => new Hierarchy(options())).toThrow(expect.objectContaining(code('TIERED_CONFIG_INVALID')));
+  });
+});
+
+describe('Hierarchy over a source alone', () => {
+  it('[R1] gives exactly the bytes of the source for any range, as a view or into memory', async () => {
+    await using hierarchy = await new Hierarchy({ source: await memoryWith({ a: DIGITS }) }).start();
+    const handle = await hierarchy.open('a');
+    await fc.assert(
+      fc.asyncProperty(fc.nat(120), fc.nat(120), async (offset, length) => {
+        const expected = DIGITS.subarray(offset, offset + length);
+        expect(await hierarchy.read('a', { offset, length })).toEqual(expected);
+        expect(await handle.read({ offset, length })).toEqual(expected);
+        const target = new Uint8Array(length).fill(0xff);
+        expect(await hierarchy.readInto('a', target, { offset })).toBe(expected.byteLength);
+        expect(target.subarray(0, expected.byteLength)).toEqual(expected);
+        expect(target.subarray(expected.byteLength).every((byte) => byte === 0xff)).toBe(true);
+      }),
+    );
+    expect(await hierarchy.read('a')).toEqual(DIGITS);
+    expect(handle).toMatchObject({ key: 'a', size: 100 });
+  });
+
+  it.each([
+    [-1, 1],
+    [0.5, 1],
+    [0, -1],
+    [0, Number.NaN],
+    [Infinity, 1],
+  ])('refuses the range %d, %d', async (offset, length) => {
+    await using hierarchy = await new Hierarchy({ source: await memoryWith({ a: DIGITS }) }).start();
+    await expect(hierarchy.read('a', { offset, length })).rejects.toMatchObject(code('TIERED_RANGE_INVALID'));
+  });
+
+  it.each(['', 'a\0b', '\ud800', 7 as unknown as string])('refuses the key %j', async (key) => {
+    await using hierarchy = await new Hierarchy({ source: new MemoryDriver() }).start();
+    await expect(hierarchy.read(key)).rejects.toMatchObject(code('TIERED_KEY_INVALID'));
+  });
+
+  it('[E1] says which object is missing', async () => {
+    await using hierarchy = await new Hierarchy({ source: new MemoryDriver() }).start();
+    for (const call of [
+      hierarchy.read('x'),
+      hierarchy.open('x'),
+      hierarchy.stat('x'),
+      hierarchy.place('x'),
+    ]) {
+      await expect(call).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND', key: 'x', retryable: false });
+    }
+  });
+
+  it('lists the source at start, tells how far it is, and asks it nothing more', async () => {
+    const source = new MetricsDriver(await memoryWith({ 'a/1': DIGITS, 'a/2': DIGITS, b: DIGITS }));
+    const hierarchy = new Hierarchy({ source });
+    const progress: unknown[] = [];
+    hierarchy.on('scan', (event) => progress.push(event));
+    await hierarchy.start();
+    expect(progress).toEqual([{ objects: 3, bytes: 300 }]);
+    expect(await hierarchy.stat('b')).toMatchObject({ key: 'b', size: 100, level: 0 });
+    const keys: string[] = [];
+    for await (const page of hierarchy.list({ prefix: 'a/' })) keys.push(...page.map(({ key }) => key));
+    expect(keys).toEqual(['a/1', 'a/2']);
+    expect(source.metrics().operations.stat).toBeUndefined();
+    await hierarchy.close();
+  });
+
+  it('without a scan asks once for an object, however many want it, and lists the source itself', async () => {
+    const holding = new HoldingDriver(await memoryWith({ a: DIGITS, b: DIGITS }), { operations: ['stat'] });
+    const source = new MetricsDriver(holding);
+    await using hierarchy = await new Hierarchy({ source, scan: false }).start();
+    const impatient = new AbortController();
+    const reads = [hierarchy.read('a'), hierarchy.read('a', { length: 5 }), hierarchy.open('a')];
+    const aborted = hierarchy.read('a', { signal: impatient.signal });
+    impatient.abort(new Error('too slow'));
+    await expect(aborted).rejects.toThrow('too slow');
+    await holding.releaseAll();
+    await Promise.all(reads);
+    expect(source.metrics().operations.stat?.count).toBe(1);
+    expect(hierarchy.stats().namespace.objects).toBe(1);
+    const keys: string[] = [];
+    for await (const page of hierarchy.list()) keys.push(...page.map(({ key }) => key));
+    expect(keys).toEqual(['a', 'b']);
+  });
+
+  it('an object that became shorter is an error once, and read anew after that', async () => {
+    const source = await memoryWith({ a: DIGITS });
+    await using hierarchy = await new Hierarchy({ source }).start();
+    await source.write('a', DIGITS.subarray(0, 40), { size: 40 });
+    await expect(hierarchy.read('a')).rejects.toMatchObject({
+      code: 'TIERED_SOURCE_CHANGED',
+      retryable: true,
+    });
+    expect(await hierarchy.read('a')).toEqual(DIGITS.subarray(0, 40));
+  });
+
+  it('counts what the source gave', async () => {
+    await using hierarchy = await new Hierarchy({ source: await memoryWith({ a: DIGITS }) }).start();
+    await hierarchy.read('a', { length: 30 });
+    await hierarchy.readInto('a', new Uint8Array(20));
+    expect(hierarchy.stats()).toMatchObject({
+      source: { reads: 2, readBytes: 50 },
+      activeReads: 0,
+      tiers: [],
+    });
+  });
+});
+
+describe('Hierarchy lifecycle', () => {
+  it('[C1] close ends reads that wait for the source, and waits until the source has let go', async () => {
+    const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['read'] });
+    const hierarchy = await new Hierarchy({ source }).start();
+    const read = expect(hierarchy.read('a')).rejects.toMatchObject(code('TIERED_CLOSED'));
+    await settled();
+    let closed = false;
+    const closing = hierarchy.close().then(() => (closed = true));
+    await settled();
+    expect(closed).toBe(false);
+    await source.release();
+    await read;
+    await closing;
+    expect(hierarchy.stats()).toMatchObject({ activeReads: 0, placement: { fetching: 0 } });
+    await hierarchy.close();
+  });
+
+  it('[B1] abort ends one read at once, and leaves no listener on its signal', async () => {
+    const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['read'] });
+    const hierarchy = await new Hierarchy({ source }).start();
+    const controller = new AbortController();
+    const read = hierarchy.read('a', { signal: controller.signal });
+    await settled();
+    controller.abort(new Error('enough'));
+    await expect(read).rejects.toThrow('enough');
+    await expect(hierarchy.read('a', { signal: controller.signal })).rejects.toThrow('enough');
+    await source.releaseAll();
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+    await hierarchy.close();
+  });
+
+  it('a start that fails closes what it opened, and the hierarchy stays closed', async () => {
+    const failing = new FaultDriver(new MemoryDriver(), {
+      rules: [{ operations: ['list'], fault: { kind: 'fail' } }],
+    });
+    const hierarchy = new Hierarchy({ source: failing });
+    await expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_FAULT_INJECTED'));
+    await expect(hierarchy.read('a')).rejects.toMatchObject(code('TIERED_CLOSED'));
+    await expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_CLOSED'));
+  });
+
+  it('close during start ends the start', async () => {
+    const source = new HoldingDriver(new MemoryDriver(), { operations: ['list'] });
+    const hierarchy = new Hierarchy({ source });
+    const starting = expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_CLOSED'));
+    await settled();
+    const closing = hierarchy.close();
+    await source.releaseAll();
+    await starting;
+    await closing;
+  });
+
+  it('start twice is refused, close before start is fine, stats work in every state', async () => {
+    const hierarchy = new Hierarchy({ source: new MemoryDriver() });
+    expect(hierarchy.stats().activeReads).toBe(0);
+    await hierarchy.start();
+    await expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_CONFIG_INVALID'));
+    let closed = 0;
+    hierarchy.on('closed', () => closed++);
+    await Promise.all([hierarchy.close(), hierarchy.close()]);
+    expect(closed).toBe(1);
+    await new Hierarchy({ source: new MemoryDriver() }).close();
+  });
+});

@@ -1,0 +1,237 @@
+import { FaultDriver, MemoryDriver, MetricsDriver } from '@tiered/core';
+import { HoldingDriver, settled } from '@tiered/core/testing';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { expectNothingHeld, memoryWith, objectsOf, startHierarchy } from './helpers.js';
+
+const WHOLE = { offset: 0, length: 10_000 };
+
+describe('PlacementHandler', () => {
+  it('[F1] any interleaving of partial reads costs the source each byte once, and every read is right', async () => {
+    const read = fc.record({ object: fc.nat(3), from: fc.nat(999), length: fc.nat(1200) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(read, { minLength: 1, maxLength: 40 }),
+        fc.array(fc.nat(30), { minLength: 300, maxLength: 300 }),
+        fc.integer({ min: 1, max: 400 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (reads, order, chunk, concurrency) => {
+          const objects = objectsOf([1000, 500, 1, 999]);
+          const holding = new HoldingDriver(await memoryWith(objects), { operations: ['readInto', 'read'] });
+          const source = new MetricsDriver(holding);
+          const tiers = [
+            { driver: new MemoryDriver(), quota: 1200 },
+            { driver: new MemoryDriver(), quota: 2000 },
+          ];
+          const hierarchy = await startHierarchy(source, tiers, { chunk, concurrency });
+          const done = reads.map(async ({ object, from, length }) => {
+            const bytes = objects.get(String(object)) ?? new Uint8Array();
+            const got = await hierarchy.read(String(object), { offset: from, length });
+            expect(Buffer.compare(got, bytes.subarray(from, from + length))).toBe(0);
+          });
+          const idle = Promise.all(done).then(() => hierarchy.idle());
+          await settled();
+          for (let i = 0; holding.held.length > 0; i++) {
+            await holding.release({ index: (order[i % order.length] ?? 0) % holding.held.length });
+          }
+          await idle;
+          // Every object of which a byte was read is now on a tier, and cost the source each byte once.
+          const sizeOf = (key: string) => objects.get(key)?.byteLength ?? 0;
+          const touched = new Set(
+            reads
+              .filter((r) => r.length > 0 && r.from < sizeOf(String(r.object)))
+              .map((r) => String(r.object)),
+          );
+          const sum = (of: (size: number) => number) =>
+            [...touched].reduce((total, key) => total + of(sizeOf(key)), 0);
+          const { readInto } = source.metrics().operations;
+          expect(source.metrics().operations.read).toBeUndefined();
+          expect(readInto?.bytes ?? 0).toBe(sum((size) => size));
+          expect(readInto?.count ?? 0).toBe(sum((size) => Math.ceil(size / chunk)));
+          const stats = hierarchy.stats();
+          expect(stats.source).toMatchObject({
+            reads: readInto?.count ?? 0,
+            readBytes: readInto?.bytes ?? 0,
+          });
+          expect(stats.placement).toMatchObject({ placed: touched.size, failed: 0 });
+          for (const key of touched) {
+            const { level } = await hierarchy.stat(key);
+            expect(await tiers[level]?.driver.read(key, WHOLE)).toEqual(objects.get(key));
+          }
+          await hierarchy.close();
+          expectNothingHeld(hierarchy.stats());
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('[F2] with a quota smaller than the dataset, later epochs read only the objects that did not fit', async () => {
+    const sizes = [300, 200, 250, 150, 100];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray(['0', '1', '2', '3', '4'], { minLength: 5 }),
+        fc.nat(1100),
+        async (order, quota) => {
+          const source = new MetricsDriver(await memoryWith(objectsOf(sizes)));
+          const hierarchy = await startHierarchy(source, [{ driver: new MemoryDriver(), quota }]);
+          let fits = quota;
+          let outside = 0;
+          for (const key of order) {
+            const size = sizes[Number(key)] ?? 0;
+            if (size <= fits) fits -= size;
+            else outside += size;
+          }
+          const total = () => hierarchy.stats().source.readBytes;
+          for (let epoch = 0; epoch < 3; epoch++) {
+            for (const key of order) {
+              await hierarchy.read(key);
+              await hierarchy.idle();
+            }
+            expect(total()).toBe(1000 + epoch * outside);
+          }
+          expect(hierarchy.stats().tiers[0]?.usedBytes).toBe(quota - fits);
+          await hierarchy.close();
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it('[F3] a read waits neither for the tier nor for the pool', async () => {
+    const objects = objectsOf([100, 100, 100]);
+    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
+    const hierarchy = await startHierarchy(await memoryWith(objects), [{ driver: tier, quota: 1000 }], {
+      concurrency: 1,
+    });
+    for (const key of ['0', '1', '2']) expect(await hierarchy.read(key)).toEqual(objects.get(key));
+    // The only place in the pool is taken by a write that does not end.
+    expect(tier.held.length).toBe(1);
+    expect(hierarchy.stats().tiers[0]).toMatchObject({ usedBytes: 0, reservedBytes: 300 });
+    await tier.releaseAll();
+    await hierarchy.idle();
+    expect(hierarchy.stats().tiers[0]).toMatchObject({ usedBytes: 300, reservedBytes: 0 });
+    await hierarchy.close();
+  });
+
+  it('[F3] a reader of the beginning does not wait for the end', async () => {
+    const objects = objectsOf([1000]);
+    const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
+    const hierarchy = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: 1000 }], {
+      chunk: 100,
+    });
+    const beginning = hierarchy.read('0', { length: 150 });
+    await settled();
+    await source.release();
+    await source.release();
+    expect(await beginning).toEqual(objects.get('0')?.subarray(0, 150));
+    expect(hierarchy.stats().source.readBytes).toBe(200);
+    await source.releaseAll();
+    await hierarchy.idle();
+    expect((await hierarchy.stat('0')).level).toBe(0);
+    await hierarchy.close();
+  });
+
+  it('[F4] a handle moves to the tier in mid-object, without being opened again', async () => {
+    const objects = objectsOf([1000]);
+    const source = new MetricsDriver(await memoryWith(objects));
+    const hierarchy = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: 1000 }]);
+    const handle = await hierarchy.open('0');
+    await handle.read({ length: 10 });
+    await hierarchy.idle();
+    const before = hierarchy.stats();
+    const target = new Uint8Array(500);
+    expect(await handle.readInto(target, { offset: 400 })).toBe(500);
+    expect(target).toEqual(objects.get('0')?.subarray(400, 900));
+    const after = hierarchy.stats();
+    expect(after.source.reads).toBe(before.source.reads);
+    expect(after.tiers[0]?.reads).toBe((before.tiers[0]?.reads ?? 0) + 1);
+    await hierarchy.close();
+  });
+
+  it('places no more at a time than its memory allows, and reads the rest without placing', async () => {
+    const objects = objectsOf([100, 100, 100]);
+    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
+    const hierarchy = await startHierarchy(await memoryWith(objects), [{ driver: tier, quota: 1000 }], {
+      memory: 200,
+    });
+    for (const key of ['0', '1', '2']) expect(await hierarchy.read(key)).toEqual(objects.get(key));
+    expect(hierarchy.stats().placement.fetchingBytes).toBe(200);
+    await tier.releaseAll();
+    await hierarchy.idle();
+    expect(await Promise.all(['0', '1', '2'].map(async (key) => (await hierarchy.stat(key)).level))).toEqual([
+      0, 0, 1,
+    ]);
+    await hierarchy.close();
+  });
+
+  it('place() puts objects on tiers ahead of reads, waiting for memory where it must', async () => {
+    const objects = objectsOf([100, 100, 0, 100, 5000]);
+    const source = new MetricsDriver(await memoryWith(objects));
+    const hierarchy = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: 1000 }], {
+      memory: 100,
+    });
+    const levels = await Promise.all([...objects.keys()].map((key) => hierarchy.place(key)));
+    expect(levels).toEqual([0, 0, 0, 0, 1]);
+    expect(await hierarchy.place('0')).toBe(0);
+    expect(source.metrics().operations.readInto?.bytes).toBe(300);
+    await hierarchy.close();
+    expectNothingHeld(hierarchy.stats());
+  });
+
+  it('a policy that chooses a level without room is a bug that surfaces at once', async () => {
+    const hierarchy = await startHierarchy(
+      await memoryWith(objectsOf([100])),
+      [{ driver: new MemoryDriver(), quota: 10 }],
+      {
+        policy: () => 0,
+      },
+    );
+    await expect(hierarchy.read('0')).rejects.toThrow(/invariant/);
+    await hierarchy.close();
+  });
+
+  it('starts with empty tiers: what an earlier run left is not trusted', async () => {
+    const tier = await memoryWith(objectsOf([7, 8]));
+    const hierarchy = await startHierarchy(await memoryWith(objectsOf([100])), [
+      { driver: tier, quota: 1000 },
+    ]);
+    expect(await tier.usage({})).toMatchObject({ bytes: 0, objects: 0 });
+    await hierarchy.close();
+  });
+
+  it.each([{ concurrency: 0 }, { concurrency: 1.5 }, { chunk: 0 }, { chunk: 'large' }, { memory: -1 }])(
+    'refuses options that cannot work: %o',
+    async (options) => {
+      const source = await memoryWith(objectsOf([1]));
+      await expect(async () => startHierarchy(source, [], options)).rejects.toMatchObject({
+        code: 'TIERED_CONFIG_INVALID',
+      });
+    },
+  );
+
+  it('[A1] the source fails in mid-object: its readers learn it, nothing is published, and the next read tries again', async () => {
+    const objects = objectsOf([1000]);
+    const faulty = new FaultDriver(await memoryWith(objects), {
+      rules: [{ operations: ['readInto'], nth: 3, fault: { kind: 'fail' } }],
+    });
+    const tier = new MemoryDriver();
+    const hierarchy = await startHierarchy(faulty, [{ driver: tier, quota: 1000 }], { chunk: 100 });
+    const failures: unknown[] = [];
+    hierarchy.on('placementFailed', ({ error }) => failures.push(error));
+    const first = hierarchy.read('0', { length: 200 });
+    const whole = hierarchy.read('0');
+    expect(await first).toEqual(objects.get('0')?.subarray(0, 200));
+    await expect(whole).rejects.toMatchObject({ code: 'TIERED_FAULT_INJECTED', retryable: true });
+    await hierarchy.idle();
+    expect(failures.length).toBe(1);
+    expect(await tier.usage({})).toMatchObject({ bytes: 0, objects: 0 });
+    // The source failed, not the tier.
+    expect(hierarchy.stats().tiers[0]).toMatchObject({ faults: 0, reservedBytes: 0, usedBytes: 0 });
+    expect(await hierarchy.read('0')).toEqual(objects.get('0'));
+    await hierarchy.idle();
+    expect((await hierarchy.stat('0')).level).toBe(0);
+    await hierarchy.close();
+    expectNothingHeld(hierarchy.stats());
+  });
+});

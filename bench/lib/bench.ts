@@ -1,0 +1,38 @@
+/** How a bench was asked to run. */
+export interface BenchOptions {
+  /** Fewer rounds and less data: to see that it works, not to quote it. */
+  readonly quick: boolean;
+  /** Tells how far it is. */
+  readonly progress: (text: string) => void;
+}
+
+/** A figure that the project has set itself an aim for. */
+export interface Check {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  /** In words, such as `>= 0.9`. */
+  readonly aim: string;
+  readonly ok: boolean;
+}
+
+/** A line of the table: the columns are the same in every row of a bench. */
+export type Row = Readonly<Record<string, string | number>>;
+
+/** What a bench found. */
+export interface BenchResult {
+  readonly rows: readonly Row[];
+  readonly checks: readonly Check[];
+}
+
+/** A bench: one file in bench/, its default export. */
+export interface Bench {
+  /** One sentence: what is compared with what. */
+  readonly summary: string;
+  run(options: BenchOptions): Promise<BenchResult>;
+}
+
+/** A check that a value is at least so much. */
+export function atLeast(name: string, value: number, aim: number, unit: string): Check {
+  return { name, value, unit, aim: `>= ${aim}`, ok: value >= aim };
+}

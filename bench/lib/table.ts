@@ -1,0 +1,29 @@
+import Table from 'cli-table3';
+import type { Check, Row } from './bench.js';
+
+/** The rows as a table; numbers to the right. */
+export function renderRows(rows: readonly Row[]): string {
+  const [first] = rows;
+  if (first === undefined) return '(no rows)';
+  const columns = Object.keys(first);
+  const colAligns = columns.map((column) => (typeof first[column] === 'number' ? 'right' : 'left'));
+  const table = new Table({ head: columns, colAligns, style: { head: [], border: [] } });
+  for (const row of rows) table.push(columns.map((column) => format(row[column])));
+  return table.toString();
+}
+
+/** The checks, one a line. */
+export function renderChecks(checks: readonly Check[]): string {
+  return checks
+    .map(
+      ({ name, value, unit, aim, ok }) =>
+        `${ok ? 'ok    ' : 'MISSED'}  ${name}: ${format(value)} ${unit} (aim ${aim})`,
+    )
+    .join('\n');
+}
+
+function format(value: string | number | undefined): string {
+  if (typeof value !== 'number') return value ?? '';
+  if (Number.isInteger(value) || Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en');
+  return value.toFixed(2);
+}

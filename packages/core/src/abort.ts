@@ -39,9 +39,9 @@ export class OperationScope {
     const controller = new AbortController();
     const onAbort = () => controller.abort(callerSignal?.reason);
     callerSignal?.addEventListener('abort', onAbort, { once: true });
-    const running = operation(controller.signal);
-    this.#running.set(controller, running);
     try {
+      const running = operation(controller.signal);
+      this.#running.set(controller, running);
       return await running;
     } finally {
       this.#running.delete(controller);

@@ -3,19 +3,12 @@ import { configError } from './errors.js';
 /** A number of bytes, or a string such as `'200GiB'`, `'1.5 GB'` or `'64KiB'`. */
 export type ByteSize = number | string;
 
-const UNITS: Readonly<Record<string, number>> = {
-  b: 1,
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  tb: 1e12,
-  pb: 1e15,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-  tib: 2 ** 40,
-  pib: 2 ** 50,
-};
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['', 1],
+  ['b', 1],
+  ...['kb', 'mb', 'gb', 'tb', 'pb'].map((name, i) => [name, 1000 ** (i + 1)] as const),
+  ...['kib', 'mib', 'gib', 'tib', 'pib'].map((name, i) => [name, 1024 ** (i + 1)] as const),
+]);
 
 /**
  * Turns a size into a whole number of bytes. `kB`, `MB` ... are powers of 1000, `KiB`, `MiB` ... powers of 1024, as
@@ -33,10 +26,14 @@ export function parseBytes(size: ByteSize, field = 'size'): number {
 
 function parseText(text: unknown): number {
   if (typeof text !== 'string') return Number.NaN;
-  const match = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(text);
-  const unit = UNITS[(match?.[2] || 'b').toLowerCase()];
-  if (!match || unit === undefined) return Number.NaN;
-  return Math.floor(Number(match[1]) * unit);
+  const match = /^\s*(\d+)(?:\.(\d+))?\s*([a-z]*)\s*$/i.exec(text);
+  if (match === null) return Number.NaN;
+  const [, whole = '', fraction = '', name = ''] = match;
+  const unit = UNITS.get(name.toLowerCase());
+  // Whole numbers throughout: 1.001 kB is 1001 bytes, and not the 1000.9999... of floating point.
+  return unit === undefined
+    ? Number.NaN
+    : Number((BigInt(whole + fraction) * BigInt(unit)) / 10n ** BigInt(fraction.length));
 }
 
 /**

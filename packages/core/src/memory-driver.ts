@@ -112,7 +112,7 @@ export class MemoryDriver implements StorageDriver {
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     options.signal?.throwIfAborted();
     this.#assertRoom(key, options.size);
-    const bytes = new Uint8Array(options.size);
+    const bytes = this.#allocate(key, options.size);
     let filled = 0;
     for await (const piece of checkedPieces(this, key, data, options)) {
       bytes.set(piece, filled);
@@ -147,12 +147,21 @@ export class MemoryDriver implements StorageDriver {
     return this.#objects.get(key)?.bytes.byteLength ?? 0;
   }
 
+  #allocate(key: string, size: number): Uint8Array {
+    try {
+      return new Uint8Array(size);
+    } catch (error) {
+      throw this.#noSpace(key, size, 'this process cannot have that much memory', error);
+    }
+  }
+
   #assertRoom(key: string, size: number): void {
     if (this.#bytes - this.#sizeOf(key) + size <= this.#capacity) return;
-    throw new TieredError(
-      'TIERED_NO_SPACE',
-      `${this.name} holds ${this.#bytes} of ${this.#capacity} bytes and cannot take ${size} more; raise its capacity.`,
-      { driver: this.name, operation: 'write', key },
-    );
+    throw this.#noSpace(key, size, `it holds ${this.#bytes} of ${this.#capacity} bytes; raise its capacity`);
+  }
+
+  #noSpace(key: string, size: number, reason: string, cause?: unknown): TieredError {
+    const message = `${this.name} cannot take ${size} bytes more: ${reason}.`;
+    return new TieredError('TIERED_NO_SPACE', message, { cause, driver: this.name, operation: 'write', key });
   }
 }

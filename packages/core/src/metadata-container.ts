@@ -59,25 +59,25 @@ export class MetadataContainer {
   }
 
   keyOf(id: number): string {
-    return this.#keys[id] ?? missing(id);
+    return this.#known(id, this.#keys);
   }
 
   /** Bytes. */
   sizeOf(id: number): number {
-    return this.#sizes[id] ?? missing(id);
+    return this.#known(id, this.#sizes);
   }
 
   versionOf(id: number): string {
-    return this.#versions[id] ?? missing(id);
+    return this.#known(id, this.#versions);
   }
 
   /** The fastest level that holds the whole object. */
   levelOf(id: number): number {
-    return this.#levels[id] ?? missing(id);
+    return this.#known(id, this.#levels);
   }
 
   setLevel(id: number, level: number): void {
-    if (id < 0 || id >= this.count) missing(id);
+    this.#known(id, this.#levels);
     invariant(level >= 0 && level <= this.#sourceLevel, `level ${level} is not in 0..${this.#sourceLevel}`);
     this.#levels[id] = level;
   }
@@ -109,10 +109,13 @@ export class MetadataContainer {
     levels.set(this.#levels);
     this.#levels = levels;
   }
-}
 
-function missing(id: number): never {
-  throw new Error(
-    `tiered: no entry with id ${id} in the namespace. This is a bug in tiered; please report it.`,
-  );
+  /** The entry of a column; an id that was never given out is a bug, also where the column has room for it. */
+  #known<T>(id: number, column: { readonly [index: number]: T }): T {
+    const value = id < this.#keys.length ? column[id] : undefined;
+    if (value !== undefined) return value;
+    throw new Error(
+      `tiered: no entry with id ${id} in the namespace. This is a bug in tiered; please report it.`,
+    );
+  }
 }

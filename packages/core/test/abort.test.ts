@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OperationScope, raceAbort } from '@tiered/core';
-import { listenersOn, outcomeOf, settled } from './helpers.js';
+import { settled } from '@tiered/core/testing';
+import { listenersOn, outcomeOf } from './helpers.js';
 
 const REASON = new Error('the caller lost interest');
 const CLOSED = new Error('closed');
@@ -61,11 +62,11 @@ describe('raceAbort', () => {
     process.on('unhandledRejection', note);
     try {
       const controller = new AbortController();
-      const work = deferred();
-      const during = outcomeOf(raceAbort(work.promise, controller.signal));
+      const [first, second] = [deferred(), deferred()];
+      const during = outcomeOf(raceAbort(first.promise, controller.signal));
       controller.abort(REASON);
-      const before = outcomeOf(raceAbort(work.promise, controller.signal));
-      work.reject(new Error('failed later'));
+      const before = outcomeOf(raceAbort(second.promise, controller.signal));
+      for (const { reject } of [first, second]) reject(new Error('failed later'));
       await settled();
       expect([during, before]).toEqual([{ error: REASON }, { error: REASON }]);
       expect(unhandled).toEqual([]);

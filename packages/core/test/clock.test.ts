@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '@tiered/core';
-import { ManualClock } from '@tiered/core/testing';
-import { listenersOn, outcomeOf, settled } from './helpers.js';
+import { ManualClock, settled } from '@tiered/core/testing';
+import { listenersOn, outcomeOf } from './helpers.js';
 
 const HOUR = 3_600_000;
 

@@ -5,7 +5,9 @@ import {
   MemoryDriver,
   type DriverCall,
   type ErrorCode,
+  type ListOptions,
   type ObjectStat,
+  type Operation,
   type OperationOptions,
   type StorageDriver,
 } from '@tiered/core';
@@ -42,11 +44,6 @@ export function withCode(code: ErrorCode): Error {
   return expect.objectContaining({ code }) as Error;
 }
 
-/** Lets everything happen that needs no time: the event loop turns, no clock moves. */
-export function settled(): Promise<void> {
-  return new ManualClock().advance(0);
-}
-
 /** How many listeners wait for the signal to abort. */
 export function listenersOn(signal: AbortSignal): number {
   return getEventListeners(signal, 'abort').length;
@@ -62,38 +59,33 @@ export function outcomeOf<T>(promise: Promise<T>): { value?: T; error?: unknown 
   return outcome;
 }
 
-interface HeldCall {
-  readonly name: string;
-  readonly release: (error?: Error) => void;
-}
+/** Lets every call pass, and notes which came, at what time, and how many listings were begun and ended. */
+export class NotingDriver extends InterceptingDriver {
+  readonly calls: Operation[] = [];
+  readonly times: number[] = [];
+  listsBegun = 0;
+  listsEnded = 0;
 
-/**
- * Holds every call until the test lets it go, and counts. A held call does not listen to its signal, as a system call
- * that is under way does not.
- */
-export class HoldingDriver extends InterceptingDriver {
-  /** The calls that wait, as `operation key`, in order of arrival. */
-  readonly held: HeldCall[] = [];
-  /** Calls that came here, and the most that were here at one time. */
-  arrived = 0;
-  mostHeld = 0;
-
-  protected override async intercept<T>(call: DriverCall<T>): Promise<T> {
-    this.arrived += 1;
-    await new Promise<void>((resolve, reject) => {
-      const release = (error?: Error) => (error === undefined ? resolve() : reject(error));
-      this.held.push({ name: `${call.operation} ${call.key}`, release });
-      this.mostHeld = Math.max(this.mostHeld, this.held.length);
-    });
-    return call.proceed();
+  constructor(
+    inner: StorageDriver,
+    readonly clock = new ManualClock(),
+  ) {
+    super(inner);
   }
 
-  /** Lets the oldest call go, or fail with `error`, and waits until what follows from it has happened. */
-  async releaseOldest(error?: Error): Promise<void> {
-    const call = this.held.shift();
-    expect(call, 'a call is held').toBeDefined();
-    call?.release(error);
-    await settled();
+  override async *list(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    this.listsBegun += 1;
+    try {
+      yield* super.list(options);
+    } finally {
+      this.listsEnded += 1;
+    }
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    this.calls.push(call.operation);
+    this.times.push(this.clock.now());
+    return call.proceed();
   }
 }
 

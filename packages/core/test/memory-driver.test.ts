@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryDriver, type ByteSize } from '@tiered/core';
-import { listed, onlyOnce, outcomeOf, pattern, readFrom, settled, withCode } from './helpers.js';
+import { settled } from '@tiered/core/testing';
+import { listed, onlyOnce, outcomeOf, pattern, readFrom, withCode } from './helpers.js';
 
 const put = (driver: MemoryDriver, key: string, size: number) => driver.write(key, pattern(size), { size });
 

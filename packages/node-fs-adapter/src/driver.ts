@@ -22,11 +22,18 @@ import {
 } from '@tiered/core';
 import { writeAtomically } from './atomic-write.js';
 import { fromFsError, hasErrno } from './errors.js';
-import { openForReading, readFully, statOf } from './file-reads.js';
+import {
+  openForReading,
+  openForReadingBlocking,
+  readFully,
+  readFullyBlocking,
+  statOf,
+} from './file-reads.js';
 import { pathOfKey } from './keys.js';
 import { describe, versionOf, walk } from './listing.js';
 import { OpenFiles, type OpenFile } from './open-files.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
+import { ReadMode } from './read-mode.js';
 import { RootDirectory } from './root-directory.js';
 
 /**
@@ -35,13 +42,14 @@ import { RootDirectory } from './root-directory.js';
  * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are
  * `TIERED_KEY_INVALID`. Reads are positioned reads on descriptors that stay open between calls; a file that was
  * replaced under the same name is noticed by the next `stat`. Abort is looked at before and after each system call:
- * one that is under way cannot be stopped.
+ * one that is under way cannot be stopped. Small reads of a tier block for as long as they are as fast as memory.
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   readonly #options: Required<FileSystemDriverOptions>;
   readonly #files: OpenFiles;
+  readonly #mode: ReadMode;
   #opened: RootDirectory | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -58,6 +66,7 @@ export class FileSystemDriver implements StorageDriver {
       persistent: true,
     });
     this.#files = new OpenFiles(this.#options.maxOpenFiles);
+    this.#mode = new ReadMode(this.#options.clock, this.#options.blockingReads);
   }
 
   /** Descriptors that are open now; zero after `close`. */
@@ -97,16 +106,22 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   read(key: string, { offset, length, signal }: ReadOptions): Promise<Uint8Array> {
+    const atOnce = this.#tryBlocking(key, length, signal, (file) => {
+      const bytes = memoryFor(file, offset, length);
+      return bytes.subarray(0, readFullyBlocking(file, bytes, offset));
+    });
+    if (atOnce !== undefined) return Promise.resolve(atOnce);
     return this.#withFile('read', key, signal, async (file) => {
-      // Not zeroed, and not of Node's shared pool: the caller may transfer it.
-      const wanted = Math.max(0, Math.min(length, file.size - offset));
-      const bytes = new Uint8Array(Buffer.allocUnsafeSlow(wanted).buffer);
-      const count = await readFully(file, bytes, offset);
-      return count === wanted ? bytes : bytes.subarray(0, count);
+      const bytes = memoryFor(file, offset, length);
+      return bytes.subarray(0, await readFully(file, bytes, offset));
     });
   }
 
   readInto(key: string, target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
+    const atOnce = this.#tryBlocking(key, target.byteLength, signal, (file) =>
+      readFullyBlocking(file, target, offset),
+    );
+    if (atOnce !== undefined) return Promise.resolve(atOnce);
     return this.#withFile('readInto', key, signal, (file) => readFully(file, target, offset));
   }
 
@@ -182,6 +197,38 @@ export class FileSystemDriver implements StorageDriver {
     return result;
   }
 
+  /** A read at once, where that is the fastest; undefined if it is not, or if the read has an error to explain. */
+  #tryBlocking<T>(
+    key: string,
+    length: number,
+    signal: AbortSignal | undefined,
+    work: (file: OpenFile) => T,
+  ): T | undefined {
+    if (signal?.aborted === true || !this.#mode.mayBlock(length)) return undefined;
+    try {
+      return this.#mode.blocking(length, () =>
+        this.#files.useBlocking(key, () => this.#openFileBlocking(key), work),
+      );
+    } catch {
+      // The thread pool meets the same error, and has the time to find out what it means.
+      return undefined;
+    }
+  }
+
+  #openFileBlocking(key: string): OpenFile {
+    const fd = openForReadingBlocking(this.#pathOf(key));
+    try {
+      const stat = fs.fstatSync(fd, { bigint: true });
+      if (this.#root.saysInside(fd, key) && stat.isFile()) {
+        return { fd, size: Number(stat.size), version: versionOf(stat) };
+      }
+      throw this.#notAFile('read', key);
+    } catch (error) {
+      fs.closeSync(fd);
+      throw error;
+    }
+  }
+
   #withFile<T>(
     operation: Operation,
     key: string,
@@ -246,4 +293,10 @@ export class FileSystemDriver implements StorageDriver {
     invariant(this.#opened !== undefined, `${this.name} was used before open() or after close()`);
     return this.#opened;
   }
+}
+
+/** Memory for what a read can give: not zeroed, and not of Node's shared pool, so that it can be transferred. */
+function memoryFor(file: OpenFile, offset: number, length: number): Uint8Array {
+  const wanted = Math.max(0, Math.min(length, file.size - offset));
+  return new Uint8Array(Buffer.allocUnsafeSlow(wanted).buffer);
 }

@@ -14,6 +14,11 @@ export function openForReading(filePath: string): Promise<number> {
   });
 }
 
+/** As `openForReading`, blocking. */
+export function openForReadingBlocking(filePath: string): number {
+  return fs.openSync(filePath, OPEN_FLAGS);
+}
+
 /** What an open descriptor is, with times to the nanosecond. */
 export function statOf(fd: number): Promise<fs.BigIntStats> {
   return new Promise((resolve, reject) => {
@@ -46,4 +51,15 @@ function readOnce(fd: number, target: Uint8Array, filled: number, position: numb
   return new Promise((resolve, reject) => {
     fs.read(fd, target, filled, length, position, (error, count) => (error ? reject(error) : resolve(count)));
   });
+}
+
+/** As `readFully`, blocking. */
+export function readFullyBlocking({ fd, size }: OpenFile, target: Uint8Array, position: number): number {
+  let filled = 0;
+  while (filled < target.byteLength) {
+    const count = fs.readSync(fd, target, filled, target.byteLength - filled, position + filled);
+    filled += count;
+    if (count === 0 || position + filled >= size) break;
+  }
+  return filled;
 }

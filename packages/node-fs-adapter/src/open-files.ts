@@ -45,8 +45,21 @@ export class OpenFiles {
     try {
       return await work(entry);
     } finally {
-      entry.users -= 1;
-      if (entry.retired && entry.users === 0) this.#close(entry);
+      this.#leave(entry);
+    }
+  }
+
+  /** As `use`, at once, without waiting for anything but the system calls. */
+  useBlocking<T>(key: string, open: () => OpenFile, work: (file: OpenFile) => T): T {
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = this.#born(open());
+      this.#entries.set(key, entry);
+    } else entry.users += 1;
+    try {
+      return work(entry);
+    } finally {
+      this.#leave(entry);
     }
   }
 
@@ -72,9 +85,7 @@ export class OpenFiles {
     const ticket = Symbol(key);
     this.#opening.set(ticket, key);
     try {
-      // Born with its opener as a user: else it could be evicted, and closed, before the opener's turn comes.
-      const entry: Entry = { ...(await open()), users: 1, retired: false };
-      this.#open += 1;
+      const entry = this.#born(await open());
       // Forgotten in the meantime: what was opened may be the file of before.
       if (!this.#opening.has(ticket) || this.#entries.has(key)) entry.retired = true;
       else this.#entries.set(key, entry);
@@ -82,6 +93,17 @@ export class OpenFiles {
     } finally {
       this.#opening.delete(ticket);
     }
+  }
+
+  /** An entry with its opener as a user: else it could be evicted, and closed, before the opener's turn comes. */
+  #born({ fd, size, version }: OpenFile): Entry {
+    this.#open += 1;
+    return { fd, size, version, users: 1, retired: false };
+  }
+
+  #leave(entry: Entry): void {
+    entry.users -= 1;
+    if (entry.retired && entry.users === 0) this.#close(entry);
   }
 
   #retire(entry: Entry): void {

@@ -1,4 +1,4 @@
-import { configError } from '@tiered/core';
+import { configError, systemClock, type Clock } from '@tiered/core';
 
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {
@@ -19,16 +19,24 @@ export interface FileSystemDriverOptions {
    * may have; reading a kept file saves its open, check and close.
    */
   readonly maxOpenFiles?: number;
+  /**
+   * Whether reads of up to 256 KiB may be blocking system calls as long as those are as fast as memory. Default: as
+   * `writable`: a tier is a local disk whose files are mostly in the page cache, a source is shared and may be slow at
+   * any moment.
+   */
+  readonly blockingReads?: boolean;
+  /** Times blocking reads. Default: the clock of the machine. */
+  readonly clock?: Clock;
 }
 
 /** The options with their defaults, checked. */
 export function checkedOptions(options: FileSystemDriverOptions): Required<FileSystemDriverOptions> {
-  const { root, writable = false, fsync = false, maxOpenFiles = 256 } = options;
+  const { root, writable = false, fsync = false, maxOpenFiles = 256, clock = systemClock } = options;
   if (typeof root !== 'string' || root.length === 0 || root.includes('\0')) {
     throw configError('root', 'the path of a directory', root);
   }
   if (!Number.isSafeInteger(maxOpenFiles) || maxOpenFiles < 1) {
     throw configError('maxOpenFiles', 'a whole number of at least 1', maxOpenFiles);
   }
-  return { root, writable, fsync, maxOpenFiles };
+  return { root, writable, fsync, maxOpenFiles, blockingReads: options.blockingReads ?? writable, clock };
 }

@@ -79,23 +79,27 @@ export class RootDirectory {
     return realPath;
   }
 
-  /**
-   * Checks that an open descriptor is of a file inside. On Linux the kernel says what was really opened, so nobody
-   * can swap a directory for a link between check and use; elsewhere the path is looked at once more.
-   */
+  /** Checks that an open descriptor is of a file inside. */
   async assertDescriptorInside(fd: number, filePath: string, key: string): Promise<void> {
-    if (process.platform === 'linux') {
-      try {
-        // Synchronous on purpose: procfs answers from memory in a microsecond, a trip through the thread pool costs more.
-        if (!isInside(this.realPath, fs.readlinkSync(`/proc/self/fd/${fd}`)))
-          throw leavesRoot(this.#driver, key);
-        return;
-      } catch (error) {
-        if (!hasErrno(error, 'ENOENT', 'EACCES', 'ENOTDIR')) throw error;
-        // No procfs here, as in some sandboxes.
-      }
+    if (!this.saysInside(fd, key)) await this.assertInside(filePath, key);
+  }
+
+  /**
+   * Checks that an open descriptor is of a file inside, as far as the kernel says what was opened: then nobody can
+   * swap a directory for a link between check and use. False if the kernel does not say, which only Linux does.
+   */
+  saysInside(fd: number, key: string): boolean {
+    if (process.platform !== 'linux') return false;
+    try {
+      // Synchronous on purpose: procfs answers from memory in a microsecond, a trip through the thread pool costs more.
+      if (!isInside(this.realPath, fs.readlinkSync(`/proc/self/fd/${fd}`)))
+        throw leavesRoot(this.#driver, key);
+      return true;
+    } catch (error) {
+      if (!hasErrno(error, 'ENOENT', 'EACCES', 'ENOTDIR')) throw error;
+      // No procfs here, as in some sandboxes.
+      return false;
     }
-    await this.assertInside(filePath, key);
   }
 
   get #temporaryDirectory(): string {

@@ -91,7 +91,8 @@ export class FaultDriver extends InterceptingDriver {
     let chosen: Fault | undefined;
     for (const [index, rule] of this.#rules.entries()) {
       if (rule.operations !== undefined && !rule.operations.includes(operation)) continue;
-      if (rule.key !== undefined && !rule.key.test(key)) continue;
+      // Not `test`, which remembers where a global pattern matched last.
+      if (rule.key !== undefined && key.search(rule.key) === -1) continue;
       const match = (this.#matches[index] ?? 0) + 1;
       this.#matches[index] = match;
       if (rule.nth !== undefined && rule.nth !== match) continue;

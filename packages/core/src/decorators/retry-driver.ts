@@ -61,20 +61,29 @@ export class RetryDriver extends InterceptingDriver {
   }
 
   /** Begins again only as long as no page was given: a page that was given cannot be taken back. */
-  override async *list(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+  override async *list({
+    prefix,
+    signal,
+  }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     let pages: AsyncIterator<readonly ObjectStat[]> | undefined;
-    const first = () => {
-      pages = this.inner.list(options)[Symbol.asyncIterator]();
+    // The listing outlives the tries for its first page: it ends with their deadline, or with the caller's signal.
+    const end = new AbortController();
+    const onAbort = () => end.abort(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const first = (attempt: AbortSignal) => {
+      attempt.addEventListener('abort', () => end.abort(attempt.reason), { once: true });
+      pages = this.inner.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
       return pages.next();
     };
     try {
-      let page = await this.#repeatedly('list', '', options.signal, first);
+      let page = await this.#repeatedly('list', '', signal, first);
       while (page.done !== true) {
         yield page.value;
         if (pages === undefined) return;
         page = await pages.next();
       }
     } finally {
+      signal?.removeEventListener('abort', onAbort);
       await pages?.return?.();
     }
   }
@@ -95,25 +104,35 @@ export class RetryDriver extends InterceptingDriver {
     if (signal?.aborted) onAbort();
     signal?.addEventListener('abort', onAbort, { once: true });
     const timer = new AbortController();
-    const expire = () => end.abort(this.#deadlineError(operation, key));
-    this.#clock.sleep(this.#deadlineMs, timer.signal).then(expire, () => undefined);
+    const deadline = this.#deadlineError(operation, key);
+    this.#clock.sleep(this.#deadlineMs, timer.signal).then(
+      () => end.abort(deadline),
+      () => undefined,
+    );
     try {
-      return await this.#attemptUntil(end.signal, attempt);
+      return await this.#attemptUntil(end.signal, deadline, attempt);
     } finally {
       timer.abort();
       signal?.removeEventListener('abort', onAbort);
     }
   }
 
-  async #attemptUntil<T>(end: AbortSignal, attempt: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    let bound = this.#baseDelayMs;
+  async #attemptUntil<T>(
+    end: AbortSignal,
+    deadline: TieredError,
+    attempt: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    /** Why it is over: the caller's own reason as it is, or our deadline with what went wrong until then. */
+    const ended = (last: unknown): unknown =>
+      end.reason === deadline ? withCause(deadline, last) : end.reason;
+    let bound = Math.min(this.#baseDelayMs, this.#maxDelayMs);
     let last: unknown;
     for (let made = 1; ; made++) {
       try {
         end.throwIfAborted();
         return await attempt(end);
       } catch (error) {
-        if (end.aborted) throw ended(end, error === end.reason ? last : error);
+        if (end.aborted) throw ended(error === end.reason ? last : error);
         if (!isTieredError(error) || !error.retryable) throw error;
         if (made >= this.#attempts) throw exhausted(error, made);
         last = error;
@@ -121,7 +140,7 @@ export class RetryDriver extends InterceptingDriver {
       try {
         await this.#clock.sleep(this.#random.unit() * bound, end);
       } catch {
-        throw ended(end, last);
+        throw ended(last);
       }
       bound = Math.min(this.#maxDelayMs, bound * 2);
     }
@@ -136,12 +155,9 @@ export class RetryDriver extends InterceptingDriver {
   }
 }
 
-/** Why the tries ended: the caller's own reason, or our deadline with what it was waiting for as the cause. */
-function ended(end: AbortSignal, last: unknown): unknown {
-  const reason: unknown = end.reason;
-  if (!isTieredError(reason, 'TIERED_DEADLINE') || last === undefined) return reason;
-  const { message, driver, operation, key } = reason;
-  return new TieredError('TIERED_DEADLINE', message, { driver, operation, key, cause: last });
+function withCause(error: TieredError, cause: unknown): TieredError {
+  const { code, message, driver, operation, key } = error;
+  return new TieredError(code, message, { driver, operation, key, cause });
 }
 
 function exhausted(error: TieredError, attempts: number): TieredError {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FaultDriver, MetricsDriver, RetryDriver, ThrottleDriver, type FaultRule } from '@tiered/core';
-import { ManualClock } from '@tiered/core/testing';
-import { HoldingDriver, memoryWith, onlyOnce, pattern, readFrom, settled } from '../helpers.js';
+import { HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
+import { memoryWith, onlyOnce, pattern, readFrom } from '../helpers.js';
 
 /** Metrics on a driver that takes 10 ms an operation and one ms a byte, with faults. */
 async function measured(rules: readonly FaultRule[] = []) {
@@ -114,9 +114,9 @@ describe('MetricsDriver', () => {
     ];
     await settled();
     expect(driver.metrics().active).toBe(3);
-    await holding.releaseOldest();
+    await holding.release();
     expect(driver.metrics().active).toBe(2);
-    while (holding.held.length > 0) await holding.releaseOldest();
+    await holding.releaseAll();
     await Promise.all(reads);
     expect(driver.metrics().active).toBe(0);
   });

@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ThrottleDriver, type ByteSize, type Clock } from '@tiered/core';
+import { ManualClock, settled } from '@tiered/core/testing';
+import { memoryWith, onlyOnce, outcomeOf, pattern, readFrom } from '../helpers.js';
+
+const REASON = new Error('the caller lost interest');
+
+/** A throttled link, on a clock of its own, to `a` (100 bytes) and `big` (1,000 bytes). */
+async function throttled(bytesPerSecond: ByteSize) {
+  const clock = new ManualClock();
+  const inner = await memoryWith({ a: pattern(100), big: pattern(1000) });
+  return { clock, driver: new ThrottleDriver(inner, { bytesPerSecond, clock }) };
+}
+
+/** A clock whose timers all fire late, as those of a busy event loop do. */
+class LateClock implements Clock {
+  constructor(
+    readonly manual: ManualClock,
+    readonly lateMs: number,
+  ) {}
+  now = () => this.manual.now();
+  sleep = (ms: number, signal?: AbortSignal) => this.manual.sleep(ms + this.lateMs, signal);
+}
+
+describe('the bandwidth of ThrottleDriver', () => {
+  it('is shared: k reads of b bytes at once take k * b / rate', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 12 }),
+        fc.nat({ max: 1000 }),
+        fc.integer({ min: 1, max: 1e6 }),
+        async (k, b, rate) => {
+          const { clock, driver } = await throttled(rate);
+          await clock.run(Promise.all(Array.from({ length: k }, () => readFrom(driver, 'big', b))));
+          expect(clock.now()).toBeCloseTo((k * b * 1000) / rate, 6);
+          expect(clock.sleeping).toBe(0);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it('bytes pass one operation after the other, in the order in which the operations came', async () => {
+    const { clock, driver } = await throttled('1 kB');
+    const times: [string, number][] = [];
+    const note = (name: string) => () => times.push([name, clock.now()]);
+    await clock.run(
+      Promise.all([
+        readFrom(driver, 'a', 10).then(note('read')),
+        driver.readInto('a', new Uint8Array(20), { offset: 90 }).then(note('readInto of 10 left')),
+        driver.write('b', pattern(30), { size: 30 }).then(note('write')),
+        driver.write('c', onlyOnce(pattern(2), pattern(3)), { size: 5 }).then(note('write in pieces')),
+        driver.stat('a', {}).then(note('stat')),
+      ]),
+    );
+    expect(times).toEqual([
+      ['stat', 0],
+      ['read', 10],
+      ['readInto of 10 left', 20],
+      ['write', 50],
+      ['write in pieces', 55],
+    ]);
+  });
+
+  it('is not saved up while nothing is read', async () => {
+    const { clock, driver } = await throttled(1000);
+    await clock.advance(10_000);
+    await clock.run(readFrom(driver, 'a', 100));
+    expect(clock.now()).toBe(10_100);
+  });
+
+  it('timers that fire late cost no throughput as long as another operation is under way', async () => {
+    const manual = new ManualClock();
+    const inner = await memoryWith({ a: pattern(100) });
+    const driver = new ThrottleDriver(inner, { bytesPerSecond: 1000, clock: new LateClock(manual, 30) });
+    const reader = async () => {
+      for (let i = 0; i < 10; i++) await readFrom(driver, 'a', 100);
+    };
+    await manual.run(Promise.all([reader(), reader()]));
+    // 20 reads of 100 ms; only the last timer's lateness shows.
+    expect(manual.now()).toBe(2030);
+  });
+
+  it('an abort during the transfer rejects at once and leaves no timer behind', async () => {
+    const { clock, driver } = await throttled(1000);
+    const controller = new AbortController();
+    const outcome = outcomeOf(readFrom(driver, 'a', 100, { signal: controller.signal }));
+    await clock.advance(50);
+    controller.abort(REASON);
+    await settled();
+    expect(outcome).toEqual({ error: REASON });
+    expect(clock.sleeping).toBe(0);
+  });
+});

@@ -1,0 +1,61 @@
+import type { Clock } from '@tiered/core';
+
+/** Reads longer than this never block: even from memory they would hold the event loop for too long. */
+const LONGEST = 256 * 1024;
+
+/**
+ * How long a read from the page cache takes at most: a few system calls, and copying at 2 GB/s. A trip through Node's
+ * thread pool costs about as much, so a read within this time is cheaper made at once than handed over.
+ */
+const FAST_MS = 0.1;
+const FAST_MS_A_BYTE = 1000 / 2e9;
+
+/** Reads in a row that may block before one goes through the thread pool, so that the event loop has its turn. */
+const IN_A_ROW = 32;
+
+/** Reads that stay off the event loop after a slow one; doubles up to the last while slow ones follow each other. */
+const FIRST_PAUSE = 16;
+const LAST_PAUSE = 4096;
+
+/**
+ * Decides, read by read, between a blocking system call and the thread pool, from how long blocking ones took.
+ *
+ * Node wants opposite things of fast and slow storage: what is in the page cache is read 2 to 4 times as fast by a
+ * blocking call, which must never happen on a disk that has to move. So a slow blocking read sends the next ones to
+ * the thread pool, and only one in many is tried again: slow storage blocks the event loop once in thousands of reads.
+ */
+export class ReadMode {
+  readonly #clock: Clock;
+  readonly #enabled: boolean;
+  #inARow = 0;
+  #pause = FIRST_PAUSE;
+  #pausedReads = 0;
+
+  constructor(clock: Clock, enabled: boolean) {
+    this.#clock = clock;
+    this.#enabled = enabled;
+  }
+
+  /** Whether the next read, of so many bytes, is to block. */
+  mayBlock(length: number): boolean {
+    if (!this.#enabled || length > LONGEST) return false;
+    if (this.#pausedReads > 0) {
+      this.#pausedReads -= 1;
+      return false;
+    }
+    this.#inARow = (this.#inARow + 1) % IN_A_ROW;
+    return this.#inARow !== 0;
+  }
+
+  /** Makes a blocking read of so many bytes, and learns from it. */
+  blocking<T>(length: number, read: () => T): T {
+    const start = this.#clock.now();
+    const result = read();
+    if (this.#clock.now() - start <= FAST_MS + length * FAST_MS_A_BYTE) this.#pause = FIRST_PAUSE;
+    else {
+      this.#pausedReads = this.#pause;
+      this.#pause = Math.min(LAST_PAUSE, this.#pause * 2);
+    }
+    return result;
+  }
+}

@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
-    typecheck: { enabled: false },
+    // Many tests write thousands of files; a shared machine may take its time.
+    testTimeout: 30_000,
   },
 });

@@ -3,14 +3,12 @@ import {
   Hierarchy,
   MemoryDriver,
   MetricsDriver,
-  Random,
   RetryDriver,
   type FaultRule,
-  type HierarchyStats,
   type StorageDriver,
   type TierFault,
 } from '@tiered/core';
-import { HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
+import { assertNothingHeld, HoldingDriver, ManualClock, settled, someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';
@@ -40,12 +38,7 @@ beforeEach(async () => {
 
 afterEach(() => fs.rm(directory, { recursive: true, force: true }));
 
-function someBytes(size: number, seed: number): Uint8Array {
-  const random = new Random(seed);
-  return Uint8Array.from({ length: size }, () => random.below(256));
-}
-
-const sourceDriver = () => new FileSystemDriver({ root: path.join(directory, 'source') });
+const sourceDriver = (): StorageDriver => new FileSystemDriver({ root: path.join(directory, 'source') });
 const tierDriver = () => new FileSystemDriver({ root: path.join(directory, 'tier'), writable: true });
 
 interface Setup {
@@ -55,10 +48,7 @@ interface Setup {
   readonly clock: ManualClock;
 }
 
-async function start(
-  tier: StorageDriver,
-  { quota = 3000, source = sourceDriver() as StorageDriver } = {},
-): Promise<Setup> {
+async function start(tier: StorageDriver, { quota = 3000, source = sourceDriver() } = {}): Promise<Setup> {
   const clock = new ManualClock();
   const counted = new MetricsDriver(source);
   const tiers = [{ driver: tier, quota }];
@@ -71,11 +61,6 @@ async function start(
 async function expectRight(hierarchy: Hierarchy, keys: Iterable<string> = objects.keys()): Promise<void> {
   for (const key of keys)
     expect(Buffer.compare(await hierarchy.read(key), objects.get(key) ?? new Uint8Array())).toBe(0);
-}
-
-function expectNothingHeld(stats: HierarchyStats): void {
-  expect(stats).toMatchObject({ activeReads: 0, placement: { fetching: 0, fetchingBytes: 0 } });
-  for (const tier of stats.tiers) expect(tier.reservedBytes).toBe(0);
 }
 
 const bytesRead = ({ source }: Setup) => source.metrics().operations.readInto?.bytes ?? 0;
@@ -105,7 +90,7 @@ describe('what a hierarchy survives', () => {
     expect(await Promise.all(levels)).toEqual([1, 0, 0, 1, 1]);
     expect(hierarchy.stats().placement).toMatchObject({ placed: 2, failed: 0 });
     await hierarchy.close();
-    expectNothingHeld(hierarchy.stats());
+    assertNothingHeld(hierarchy.stats());
   });
 
   it('[Q1] the disk never holds more than the quota', async () => {
@@ -161,7 +146,7 @@ describe('what a hierarchy survives', () => {
     }
     expect(hierarchy.stats().tiers[0]).toMatchObject({ usedBytes: 12_000, readable: true, writable: true });
     await hierarchy.close();
-    expectNothingHeld(hierarchy.stats());
+    assertNothingHeld(hierarchy.stats());
   });
 
   it('[R2] copies that vanish from the tier are served from the source and placed again', async () => {
@@ -275,7 +260,7 @@ describe('what a hierarchy survives', () => {
     controller.abort(new Error('enough'));
     await expect(aborted).rejects.toThrow('enough');
     await source.releaseAll();
-    expectNothingHeld(hierarchy.stats());
+    assertNothingHeld(hierarchy.stats());
     await hierarchy.close();
   });
 
@@ -292,7 +277,7 @@ describe('what a hierarchy survives', () => {
     await source.releaseAll();
     await closing;
     for (const end of (await ends).slice(1)) expect(end.status).toBe('rejected');
-    expectNothingHeld(hierarchy.stats());
+    assertNothingHeld(hierarchy.stats());
     expect(driver.openFiles).toBe(0);
     const left = await fs.readdir(path.join(directory, 'tier'), { recursive: true });
     expect(left.sort()).toEqual(['.tiered', '.tiered/tmp']);
@@ -368,7 +353,7 @@ describe('what a hierarchy survives', () => {
           for (const tier of hierarchy.stats().tiers)
             expect(tier.usedBytes).toBeLessThanOrEqual(tier.quotaBytes);
           await clock.run(hierarchy.close());
-          expectNothingHeld(hierarchy.stats());
+          assertNothingHeld(hierarchy.stats());
           expect(clock.sleeping).toBe(0);
         },
       ),

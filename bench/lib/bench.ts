@@ -20,7 +20,7 @@ export interface Check {
 export type Row = Readonly<Record<string, string | number>>;
 
 /** What a bench found. */
-export interface BenchResult {
+interface BenchResult {
   readonly rows: readonly Row[];
   readonly checks: readonly Check[];
 }

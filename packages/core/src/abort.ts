@@ -22,7 +22,7 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefine
  */
 export class OperationScope {
   readonly #running = new Map<AbortController, Promise<unknown>>();
-  #closeReason: unknown;
+  #closeReason: Error | undefined;
 
   /** How many operations have not settled. */
   get size(): number {

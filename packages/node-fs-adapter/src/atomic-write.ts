@@ -21,7 +21,8 @@ const TRIES_TO_MOVE_IN = 5;
 
 /**
  * Writes a file so that a reader sees the old one, none, or the whole new one: into a temporary file beside it on the
- * same file system, whose size is checked on the disk, then renamed. Whatever goes wrong, the temporary file goes.
+ * same file system, whose size is checked on the disk, then renamed. Whatever goes wrong, the temporary file goes, and
+ * with it the directories that were made for the new one.
  */
 export async function writeAtomically(write: AtomicWrite): Promise<void> {
   const temporary = write.root.temporaryPath();
@@ -31,6 +32,7 @@ export async function writeAtomically(write: AtomicWrite): Promise<void> {
     await moveIn(temporary, write);
   } catch (error) {
     await fs.promises.rm(temporary, { force: true }).catch(() => undefined);
+    await write.root.removeEmptyDirectoriesAbove(write.filePath).catch(() => undefined);
     throw error;
   }
 }
@@ -65,8 +67,7 @@ async function moveIn(temporary: string, { root, key, filePath, fsync, driver }:
   const parent = path.dirname(filePath);
   for (let attempt = 1; ; attempt++) {
     try {
-      await fs.promises.mkdir(parent, { recursive: true });
-      await root.assertInside(parent, key);
+      await root.makeDirectory(parent, key);
       await fs.promises.rename(temporary, filePath);
       break;
     } catch (error) {

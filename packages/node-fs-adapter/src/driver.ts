@@ -87,13 +87,17 @@ export class FileSystemDriver implements StorageDriver {
 
   stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
     return this.#run('stat', key, signal, async () => {
-      const realPath = await this.#root.assertInside(this.#pathOf(key), key);
-      const stat = await fs.promises.stat(realPath, { bigint: true });
-      if (!stat.isFile()) throw this.#notAFile('stat', key);
-      const found = describe(key, stat);
-      const kept = this.#files.versionOf(key);
-      if (kept !== undefined && kept !== found.version) this.#files.forget(key);
-      return found;
+      try {
+        const realPath = await this.#root.assertInside(this.#pathOf(key), key);
+        const stat = await fs.promises.stat(realPath, { bigint: true });
+        if (!stat.isFile()) throw this.#notAFile('stat', key);
+        const found = describe(key, stat);
+        this.#files.keepOnly(key, found.version);
+        return found;
+      } catch (error) {
+        this.#files.forget(key);
+        throw error;
+      }
     });
   }
 
@@ -155,12 +159,13 @@ export class FileSystemDriver implements StorageDriver {
         await root.assertInside(path.dirname(filePath), key);
         await fs.promises.unlink(filePath);
       } catch (error) {
-        if (!hasErrno(error, 'ENOENT', 'ENOTDIR')) throw error;
+        // A directory is no object: whoever asks for that key to go has what they want.
+        if (!hasErrno(error, 'ENOENT', 'ENOTDIR', 'EISDIR')) throw error;
         const gone = await root.goneError(error);
         if (gone !== undefined) throw gone;
       }
       this.#files.forget(key);
-      await this.#removeEmptyParents(root, filePath);
+      await root.removeEmptyDirectoriesAbove(filePath);
     });
   }
 
@@ -251,17 +256,6 @@ export class FileSystemDriver implements StorageDriver {
     } catch (error) {
       fs.closeSync(fd);
       throw error;
-    }
-  }
-
-  /** So that a key that was a directory's name can become a file's. */
-  async #removeEmptyParents(root: RootDirectory, filePath: string): Promise<void> {
-    try {
-      for (let parent = path.dirname(filePath); parent !== root.realPath; parent = path.dirname(parent)) {
-        await fs.promises.rmdir(parent);
-      }
-    } catch (error) {
-      if (!hasErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR')) throw error;
     }
   }
 

@@ -36,7 +36,8 @@ export function leavesRoot(driver: string, key: string): TieredError {
   );
 }
 
-function problemOf(key: string): string | undefined {
+/** What is wrong with a key, in words; undefined if nothing is. */
+export function problemOf(key: string): string | undefined {
   if (key.includes('\0')) return 'contains NUL';
   if (key.startsWith('/')) return 'is absolute';
   if (process.platform === 'win32' && /[\\:]/.test(key)) return 'contains a backslash or a colon';

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { ObjectStat } from '@tiered/core';
 import { hasErrno } from './errors.js';
-import { isInside, PRIVATE_DIRECTORY } from './keys.js';
+import { isInside, PRIVATE_DIRECTORY, problemOf } from './keys.js';
 
 /** Objects a page: enough to amortise the hand-over, few enough to keep the event loop free. */
 const PAGE = 1000;
@@ -16,9 +16,11 @@ export async function* walk(
   prefix: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+  // A root that is gone is an error, and not an empty listing.
+  await (await fs.promises.opendir(root)).close();
   // Only directories that can hold the prefix are walked.
   const start = prefix.slice(0, prefix.lastIndexOf('/') + 1);
-  if (start.split('/').includes('..')) return;
+  if (start !== '' && !(await isDirectoryWithoutLinks(root, start.slice(0, -1)))) return;
   const directories = [start];
   let page: string[] = [];
   for (let directory = directories.pop(); directory !== undefined; directory = directories.pop()) {
@@ -48,6 +50,16 @@ export function describe(key: string, stat: fs.BigIntStats): ObjectStat {
 /** The identity of a file's content: changes with its size, its time of modification, and its inode. */
 export function versionOf({ mtimeNs, size, ino }: fs.BigIntStats): string {
   return `${mtimeNs.toString(36)}-${size.toString(36)}-${ino.toString(36)}`;
+}
+
+/** Whether keys below this one are those of a directory that a walk from the root would enter. */
+async function isDirectoryWithoutLinks(root: string, key: string): Promise<boolean> {
+  if (problemOf(key) !== undefined) return false;
+  const directory = path.join(root, key);
+  const realPath = await fs.promises.realpath(directory).catch((error: unknown) => {
+    if (!hasErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error;
+  });
+  return realPath === directory;
 }
 
 async function* entriesOf(directory: string): AsyncGenerator<fs.Dirent, void, undefined> {

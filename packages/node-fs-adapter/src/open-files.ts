@@ -63,9 +63,9 @@ export class OpenFiles {
     }
   }
 
-  /** The version of a file that is kept open, if it is. */
-  versionOf(key: string): string | undefined {
-    return this.#entries.peek(key)?.version;
+  /** Keeps the file under this key only if it is this version of it. */
+  keepOnly(key: string, version: string): void {
+    if (this.#entries.peek(key)?.version !== version) this.forget(key);
   }
 
   /** The file under this key is another one from now on; reads under way finish on the old one. */

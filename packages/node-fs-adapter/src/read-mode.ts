@@ -50,12 +50,15 @@ export class ReadMode {
   /** Makes a blocking read of so many bytes, and learns from it. */
   blocking<T>(length: number, read: () => T): T {
     const start = this.#clock.now();
-    const result = read();
-    if (this.#clock.now() - start <= FAST_MS + length * FAST_MS_A_BYTE) this.#pause = FIRST_PAUSE;
-    else {
-      this.#pausedReads = this.#pause;
-      this.#pause = Math.min(LAST_PAUSE, this.#pause * 2);
+    try {
+      return read();
+    } finally {
+      this.#learn(this.#clock.now() - start <= FAST_MS + length * FAST_MS_A_BYTE);
     }
-    return result;
+  }
+
+  #learn(fast: boolean): void {
+    this.#pausedReads = fast ? 0 : this.#pause;
+    this.#pause = fast ? FIRST_PAUSE : Math.min(LAST_PAUSE, this.#pause * 2);
   }
 }

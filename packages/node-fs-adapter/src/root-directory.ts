@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -26,9 +27,8 @@ export class RootDirectory {
    * written and holds other files.
    */
   static async open(root: string, writable: boolean, driver: string): Promise<RootDirectory> {
-    if (writable) await fs.promises.mkdir(root, { recursive: true });
-    const realPath = await fs.promises.realpath(root).catch((error: unknown) => {
-      throw unavailable(driver, error);
+    const realPath = await reach(root, writable).catch((error: unknown) => {
+      throw hasErrno(error, 'ENOENT', 'ENOTDIR', 'EEXIST') ? unavailable(driver, error) : error;
     });
     if (!(await fs.promises.stat(realPath)).isDirectory()) throw unavailable(driver, undefined);
     const directory = new RootDirectory(realPath, driver);
@@ -67,6 +67,36 @@ export class RootDirectory {
   async goneError(cause: unknown): Promise<TieredError | undefined> {
     const stat = await fs.promises.stat(this.realPath).catch(() => undefined);
     return stat?.isDirectory() === true ? undefined : unavailable(this.#driver, cause);
+  }
+
+  /**
+   * Makes a directory below the root and those above it, looking before every step where the step leads: a link must
+   * not lead the making of directories out of the root, and a root that is gone is not made again.
+   */
+  async makeDirectory(directory: string, key: string): Promise<void> {
+    try {
+      await this.assertInside(directory, key);
+    } catch (error) {
+      if (!hasErrno(error, 'ENOENT') || directory === this.realPath) throw error;
+      await this.makeDirectory(path.dirname(directory), key);
+      await fs.promises.mkdir(directory).catch((cause: unknown) => {
+        if (!hasErrno(cause, 'EEXIST')) throw cause;
+      });
+      await this.assertInside(directory, key);
+    }
+  }
+
+  /** Removes the directories above a path that hold nothing, so that the key of one can become a file. */
+  async removeEmptyDirectoriesAbove(filePath: string): Promise<void> {
+    try {
+      for (let above = path.dirname(filePath); above !== this.realPath; above = path.dirname(above)) {
+        // Not through a link: what is empty on its other side is not ours.
+        if ((await fs.promises.realpath(above)) !== above) return;
+        await fs.promises.rmdir(above);
+      }
+    } catch (error) {
+      if (!hasErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR')) throw error;
+    }
   }
 
   /**
@@ -110,7 +140,12 @@ export class RootDirectory {
 /** Dots separate the parts of a temporary file's name. */
 const HOST = os.hostname().replaceAll('.', '-') || 'localhost';
 /** Tells apart processes that were given the same number one after the other. */
-const START = process.hrtime.bigint().toString(36);
+const START = randomUUID();
+
+async function reach(root: string, make: boolean): Promise<string> {
+  if (make) await fs.promises.mkdir(root, { recursive: true });
+  return fs.promises.realpath(root);
+}
 
 function isOfDeadProcess(name: string): boolean {
   const [host, pid] = name.split('.');

@@ -199,17 +199,18 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
 
   /** The next access with what it will be charged; undefined at the end, or if its size cannot be had. */
   async #lookAhead(): Promise<{ access: Access; bytes: number } | undefined> {
-    const { done, value: access } = this.#accesses.next();
-    if (done === true) {
+    const step = this.#accesses.next();
+    if (step.done === true) {
       this.#endOfSequence();
       return undefined;
     }
+    const access = step.value;
     try {
       const { size } = await this.#source.stat(access.key, { signal: this.#stop.signal });
       return { access, bytes: size + BYTES_A_SLOT };
     } catch (error) {
       // Thrown where the sample would have been; nothing comes after it.
-      if (!this.#ended) this.#offer(0, Promise.reject(error as Error));
+      if (!this.#ended) this.#offer(0, Promise.reject(error));
       this.#endOfSequence();
       return undefined;
     }

@@ -126,7 +126,7 @@ export class Fetch {
         },
         reject: (reason) => {
           signal?.removeEventListener('abort', onAbort);
-          reject(reason as Error);
+          reject(reason);
         },
       };
       signal?.addEventListener('abort', onAbort, { once: true });

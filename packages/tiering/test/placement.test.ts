@@ -1,8 +1,8 @@
 import { FaultDriver, MemoryDriver, MetricsDriver } from '@tiered/core';
-import { HoldingDriver, settled } from '@tiered/core/testing';
+import { assertNothingHeld, HoldingDriver, settled } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectNothingHeld, memoryWith, objectsOf, startHierarchy } from './helpers.js';
+import { memoryWith, objectsOf, startHierarchy } from './helpers.js';
 
 const WHOLE = { offset: 0, length: 10_000 };
 
@@ -59,7 +59,7 @@ describe('PlacementHandler', () => {
             expect(await tiers[level]?.driver.read(key, WHOLE)).toEqual(objects.get(key));
           }
           await hierarchy.close();
-          expectNothingHeld(hierarchy.stats());
+          assertNothingHeld(hierarchy.stats());
         },
       ),
       { numRuns: 60 },
@@ -176,7 +176,7 @@ describe('PlacementHandler', () => {
     expect(await hierarchy.place('0')).toBe(0);
     expect(source.metrics().operations.readInto?.bytes).toBe(300);
     await hierarchy.close();
-    expectNothingHeld(hierarchy.stats());
+    assertNothingHeld(hierarchy.stats());
   });
 
   it('a policy that chooses a level without room is a bug that surfaces at once', async () => {
@@ -232,6 +232,6 @@ describe('PlacementHandler', () => {
     await hierarchy.idle();
     expect((await hierarchy.stat('0')).level).toBe(0);
     await hierarchy.close();
-    expectNothingHeld(hierarchy.stats());
+    assertNothingHeld(hierarchy.stats());
   });
 });

@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  assertBytes,
-  listKeys,
-  openTest,
-  putter,
-  readAll,
-  someBytes,
-  type ConformanceTest,
-} from './subject.js';
+import { assertBytes, listKeys, openTest, putter, readAll, type ConformanceTest } from './subject.js';
+import { someBytes } from '../testing/some-bytes.js';
 
 /** Opening and closing. */
 export const lifecycle: readonly ConformanceTest[] = [

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../errors.js';
 import { Hierarchy } from '../hierarchy.js';
-import { assertBytes, assertCode, putter, someBytes, type ConformanceTest } from './subject.js';
+import { assertBytes, assertCode, putter, type ConformanceTest } from './subject.js';
+import { someBytes } from '../testing/some-bytes.js';
 
 /** The driver as the source of a hierarchy, whose guards are what loaders meet. */
 export const states: readonly ConformanceTest[] = [

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StorageDriver } from '../driver.js';
 import { isTieredError, type ErrorCode } from '../errors.js';
-import { Random } from '../random.js';
 
 /** A driver to be tested, and what the suite needs around it. Made anew for every test. */
 export interface ConformanceSubject {
@@ -49,12 +48,6 @@ export function putter(subject: ConformanceSubject): (key: string, bytes: Uint8A
   if (put !== undefined) return put;
   assert.ok(driver.capabilities.write, 'a driver that cannot write needs a subject with put()');
   return (key, bytes) => driver.write(key, bytes, { size: bytes.byteLength });
-}
-
-/** Bytes that look like nothing else, the same for the same seed. */
-export function someBytes(size: number, seed: number): Uint8Array {
-  const random = new Random(seed);
-  return Uint8Array.from({ length: size }, () => random.below(256));
 }
 
 /** Asserts that two byte strings are equal, without printing them. */

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import type { StorageDriver } from '../driver.js';
-import {
-  assertBytes,
-  assertCode,
-  listKeys,
-  openTest,
-  readAll,
-  someBytes,
-  type ConformanceTest,
-} from './subject.js';
+import { assertBytes, assertCode, listKeys, openTest, readAll, type ConformanceTest } from './subject.js';
+import { someBytes } from '../testing/some-bytes.js';
 
 /** A test of writing; on a driver that cannot write, that it says so. */
 function writeTest(name: string, body: (driver: StorageDriver) => Promise<void>): ConformanceTest {

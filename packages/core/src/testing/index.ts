@@ -1,2 +1,4 @@
 export { HoldingDriver, type HeldCall, type HoldingDriverOptions } from './holding-driver.js';
 export { ManualClock, settled } from './manual-clock.js';
+export { assertNothingHeld } from './nothing-held.js';
+export { someBytes } from './some-bytes.js';

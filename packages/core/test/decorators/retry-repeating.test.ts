@@ -4,6 +4,7 @@ import { ManualClock, settled } from '@tiered/core/testing';
 import {
   NotingDriver,
   listed,
+  listenersOn,
   memoryWith,
   onlyOnce,
   outcomeOf,
@@ -58,6 +59,36 @@ describe('a listing through RetryDriver', () => {
       break;
     }
     expect([noting.listsBegun, noting.listsEnded]).toEqual([1, 1]);
+  });
+
+  it("is ended by the caller's abort at a later page too, and leaves no listener on its signal", async () => {
+    const { clock, driver } = await retried([{ operations: ['list'], nth: 2, fault: { kind: 'hang' } }]);
+    const controller = new AbortController();
+    const pages = driver.list({ signal: controller.signal });
+    await clock.run(pages.next());
+    const second = outcomeOf(pages.next());
+    await settled();
+    expect(second).toEqual({});
+    const reason = new Error('the caller lost interest');
+    controller.abort(reason);
+    await settled();
+    expect(second).toEqual({ error: reason });
+    expect([listenersOn(controller.signal), clock.sleeping]).toEqual([0, 0]);
+  });
+
+  it('has a deadline for its first page only: a consumer may take its time', async () => {
+    const { clock, keys, driver } = await retried(failOn(1));
+    const { signal } = new AbortController();
+    const pages = driver.list({ signal });
+    let objects = 0;
+    for (;;) {
+      const page = await clock.run(pages.next());
+      if (page.done === true) break;
+      objects += page.value.length;
+      await clock.advance(100_000);
+    }
+    expect(objects).toBe(keys.length);
+    expect(listenersOn(signal)).toBe(0);
   });
 
   it('may be empty', async () => {

@@ -126,4 +126,19 @@ describe('the concurrency of ThrottleDriver', () => {
     }
     await Promise.all(reads);
   });
+
+  it('an operation that is aborted while it queues leaves at once, and never reaches the driver', async () => {
+    const holding = new HoldingDriver(await memoryWith({ a: pattern(1) }));
+    const driver = new ThrottleDriver(holding, { concurrency: 1 });
+    const running = readFrom(driver, 'a', 1);
+    const controller = new AbortController();
+    const waiting = outcomeOf(readFrom(driver, 'a', 1, { signal: controller.signal }));
+    await settled();
+    controller.abort(REASON);
+    await settled();
+    expect(waiting).toEqual({ error: REASON });
+    await holding.release();
+    await running;
+    expect(holding.held).toEqual([]);
+  });
 });

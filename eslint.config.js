@@ -1,0 +1,176 @@
+import js from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import jsdoc from 'eslint-plugin-jsdoc';
+import tseslint from 'typescript-eslint';
+import { LADDER } from './tools/ladder.js';
+
+const useClock = 'Take the injected Clock of @tiered/core (systemClock in programs, ManualClock in tests).';
+const useRandom = 'Take Random of @tiered/core: every draw comes from a seed and can be repeated.';
+const useRealParts = 'Tests take real parts and the ManualClock: no mocks, no fake timers, no polling.';
+
+const banGlobals = (...names) => ({
+  'no-restricted-globals': [
+    'error',
+    { globals: names.map((name) => ({ name, message: useClock })), checkGlobalObject: true },
+  ],
+});
+
+const banProperties = (message, properties) =>
+  Object.entries(properties).flatMap(([object, names]) =>
+    names.map((property) => ({ object, property, message })),
+  );
+
+const timeProperties = banProperties(useClock, {
+  Date: ['now'],
+  performance: ['now'],
+  process: ['hrtime'],
+  AbortSignal: ['timeout'],
+});
+
+const otherProperties = [
+  ...banProperties(useRandom, { Math: ['random'] }),
+  ...banProperties(useRealParts, { vi: ['mock', 'doMock', 'useFakeTimers', 'waitFor', 'waitUntil'] }),
+];
+
+const timeSyntax = [
+  'NewExpression[callee.name="Date"][arguments.length=0]',
+  'CallExpression[callee.name="Date"]',
+].map((selector) => ({ selector, message: useClock }));
+
+const timeModules = [
+  { regex: '^(node:)?timers(/promises)?$', message: useClock },
+  { regex: '^(node:)?perf_hooks$', importNames: ['performance'], message: useClock },
+];
+
+const noDeepImport = {
+  regex: '^@tiered/[^/]+/(src|dist)(/|$)',
+  message: 'Import what the package exports.',
+};
+
+const noTestParts = {
+  regex: '^@tiered/core/(testing|conformance)$',
+  message: 'This is for tests only.',
+};
+
+const noWayOut = {
+  regex: String.raw`^(\.\./)+([\w-]+/(src|dist|test)/|(packages|examples|bench|test|tools)/)`,
+  message: 'Import other packages by name: a relative path must not leave its package.',
+};
+
+/** A dynamic import would escape the rules on imports. */
+const noHiddenImport = {
+  selector: String.raw`ImportExpression[source.value=/^@tiered\u002F|^\.\.\u002F/]`,
+  message: 'Import this statically, so that the direction of imports can be checked.',
+};
+
+/** What a package's sources may import of their siblings, as the ladder says. */
+function siblings(name, allowed) {
+  const open = allowed.length > 0 ? `(?!(${allowed.join('|')})(/|$))` : '';
+  return {
+    regex: `^@tiered/${open}`,
+    message: `packages/${name}/src may import of @tiered: ${allowed.join(', ') || 'nothing'} (tools/ladder.js).`,
+  };
+}
+
+const restrictImports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] });
+
+export default defineConfig(
+  { ignores: ['**/dist/', '**/coverage/', '.demo/'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  js.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      // Numbers and booleans read well in messages; objects and undefined do not.
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      // `() => emitter.emit(...)` returning nothing is plain; only statements that look like values are not.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      // Contracts ask for promises (a throw becomes a rejection) also where there is nothing to await.
+      '@typescript-eslint/require-await': 'off',
+      // State changes while a function awaits. The rule does not see that, and would have the check after it removed.
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      // Spreading a string gives its code points, which is what keys and byte sizes are made of.
+      '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
+      // `signal.reason` and caught errors are passed on as they came.
+      '@typescript-eslint/only-throw-error': [
+        'error',
+        { allowThrowingAny: true, allowThrowingUnknown: true, allowRethrowing: true },
+      ],
+      '@typescript-eslint/prefer-promise-reject-errors': [
+        'error',
+        { allowThrowingAny: true, allowThrowingUnknown: true },
+      ],
+    },
+  },
+  {
+    files: ['**/*.{js,mjs}'],
+    extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly' } },
+  },
+  {
+    rules: {
+      ...banGlobals('setTimeout', 'setInterval', 'setImmediate'),
+      'no-restricted-syntax': ['error', ...timeSyntax],
+      'no-restricted-properties': ['error', ...timeProperties, ...otherProperties],
+      ...restrictImports(...timeModules, noDeepImport),
+      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
+    },
+  },
+  {
+    files: ['packages/*/src/**/*.ts'],
+    plugins: { jsdoc },
+    rules: {
+      'no-restricted-syntax': ['error', ...timeSyntax, noHiddenImport],
+      'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
+      'jsdoc/require-jsdoc': [
+        'error',
+        {
+          publicOnly: true,
+          require: { FunctionDeclaration: true, ArrowFunctionExpression: true, ClassDeclaration: true },
+          contexts: ['TSInterfaceDeclaration', 'TSTypeAliasDeclaration'],
+          enableFixer: false,
+        },
+      ],
+    },
+  },
+  Object.entries(LADDER).map(([name, allowed]) => ({
+    files: [`packages/${name}/src/**/*.ts`],
+    rules: restrictImports(...timeModules, noDeepImport, noTestParts, noWayOut, siblings(name, allowed)),
+  })),
+  {
+    files: ['packages/*/test/**/*.ts'],
+    rules: restrictImports(...timeModules, noDeepImport, noWayOut),
+  },
+  {
+    files: ['**/*.test.ts'],
+    rules: {
+      // A `describe` is as long as its tests.
+      'max-lines-per-function': 'off',
+      // The types of `expect.any(...)` and its like are `any`.
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+    },
+  },
+  {
+    // The one door to time, and what measures the machine itself.
+    files: ['packages/core/src/clock.ts', 'bench/**/*.ts'],
+    rules: {
+      ...banGlobals('setImmediate'),
+      'no-restricted-syntax': 'off',
+      'no-restricted-properties': ['error', ...otherProperties],
+    },
+  },
+  { files: ['bench/**/*.ts'], rules: restrictImports(noDeepImport) },
+  {
+    // Lets the event loop turn, which takes no time.
+    files: ['packages/core/src/testing/manual-clock.ts'],
+    rules: banGlobals('setTimeout', 'setInterval'),
+  },
+);

@@ -1,0 +1,76 @@
+import type { Clock } from '@tiered/core';
+import { expect, it } from 'vitest';
+import { place, putFile, textOf, withCode, type Place } from './helpers.js';
+
+/** A clock on which every look finds so much time gone, and which says how often it was looked at. */
+class SteppingClock implements Clock {
+  looks = 0;
+  #now = 0;
+
+  constructor(readonly stepMs: number) {}
+
+  now(): number {
+    this.looks += 1;
+    return (this.#now += this.stepMs);
+  }
+
+  async sleep(): Promise<void> {
+    throw new Error('nobody sleeps here');
+  }
+}
+
+const COUNT = 320;
+
+async function withObjects(options: Parameters<typeof place>[0]): Promise<Place> {
+  const there = await place(options);
+  for (let i = 0; i < COUNT; i++) await putFile(there.root, `${i}`, Buffer.from(`${i}`));
+  return there;
+}
+
+/** How many reads, one after the other, had opened their file before they returned their promise. */
+async function blockingReads({ driver }: Place): Promise<number> {
+  let blocking = 0;
+  for (let i = 0; i < COUNT; i++) {
+    const before = driver.openFiles;
+    const reading = textOf(driver, `${i}`);
+    blocking += driver.openFiles - before;
+    expect(await reading).toBe(`${i}`);
+  }
+  return blocking;
+}
+
+const files = { maxOpenFiles: COUNT };
+
+it('reads of a fast tier block, but for one in many that lets the event loop turn', async () => {
+  const clock = new SteppingClock(0.01);
+  const blocking = await blockingReads(await withObjects({ ...files, blockingReads: true, clock }));
+  expect(blocking).toBeGreaterThan(COUNT * 0.9);
+  expect(blocking).toBeLessThan(COUNT);
+});
+
+it('reads of slow storage block once in a while only, to see whether it is fast again', async () => {
+  const clock = new SteppingClock(50);
+  const blocking = await blockingReads(await withObjects({ ...files, blockingReads: true, clock }));
+  expect(blocking).toBeGreaterThan(0);
+  expect(blocking).toBeLessThan(COUNT * 0.05);
+});
+
+it('slow reads that fail keep the next ones off the event loop too', async () => {
+  const clock = new SteppingClock(50);
+  const { driver } = await place({ ...files, blockingReads: true, clock });
+  for (let i = 0; i < COUNT; i++)
+    await expect(textOf(driver, `${i}`)).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
+  expect(clock.looks / 2, 'reads that blocked').toBeLessThan(COUNT * 0.05);
+});
+
+it('a source never blocks unless told to, nor does any large read', async () => {
+  const clock = new SteppingClock(0.01);
+  expect(await blockingReads(await withObjects({ ...files, clock }))).toBe(0);
+  const { root, driver } = await place({ blockingReads: true, clock });
+  await putFile(root, 'large', new Uint8Array(1_000_000).fill(7));
+  const reading = driver.read('large', { offset: 0, length: 1_000_000 });
+  const into = driver.readInto('large', new Uint8Array(1_000_000), { offset: 0 });
+  expect(driver.openFiles).toBe(0);
+  expect(new Set(await reading)).toEqual(new Set([7]));
+  expect(await into).toBe(1_000_000);
+});

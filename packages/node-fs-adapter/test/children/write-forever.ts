@@ -1,0 +1,21 @@
+import fs from 'node:fs';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+
+// Writes four objects over and over, all at the same time, until it is killed. Says so on stdout with each piece.
+const PIECES = 16;
+const PIECE = 4096;
+
+async function* pieces(fill: number): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let i = 0; i < PIECES; i++) {
+    fs.writeSync(1, '.');
+    yield new Uint8Array(PIECE).fill(fill);
+  }
+}
+
+const driver = new FileSystemDriver({ root: process.argv[2] ?? '', writable: true });
+await driver.open({});
+for (let round = 0; ; round = (round + 1) % 60) {
+  const write = (object: number) =>
+    driver.write(`dir/${object}`, pieces(4 * round + object), { size: PIECES * PIECE });
+  await Promise.all([0, 1, 2, 3].map(write));
+}

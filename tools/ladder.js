@@ -1,0 +1,29 @@
+/**
+ * Which sibling each package may import: arrows point one way, from the bottom of this table to its top.
+ * eslint.config.js holds the sources to it, tools/check-packages.mjs the package.json files. Rows of packages that
+ * do not exist yet keep their place free.
+ */
+export const LADDER = {
+  core: [],
+  tiering: ['core'],
+  prefetch: ['core'],
+  'node-fs-adapter': ['core'],
+  's3-adapter': ['core'],
+  formats: ['core'],
+  simulator: ['core', 'tiering', 'prefetch'],
+  cluster: ['core', 'tiering', 'prefetch'],
+  control: ['core', 'tiering', 'prefetch'],
+  interpose: ['core', 'tiering', 'node-fs-adapter'],
+  cli: [
+    'core',
+    'tiering',
+    'prefetch',
+    'node-fs-adapter',
+    's3-adapter',
+    'formats',
+    'simulator',
+    'cluster',
+    'control',
+    'interpose',
+  ],
+};

@@ -79,6 +79,7 @@ export class MemoryDriver implements StorageDriver {
   }
 
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    signal?.throwIfAborted();
     let page: ObjectStat[] = [];
     for (const [key, { bytes, version }] of this.#objects) {
       signal?.throwIfAborted();

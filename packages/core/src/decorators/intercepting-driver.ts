@@ -35,7 +35,7 @@ const NOTHING_MOVED = () => 0;
 
 /**
  * The one way to put behaviour around a driver: every operation passes through `intercept`, so a decorator says once
- * what it does and cannot forget a method. `list` passes once a page, `readMany` once a request; `close` does not
+ * what it does and cannot forget a method. `list` passes once a page and once for its end, `readMany` once a request; `close` does not
  * pass, because letting go must always work.
  */
 export abstract class InterceptingDriver implements StorageDriver {

@@ -18,7 +18,7 @@ import { configError } from '../errors.js';
  * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves
  * several datasets. The prefix is put before the key as it is, so end it with `/` if it is to be a directory.
  *
- * `usage` counts the objects below the prefix, by listing them.
+ * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it.
  */
 export class PrefixDriver implements StorageDriver {
   readonly name: string;
@@ -51,6 +51,7 @@ export class PrefixDriver implements StorageDriver {
     for await (const page of this.#inner.list({ prefix: this.#prefix + prefix, signal })) {
       // A key that is the bare prefix would be the empty key here: it is not an object of this part.
       const objects = page.filter(({ key }) => key.length > this.#prefix.length);
+      if (objects.length === 0) continue;
       yield objects.map((object) => ({ ...object, key: object.key.slice(this.#prefix.length) }));
     }
   }

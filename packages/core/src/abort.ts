@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /**
  * Settles as `promise` does, or rejects with `signal.reason` as soon as the signal aborts. The work behind the
  * promise goes on; use it only where nobody else's memory is being written.
@@ -14,6 +16,13 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefine
     signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
+}
+
+/** An AbortController whose signal any number of operations may share, without Node suspecting a leak at eleven. */
+export function sharedAbortController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 /**

@@ -2,6 +2,7 @@ import {
   configError,
   invariant,
   parseBytes,
+  sharedAbortController,
   systemClock,
   type ByteSize,
   type Clock,
@@ -88,10 +89,12 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
   readonly #budgetBytes: number;
   readonly #clock: Clock;
   readonly #signal: AbortSignal | undefined;
-  readonly #stop = new AbortController();
+  readonly #stop = sharedAbortController();
   readonly #onAbort = () => this.#fail(this.#signal?.reason);
   readonly #slots = new Queue<Slot>();
   readonly #waiting = new Queue<Waiting>();
+  /** Slots that consumers wait for, in order. */
+  readonly #taken = new Set<Slot>();
   readonly #reads = new Set<Promise<unknown>>();
   readonly #counts = { samples: 0, bytes: 0, stallMs: 0 };
   /** The sample whose turn it is, once its size is known. */
@@ -123,7 +126,7 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
     this.#clock = clock;
     this.#signal = signal;
     if (signal?.aborted) this.#onAbort();
-    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    else signal?.addEventListener('abort', this.#onAbort, { once: true });
     void this.#admit();
   }
 
@@ -162,17 +165,28 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
   }
 
   async #take(slot: Slot): Promise<Sample> {
+    this.#taken.add(slot);
     try {
       const sample = await slot.sample;
       this.#counts.samples += 1;
       this.#counts.bytes += sample.data.byteLength;
       return sample;
     } catch (error) {
+      await this.#takenBefore(slot);
       this.#fail(error);
       throw error;
     } finally {
+      this.#taken.delete(slot);
       this.#heldBytes -= slot.bytes;
       void this.#admit();
+    }
+  }
+
+  /** Consumers that came before this one have their samples: a failure must not take those away from them. */
+  async #takenBefore(slot: Slot): Promise<void> {
+    for (const earlier of this.#taken) {
+      if (earlier === slot) return;
+      await Promise.allSettled([earlier.sample]);
     }
   }
 
@@ -199,13 +213,13 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
 
   /** The next access with what it will be charged; undefined at the end, or if its size cannot be had. */
   async #lookAhead(): Promise<{ access: Access; bytes: number } | undefined> {
-    const step = this.#accesses.next();
-    if (step.done === true) {
-      this.#endOfSequence();
-      return undefined;
-    }
-    const access = step.value;
     try {
+      const step = this.#accesses.next();
+      if (step.done === true) {
+        this.#endOfSequence();
+        return undefined;
+      }
+      const access = step.value;
       const { size } = await this.#source.stat(access.key, { signal: this.#stop.signal });
       return { access, bytes: size + BYTES_A_SLOT };
     } catch (error) {

@@ -1,0 +1,137 @@
+import { getEventListeners } from 'node:events';
+import {
+  Hierarchy,
+  InterceptingDriver,
+  MemoryDriver,
+  type DriverCall,
+  type ErrorCode,
+  type HierarchyOptions,
+  type StorageDriver,
+} from '@tiered/core';
+import { ManualClock } from '@tiered/core/testing';
+import type { Access, Prefetcher, Sample } from '@tiered/prefetch';
+import { expect, onTestFinished } from 'vitest';
+
+/** What a sample is charged beside its bytes, as the option `budget` promises. */
+export const SLOT = 256;
+
+/** For `toThrow(...)` and `rejects.toEqual(...)`: an error with this code. */
+export function withCode(code: ErrorCode): Error {
+  return expect.objectContaining({ code }) as Error;
+}
+
+/** The bytes of object number `i`: unlike those of its neighbours from the first byte on. */
+function bytesOf(i: number, size: number): Uint8Array {
+  return Uint8Array.from({ length: size }, (_, at) => (37 * i + at) % 256);
+}
+
+/** Keys of so many objects. */
+export function keys(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `${i}`);
+}
+
+/** Objects `0`, `1`, ... of these sizes in memory. */
+export async function objects(sizes: readonly number[]): Promise<MemoryDriver> {
+  const driver = new MemoryDriver();
+  for (const [i, size] of sizes.entries()) await driver.write(`${i}`, bytesOf(i, size), { size });
+  return driver;
+}
+
+/** A hierarchy, started, that asks the source about each object; closed when the test ends. */
+export async function over(
+  source: StorageDriver,
+  options: Omit<HierarchyOptions, 'source'> = {},
+): Promise<Hierarchy> {
+  const hierarchy = await new Hierarchy({ source, scan: false, ...options }).start();
+  onTestFinished(async () => {
+    const closed = hierarchy.close();
+    if (source instanceof HoldingDriver) while (source.held.length > 0) await source.release();
+    await closed;
+  });
+  return hierarchy;
+}
+
+/** The samples that these accesses must give. */
+export function samplesOf(accesses: Iterable<Access>, sizes: readonly number[]): Sample[] {
+  return [...accesses].map((access) => {
+    const i = Number(access.key);
+    return { ...access, data: bytesOf(i, sizes[i] ?? 0) };
+  });
+}
+
+/** Everything that is left of an iteration. */
+export async function collect(prefetcher: AsyncIterable<Sample>): Promise<Sample[]> {
+  const samples: Sample[] = [];
+  for await (const sample of prefetcher) samples.push(sample);
+  return samples;
+}
+
+/** Lets everything happen that needs no time: the event loop turns, no clock moves. */
+export function settled(): Promise<void> {
+  return new ManualClock().advance(0);
+}
+
+/** How many listeners wait for the signal to abort. */
+export function listenersOn(signal: AbortSignal): number {
+  return getEventListeners(signal, 'abort').length;
+}
+
+/** Takes note of how a promise ends; empty as long as it has not. */
+export function outcomeOf<T>(promise: Promise<T>): { value?: T; error?: unknown } {
+  const outcome: { value?: T; error?: unknown } = {};
+  promise.then(
+    (value) => (outcome.value = value),
+    (error: unknown) => (outcome.error = error),
+  );
+  return outcome;
+}
+
+/** Asserts that a prefetcher holds nothing and reads nothing. */
+export function expectIdle(prefetcher: Prefetcher): void {
+  expect(prefetcher.stats()).toMatchObject({ reading: 0, heldBytes: 0 });
+}
+
+/** Counts reads of the source, and lets the test look, or wait, while each is under way. */
+export class WatchedDriver extends InterceptingDriver {
+  /** Keys of the reads that began, in order. */
+  readonly started: string[] = [];
+  reading = 0;
+  mostReading = 0;
+  /** Called once a read or a stat of an object is under way. */
+  during: (call: { readonly operation: string; readonly key: string }) => unknown = () => undefined;
+
+  protected override async intercept<T>(call: DriverCall<T>): Promise<T> {
+    if (call.operation === 'stat') await this.during(call);
+    if (call.operation !== 'read') return call.proceed();
+    this.started.push(call.key);
+    this.reading += 1;
+    this.mostReading = Math.max(this.mostReading, this.reading);
+    try {
+      await this.during(call);
+      return await call.proceed();
+    } finally {
+      this.reading -= 1;
+    }
+  }
+}
+
+/** A source whose reads wait until they are released, and do not listen to their signal. */
+export class HoldingDriver extends WatchedDriver {
+  readonly #held: { readonly key: string; readonly release: () => void }[] = [];
+
+  override during = ({ operation, key }: { operation: string; key: string }): unknown =>
+    operation === 'read' && new Promise<void>((release) => this.#held.push({ key, release }));
+
+  /** Keys of the reads that wait. */
+  get held(): string[] {
+    return this.#held.map(({ key }) => key);
+  }
+
+  /** Lets the read of a key go, or the one that has waited longest, and all that follows happen. */
+  async release(key = this.held[0]): Promise<void> {
+    const index = this.#held.findIndex((held) => held.key === key);
+    expect(index, `${key} is being read`).toBeGreaterThanOrEqual(0);
+    this.#held.splice(index, 1)[0]?.release();
+    await settled();
+  }
+}

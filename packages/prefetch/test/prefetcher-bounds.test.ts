@@ -1,0 +1,166 @@
+import { ThrottleDriver } from '@tiered/core';
+import { ManualClock } from '@tiered/core/testing';
+import { listSequence, Prefetcher, type PrefetcherOptions } from '@tiered/prefetch';
+import { describe, expect, it } from 'vitest';
+import {
+  collect,
+  expectIdle,
+  HoldingDriver,
+  keys,
+  objects,
+  over,
+  outcomeOf,
+  samplesOf,
+  settled,
+  SLOT,
+  WatchedDriver,
+  withCode,
+} from './helpers.js';
+
+/** A prefetcher over as many objects as there are sizes, in the order of the list. */
+async function prefetching(sizes: readonly number[], options: PrefetcherOptions) {
+  const driver = new WatchedDriver(await objects(sizes));
+  const accesses = listSequence(keys(sizes.length));
+  const prefetcher = new Prefetcher(await over(driver), accesses, options);
+  return { driver, prefetcher, expected: samplesOf(accesses, sizes) };
+}
+
+/** As `prefetching`, with reads that wait for the test. */
+async function holding(sizes: readonly number[], options: PrefetcherOptions) {
+  const driver = new HoldingDriver(await objects(sizes));
+  const accesses = listSequence(keys(sizes.length));
+  const prefetcher = new Prefetcher(await over(driver), accesses, options);
+  await settled();
+  return { driver, prefetcher, expected: samplesOf(accesses, sizes) };
+}
+
+const hundred = Array.from({ length: 100 }, () => 1000);
+
+describe('a consumer that does not consume', () => {
+  it('stops the reads where the budget ends, and each sample it takes lets the next one in', async () => {
+    const budget = 5 * (1000 + SLOT);
+    const { driver, prefetcher, expected } = await prefetching(hundred, { budget });
+    await settled();
+    expect(driver.started).toEqual(keys(5));
+    expect(prefetcher.stats()).toMatchObject({ reading: 0, heldBytes: budget, samples: 0 });
+    for (let taken = 1; taken <= 10; taken++) {
+      expect((await prefetcher.next()).value).toEqual(expected[taken - 1]);
+      await settled();
+      expect(driver.started).toEqual(keys(5 + taken));
+      expect(prefetcher.stats()).toMatchObject({ heldBytes: budget, samples: taken, bytes: 1000 * taken });
+    }
+    expect(await collect(prefetcher)).toEqual(expected.slice(10));
+    expectIdle(prefetcher);
+  });
+
+  it('stops the reads of empty objects too, which cost their bookkeeping', async () => {
+    const { driver, prefetcher } = await prefetching(
+      Array.from({ length: 50 }, () => 0),
+      { budget: 7 * SLOT },
+    );
+    await settled();
+    expect(prefetcher.stats().heldBytes).toBe(7 * SLOT);
+    expect(driver.started, 'an empty object needs no read of the source').toEqual([]);
+    expect(await collect(prefetcher)).toHaveLength(50);
+  });
+
+  it('without a budget has one sample read ahead, the one that is next', async () => {
+    const { driver, prefetcher, expected } = await prefetching([10, 20, 30], { budget: 0 });
+    for (const [i, sample] of expected.entries()) {
+      await settled();
+      expect(driver.started).toEqual(keys(i + 1));
+      expect((await prefetcher.next()).value).toEqual(sample);
+    }
+    expect(await prefetcher.next()).toEqual({ done: true, value: undefined });
+  });
+});
+
+describe('reads under way', () => {
+  it('are as many as there are producers, as long as the budget takes them', async () => {
+    const { driver, prefetcher } = await holding(hundred, { producers: 3 });
+    expect(driver.held).toEqual(['0', '1', '2']);
+    expect(prefetcher.stats()).toMatchObject({ reading: 3, heldBytes: 3 * (1000 + SLOT) });
+    // The first ones are the last to come: their places stay taken.
+    for (const [key, held] of [
+      ['2', ['0', '1', '3']],
+      ['3', ['0', '1', '4']],
+      ['0', ['1', '4', '5']],
+    ] as const) {
+      await driver.release(key);
+      expect(driver.held).toEqual(held);
+    }
+    expect(driver.mostReading).toBe(3);
+    expect((await prefetcher.next()).value?.key).toBe('0');
+    await prefetcher.return();
+  });
+
+  it('are 4 unless said otherwise', async () => {
+    const { driver } = await holding(hundred, {});
+    expect(driver.held).toHaveLength(4);
+  });
+
+  it('is one alone for a sample larger than the budget, once nothing else is held', async () => {
+    const { driver, prefetcher, expected } = await holding([10, 5000, 10, 10], { budget: 1000 });
+    expect(driver.held, 'the small one before it').toEqual(['0']);
+    await driver.release();
+    expect(driver.held, 'nothing, as long as the small one is held').toEqual([]);
+    expect((await prefetcher.next()).value).toEqual(expected[0]);
+    await settled();
+    expect(driver.held).toEqual(['1']);
+    expect(prefetcher.stats().heldBytes).toBe(5000 + SLOT);
+    await driver.release();
+    expect(driver.held).toEqual([]);
+    expect((await prefetcher.next()).value).toEqual(expected[1]);
+    await settled();
+    expect(driver.held).toEqual(['2', '3']);
+    while (driver.held.length > 0) await driver.release();
+    expect(await collect(prefetcher)).toEqual(expected.slice(2));
+  });
+});
+
+describe('stallMs', () => {
+  it('is the time that consumers waited, and not the time they computed', async () => {
+    const clock = new ManualClock();
+    const slow = new ThrottleDriver(await objects([10, 10, 10]), { latencyMs: 100, clock });
+    const hierarchy = await clock.run(over(slow, { scan: true, clock }));
+    const prefetcher = new Prefetcher(hierarchy, listSequence(keys(3)), { producers: 1, clock });
+    const first = outcomeOf(prefetcher.next());
+    await clock.advance(99);
+    expect(first.value).toBeUndefined();
+    await clock.advance(1);
+    expect(first.value).toMatchObject({ done: false });
+    expect(prefetcher.stats().stallMs).toBe(100);
+    await clock.advance(500);
+    await prefetcher.next();
+    expect(prefetcher.stats().stallMs, 'the second was there').toBe(100);
+    expect(await prefetcher.next()).toMatchObject({ value: { key: '2' } });
+    expect(prefetcher.stats().stallMs, 'the third too').toBe(100);
+    expect((await prefetcher.next()).done).toBe(true);
+    expect(prefetcher.stats().stallMs).toBe(100);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('counts the rest of a read that began while the consumer computed', async () => {
+    const clock = new ManualClock();
+    const slow = new ThrottleDriver(await objects([10, 10]), { latencyMs: 100, clock });
+    const hierarchy = await clock.run(over(slow, { scan: true, clock }));
+    const prefetcher = new Prefetcher(hierarchy, listSequence(keys(2)), { producers: 1, clock });
+    await clock.advance(130);
+    await prefetcher.next();
+    expect(prefetcher.stats().stallMs).toBe(0);
+    const second = outcomeOf(prefetcher.next());
+    await clock.advance(70);
+    expect(second.value).toMatchObject({ value: { key: '1' } });
+    expect(prefetcher.stats().stallMs).toBe(70);
+  });
+});
+
+it.each([{ producers: 0 }, { producers: 1.5 }, { producers: NaN }, { budget: -1 }, { budget: 'much' }])(
+  '%j is TIERED_CONFIG_INVALID',
+  async (options) => {
+    const hierarchy = await over(await objects([1]));
+    expect(() => new Prefetcher(hierarchy, listSequence(['0']), options as PrefetcherOptions)).toThrow(
+      withCode('TIERED_CONFIG_INVALID'),
+    );
+  },
+);

@@ -1,0 +1,97 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { formatBytes, isTieredError, systemClock } from '@tiered/core';
+import { checksOf, type Check } from './checks.js';
+import { prepareDataset } from './dataset.js';
+import { DemoError } from './errors.js';
+import { seconds } from './format.js';
+import { readMnist } from './mnist.js';
+import { useWasm, warmUp } from './model.js';
+import { HELP, parseOptions, UsageError, type Options } from './options.js';
+import { Progress } from './progress.js';
+import { chartFileOf, writeReport } from './report.js';
+import { EPOCHS, runSetup, SOURCE_BYTES_PER_SECOND, SOURCE_LATENCY_MS, type Outcome } from './run.js';
+import { SETUPS } from './setups.js';
+import { summarize } from './summary.js';
+import { renderTable } from './table.js';
+
+const SAMPLES = 60_000;
+const QUICK_SAMPLES = 24_000;
+
+/** Trains under every setup, one after the other, and says what was seen. Resolves to whether all checks held. */
+async function demo({ quick, model, seed, report }: Options, signal: AbortSignal): Promise<boolean> {
+  const start = systemClock.now();
+  // First, so that a report that cannot be written is known before the work and not after it.
+  await mkdir(path.dirname(report), { recursive: true });
+  const dataset = await prepareDataset(quick ? QUICK_SAMPLES : SAMPLES, signal);
+  const testDigits = await readMnist('t10k', signal);
+  await useWasm();
+  await warmUp(model, testDigits);
+  print(
+    `${dataset.samples.toLocaleString('en')} MNIST digits in ${dataset.shards} TFRecord shards, ${formatBytes(dataset.bytes)}. ` +
+      `Source: ${SOURCE_LATENCY_MS} ms an operation, ${SOURCE_BYTES_PER_SECOND}/s.`,
+    `Training the ${model} model for ${EPOCHS} epochs under each of ${SETUPS.length} setups, seed ${seed}.`,
+    '',
+  );
+
+  const outcomes: Outcome[] = [];
+  const progress = new Progress();
+  for (const setup of SETUPS) {
+    outcomes.push(await runSetup(setup, { dataset, testDigits, model, seed, signal, progress }));
+  }
+
+  const checks = checksOf(outcomes, dataset);
+  const summary = summarize(outcomes, dataset);
+  await writeReport(report, { outcomes, checks, summary, dataset, model, seed, quick });
+  print('', renderTable(outcomes), '', ...checks.map(line), '', ...summary, '');
+  print(`Report: ${report}`, `Chart:  ${chartFileOf(report)}`);
+  print(`Took ${seconds((systemClock.now() - start) / 1000)} s.`);
+  return checks.every(({ ok }) => ok);
+}
+
+function line({ promise, ok, seen }: Check): string {
+  return `${ok ? 'ok    ' : 'FAILED'}  ${promise}${seen === undefined ? '' : `: ${seen}`}`;
+}
+
+function print(...lines: readonly string[]): void {
+  console.log(lines.join('\n'));
+}
+
+/** Runs the demo until it ends or a signal asks it to. Resolves to the exit code. */
+async function main(): Promise<number> {
+  const stop = new AbortController();
+  let exitCodeOfSignal = 0;
+  const stopWith = (exitCode: number) => () => {
+    exitCodeOfSignal = exitCode;
+    stop.abort(new DOMException('Stopped by a signal.', 'AbortError'));
+  };
+  // Once: a second Ctrl-C ends the process on the spot.
+  process.once('SIGINT', stopWith(130));
+  process.once('SIGTERM', stopWith(143));
+  try {
+    const options = parseOptions(process.argv.slice(2));
+    if (options.help) {
+      print(HELP);
+      return 0;
+    }
+    return (await demo(options, stop.signal)) ? 0 : 1;
+  } catch (error) {
+    if (stop.signal.aborted) {
+      console.error('Stopped; nothing was left behind.');
+      return exitCodeOfSignal;
+    }
+    console.error(explain(error));
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+/** What to tell about an error: its code and what to do, without a stack unless nobody expected it. */
+function explain(error: unknown): string {
+  if (error instanceof UsageError) return `${error.message}\n\n${HELP}`;
+  if (error instanceof DemoError) return error.message;
+  if (isTieredError(error)) return `${error.code}: ${error.message}`;
+  if (error instanceof Error && 'syscall' in error) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+process.exitCode = await main();

@@ -1,0 +1,61 @@
+import type { Hierarchy, MetricsDriver } from '@tiered/core';
+import type { Place } from './setups.js';
+
+/** What was read, and from where. */
+export interface Use {
+  /** What reached the shared file system, counted there. */
+  readonly source: { readonly operations: number; readonly bytes: number };
+  /** Where the hierarchy took the bytes from. */
+  readonly bytesFrom: Readonly<Record<Place, number>>;
+}
+
+/** Turns the running counters of a source and a hierarchy into laps. */
+export class Meter {
+  readonly #source: MetricsDriver;
+  readonly #hierarchy: Hierarchy;
+  readonly #levels: readonly Place[];
+  #last: Use;
+
+  /** @param levels The places of the hierarchy's levels, fastest first. */
+  constructor(source: MetricsDriver, hierarchy: Hierarchy, levels: readonly Place[]) {
+    this.#source = source;
+    this.#hierarchy = hierarchy;
+    this.#levels = levels;
+    this.#last = this.#read();
+  }
+
+  /** What came since the lap before, or since the beginning. */
+  lap(): Use {
+    const before = this.#last;
+    const now = this.#read();
+    this.#last = now;
+    return {
+      source: {
+        operations: now.source.operations - before.source.operations,
+        bytes: now.source.bytes - before.source.bytes,
+      },
+      bytesFrom: {
+        RAM: now.bytesFrom.RAM - before.bytesFrom.RAM,
+        disk: now.bytesFrom.disk - before.bytesFrom.disk,
+        source: now.bytesFrom.source - before.bytesFrom.source,
+      },
+    };
+  }
+
+  #read(): Use {
+    const operations = Object.values(this.#source.metrics().operations);
+    const { tiers, source } = this.#hierarchy.stats();
+    const bytesFrom = { RAM: 0, disk: 0, source: 0 };
+    for (const [level, { readBytes }] of [...tiers, source].entries()) {
+      const place = this.#levels[level];
+      if (place !== undefined) bytesFrom[place] += readBytes;
+    }
+    return {
+      source: {
+        operations: operations.reduce((sum, { count }) => sum + count, 0),
+        bytes: operations.reduce((sum, { bytes }) => sum + bytes, 0),
+      },
+      bytesFrom,
+    };
+  }
+}

@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { MetricsDriver, systemClock, ThrottleDriver, type Hierarchy } from '@tiered/core';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import type { Dataset } from './dataset.js';
+import { Meter, type Use } from './meter.js';
+import type { Digits } from './mnist.js';
+import { buildModel, type ModelName } from './model.js';
+import type { Progress } from './progress.js';
+import type { Setup } from './setups.js';
+import { sortedKeys, train, type Trained, type TrainedEpoch } from './train.js';
+
+export const EPOCHS = 3;
+/** What makes a local directory behave like a file system that many share. */
+export const SOURCE_LATENCY_MS = 4;
+export const SOURCE_BYTES_PER_SECOND = '15MB';
+
+/** Copies under way when tiers are filled ahead; enough to keep the source's link busy. */
+const COPIES_AT_ONCE = 6;
+
+/** What is the same in all setups. */
+export interface Experiment {
+  readonly dataset: Dataset;
+  readonly testDigits: Digits;
+  readonly model: ModelName;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+}
+
+/** An epoch, and where its bytes came from. */
+interface Epoch extends TrainedEpoch, Use {}
+
+/** A part of a run: filling the tiers, or an epoch. */
+export interface Phase extends Use {
+  readonly seconds: number;
+}
+
+/** Everything that was seen of one setup. */
+export interface Outcome extends Trained {
+  readonly setup: Setup;
+  /** Filling the tiers before the first epoch, where the setup does that. */
+  readonly filling: Phase | undefined;
+  readonly epochs: readonly Epoch[];
+  /** Bytes on the tiers at the end, and what they may hold. */
+  readonly keptBytes: number;
+  readonly quotaBytes: number;
+}
+
+/** All parts of a run, in order. */
+export function phasesOf({ filling, epochs }: Outcome): readonly Phase[] {
+  return filling === undefined ? epochs : [filling, ...epochs];
+}
+
+/** Trains under one setup, in a directory that is gone afterwards. */
+export async function runSetup(setup: Setup, experiment: Experiment): Promise<Outcome> {
+  const scratch = await mkdtemp(path.join(os.tmpdir(), 'tiered-demo-'));
+  try {
+    return await measure(setup, experiment, scratch);
+  } finally {
+    experiment.progress.stop();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function measure(setup: Setup, experiment: Experiment, scratch: string): Promise<Outcome> {
+  const { dataset, progress, seed, signal, testDigits } = experiment;
+  const source = new MetricsDriver(
+    new ThrottleDriver(new FileSystemDriver({ root: dataset.directory }), {
+      latencyMs: SOURCE_LATENCY_MS,
+      bytesPerSecond: SOURCE_BYTES_PER_SECOND,
+    }),
+  );
+  const surroundings = { source, scratch, localDirectory: dataset.directory, bytes: dataset.bytes };
+  await using hierarchy = await setup.build(surroundings).start({ signal });
+  const meter = new Meter(source, hierarchy, setup.levels);
+
+  progress.begin(setup.name, EPOCHS, dataset.shards, setup.fillFirst);
+  const filling = setup.fillFirst ? await fill(hierarchy, meter, experiment) : undefined;
+
+  const model = buildModel(experiment.model, seed);
+  try {
+    const epochs: Epoch[] = [];
+    const trained = await train(model, hierarchy, {
+      epochs: EPOCHS,
+      seed,
+      testDigits,
+      signal,
+      onShard: () => progress.shard(),
+      onEpoch: (epoch) => {
+        epochs.push({ ...epoch, ...meter.lap() });
+        progress.epoch(epoch);
+      },
+    });
+    await hierarchy.idle({ signal });
+    const { tiers } = hierarchy.stats();
+    const keptBytes = tiers.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
+    const quotaBytes = tiers.reduce((sum, tier) => sum + tier.quotaBytes, 0);
+    return { ...trained, setup, filling, epochs, keptBytes, quotaBytes };
+  } finally {
+    model.dispose();
+  }
+}
+
+/** Puts everything on the tiers, as fast as the source gives it. */
+async function fill(hierarchy: Hierarchy, meter: Meter, { signal, progress }: Experiment): Promise<Phase> {
+  const start = systemClock.now();
+  const keys = await sortedKeys(hierarchy, signal);
+  const remaining = keys.values();
+  const copyTheRest = async () => {
+    for (const key of remaining) {
+      await hierarchy.place(key, { signal });
+      progress.shard();
+    }
+  };
+  await Promise.all(Array.from({ length: COPIES_AT_ONCE }, copyTheRest));
+  return { seconds: (systemClock.now() - start) / 1000, ...meter.lap() };
+}

@@ -1,28 +1,31 @@
 import { setMaxListeners } from 'node:events';
 
 /**
+ * Calls `listener` once if the signal aborts, also if it already has; returns how to stop listening. One signal for
+ * a thousand reads is how signals are meant to be used, so Node is told not to suspect a leak at the eleventh.
+ */
+export function onAbort(signal: AbortSignal | undefined, listener: (reason: Error) => void): () => void {
+  if (signal === undefined) return () => undefined;
+  const listen = () => listener(signal.reason as Error);
+  if (signal.aborted) {
+    listen();
+    return () => undefined;
+  }
+  setMaxListeners(0, signal);
+  signal.addEventListener('abort', listen, { once: true });
+  return () => signal.removeEventListener('abort', listen);
+}
+
+/**
  * Settles as `promise` does, or rejects with `signal.reason` as soon as the signal aborts. The work behind the
  * promise goes on; use it only where nobody else's memory is being written.
  */
 export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise<T>((resolve, reject) => {
-    const onAbort = () => reject(signal.reason as Error);
-    if (signal.aborted) {
-      promise.catch(() => undefined);
-      onAbort();
-      return;
-    }
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const stopListening = onAbort(signal, reject);
+    void promise.then(resolve, reject).finally(stopListening);
   });
-}
-
-/** An AbortController whose signal any number of operations may share, without Node suspecting a leak at eleven. */
-export function sharedAbortController(): AbortController {
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  return controller;
 }
 
 /**
@@ -46,15 +49,14 @@ export class OperationScope {
     if (this.#closeReason !== undefined) throw this.#closeReason;
     callerSignal?.throwIfAborted();
     const controller = new AbortController();
-    const onAbort = () => controller.abort(callerSignal?.reason);
-    callerSignal?.addEventListener('abort', onAbort, { once: true });
+    const stopListening = onAbort(callerSignal, (reason) => controller.abort(reason));
     try {
       const running = operation(controller.signal);
       this.#running.set(controller, running);
       return await running;
     } finally {
       this.#running.delete(controller);
-      callerSignal?.removeEventListener('abort', onAbort);
+      stopListening();
     }
   }
 

@@ -1,3 +1,5 @@
+import { onAbort } from './abort.js';
+
 /**
  * The one door to time. Everything that measures or waits takes a `Clock`, so that tests decide what time it is.
  * Raw timers and `Date.now` are banned elsewhere by lint.
@@ -27,18 +29,14 @@ export const systemClock: Clock = {
 
 function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const onAbort = () => {
-      clearTimeout(handle);
-      reject(signal?.reason as Error);
-    };
+    signal?.throwIfAborted();
     const handle = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
+      stopListening();
       resolve();
     }, ms);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const stopListening = onAbort(signal, (reason) => {
+      clearTimeout(handle);
+      reject(reason);
+    });
   });
 }

@@ -1,4 +1,4 @@
-export { OperationScope, raceAbort, sharedAbortController } from './abort.js';
+export { onAbort, OperationScope, raceAbort } from './abort.js';
 export { formatBytes, parseBytes, type ByteSize } from './bytes.js';
 export { systemClock, type Clock } from './clock.js';
 export * from './decorators/index.js';

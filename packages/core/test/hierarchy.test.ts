@@ -188,6 +188,22 @@ describe('Hierarchy lifecycle', () => {
     await hierarchy.close();
   });
 
+  it('[B1] one signal serves any number of calls, without a warning of Node', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on('warning', note);
+    const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['read'] });
+    const hierarchy = await new Hierarchy({ source }).start();
+    const { signal } = new AbortController();
+    const reads = Array.from({ length: 30 }, () => hierarchy.read('a', { signal }));
+    await source.releaseAll();
+    await Promise.all(reads);
+    await settled();
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+    await hierarchy.close();
+  });
+
   it('a start that fails closes what it opened, and the hierarchy stays closed', async () => {
     const failing = new FaultDriver(new MemoryDriver(), {
       rules: [{ operations: ['list'], fault: { kind: 'fail' } }],

@@ -2,7 +2,7 @@ import {
   configError,
   invariant,
   parseBytes,
-  sharedAbortController,
+  onAbort,
   systemClock,
   type ByteSize,
   type Clock,
@@ -88,9 +88,8 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
   readonly #producers: number;
   readonly #budgetBytes: number;
   readonly #clock: Clock;
-  readonly #signal: AbortSignal | undefined;
-  readonly #stop = sharedAbortController();
-  readonly #onAbort = () => this.#fail(this.#signal?.reason);
+  readonly #stop = new AbortController();
+  #stopListening: (() => void) | undefined;
   readonly #slots = new Queue<Slot>();
   readonly #waiting = new Queue<Waiting>();
   /** Slots that consumers wait for, in order. */
@@ -124,9 +123,7 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
     this.#producers = producers;
     this.#budgetBytes = parseBytes(budget, 'budget');
     this.#clock = clock;
-    this.#signal = signal;
-    if (signal?.aborted) this.#onAbort();
-    else signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.#stopListening = onAbort(signal, (reason) => this.#fail(reason));
     void this.#admit();
   }
 
@@ -263,14 +260,14 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
   }
 
   #done(): IteratorResult<Sample, undefined> {
-    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#stopListening?.();
     return { done: true, value: undefined };
   }
 
   /** Stops every read and drops what nobody has taken. */
   #end(reason: unknown): void {
     this.#endOfSequence();
-    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#stopListening?.();
     this.#stop.abort(reason);
     for (const slot of this.#slots.drain()) this.#heldBytes -= slot.bytes;
     invariant(this.#heldBytes >= 0, `the prefetcher holds ${this.#heldBytes} bytes`);

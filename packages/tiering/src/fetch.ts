@@ -1,4 +1,4 @@
-import { sourceChanged, type StorageDriver } from '@tiered/core';
+import { raceAbort, sourceChanged, type StorageDriver } from '@tiered/core';
 
 /** What a fetch brings. */
 export interface FetchRange {
@@ -113,25 +113,16 @@ export class Fetch {
     this.#wanted = Math.max(this.#wanted, wanted);
     if (until <= this.#filled) return;
     if (!this.#pumping) void this.#pump();
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = () => {
-        this.#waiters.delete(waiter);
-        reject(signal?.reason as Error);
-      };
-      const waiter: Waiter = {
-        until,
-        resolve: () => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve();
-        },
-        reject: (reason) => {
-          signal?.removeEventListener('abort', onAbort);
-          reject(reason);
-        },
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
+    let waiter: Waiter | undefined;
+    const there = new Promise<void>((resolve, reject) => {
+      waiter = { until, resolve, reject };
       this.#waiters.add(waiter);
     });
+    try {
+      await raceAbort(there, signal);
+    } finally {
+      if (waiter !== undefined) this.#waiters.delete(waiter);
+    }
   }
 
   /** The only one who asks the source. */

@@ -4,7 +4,6 @@ import {
   isTieredError,
   parseBytes,
   raceAbort,
-  sharedAbortController,
   closedError,
   type ByteSize,
   type OperationOptions,
@@ -88,7 +87,7 @@ export class PlacementHandler implements Placement {
   readonly #removals = new Map<number, Promise<void>>();
   readonly #refused = new Set<number>();
   readonly #counts = { joinedReads: 0, placed: 0, declined: 0, failed: 0 };
-  readonly #closing = sharedAbortController();
+  readonly #closing = new AbortController();
   #attached: Parts | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */

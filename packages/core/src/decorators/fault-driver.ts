@@ -1,3 +1,4 @@
+import { onAbort } from '../abort.js';
 import { systemClock, type Clock } from '../clock.js';
 import type { Operation, StorageDriver } from '../driver.js';
 import { configError, TieredError, type ErrorCode } from '../errors.js';
@@ -136,8 +137,5 @@ function truncated<T>(result: T): T {
 }
 
 function untilAborted(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal?.aborted) reject(signal.reason as Error);
-    signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
+  return new Promise((_, reject) => void onAbort(signal, reject));
 }

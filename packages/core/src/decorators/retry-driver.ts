@@ -1,3 +1,4 @@
+import { onAbort } from '../abort.js';
 import { systemClock, type Clock } from '../clock.js';
 import type { ListOptions, ObjectStat, StorageDriver } from '../driver.js';
 import { configError, isTieredError, TieredError } from '../errors.js';
@@ -68,10 +69,9 @@ export class RetryDriver extends InterceptingDriver {
     let pages: AsyncIterator<readonly ObjectStat[]> | undefined;
     // The listing outlives the tries for its first page: it ends with their deadline, or with the caller's signal.
     const end = new AbortController();
-    const onAbort = () => end.abort(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const stopListening = onAbort(signal, (reason) => end.abort(reason));
     const first = (attempt: AbortSignal) => {
-      attempt.addEventListener('abort', () => end.abort(attempt.reason), { once: true });
+      onAbort(attempt, (reason) => end.abort(reason));
       pages = this.inner.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
       return pages.next();
     };
@@ -83,7 +83,7 @@ export class RetryDriver extends InterceptingDriver {
         page = await pages.next();
       }
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      stopListening();
       await pages?.return?.();
     }
   }
@@ -100,9 +100,7 @@ export class RetryDriver extends InterceptingDriver {
     attempt: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const end = new AbortController();
-    const onAbort = () => end.abort(signal?.reason);
-    if (signal?.aborted) onAbort();
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const stopListening = onAbort(signal, (reason) => end.abort(reason));
     const timer = new AbortController();
     const deadline = this.#deadlineError(operation, key);
     this.#clock.sleep(this.#deadlineMs, timer.signal).then(
@@ -113,7 +111,7 @@ export class RetryDriver extends InterceptingDriver {
       return await this.#attemptUntil(end.signal, deadline, attempt);
     } finally {
       timer.abort();
-      signal?.removeEventListener('abort', onAbort);
+      stopListening();
     }
   }
 

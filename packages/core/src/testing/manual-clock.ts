@@ -1,3 +1,4 @@
+import { onAbort } from '../abort.js';
 import type { Clock } from '../clock.js';
 
 interface Sleeper {
@@ -23,23 +24,19 @@ export class ManualClock implements Clock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason as Error);
-        return;
-      }
+      signal?.throwIfAborted();
       const sleeper: Sleeper = {
         due: this.#now + Math.max(0, ms),
         wake: () => {
-          signal?.removeEventListener('abort', onAbort);
+          stopListening();
           resolve();
         },
       };
-      const onAbort = () => {
-        this.#sleepers.delete(sleeper);
-        reject(signal?.reason as Error);
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
       this.#sleepers.add(sleeper);
+      const stopListening = onAbort(signal, (reason) => {
+        this.#sleepers.delete(sleeper);
+        reject(reason);
+      });
     });
   }
 

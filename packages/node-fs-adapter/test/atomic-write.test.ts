@@ -52,7 +52,7 @@ async function wholeObjects(driver: FileSystemDriver): Promise<Record<string, nu
   return objects;
 }
 
-it('a process killed in mid-write leaves whole objects, and the next open() clears up after it', async () => {
+it('[W1] a process killed in mid-write leaves whole objects, and the next open() clears up after it', async () => {
   const random = new Random(2024);
   const leftovers = await Promise.all(
     Array.from({ length: 4 }, async () => {
@@ -72,7 +72,7 @@ it('a process killed in mid-write leaves whole objects, and the next open() clea
   expect(Math.max(...leftovers), 'writes that were under way when the process died').toBeGreaterThan(0);
 }, 20_000);
 
-it('open() removes temporary files of dead processes of this machine, and no others', async () => {
+it('[W1] open() removes temporary files of dead processes of this machine, and no others', async () => {
   const { root, driver } = await place({ writable: true });
   const [reached, held] = [gate(), gate()];
   const pieces = async function* () {

@@ -40,17 +40,20 @@ const OPERATIONS: Record<string, (driver: StorageDriver, key: string) => Promise
 };
 
 describe('keys that could leave the root, or name a file twice', () => {
-  it.each(REFUSED)('%j (%s) is TIERED_KEY_INVALID for every operation, and touches nothing', async (key) => {
-    const { directory, driver } = await place({ writable: true });
-    await put(driver, 'a/b');
-    await put(driver, 'b');
-    const before = await snapshot(directory);
-    for (const [name, operation] of Object.entries(OPERATIONS)) {
-      await expect(operation(driver, key), name).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
-    }
-    expect(await snapshot(directory)).toEqual(before);
-    expect(driver.openFiles).toBe(0);
-  });
+  it.each(REFUSED)(
+    '[K1] %j (%s) is TIERED_KEY_INVALID for every operation, and touches nothing',
+    async (key) => {
+      const { directory, driver } = await place({ writable: true });
+      await put(driver, 'a/b');
+      await put(driver, 'b');
+      const before = await snapshot(directory);
+      for (const [name, operation] of Object.entries(OPERATIONS)) {
+        await expect(operation(driver, key), name).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
+      }
+      expect(await snapshot(directory)).toEqual(before);
+      expect(driver.openFiles).toBe(0);
+    },
+  );
 
   it('names that only look dangerous are objects like others', async () => {
     const { driver } = await place({ writable: true });
@@ -108,7 +111,7 @@ function layOut({ root }: Place): void {
 
 describe('whatever the key', () => {
   it.each(BOTH_WAYS)(
-    'nothing outside the root is made, changed, read or removed: $way',
+    '[K1] nothing outside the root is made, changed, read or removed: $way',
     async ({ blockingReads }) => {
       const there = await place({ writable: true, maxOpenFiles: 1, blockingReads });
       const { directory, outside, driver } = there;

@@ -25,7 +25,7 @@ describe('options that cannot work', () => {
 
 describe('a directory with files that the driver did not write', () => {
   it.each(['file', '.hidden', 'directory/', 'directory/file'])(
-    'holding %s is refused for writing, left as it is, and can be read',
+    '[W2] holding %s is refused for writing, left as it is, and can be read',
     async (name) => {
       const { outside } = await place();
       const root = path.join(outside, 'full');

@@ -29,7 +29,7 @@ async function linked(links: Readonly<Record<string, string>>, blockingReads = t
 
 describe('links that lead out of the root', () => {
   it.each(BOTH_WAYS)(
-    'a link to a file is refused, and neither listed nor counted: $way',
+    '[K1] a link to a file is refused, and neither listed nor counted: $way',
     async ({ blockingReads }) => {
       for (const absolute of [false, true]) {
         const { root, outside, driver } = await place({ writable: true, blockingReads });
@@ -50,7 +50,7 @@ describe('links that lead out of the root', () => {
   );
 
   it.each(BOTH_WAYS)(
-    'a link to a directory is refused for every operation: $way',
+    '[K1] a link to a directory is refused for every operation: $way',
     async ({ blockingReads }) => {
       const { outside, driver } = await linked({ out: '../outside' }, blockingReads);
       const before = await snapshot(outside);
@@ -68,7 +68,7 @@ describe('links that lead out of the root', () => {
     },
   );
 
-  it('a write below a link to a directory makes no directories there', async () => {
+  it('[K1] a write below a link to a directory makes no directories there', async () => {
     const { outside, driver } = await linked({ out: '../outside' });
     const before = await snapshot(outside);
     await expect(put(driver, 'out/new/deeper/object')).rejects.toEqual(refused);
@@ -127,7 +127,7 @@ describe('links within the root', () => {
 describe.each(BOTH_WAYS)(
   'a link to the outside that takes the place of a file: $way',
   ({ blockingReads }) => {
-    it('is never followed: the kept descriptor serves the old bytes, every new look is refused', async () => {
+    it('[K1] is never followed: the kept descriptor serves the old bytes, every new look is refused', async () => {
       const { root, driver } = await linked({}, blockingReads);
       expect(await textOf(driver, 'a')).toBe('a');
       fs.rmSync(path.join(root, 'a'));

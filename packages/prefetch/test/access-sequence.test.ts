@@ -88,7 +88,7 @@ describe('any sequence', () => {
 });
 
 describe('a shuffled sequence', () => {
-  it('reads every key once an epoch, in an order that depends on seed and epoch alone', () => {
+  it('[S1] reads every key once an epoch, in an order that depends on seed and epoch alone', () => {
     fc.assert(
       fc.property(someKeys, seed, epochs, (keys, s, n) => {
         const accesses = [...shuffledSequence(keys, { seed: s, epochs: n })];

@@ -37,7 +37,7 @@ async function holding(sizes: readonly number[], options: PrefetcherOptions) {
 const hundred = Array.from({ length: 100 }, () => 1000);
 
 describe('a consumer that does not consume', () => {
-  it('stops the reads where the budget ends, and each sample it takes lets the next one in', async () => {
+  it('[P2] stops the reads where the budget ends, and each sample it takes lets the next one in', async () => {
     const budget = 5 * (1000 + SLOT);
     const { driver, prefetcher, expected } = await prefetching(hundred, { budget });
     await settled();
@@ -99,7 +99,7 @@ describe('reads under way', () => {
     expect(driver.held).toHaveLength(4);
   });
 
-  it('is one alone for a sample larger than the budget, once nothing else is held', async () => {
+  it('[P2] is one alone for a sample larger than the budget, once nothing else is held', async () => {
     const { driver, prefetcher, expected } = await holding([10, 5000, 10, 10], { budget: 1000 });
     expect(driver.held, 'the small one before it').toEqual(['0']);
     await driver.release();

@@ -72,7 +72,7 @@ describe('an abort', () => {
     expect(listenersOn(signal)).toBe(0);
   });
 
-  it('while consumers wait is thrown to all of them, and ends every read', async () => {
+  it('[P3] while consumers wait is thrown to all of them, and ends every read', async () => {
     const driver = new HoldingDriver(await objects(SIZES));
     const controller = new AbortController();
     const { signal } = controller;

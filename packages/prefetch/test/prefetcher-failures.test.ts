@@ -34,27 +34,30 @@ describe.each(['read', 'stat'] as const)('a %s that fails', (operation) => {
     { producers: 1, budget: 1e9 },
     { producers: 3, budget: 1e9 },
     { producers: 8, budget: 1e9 },
-  ])('is thrown at its place, after the samples before it; nothing is read after: %j', async (options) => {
-    const controller = new AbortController();
-    const { driver, prefetcher, expected } = await faulty(
-      operation,
-      { ...options, signal: controller.signal },
-      { kind: 'fail', retryable: false },
-    );
-    await settled();
-    for (const sample of expected.slice(0, 4)) expect((await prefetcher.next()).value).toEqual(sample);
-    await expect(prefetcher.next()).rejects.toEqual(injected);
-    const started = driver.started.length;
-    await settled();
-    expectIdle(prefetcher);
-    expect(driver.reading).toBe(0);
-    expect(listenersOn(controller.signal)).toBe(0);
-    await expect(prefetcher.next(), 'the iteration is over').rejects.toEqual(injected);
-    expect(await prefetcher.return()).toEqual({ done: true, value: undefined });
-    expect(driver.started).toHaveLength(started);
-    if (operation === 'stat') expect(driver.started).toEqual(keys(4));
-    expect(prefetcher.stats()).toMatchObject({ samples: 4, bytes: 100 + 101 + 102 + 103 });
-  });
+  ])(
+    '[P3] is thrown at its place, after the samples before it; nothing is read after: %j',
+    async (options) => {
+      const controller = new AbortController();
+      const { driver, prefetcher, expected } = await faulty(
+        operation,
+        { ...options, signal: controller.signal },
+        { kind: 'fail', retryable: false },
+      );
+      await settled();
+      for (const sample of expected.slice(0, 4)) expect((await prefetcher.next()).value).toEqual(sample);
+      await expect(prefetcher.next()).rejects.toEqual(injected);
+      const started = driver.started.length;
+      await settled();
+      expectIdle(prefetcher);
+      expect(driver.reading).toBe(0);
+      expect(listenersOn(controller.signal)).toBe(0);
+      await expect(prefetcher.next(), 'the iteration is over').rejects.toEqual(injected);
+      expect(await prefetcher.return()).toEqual({ done: true, value: undefined });
+      expect(driver.started).toHaveLength(started);
+      if (operation === 'stat') expect(driver.started).toEqual(keys(4));
+      expect(prefetcher.stats()).toMatchObject({ samples: 4, bytes: 100 + 101 + 102 + 103 });
+    },
+  );
 
   it('ends a loop, and the waits of all other consumers', async () => {
     const { prefetcher, expected } = await faulty(operation, { producers: 1 }, { kind: 'fail' });
@@ -86,7 +89,7 @@ it('an object that was cut short since it was looked at is thrown at its place',
   await expect(prefetcher.next()).rejects.toEqual(withCode('TIERED_SOURCE_CHANGED'));
 });
 
-it('a failure that comes before its turn waits until the samples before it were taken', async () => {
+it('[P3] a failure that comes before its turn waits until the samples before it were taken', async () => {
   const memory = await objects(SIZES);
   const driver = new HoldingDriver(memory);
   const accesses = listSequence(keys(10));

@@ -52,7 +52,7 @@ function expectDone({ prefetcher, expected }: Awaited<ReturnType<typeof watched>
 }
 
 describe('for any sizes, budget, producers and order', () => {
-  it('every sample comes, in order, with its bytes, and nothing is held beyond the budget', async () => {
+  it('[P1] [P2] every sample comes, in order, with its bytes, and nothing is held beyond the budget', async () => {
     await fc.assert(
       fc.asyncProperty(setup, async (there) => {
         const run = await watched(there);
@@ -68,7 +68,7 @@ describe('for any sizes, budget, producers and order', () => {
     );
   });
 
-  it('also if reads, lookups and the consumer take turns in any way', async () => {
+  it('[P1] also if reads, lookups and the consumer take turns in any way', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), setup, async (scheduler, there) => {
         const run = await watched(there);
@@ -93,7 +93,7 @@ describe('for any sizes, budget, producers and order', () => {
     );
   }, 20_000);
 
-  it('several consumers at the same time get each sample once, each in the order of its calls', async () => {
+  it('[P1] several consumers at the same time get each sample once, each in the order of its calls', async () => {
     const consumers = fc.integer({ min: 2, max: 5 });
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), setup, consumers, async (scheduler, there, count) => {

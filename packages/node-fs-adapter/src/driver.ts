@@ -30,7 +30,7 @@ import {
   statOf,
 } from './file-reads.js';
 import { pathOfKey } from './keys.js';
-import { describe, versionOf, walk } from './listing.js';
+import { describe, walk } from './listing.js';
 import { OpenFiles, type OpenFile } from './open-files.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
 import { ReadMode } from './read-mode.js';
@@ -65,7 +65,7 @@ export class FileSystemDriver implements StorageDriver {
       sharedViews: false,
       persistent: true,
     });
-    this.#files = new OpenFiles(this.#options.maxOpenFiles);
+    this.#files = new OpenFiles(this.#options.maxOpenFiles, this.#options.blockingReads);
     this.#mode = new ReadMode(this.#options.clock, this.#options.blockingReads);
   }
 
@@ -109,23 +109,23 @@ export class FileSystemDriver implements StorageDriver {
     }
   }
 
-  read(key: string, { offset, length, signal }: ReadOptions): Promise<Uint8Array> {
-    const atOnce = this.#tryBlocking(key, length, signal, (file) => {
-      const bytes = memoryFor(file, offset, length);
-      return bytes.subarray(0, readFullyBlocking(file, bytes, offset));
-    });
-    if (atOnce !== undefined) return Promise.resolve(atOnce);
+  async read(key: string, { offset, length, signal }: ReadOptions): Promise<Uint8Array> {
+    if (this.#mode.mayBlock(length)) {
+      const bytes = memoryFor(length);
+      const count = this.#tryBlocking(key, bytes, offset, signal);
+      if (count !== undefined) return count === length ? bytes : bytes.subarray(0, count);
+    }
     return this.#withFile('read', key, signal, async (file) => {
-      const bytes = memoryFor(file, offset, length);
+      const bytes = memoryFor(Math.max(0, Math.min(length, file.size - offset)));
       return bytes.subarray(0, await readFully(file, bytes, offset));
     });
   }
 
-  readInto(key: string, target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
-    const atOnce = this.#tryBlocking(key, target.byteLength, signal, (file) =>
-      readFullyBlocking(file, target, offset),
-    );
-    if (atOnce !== undefined) return Promise.resolve(atOnce);
+  async readInto(key: string, target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
+    if (this.#mode.mayBlock(target.byteLength)) {
+      const count = this.#tryBlocking(key, target, offset, signal);
+      if (count !== undefined) return count;
+    }
     return this.#withFile('readInto', key, signal, (file) => readFully(file, target, offset));
   }
 
@@ -202,20 +202,23 @@ export class FileSystemDriver implements StorageDriver {
     return result;
   }
 
-  /** A read at once, where that is the fastest; undefined if it is not, or if the read has an error to explain. */
-  #tryBlocking<T>(
+  /** A read at once; undefined if it has an error to explain: the thread pool meets the same, and has the time. */
+  #tryBlocking(
     key: string,
-    length: number,
+    target: Uint8Array,
+    offset: number,
     signal: AbortSignal | undefined,
-    work: (file: OpenFile) => T,
-  ): T | undefined {
-    if (signal?.aborted === true || !this.#mode.mayBlock(length)) return undefined;
+  ): number | undefined {
+    if (signal?.aborted === true) return undefined;
     try {
-      return this.#mode.blocking(length, () =>
-        this.#files.useBlocking(key, () => this.#openFileBlocking(key), work),
+      return this.#mode.blocking(target.byteLength, () =>
+        this.#files.useBlocking(
+          key,
+          () => this.#openFileBlocking(key),
+          (file) => readFullyBlocking(file, target, offset),
+        ),
       );
     } catch {
-      // The thread pool meets the same error, and has the time to find out what it means.
       return undefined;
     }
   }
@@ -225,7 +228,7 @@ export class FileSystemDriver implements StorageDriver {
     try {
       const stat = fs.fstatSync(fd, { bigint: true });
       if (this.#root.saysInside(fd, key) && stat.isFile()) {
-        return { fd, size: Number(stat.size), version: versionOf(stat) };
+        return { fd, size: Number(stat.size), stat };
       }
       throw this.#notAFile('read', key);
     } catch (error) {
@@ -252,7 +255,7 @@ export class FileSystemDriver implements StorageDriver {
       await this.#root.assertDescriptorInside(fd, filePath, key);
       const stat = await statOf(fd);
       if (!stat.isFile()) throw this.#notAFile(operation, key);
-      return { fd, size: Number(stat.size), version: versionOf(stat) };
+      return { fd, size: Number(stat.size), stat };
     } catch (error) {
       fs.closeSync(fd);
       throw error;
@@ -289,8 +292,7 @@ export class FileSystemDriver implements StorageDriver {
   }
 }
 
-/** Memory for what a read can give: not zeroed, and not of Node's shared pool, so that it can be transferred. */
-function memoryFor(file: OpenFile, offset: number, length: number): Uint8Array {
-  const wanted = Math.max(0, Math.min(length, file.size - offset));
-  return new Uint8Array(Buffer.allocUnsafeSlow(wanted).buffer);
+/** Memory for a read: not zeroed, and not of Node's shared pool, so that it can be transferred. */
+function memoryFor(length: number): Uint8Array {
+  return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
 }

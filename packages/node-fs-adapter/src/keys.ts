@@ -18,7 +18,8 @@ export function pathOfKey(root: string, key: string, driver: string): string {
       { driver, key },
     );
   }
-  return path.join(root, key);
+  // Not `path.join`: it would normalize what has just been found normal, for every file that is opened.
+  return root + path.sep + key;
 }
 
 /** Whether a real path is the root or below it. */

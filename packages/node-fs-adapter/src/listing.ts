@@ -57,7 +57,7 @@ async function isDirectoryWithoutLinks(root: string, key: string): Promise<boole
   if (problemOf(key) !== undefined) return false;
   const directory = path.join(root, key);
   const realPath = await fs.promises.realpath(directory).catch((error: unknown) => {
-    if (!hasErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error;
+    if (!hasErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG')) throw error;
   });
   return realPath === directory;
 }

@@ -1,13 +1,14 @@
 import fs from 'node:fs';
 import { LRUCache } from 'lru-cache';
+import { versionOf } from './listing.js';
 
 /** A file that is open for reading. */
 export interface OpenFile {
   readonly fd: number;
   /** Bytes, when it was opened. */
   readonly size: number;
-  /** Identity when it was opened, as `stat` gives it. */
-  readonly version: string;
+  /** What it was when it was opened. */
+  readonly stat: fs.BigIntStats;
 }
 
 interface Entry extends OpenFile {
@@ -24,11 +25,17 @@ interface Entry extends OpenFile {
 export class OpenFiles {
   readonly #entries: LRUCache<string, Entry>;
   readonly #opening = new Map<symbol, string>();
+  readonly #closeAtOnce: boolean;
   readonly #closing = new Set<Promise<void>>();
   #open = 0;
 
-  /** @param max Descriptors kept open while nobody uses them; reads under way may hold more. */
-  constructor(max: number) {
+  /**
+   * @param max Descriptors kept open while nobody uses them; reads under way may hold more.
+   * @param closeAtOnce Whether to close by a blocking call: on a local disk that costs a microsecond, and a trip
+   * through the thread pool twenty.
+   */
+  constructor(max: number, closeAtOnce: boolean) {
+    this.#closeAtOnce = closeAtOnce;
     this.#entries = new LRUCache({ max, dispose: (entry) => this.#retire(entry) });
   }
 
@@ -65,7 +72,8 @@ export class OpenFiles {
 
   /** Keeps the file under this key only if it is this version of it. */
   keepOnly(key: string, version: string): void {
-    if (this.#entries.peek(key)?.version !== version) this.forget(key);
+    const kept = this.#entries.peek(key);
+    if (kept === undefined || versionOf(kept.stat) !== version) this.forget(key);
   }
 
   /** The file under this key is another one from now on; reads under way finish on the old one. */
@@ -96,9 +104,9 @@ export class OpenFiles {
   }
 
   /** An entry with its opener as a user: else it could be evicted, and closed, before the opener's turn comes. */
-  #born({ fd, size, version }: OpenFile): Entry {
+  #born({ fd, size, stat }: OpenFile): Entry {
     this.#open += 1;
-    return { fd, size, version, users: 1, retired: false };
+    return { fd, size, stat, users: 1, retired: false };
   }
 
   #leave(entry: Entry): void {
@@ -111,11 +119,18 @@ export class OpenFiles {
     if (entry.users === 0) this.#close(entry);
   }
 
+  /** An error of close() on a descriptor that was only read from loses nothing. */
   #close(entry: Entry): void {
-    const closing = new Promise<void>((resolve) => {
-      // An error of close() on a descriptor that was only read from loses nothing.
-      fs.close(entry.fd, () => resolve());
-    }).finally(() => {
+    if (this.#closeAtOnce) {
+      this.#open -= 1;
+      try {
+        fs.closeSync(entry.fd);
+      } catch {
+        // As above.
+      }
+      return;
+    }
+    const closing = new Promise<void>((resolve) => fs.close(entry.fd, () => resolve())).finally(() => {
       this.#open -= 1;
       this.#closing.delete(closing);
     });

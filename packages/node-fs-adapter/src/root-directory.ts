@@ -48,6 +48,9 @@ export class RootDirectory {
       );
     }
     await fs.promises.mkdir(this.#temporaryDirectory, { recursive: true });
+    if ((await fs.promises.realpath(this.#temporaryDirectory)) !== this.#temporaryDirectory) {
+      throw leavesRoot(this.#driver, PRIVATE_DIRECTORY);
+    }
     for (const name of await fs.promises.readdir(this.#temporaryDirectory)) {
       if (isOfDeadProcess(name))
         await fs.promises.rm(path.join(this.#temporaryDirectory, name), { force: true });

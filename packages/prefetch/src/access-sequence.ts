@@ -19,7 +19,10 @@ export interface AccessSequence extends Iterable<Access> {
   readonly epochLength: number;
   /** One access, without replaying those before it. */
   at(epoch: number, position: number): Access;
-  /** The accesses from there on, to the end of the last epoch: for resuming. */
+  /**
+   * The accesses from there on, to the end of the last epoch: for resuming.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a place that the sequence does not reach.
+   */
   from(epoch: number, position: number): IterableIterator<Access>;
 }
 
@@ -47,7 +50,7 @@ export function listSequence(keys: Iterable<string>, options: ListSequenceOption
 /**
  * The keys in a new order each epoch. Epoch e is the permutation that `Random(seed, e)` of `@tiered/core` draws
  * (xoshiro128\*\*, Fisher and Yates) of the keys in the order given: stable forever, so sort the keys if they come
- * from a listing. An epoch's order takes 4 bytes a key and O(keys) time, once; the two used last are kept.
+ * from a listing. An epoch's order takes 4 bytes a key and O(keys) time, once; the two drawn last are kept.
  * @param keys Copied.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a seed or a number of epochs that is none.
  */
@@ -93,14 +96,22 @@ class KeySequence implements AccessSequence {
     return { key, epoch, position };
   }
 
-  *from(epoch: number, position: number): IterableIterator<Access> {
-    for (let e = epoch, p = position; e < this.epochs; e++, p = 0) {
-      for (; p < this.epochLength; p++) yield this.at(e, p);
-    }
+  from(epoch: number, position: number): IterableIterator<Access> {
+    // The end is a place to resume from too.
+    assertIndex('epoch', epoch, this.epochs + 1);
+    assertIndex('position', position, this.epochLength + 1);
+    return this.#walk(epoch, position);
   }
 
   [Symbol.iterator](): IterableIterator<Access> {
     return this.from(0, 0);
+  }
+
+  *#walk(epoch: number, position: number): IterableIterator<Access> {
+    if (this.epochLength === 0) return;
+    for (let e = epoch, p = position; e < this.epochs; e++, p = 0) {
+      for (; p < this.epochLength; p++) yield this.at(e, p);
+    }
   }
 
   #order(epoch: number): Order {

@@ -37,12 +37,18 @@ export async function objects(sizes: readonly number[]): Promise<MemoryDriver> {
   return driver;
 }
 
-/** A hierarchy, started, that asks the source about each object; closed when the test ends. */
-export async function over(
+/** A hierarchy, started, that asks the source about each object. Yours to close. */
+export function started(
   source: StorageDriver,
   options: Omit<HierarchyOptions, 'source'> = {},
 ): Promise<Hierarchy> {
-  const hierarchy = await new Hierarchy({ source, scan: false, ...options }).start();
+  return new Hierarchy({ source, scan: false, ...options }).start();
+}
+
+/** As `started`, closed when the test ends. */
+export async function over(...args: Parameters<typeof started>): Promise<Hierarchy> {
+  const [source] = args;
+  const hierarchy = await started(...args);
   onTestFinished(async () => {
     const closed = hierarchy.close();
     if (source instanceof HoldingDriver) while (source.held.length > 0) await source.release();

@@ -1,4 +1,4 @@
-import { OperationScope, raceAbort } from './abort.js';
+import { onAbort, OperationScope, raceAbort } from './abort.js';
 import { systemClock, type Clock } from './clock.js';
 import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
 import { closedError, configError, TieredError } from './errors.js';
@@ -108,7 +108,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     try {
       await starting;
     } catch (error) {
-      await this.close();
+      // Why it failed to start says more than what went wrong in clearing up.
+      await this.close().catch(() => undefined);
       throw error;
     }
     return this;
@@ -121,7 +122,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     if (this.#scan) {
       for await (const page of this.#source.list({ signal })) {
         signal.throwIfAborted();
-        for (const object of page) this.namespace.put(object);
+        for (const object of page) this.#take(object);
         this.emit('scan', { objects: this.namespace.count, bytes: this.namespace.bytes });
       }
     }
@@ -272,12 +273,17 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /** Takes in the present size and version of an object that turned out to be another one. */
   async #renew(key: string): Promise<void> {
     try {
-      const stat = await this.#scope.run(undefined, (signal) => this.#source.stat(key, { signal }));
-      this.#path.drop(this.namespace.find(key));
-      this.namespace.put(stat);
+      this.#take(await this.#scope.run(undefined, (signal) => this.#source.stat(key, { signal })));
     } catch {
       // The error that brought us here says what happened; the next read meets this one if it is still there.
     }
+  }
+
+  /** Takes in what the source says of an object. A copy of another version of it is not served any more. */
+  #take(stat: ObjectStat): number {
+    const known = this.namespace.find(stat.key);
+    if (known !== ABSENT && this.namespace.versionOf(known) !== stat.version) this.#path.drop(known);
+    return this.namespace.put(stat);
   }
 
   /** The id of a key, asking the source for an object that is not known; one question for all who ask at once. */
@@ -294,7 +300,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   #startLookUp(key: string): Promise<number> {
     const lookup = this.#scope
       .run(undefined, (signal) => this.#source.stat(key, { signal }))
-      .then((stat) => this.namespace.put(stat))
+      .then((stat) => this.#take(stat))
       .finally(() => this.#lookups.delete(key));
     this.#lookups.set(key, lookup);
     return lookup;
@@ -307,10 +313,24 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
         `${this.#source.name} cannot list, and the namespace is not complete.`,
       );
     }
-    for await (const page of this.#source.list(options)) {
-      this.#assertUsable(options.signal);
-      for (const object of page) this.namespace.put(object);
-      yield page;
+    // A listing may rest between two pages for as long as its reader likes: close() ends it, and waits for a page only.
+    const { prefix, signal } = options;
+    const end = new AbortController();
+    const pages = this.#source.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
+    const nextPage = async (under: AbortSignal) => {
+      const stopListening = onAbort(under, (reason) => end.abort(reason));
+      return pages.next().finally(stopListening);
+    };
+    try {
+      for (;;) {
+        this.#assertUsable(signal);
+        const page = await this.#scope.run(signal, nextPage);
+        if (page.done === true) return;
+        for (const object of page.value) this.#take(object);
+        yield page.value;
+      }
+    } finally {
+      await pages.return?.();
     }
   }
 

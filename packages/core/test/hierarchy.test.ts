@@ -174,6 +174,27 @@ describe('Hierarchy lifecycle', () => {
     await hierarchy.close();
   });
 
+  it('[C1] close ends a listing of the source, whether it rests or waits for a page', async () => {
+    for (const rests of [true, false]) {
+      const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['list'] });
+      const hierarchy = await new Hierarchy({ source, scan: false }).start();
+      const listing = hierarchy.list();
+      const first = listing.next();
+      if (rests) {
+        await source.releaseAll();
+        expect((await first).value).toMatchObject([{ key: 'a' }]);
+        await hierarchy.close();
+        await expect(listing.next()).rejects.toMatchObject(code('TIERED_CLOSED'));
+      } else {
+        const refused = expect(first).rejects.toMatchObject(code('TIERED_CLOSED'));
+        await settled();
+        const closing = hierarchy.close();
+        await source.releaseAll();
+        await Promise.all([refused, closing]);
+      }
+    }
+  });
+
   it('[B1] abort ends one read at once, and leaves no listener on its signal', async () => {
     const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['read'] });
     const hierarchy = await new Hierarchy({ source }).start();

@@ -1,5 +1,6 @@
-import { FaultDriver, MemoryDriver, MetricsDriver } from '@tiered/core';
-import { assertNothingHeld, HoldingDriver, settled } from '@tiered/core/testing';
+import { FaultDriver, Hierarchy, MemoryDriver, MetricsDriver } from '@tiered/core';
+import { assertNothingHeld, HoldingDriver, settled, someBytes } from '@tiered/core/testing';
+import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryWith, objectsOf, startHierarchy } from './helpers.js';
@@ -188,6 +189,29 @@ describe('PlacementHandler', () => {
       },
     );
     await expect(hierarchy.read('0')).rejects.toThrow(/invariant/);
+    await hierarchy.close();
+  });
+
+  it('a copy of an older version is dropped as soon as a listing shows the new one', async () => {
+    const source = await memoryWith(objectsOf([100]));
+    const tier = { driver: new MemoryDriver(), quota: 1000 };
+    const hierarchy = new Hierarchy({
+      source,
+      tiers: [tier],
+      placement: new PlacementHandler(),
+      scan: false,
+    });
+    await hierarchy.start();
+    await hierarchy.place('0');
+    const changed = someBytes(150, 99);
+    await source.write('0', changed, { size: 150 });
+    for await (const page of hierarchy.list()) expect(page).toMatchObject([{ key: '0', size: 150 }]);
+    expect(await hierarchy.read('0')).toEqual(changed);
+    await hierarchy.idle();
+    await hierarchy.read('0');
+    await hierarchy.idle();
+    expect(await hierarchy.read('0')).toEqual(changed);
+    expect(hierarchy.stats().tiers[0]).toMatchObject({ usedBytes: 150, reads: 1 });
     await hierarchy.close();
   });
 

@@ -211,7 +211,7 @@ describe('PlacementHandler', () => {
     await hierarchy.read('0');
     await hierarchy.idle();
     expect(await hierarchy.read('0')).toEqual(changed);
-    expect(hierarchy.stats().tiers[0]).toMatchObject({ usedBytes: 150, reads: 1 });
+    expect(hierarchy.stats().tiers[0]).toMatchObject({ usedBytes: 150, reservedBytes: 0 });
     await hierarchy.close();
   });
 

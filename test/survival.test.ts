@@ -235,6 +235,26 @@ describe('what a hierarchy survives', () => {
     await hierarchy.close();
   });
 
+  it('[B1] [C1] a tier that hangs: abort lets its reader go at once, and close ends the read', async () => {
+    const hanging = new FaultDriver(tierDriver(), {
+      rules: [{ operations: ['read'], fault: { kind: 'hang' } }],
+    });
+    const { hierarchy } = await start(hanging);
+    await expectRight(hierarchy, ['train/a']);
+    await hierarchy.idle();
+    const controller = new AbortController();
+    const aborted = expect(hierarchy.read('train/a', { signal: controller.signal })).rejects.toThrow(
+      'enough',
+    );
+    const waiting = expect(hierarchy.read('train/a')).rejects.toMatchObject({ code: 'TIERED_CLOSED' });
+    await settled();
+    controller.abort(new Error('enough'));
+    await aborted;
+    await hierarchy.close();
+    await waiting;
+    assertNothingHeld(hierarchy.stats());
+  });
+
   it('[B1] abort of one reader leaves the others and the placement alone', async () => {
     const source = new HoldingDriver(sourceDriver(), { operations: ['readInto'] });
     const { hierarchy } = await start(tierDriver(), { source });

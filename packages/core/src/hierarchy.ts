@@ -3,7 +3,7 @@ import { systemClock, type Clock } from './clock.js';
 import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
 import { closedError, configError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
-import { ABSENT, MetadataContainer } from './metadata-container.js';
+import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
 import type { Placement } from './placement.js';
 import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
@@ -45,8 +45,7 @@ const NO_OPTIONS = Object.freeze({});
  * you bytes of your own.
  */
 export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
-  /** Every known object and its level. For looking; do not write to it. */
-  readonly namespace: MetadataContainer;
+  readonly #namespace: MetadataContainer;
   readonly #source: StorageDriver;
   readonly #tiers: readonly Tier[];
   readonly #placement: Placement;
@@ -77,9 +76,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     this.#placement = placement ?? new SourceOnly();
     this.#scan = options.scan ?? source.capabilities.list;
-    this.namespace = new MetadataContainer(tiers.length);
+    this.#namespace = new MetadataContainer(tiers.length);
     this.#path = new ReadPath({
-      namespace: this.namespace,
+      namespace: this.#namespace,
       tiers: this.#tiers,
       source,
       placement: this.#placement,
@@ -87,6 +86,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       events: this,
       renew: (key) => this.#renew(key),
     });
+  }
+
+  /** Every known object and its level. */
+  get namespace(): Namespace {
+    return this.#namespace;
   }
 
   /**
@@ -123,7 +127,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       for await (const page of this.#source.list({ signal })) {
         signal.throwIfAborted();
         for (const object of page) this.#take(object);
-        this.emit('scan', { objects: this.namespace.count, bytes: this.namespace.bytes });
+        this.emit('scan', { objects: this.#namespace.count, bytes: this.#namespace.bytes });
       }
     }
     signal.throwIfAborted();
@@ -139,7 +143,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   async read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
     this.#assertUsable(options.signal);
-    const known = this.namespace.find(key);
+    const known = this.#namespace.find(key);
     return this.#path.read(known === ABSENT ? await this.#lookUp(key, options.signal) : known, key, options);
   }
 
@@ -155,7 +159,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     options: HierarchyReadIntoOptions = NO_OPTIONS,
   ): Promise<number> {
     this.#assertUsable(options.signal);
-    const known = this.namespace.find(key);
+    const known = this.#namespace.find(key);
     return this.#path.readInto(
       known === ABSENT ? await this.#lookUp(key, options.signal) : known,
       key,
@@ -171,9 +175,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   async open(key: string, options: OperationOptions = NO_OPTIONS): Promise<ObjectHandle> {
     this.#assertUsable(options.signal);
-    const known = this.namespace.find(key);
+    const known = this.#namespace.find(key);
     const id = known === ABSENT ? await this.#lookUp(key, options.signal) : known;
-    return new ObjectHandle(key, this.namespace.sizeOf(id), {
+    return new ObjectHandle(key, this.#namespace.sizeOf(id), {
       read: async (range) => {
         this.#assertUsable(range.signal);
         return this.#path.read(id, key, range);
@@ -194,8 +198,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     options: OperationOptions = NO_OPTIONS,
   ): Promise<ObjectStat & { readonly level: number }> {
     this.#assertUsable(options.signal);
-    const known = this.namespace.find(key);
-    return this.namespace.describe(known === ABSENT ? await this.#lookUp(key, options.signal) : known);
+    const known = this.#namespace.find(key);
+    return this.#namespace.describe(known === ABSENT ? await this.#lookUp(key, options.signal) : known);
   }
 
   /**
@@ -210,11 +214,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     }
     const { prefix = '', signal } = options;
     const pageSize = 1000;
-    for (let first = 0; first < this.namespace.count; first += pageSize) {
+    for (let first = 0; first < this.#namespace.count; first += pageSize) {
       this.#assertUsable(signal);
       const page: ObjectStat[] = [];
-      for (let id = first; id < Math.min(first + pageSize, this.namespace.count); id++) {
-        if (this.namespace.keyOf(id).startsWith(prefix)) page.push(this.namespace.describe(id));
+      for (let id = first; id < Math.min(first + pageSize, this.#namespace.count); id++) {
+        if (this.#namespace.keyOf(id).startsWith(prefix)) page.push(this.#namespace.describe(id));
       }
       if (page.length > 0) yield page;
     }
@@ -228,7 +232,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async place(key: string, options: OperationOptions = NO_OPTIONS): Promise<number> {
     this.#assertUsable(options.signal);
     const id = await this.#lookUp(key, options.signal);
-    const level = this.namespace.levelOf(id);
+    const level = this.#namespace.levelOf(id);
     return level < this.#tiers.length ? level : this.#placement.place(id, options);
   }
 
@@ -240,7 +244,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 
   /** A snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like. */
   stats(): HierarchyStats {
-    return snapshot(this.#tiers, this.#source, this.namespace, this.#placement.stats(), this.#path.active);
+    return snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path.active);
   }
 
   /**
@@ -258,10 +262,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 
   async #close(): Promise<void> {
     this.#state = 'closing';
-    await this.#scope.close(closedError());
+    const reason = closedError();
+    await this.#scope.close(reason);
     await this.#starting;
     await this.#placement.close();
-    await this.#path.drained();
+    await this.#path.close(reason);
     const drivers = [...this.#tiers.map((tier) => tier.driver), this.#source];
     const results = await Promise.allSettled(drivers.map((driver) => driver.close()));
     this.#state = 'closed';
@@ -281,15 +286,15 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 
   /** Takes in what the source says of an object. A copy of another version of it is not served any more. */
   #take(stat: ObjectStat): number {
-    const known = this.namespace.find(stat.key);
-    if (known !== ABSENT && this.namespace.versionOf(known) !== stat.version) this.#path.drop(known);
-    return this.namespace.put(stat);
+    const known = this.#namespace.find(stat.key);
+    if (known !== ABSENT && this.#namespace.versionOf(known) !== stat.version) this.#path.drop(known);
+    return this.#namespace.put(stat);
   }
 
   /** The id of a key, asking the source for an object that is not known; one question for all who ask at once. */
   async #lookUp(key: string, signal: AbortSignal | undefined): Promise<number> {
     assertKey(key);
-    const known = this.namespace.find(key);
+    const known = this.#namespace.find(key);
     if (known !== ABSENT) return known;
     const pending = this.#lookups.get(key) ?? this.#startLookUp(key);
     const id = await raceAbort(pending, signal);

@@ -1,4 +1,3 @@
-export { onAbort, OperationScope, raceAbort } from './abort.js';
 export { formatBytes, parseBytes, type ByteSize } from './bytes.js';
 export { systemClock, type Clock } from './clock.js';
 export * from './decorators/index.js';
@@ -22,21 +21,18 @@ export {
   type WriteOptions,
 } from './driver.js';
 export {
-  closedError,
-  configError,
   ERROR_CODES,
-  invariant,
   isTieredError,
   TieredError,
   type ErrorCode,
   type TieredErrorDetails,
 } from './errors.js';
-export { SafeEmitter, type HierarchyEvents, type TierFault, type TierUse } from './events.js';
+export { type HierarchyEvents, type TierFault, type TierUse } from './events.js';
 export { Hierarchy, type HierarchyOptions } from './hierarchy.js';
 export { MemoryDriver, type MemoryDriverOptions } from './memory-driver.js';
-export { ABSENT, type MetadataContainer } from './metadata-container.js';
+export { type Namespace } from './metadata-container.js';
 export { type ObjectHandle } from './object-handle.js';
-export { sourceChanged, type Placement, type PlacementHost, type PlacementStats } from './placement.js';
+export { type Placement, type PlacementHost, type PlacementStats } from './placement.js';
 export { Random } from './random.js';
 export { type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
 export { type HierarchyStats, type TierStats } from './stats.js';

@@ -8,6 +8,12 @@ const INITIAL_CAPACITY = 1024;
 /** Levels are stored in one signed byte. */
 const MAX_LEVEL = 127;
 
+/** The namespace for those who only look. `find` gives an id, or -1; every other method takes one that was found. */
+export type Namespace = Pick<
+  MetadataContainer,
+  'count' | 'bytes' | 'find' | 'keyOf' | 'sizeOf' | 'versionOf' | 'levelOf' | 'describe'
+>;
+
 /**
  * The namespace: every known object's size, version and level. An entry has a small whole number as its **id**,
  * valid as long as the container; readers look a key up once and use the id from then on, which allocates nothing.

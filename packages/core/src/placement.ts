@@ -1,12 +1,12 @@
 import type { Clock } from './clock.js';
 import type { Operation, OperationOptions, StorageDriver } from './driver.js';
 import { TieredError } from './errors.js';
-import type { MetadataContainer } from './metadata-container.js';
+import type { Namespace } from './metadata-container.js';
 import type { Tier } from './tier.js';
 
 /** What a `Hierarchy` lends to its placement. */
 export interface PlacementHost {
-  readonly namespace: MetadataContainer;
+  readonly namespace: Namespace;
   /** Fastest first. */
   readonly tiers: readonly Tier[];
   /** Only to be read. */
@@ -31,7 +31,7 @@ export interface PlacementStats {
   readonly joinedReads: number;
   /** Objects published on a tier. */
   readonly placed: number;
-  /** Reads of objects that no tier had room for. */
+  /** Reads that did not begin to place their object: no tier had room or took it, or memory was short. */
   readonly declined: number;
   /** Objects that were to be placed and could not be. */
   readonly failed: number;

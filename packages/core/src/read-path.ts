@@ -1,3 +1,4 @@
+import { OperationScope, raceAbort } from './abort.js';
 import { clampLength } from './validation.js';
 import type { Operation, OperationOptions, StorageDriver } from './driver.js';
 import { isTieredError, TieredError } from './errors.js';
@@ -46,6 +47,8 @@ export class ReadPath {
   readonly #parts: ReadPathParts;
   readonly #namespace: MetadataContainer;
   readonly #tiers: readonly Tier[];
+  readonly #scope = new OperationScope();
+  readonly #closing = new AbortController();
   #active = 0;
   #onDrained: (() => void) | undefined;
 
@@ -69,7 +72,9 @@ export class ReadPath {
       const tier = this.#tierOf(id);
       if (tier !== undefined) {
         try {
-          const bytes = await tier.driver.read(key, { offset, length, signal });
+          const bytes = await this.#fromTier(signal, (under) =>
+            tier.driver.read(key, { offset, length, signal: under }),
+          );
           if (bytes.byteLength === length) {
             this.#served(tier, length);
             return bytes;
@@ -100,7 +105,11 @@ export class ReadPath {
       const tier = this.#tierOf(id);
       if (tier !== undefined) {
         try {
-          const count = await tier.driver.readInto(key, target.subarray(0, length), { offset, signal });
+          // Not left at an abort, as a read is: the tier writes into the caller's memory until it has stopped.
+          const range = target.subarray(0, length);
+          const count = await this.#scoped(signal, (under) =>
+            tier.driver.readInto(key, range, { offset, signal: under }),
+          );
           if (count === length) {
             this.#served(tier, length);
             return count;
@@ -118,8 +127,10 @@ export class ReadPath {
     }
   }
 
-  /** Resolves when no read is under way; the caller sees to it that none begins. */
-  async drained(): Promise<void> {
+  /** Ends every read of a tier, and waits until no read is under way; the caller sees to it that none begins. */
+  async close(reason: Error): Promise<void> {
+    this.#closing.abort(reason);
+    await this.#scope.close(reason);
     if (this.#active === 0) return;
     await new Promise<void>((resolve) => {
       this.#onDrained = resolve;
@@ -153,6 +164,16 @@ export class ReadPath {
     };
   }
 
+  /** A read of a tier that its caller may leave at once; close() waits for what it leaves behind. */
+  #fromTier<T>(signal: AbortSignal | undefined, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return raceAbort(this.#scoped(signal, read), signal);
+  }
+
+  /** Runs under the caller's signal and that of closing. Without a caller's signal, as mostly, that costs nothing. */
+  #scoped<T>(signal: AbortSignal | undefined, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return signal === undefined ? read(this.#closing.signal) : this.#scope.run(signal, read);
+  }
+
   #tierOf(id: number): Tier | undefined {
     const tier = this.#tiers[this.#namespace.levelOf(id)];
     return tier?.reading.inService === true ? tier : undefined;
@@ -167,7 +188,9 @@ export class ReadPath {
     try {
       return await this.#parts.placement.read(id, offset, length, options);
     } catch (error) {
-      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) await this.#parts.renew(this.#namespace.keyOf(id));
+      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) {
+        await raceAbort(this.#parts.renew(this.#namespace.keyOf(id)), options.signal);
+      }
       throw error;
     }
   }
@@ -196,6 +219,7 @@ export class ReadPath {
   }
 
   #tierFailed(tier: Tier, id: number, operation: Operation, error: unknown): void {
+    if (this.#closing.signal.aborted) return;
     // A copy that was moved away while the read was under way is no fault of the tier.
     if (this.#namespace.levelOf(id) !== tier.level) return;
     this.#fault(tier, 'read', operation, this.#namespace.keyOf(id), error);

@@ -1,5 +1,5 @@
 import type { StorageDriver } from './driver.js';
-import type { MetadataContainer } from './metadata-container.js';
+import type { Namespace } from './metadata-container.js';
 import type { PlacementStats } from './placement.js';
 import type { Tier } from './tier.js';
 
@@ -36,7 +36,7 @@ export interface HierarchyStats {
 export function snapshot(
   tiers: readonly Tier[],
   source: StorageDriver,
-  namespace: MetadataContainer,
+  namespace: Namespace,
   placement: PlacementStats,
   activeReads: number,
 ): HierarchyStats {

@@ -50,8 +50,8 @@ export class Tier {
 }
 
 /**
- * Whether a tier is worth asking. After repeated faults it is out of service for a pause; then the next operation is
- * let through as a probe, and its outcome decides.
+ * Whether a tier is worth asking. After repeated faults it is out of service for a pause; then operations are
+ * let through again, and the first outcome decides.
  */
 export class TierHealth {
   readonly #clock: Clock;

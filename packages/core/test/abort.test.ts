@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OperationScope, raceAbort } from '@tiered/core';
+import { OperationScope, raceAbort } from '@tiered/core/internal';
 import { settled } from '@tiered/core/testing';
 import { listenersOn, outcomeOf } from './helpers.js';
 

@@ -1,13 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import {
-  closedError,
-  configError,
-  ERROR_CODES,
-  invariant,
-  isTieredError,
-  TieredError,
-  type ErrorCode,
-} from '@tiered/core';
+import { ERROR_CODES, isTieredError, TieredError, type ErrorCode } from '@tiered/core';
+import { closedError, configError, invariant } from '@tiered/core/internal';
 
 /** The codes of the first release. Codes may be added; one of these must never go or be renamed. */
 const FIRST_CODES: readonly ErrorCode[] = [

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { SafeEmitter, type HierarchyEvents } from '@tiered/core';
+import { type HierarchyEvents } from '@tiered/core';
+import { SafeEmitter } from '@tiered/core/internal';
 
 interface Child {
   readonly code: number | null;
@@ -30,7 +31,7 @@ describe('SafeEmitter', () => {
 
   it('a listener that throws does not break the work that emits, and surfaces as an uncaught exception', async () => {
     const { code, stdout } = await inChildProcess(`
-      import { SafeEmitter } from '@tiered/core';
+      import { SafeEmitter } from '@tiered/core/internal';
       process.on('uncaughtException', (error) => console.log('uncaught:', error.message));
       const emitter = new SafeEmitter();
       emitter.on('closed', () => { throw new Error('a bug of the listener'); });
@@ -51,7 +52,7 @@ describe('SafeEmitter', () => {
 
   it('a listener that throws ends a process that does not handle uncaught exceptions, as any other bug does', async () => {
     const { code, stdout, stderr } = await inChildProcess(`
-      import { SafeEmitter } from '@tiered/core';
+      import { SafeEmitter } from '@tiered/core/internal';
       const emitter = new SafeEmitter();
       emitter.on('closed', () => { throw new Error('a bug of the listener'); });
       emitter.emit('closed');

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ABSENT, isTieredError, type ObjectStat } from '@tiered/core';
+import { isTieredError, type ObjectStat } from '@tiered/core';
+import { ABSENT } from '@tiered/core/internal';
 // Only its type is exported: a hierarchy makes its own.
 import { MetadataContainer } from '../src/metadata-container.js';
 

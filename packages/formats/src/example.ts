@@ -1,5 +1,6 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { configError, TieredError } from '@tiered/core';
+import { TieredError } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 
 /** The values of one feature, all of one kind, in order; there may be none. */
 export type Feature =

@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {
   checkedPieces,
-  invariant,
   readEach,
   TieredError,
   unsupported,
@@ -20,6 +19,7 @@ import {
   type WriteData,
   type WriteOptions,
 } from '@tiered/core';
+import { invariant } from '@tiered/core/internal';
 import { writeAtomically } from './atomic-write.js';
 import { fromFsError, hasErrno } from './errors.js';
 import {
@@ -41,8 +41,8 @@ import { RootDirectory } from './root-directory.js';
  *
  * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are
  * `TIERED_KEY_INVALID`. Reads are positioned reads on descriptors that stay open between calls; a file that was
- * replaced under the same name is noticed by the next `stat`. Abort is looked at before and after each system call:
- * one that is under way cannot be stopped. Small reads of a tier block for as long as they are as fast as memory.
+ * replaced under the same name is noticed by the next `stat`. Abort is looked at before each system call: one
+ * that is under way cannot be stopped. Small reads of a tier block for as long as they are as fast as memory.
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
@@ -183,7 +183,10 @@ export class FileSystemDriver implements StorageDriver {
     });
   }
 
-  /** Runs an operation between two looks at the signal, and says what its errors mean. */
+  /**
+   * Runs an operation after a look at the signal, and says what its errors mean. Not looked at afterwards: what has
+   * happened has happened, and a write that was published must not be reported as aborted.
+   */
   async #run<T>(
     operation: Operation,
     key: string,
@@ -191,15 +194,12 @@ export class FileSystemDriver implements StorageDriver {
     work: () => Promise<T>,
   ): Promise<T> {
     signal?.throwIfAborted();
-    let result: T;
     try {
-      result = await work();
+      return await work();
     } catch (error) {
       signal?.throwIfAborted();
       throw await this.#explain(error, operation, key);
     }
-    signal?.throwIfAborted();
-    return result;
   }
 
   /** A read at once; undefined if it has an error to explain: the thread pool meets the same, and has the time. */

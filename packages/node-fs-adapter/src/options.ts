@@ -1,4 +1,5 @@
-import { configError, systemClock, type Clock } from '@tiered/core';
+import { systemClock, type Clock } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {

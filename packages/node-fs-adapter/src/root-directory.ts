@@ -14,7 +14,6 @@ export class RootDirectory {
   /** The real path, without symbolic links. */
   readonly realPath: string;
   readonly #driver: string;
-  #temporaryFiles = 0;
 
   private constructor(realPath: string, driver: string) {
     this.realPath = realPath;
@@ -59,8 +58,8 @@ export class RootDirectory {
 
   /** A path for a temporary file on the same file system, unique over processes and hosts. */
   temporaryPath(): string {
-    this.#temporaryFiles += 1;
-    const unique = `${HOST}.${process.pid}.${this.#temporaryFiles}.${START}`;
+    temporaryFiles += 1;
+    const unique = `${HOST}.${process.pid}.${STARTED}.${temporaryFiles}.${INSTANCE}`;
     return path.join(this.#temporaryDirectory, unique);
   }
 
@@ -142,8 +141,22 @@ export class RootDirectory {
 
 /** Dots separate the parts of a temporary file's name. */
 const HOST = os.hostname().replaceAll('.', '-') || 'localhost';
-/** Tells apart processes that were given the same number one after the other. */
-const START = randomUUID();
+/** When this process was started, so that another one with its number is not taken for it. */
+const STARTED = startOf(process.pid);
+/** Worker threads share number and start of their process, and each has this module of its own. */
+const INSTANCE = randomUUID();
+let temporaryFiles = 0;
+
+/** When a process was started, in ticks since the machine was, if the kernel says (Linux); else 0. */
+function startOf(pid: number): number {
+  try {
+    // The second field, the name in parentheses, may hold anything; the start is the twentieth after it.
+    const [, fields = ''] = /\) ([^)]*)$/.exec(fs.readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return Number(fields.split(' ')[19] ?? 0);
+  } catch {
+    return 0;
+  }
+}
 
 async function reach(root: string, make: boolean): Promise<string> {
   if (make) await fs.promises.mkdir(root, { recursive: true });
@@ -151,11 +164,11 @@ async function reach(root: string, make: boolean): Promise<string> {
 }
 
 function isOfDeadProcess(name: string): boolean {
-  const [host, pid] = name.split('.');
+  const [host, pid, started] = name.split('.');
   if (host !== HOST) return false;
   try {
     process.kill(Number(pid), 0);
-    return false;
+    return Number(started) !== startOf(Number(pid));
   } catch (error) {
     return hasErrno(error, 'ESRCH');
   }

@@ -86,9 +86,13 @@ it('[W1] open() removes temporary files of dead processes of this machine, and n
   const [own = ''] = await temporaryFiles(root);
   const dead = spawnSync(process.execPath, ['-e', '']).pid;
   const ofDead = own.replace(`.${process.pid}.`, `.${dead}.`);
+  // A process of before that had the number of this one, as the first of a container always has.
+  const [host, pid, started, ...rest] = own.split('.');
+  const ofNamesake = [host, pid, Number(started) - 1, ...rest].join('.');
   const elsewhere = `not-this-machine.${dead}.1.x`;
-  for (const name of [ofDead, elsewhere]) fs.writeFileSync(path.join(root, '.tiered/tmp', name), 'rest');
-  expect(await temporaryFiles(root)).toHaveLength(3);
+  for (const name of [ofDead, ofNamesake, elsewhere])
+    fs.writeFileSync(path.join(root, '.tiered/tmp', name), 'rest');
+  expect(await temporaryFiles(root)).toHaveLength(4);
   const neighbour = new FileSystemDriver({ root, writable: true });
   await neighbour.open({});
   expect((await temporaryFiles(root)).sort()).toEqual([elsewhere, own].sort());
@@ -96,6 +100,22 @@ it('[W1] open() removes temporary files of dead processes of this machine, and n
   await writing;
   expect(await textOf(neighbour, 'object')).toBe('first second');
   await neighbour.close();
+});
+
+it('drivers on one directory write at the same time without meeting', async () => {
+  const { root, driver } = await place({ writable: true });
+  const other = new FileSystemDriver({ root, writable: true });
+  await other.open({});
+  for (let round = 0; round < 20; round++) {
+    await Promise.all([
+      put(driver, 'a', `a ${round}`),
+      put(other, 'b', `b ${round}`),
+      put(driver, 'c', `c ${round}`),
+    ]);
+    for (const key of ['a', 'b', 'c'])
+      expect(fs.readFileSync(path.join(root, key), 'utf8')).toBe(`${key} ${round}`);
+  }
+  await other.close();
 });
 
 describe('a key that needs a directory where another is a file', () => {

@@ -1,4 +1,5 @@
-import { configError, invariant, Random } from '@tiered/core';
+import { Random } from '@tiered/core';
+import { configError, invariant } from '@tiered/core/internal';
 
 /** One access: which object, and where in the training run. */
 export interface Access {

@@ -1,14 +1,12 @@
 import {
-  configError,
-  invariant,
   parseBytes,
-  onAbort,
   systemClock,
   type ByteSize,
   type Clock,
   type Hierarchy,
   type OperationOptions,
 } from '@tiered/core';
+import { configError, invariant, onAbort } from '@tiered/core/internal';
 import Queue from 'yocto-queue';
 import type { Access, AccessSequence } from './access-sequence.js';
 
@@ -269,6 +267,7 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
     this.#endOfSequence();
     this.#stopListening?.();
     this.#stop.abort(reason);
+    this.#accesses.return?.();
     for (const slot of this.#slots.drain()) this.#heldBytes -= slot.bytes;
     invariant(this.#heldBytes >= 0, `the prefetcher holds ${this.#heldBytes} bytes`);
   }

@@ -1,9 +1,11 @@
-import { raceAbort, sourceChanged, type StorageDriver } from '@tiered/core';
+import { type StorageDriver } from '@tiered/core';
+import { raceAbort, sourceChanged } from '@tiered/core/internal';
 
 /** What a fetch brings. */
 export interface FetchRange {
   readonly source: StorageDriver;
   readonly key: string;
+  readonly version: string;
   /** First byte, and the one after the last. */
   readonly start: number;
   readonly end: number;
@@ -57,6 +59,11 @@ export class Fetch {
     return this.#memory.byteLength;
   }
 
+  /** The version of the object that it brings. */
+  get version(): string {
+    return this.#range.version;
+  }
+
   /** Why the source could not serve it, if it could not. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
@@ -68,15 +75,17 @@ export class Fetch {
   }
 
   /**
-   * The bytes of a covered range, as a view, as soon as they are there. An abort lets go at once; what others wait
-   * for goes on.
+   * The bytes of a covered range, as soon as they are there: as a view, or as a copy if they are a small part. An
+   * abort lets go at once; what others wait for goes on.
    */
   async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     this.#users += 1;
     try {
       await this.#until(offset + length, signal);
       const from = offset - this.#range.start;
-      return this.#memory.subarray(from, from + length);
+      const bytes = this.#memory.subarray(from, from + length);
+      // A small view that its reader keeps would keep the whole object's memory, which nobody counts any more.
+      return length * 4 < this.#memory.byteLength ? bytes.slice() : bytes;
     } finally {
       this.#leave();
     }

@@ -5,6 +5,8 @@ import { Fetch } from './fetch.js';
 export interface FetchRequest {
   readonly id: number;
   readonly key: string;
+  /** Of the object as it is known now: later versions do not join. */
+  readonly version: string;
   readonly offset: number;
   readonly length: number;
   /** Bytes of a request to the source at most. */
@@ -35,15 +37,17 @@ export class Fetches {
     };
   }
 
-  /** A fetch that brings this range already. */
-  covering(id: number, offset: number, length: number): Fetch | undefined {
-    for (const fetch of this.#byObject.get(id) ?? []) if (fetch.covers(offset, length)) return fetch;
+  /** A fetch that brings this range of this version already. */
+  covering(id: number, version: string, offset: number, length: number): Fetch | undefined {
+    for (const fetch of this.#byObject.get(id) ?? []) {
+      if (fetch.version === version && fetch.covers(offset, length)) return fetch;
+    }
     return undefined;
   }
 
   /** Makes a fetch; it is forgotten when its last user has left. */
-  start({ id, key, offset, length, chunkBytes }: FetchRequest): Fetch {
-    const range = { source: this.#source, key, start: offset, end: offset + length, chunkBytes };
+  start({ id, key, version, offset, length, chunkBytes }: FetchRequest): Fetch {
+    const range = { source: this.#source, key, version, start: offset, end: offset + length, chunkBytes };
     const fetch = new Fetch(range, {
       onChunk: (bytes) => {
         this.#sourceReads += 1;

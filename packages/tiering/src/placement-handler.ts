@@ -1,10 +1,6 @@
 import {
-  configError,
-  invariant,
   isTieredError,
   parseBytes,
-  raceAbort,
-  closedError,
   type ByteSize,
   type OperationOptions,
   type Placement,
@@ -12,6 +8,7 @@ import {
   type PlacementStats,
   type Tier,
 } from '@tiered/core';
+import { configError, invariant, raceAbort, closedError } from '@tiered/core/internal';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Fetch } from './fetch.js';
 import { Fetches } from './fetches.js';
@@ -30,8 +27,8 @@ export interface PlacementHandlerOptions {
    */
   readonly chunk?: ByteSize;
   /**
-   * Bytes of memory for objects on their way to a tier. Reads that would need more are served without placing. One
-   * object larger than this is placed when nothing else is. Default: 256 MiB.
+   * Bytes of memory for objects on their way to a tier. Reads that would need more are served without placing, and an
+   * object larger than this is never placed. Default: 256 MiB, twice the shards of the paper.
    */
   readonly memory?: ByteSize;
 }
@@ -58,6 +55,16 @@ const NOTHING_YET: PlacementStats = {
 /** Faults of an object, not of the tier: no other object would meet them. */
 const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
 
+/** Failures of a write after which there is surely nothing on the tier; after others the answer may have got lost. */
+const NOTHING_PUBLISHED = [
+  ...FAULTS_OF_THE_OBJECT,
+  'TIERED_NO_SPACE',
+  'TIERED_PERMISSION',
+  'TIERED_READ_ONLY',
+  'TIERED_SIZE_MISMATCH',
+  'TIERED_UNAVAILABLE',
+] as const;
+
 /**
  * Places objects on tiers while they are read (MONARCH, CCGrid'22, section III).
  *
@@ -71,8 +78,7 @@ const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as co
  * namespace points to it. An object without a place is fetched too, but only the range its reader wants.
  *
  * **Invariants.** Used and reserved bytes of a tier never exceed its quota. An object has at most one copy under way,
- * and none while an old copy of it is being removed. The memory of objects on their way is at most `memory`, or one
- * object. A reader waits for the chunks up to its own end and for nothing else: neither for the pool nor for a tier.
+ * and none while an old copy of it is being removed. The memory of objects on their way is at most `memory`. A reader waits for the chunks up to its own end and for nothing else: neither for the pool nor for a tier.
  * After `close` there is no fetch, no copy and no reservation.
  *
  * **Not done here.** Reads at random offsets of an object that is being fetched wait for the chunks before them.
@@ -86,6 +92,8 @@ export class PlacementHandler implements Placement {
   readonly #copies = new Map<number, Promise<void>>();
   readonly #removals = new Map<number, Promise<void>>();
   readonly #refused = new Set<number>();
+  /** Copies that are not served any more and could not be deleted: their bytes are not free. */
+  readonly #undeleted = new Map<number, { readonly level: number; readonly free: () => void }>();
   readonly #counts = { joinedReads: 0, placed: 0, declined: 0, failed: 0 };
   readonly #closing = new AbortController();
   #attached: Parts | undefined;
@@ -104,7 +112,8 @@ export class PlacementHandler implements Placement {
   }
 
   async start(host: PlacementHost, { signal }: OperationOptions): Promise<void> {
-    invariant(this.#attached === undefined, 'a placement handler serves one hierarchy');
+    if (this.#attached !== undefined)
+      throw configError('placement', 'a handler that serves no other hierarchy', 'one in use');
     const ledger = new QuotaLedger(host.tiers.map(({ quotaBytes }) => quotaBytes));
     this.#attached = { host, ledger, fetches: new Fetches(host.source) };
     for (const tier of host.tiers) await empty(tier, signal);
@@ -113,11 +122,14 @@ export class PlacementHandler implements Placement {
   async read(id: number, offset: number, length: number, { signal }: OperationOptions): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
     const { host, fetches } = this.#parts;
-    const joined = fetches.covering(id, offset, length);
+    const version = host.namespace.versionOf(id);
+    const joined = fetches.covering(id, version, offset, length);
     if (joined !== undefined) this.#counts.joinedReads += 1;
     const key = host.namespace.keyOf(id);
     const fetch =
-      joined ?? this.#startPlacing(id) ?? fetches.start({ id, key, offset, length, chunkBytes: length });
+      joined ??
+      this.#startPlacing(id) ??
+      fetches.start({ id, key, version, offset, length, chunkBytes: length });
     return fetch.read(offset, length, signal);
   }
 
@@ -131,20 +143,18 @@ export class PlacementHandler implements Placement {
         this.#closing.signal.throwIfAborted();
         return host.namespace.levelOf(id);
       }
-      const busy = this.#removals.get(id) ?? (this.#hasMemoryFor(id) ? undefined : fetches.oneEnded());
+      const memory = this.#memoryFor(id);
+      const busy = this.#removals.get(id) ?? (memory === 'later' ? fetches.oneEnded() : undefined);
       if (busy !== undefined) await raceAbort(busy, signal);
-      else if (this.#startPlacing(id) === undefined) return host.namespace.levelOf(id);
+      else if (this.#startPlacing(id) === undefined && !this.#removals.has(id))
+        return host.namespace.levelOf(id);
     }
   }
 
   lost(id: number, level: number): void {
     const { host, ledger } = this.#parts;
     const bytes = host.namespace.sizeOf(id);
-    const removal = this.#remove(id, level, () => ledger.release(level, bytes));
-    this.#removals.set(
-      id,
-      removal.finally(() => this.#removals.delete(id)),
-    );
+    void this.#startRemoval(id, level, () => ledger.release(level, bytes));
   }
 
   async idle({ signal }: OperationOptions): Promise<void> {
@@ -166,6 +176,9 @@ export class PlacementHandler implements Placement {
     this.#closing.abort(reason);
     await this.#attached?.fetches.cancelAll(reason);
     await this.#settled();
+    // What could not be deleted is deleted by the next start.
+    for (const { free } of this.#undeleted.values()) free();
+    this.#undeleted.clear();
   }
 
   /** The copies and removals under way at this moment have ended. */
@@ -178,19 +191,20 @@ export class PlacementHandler implements Placement {
     const { host, fetches } = this.#parts;
     // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
     const placed = host.namespace.levelOf(id) < host.tiers.length;
-    const busy = this.#copies.has(id) || this.#removals.has(id);
-    if (placed || busy || !this.#hasMemoryFor(id)) return undefined;
+    if (placed || this.#copies.has(id) || this.#removals.has(id) || this.#removeAgain(id)) return undefined;
     const key = host.namespace.keyOf(id);
     const length = host.namespace.sizeOf(id);
-    const reservation = this.#refused.has(id) ? undefined : this.#reserve(key, length);
+    const version = host.namespace.versionOf(id);
+    const may = this.#memoryFor(id) === 'now' && !this.#refused.has(id);
+    const reservation = may ? this.#reserve(key, length) : undefined;
     if (reservation === undefined) {
       this.#counts.declined += 1;
       return undefined;
     }
-    const fetch = fetches.start({ id, key, offset: 0, length, chunkBytes: this.#chunkBytes });
+    const fetch = fetches.start({ id, key, version, offset: 0, length, chunkBytes: this.#chunkBytes });
     // Held from now on, and not from its turn in the pool: readers may have come and gone by then.
     const letGo = fetch.hold();
-    const copy = this.#pool(() => this.#copy(id, fetch, reservation)).finally(() => {
+    const copy = this.#pool(() => this.#copy(id, version, fetch, reservation)).finally(() => {
       this.#copies.delete(id);
       letGo();
     });
@@ -198,10 +212,12 @@ export class PlacementHandler implements Placement {
     return fetch;
   }
 
-  #hasMemoryFor(id: number): boolean {
+  /** Whether there is memory for the whole object: now, when others are done, or never. */
+  #memoryFor(id: number): 'now' | 'later' | 'never' {
     const { host, fetches } = this.#parts;
-    const { fetchingBytes } = fetches.stats;
-    return fetchingBytes === 0 || fetchingBytes + host.namespace.sizeOf(id) <= this.#memoryBytes;
+    const size = host.namespace.sizeOf(id);
+    if (size > this.#memoryBytes) return 'never';
+    return fetches.stats.fetchingBytes + size <= this.#memoryBytes ? 'now' : 'later';
   }
 
   #reserve(key: string, size: number): Reservation | undefined {
@@ -211,30 +227,34 @@ export class PlacementHandler implements Placement {
       .map(({ level, quotaBytes }) => ({ level, quotaBytes, freeBytes: ledger.freeBytes(level) }));
     const level = this.#policy({ key, size }, rooms);
     if (level === undefined) return undefined;
-    const reservation = ledger.reserve(level, size);
-    invariant(reservation !== undefined, `the placement policy chose level ${level}, which has no room`);
-    return reservation;
+    const room = rooms.find((one) => one.level === level);
+    const reservation = room && ledger.reserve(level, size);
+    if (reservation !== undefined) return reservation;
+    throw configError('policy', `a level with room for ${size} bytes, or undefined`, level);
   }
 
   /** Copies an object to its tier. Never rejects: a copy that fails costs speed, not data. */
-  async #copy(id: number, fetch: Fetch, reservation: Reservation): Promise<void> {
+  async #copy(id: number, version: string, fetch: Fetch, reservation: Reservation): Promise<void> {
     const { host } = this.#parts;
     const { level, bytes } = reservation;
     const tier = tierAt(host, level);
     const key = host.namespace.keyOf(id);
-    const version = host.namespace.versionOf(id);
+    const free = () => reservation.cancel();
     try {
       this.#closing.signal.throwIfAborted();
       await tier.driver.write(key, fetch.pieces(), { size: bytes, signal: this.#closing.signal });
       host.tierWorked(tier);
     } catch (error) {
-      reservation.cancel();
+      const nothingThere =
+        fetch.failure !== undefined || NOTHING_PUBLISHED.some((code) => isTieredError(error, code));
       if (!this.#closing.signal.aborted) this.#copyFailed(id, tier, fetch, error);
+      if (nothingThere || this.#closing.signal.aborted) free();
+      else await this.#startRemoval(id, level, free);
       return;
     }
     if (host.namespace.versionOf(id) !== version) {
       // The object became another one while its old content was copied; the bytes stay reserved until they are gone.
-      await this.#remove(id, level, () => reservation.cancel());
+      await this.#startRemoval(id, level, free);
       return;
     }
     reservation.commit();
@@ -251,16 +271,31 @@ export class PlacementHandler implements Placement {
   }
 
   /** Deletes a copy. Its bytes become free only if that works: what is still on the tier still fills it. */
-  async #remove(id: number, level: number, free: () => void): Promise<void> {
+  #startRemoval(id: number, level: number, free: () => void): Promise<void> {
     const { host } = this.#parts;
     const tier = tierAt(host, level);
     const key = host.namespace.keyOf(id);
-    try {
-      await tier.driver.delete(key, { signal: this.#closing.signal });
-      free();
-    } catch (error) {
-      if (!this.#closing.signal.aborted) host.tierFault(tier, 'delete', key, error);
+    // Not under the signal of closing: close() waits, and leaves nothing half done.
+    const removal = tier.driver
+      .delete(key, {})
+      .then(free, (error: unknown) => {
+        this.#undeleted.set(id, { level, free });
+        host.tierFault(tier, 'delete', key, error);
+      })
+      .finally(() => this.#removals.delete(id));
+    this.#removals.set(id, removal);
+    return removal;
+  }
+
+  /** Tries again to delete a copy that could not be deleted; whether there was one. */
+  #removeAgain(id: number): boolean {
+    const undeleted = this.#undeleted.get(id);
+    if (undeleted === undefined) return false;
+    if (tierAt(this.#parts.host, undeleted.level).writing.inService) {
+      this.#undeleted.delete(id);
+      void this.#startRemoval(id, undeleted.level, undeleted.free);
     }
+    return true;
   }
 
   get #parts(): Parts {

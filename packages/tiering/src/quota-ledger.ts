@@ -1,4 +1,4 @@
-import { invariant } from '@tiered/core';
+import { invariant } from '@tiered/core/internal';
 
 interface Account {
   readonly quota: number;

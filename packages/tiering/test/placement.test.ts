@@ -180,15 +180,82 @@ describe('PlacementHandler', () => {
     assertNothingHeld(hierarchy.stats());
   });
 
-  it('a policy that chooses a level without room is a bug that surfaces at once', async () => {
-    const hierarchy = await startHierarchy(
-      await memoryWith(objectsOf([100])),
-      [{ driver: new MemoryDriver(), quota: 10 }],
-      {
-        policy: () => 0,
-      },
-    );
-    await expect(hierarchy.read('0')).rejects.toThrow(/invariant/);
+  it('a policy that chooses a level without room is told so at once', async () => {
+    const tiers = [{ driver: new MemoryDriver(), quota: 10 }];
+    const hierarchy = await startHierarchy(await memoryWith(objectsOf([100])), tiers, { policy: () => 0 });
+    await expect(hierarchy.read('0')).rejects.toMatchObject({ code: 'TIERED_CONFIG_INVALID' });
+    await hierarchy.close();
+  });
+
+  it('[Q1] an object larger than the memory is read from the source, however large the quota', async () => {
+    const objects = objectsOf([1000]);
+    const source = new MetricsDriver(await memoryWith(objects));
+    const hierarchy = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: '1TB' }], {
+      memory: 999,
+    });
+    expect(await hierarchy.read('0', { length: 10 })).toEqual(objects.get('0')?.subarray(0, 10));
+    expect(await hierarchy.place('0')).toBe(1);
+    expect(source.metrics().operations.readInto?.bytes).toBe(10);
+    expect(hierarchy.stats()).toMatchObject({ tiers: [{ reservedBytes: 0 }], placement: { declined: 2 } });
+    await hierarchy.close();
+  });
+
+  it('[Q1] a copy that was published though its write failed is deleted, and counts until it is', async () => {
+    const memory = new MemoryDriver();
+    const tier = new FaultDriver(memory, {
+      rules: [
+        { operations: ['write'], nth: 1, fault: { kind: 'fail-after' } },
+        { operations: ['delete'], nth: 1, fault: { kind: 'fail' } },
+      ],
+    });
+    const hierarchy = await startHierarchy(await memoryWith(objectsOf([100, 100])), [
+      { driver: tier, quota: 100 },
+    ]);
+    const read = async (key: string) => {
+      await hierarchy.read(key);
+      await hierarchy.idle();
+      return { onTier: (await memory.usage({})).bytes, ...hierarchy.stats().tiers[0] };
+    };
+    expect(await read('0')).toMatchObject({ onTier: 100, reservedBytes: 100, usedBytes: 0, faults: 2 });
+    expect(await read('1')).toMatchObject({ onTier: 100, reservedBytes: 100, usedBytes: 0 });
+    // Asked for again, it is deleted first, and then placed.
+    expect(await read('0')).toMatchObject({ onTier: 0, reservedBytes: 0, usedBytes: 0 });
+    expect(await read('0')).toMatchObject({ onTier: 100, reservedBytes: 0, usedBytes: 100 });
+    await hierarchy.close();
+  });
+
+  it('[A1] what was fetched of an older version is neither served nor published as the new one', async () => {
+    const source = await memoryWith(objectsOf([100, 100]));
+    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
+    const placement = new PlacementHandler({ concurrency: 1 });
+    const hierarchy = new Hierarchy({
+      source,
+      tiers: [{ driver: tier, quota: 1000 }],
+      placement,
+      scan: false,
+    });
+    await hierarchy.start();
+    await hierarchy.read('0');
+    // The copy of 1 waits for its turn in the pool while 1 becomes another object.
+    await hierarchy.read('1');
+    const changed = someBytes(40, 99);
+    await source.write('1', changed, { size: 40 });
+    for await (const page of hierarchy.list()) expect(page.length).toBe(2);
+    expect(await hierarchy.read('1')).toEqual(changed);
+    await tier.releaseAll();
+    await hierarchy.idle();
+    expect((await hierarchy.stat('1')).level).toBe(1);
+    expect(hierarchy.stats().tiers[0]).toMatchObject({ usedBytes: 100, reservedBytes: 0 });
+    expect(await hierarchy.read('1')).toEqual(changed);
+    await tier.releaseAll();
+    await hierarchy.close();
+  });
+
+  it('a small part of an object does not keep the memory of the whole', async () => {
+    const hierarchy = await startHierarchy(await memoryWith(objectsOf([10_000])), [
+      { driver: new MemoryDriver(), quota: 10_000 },
+    ]);
+    expect((await hierarchy.read('0', { length: 100 })).buffer.byteLength).toBe(100);
     await hierarchy.close();
   });
 

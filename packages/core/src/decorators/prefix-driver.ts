@@ -78,13 +78,12 @@ export class PrefixDriver implements StorageDriver {
   }
 
   async usage({ signal }: OperationOptions): Promise<DriverUsage> {
-    const { freeBytes } = this.#inner.capabilities.usage ? await this.#inner.usage({ signal }) : {};
     let bytes = 0;
     let objects = 0;
     for await (const page of this.list({ signal })) {
       objects += page.length;
       for (const { size } of page) bytes += size;
     }
-    return { bytes, objects, freeBytes };
+    return { bytes, objects };
   }
 }

@@ -58,7 +58,9 @@ export class ThrottleDriver extends InterceptingDriver {
     if (transferMs > 0) {
       const now = this.#clock.now();
       this.#linkFreeAt = Math.max(this.#linkFreeAt, now) + transferMs;
-      await this.#clock.sleep(this.#linkFreeAt - now, call.signal);
+      const transfer = this.#clock.sleep(this.#linkFreeAt - now, call.signal);
+      // What was written is published: an abort ends the wait, and must not say that nothing happened.
+      await (call.operation === 'write' ? transfer.catch(() => undefined) : transfer);
     }
     return result;
   }

@@ -41,6 +41,17 @@ describe('the bandwidth of ThrottleDriver', () => {
     );
   });
 
+  it('a write that is aborted while its bytes pass was made all the same, and says so', async () => {
+    const { clock, driver } = await throttled(1000);
+    const controller = new AbortController();
+    const writing = driver.write('new', pattern(500), { size: 500, signal: controller.signal });
+    await clock.advance(100);
+    controller.abort(REASON);
+    await writing;
+    expect((await driver.stat('new', {})).size).toBe(500);
+    expect(clock.sleeping).toBe(0);
+  });
+
   it('bytes pass one operation after the other, in the order in which the operations came', async () => {
     const { clock, driver } = await throttled('1 kB');
     const times: [string, number][] = [];

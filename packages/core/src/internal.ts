@@ -1,0 +1,8 @@
+/**
+ * What the packages of this repository share and users must not build on: it may change with any release.
+ */
+export { onAbort, OperationScope, raceAbort } from './abort.js';
+export { closedError, configError, invariant } from './errors.js';
+export { SafeEmitter } from './events.js';
+export { ABSENT, MetadataContainer } from './metadata-container.js';
+export { sourceChanged } from './placement.js';

@@ -10,16 +10,17 @@ import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { Prefetcher, shuffledSequence } from '@tiered/prefetch';
 import { PlacementHandler } from '@tiered/tiering';
 
-async function train(dataset: string, cache: string, keys: string[]): Promise<void> {
+async function train(dataset: string, cache: string): Promise<void> {
   const ram = { driver: new MemoryDriver(), quota: '64MiB' };
   const disk = { driver: new FileSystemDriver({ root: cache, writable: true }), quota: '200GiB' };
   const source = new FileSystemDriver({ root: dataset });
-  const hierarchy = new Hierarchy({ source, tiers: [ram, disk], placement: new PlacementHandler() });
-  await hierarchy.start();
-  const order = shuffledSequence(keys, { seed: 42, epochs: 2 });
+  const placement = new PlacementHandler();
+  await using hierarchy = await new Hierarchy({ source, tiers: [ram, disk], placement }).start();
+  const keys: string[] = [];
+  for await (const page of hierarchy.list()) keys.push(...page.map(({ key }) => key));
+  const order = shuffledSequence(keys.sort(), { seed: 42, epochs: 2 });
   for await (const { key, epoch, data } of new Prefetcher(hierarchy, order)) step(key, epoch, data);
-  console.log(hierarchy.stats().source); // epoch 2 read nothing from the source
-  await hierarchy.close();
+  console.log(hierarchy.stats()); // epoch 2 read little or nothing from the source
 }
 // README ends
 
@@ -30,7 +31,7 @@ function step(key: string, epoch: number, data: Uint8Array): void {
 const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-quickstart-'));
 const dataset = path.join(directory, 'dataset');
 await fs.mkdir(dataset);
-const keys = Array.from({ length: 5 }, (_, i) => `sample-${i}`);
-for (const key of keys) await fs.writeFile(path.join(dataset, key), Buffer.alloc(10_000, key));
-await train(dataset, path.join(directory, 'cache'), keys);
+for (const key of ['a', 'b', 'c', 'd', 'e'])
+  await fs.writeFile(path.join(dataset, key), Buffer.alloc(10_000, key));
+await train(dataset, path.join(directory, 'cache'));
 await fs.rm(directory, { recursive: true });

@@ -101,7 +101,8 @@ if (build.status !== 0) {
 
 const temporary = await mkdtemp(path.join(os.tmpdir(), 'tiered-packages-'));
 try {
-  const pack = ['pack', '--workspaces', '--json', '--pack-destination', temporary];
+  // Built just now: packing need not build again.
+  const pack = ['pack', '--ignore-scripts', '--workspaces', '--json', '--pack-destination', temporary];
   const packages = JSON.parse(execFileSync('npm', pack, { cwd: root, encoding: 'utf8' }));
   for (const packed of packages) {
     const problems = await checkPackage(packed, temporary);

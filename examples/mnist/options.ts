@@ -23,7 +23,7 @@ export const HELP = `Trains a model on MNIST through four ways to store the data
 
   npm run demo -- [options]
 
-  --quick          24,000 digits instead of 60,000: well below a minute
+  --quick          24,000 digits instead of 60,000: half of the time
   --model NAME     dense (default): so small that reading the data is the limit;
                    lenet: the convolutional one. TF.js learns 500 to 1,000 digits a
                    second with it in WebAssembly, so computing is the limit, and it

@@ -61,7 +61,12 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   constructor(options: HierarchyOptions) {
     super();
     const { source, tiers = [], placement, clock = systemClock } = options;
+    assertDriver('source', source);
+    assertList('tiers', tiers);
     assertDistinct(source, tiers);
+    if (placement !== undefined && typeof (placement as Partial<Placement>).read !== 'function') {
+      throw configError('placement', 'new PlacementHandler() of @tiered/tiering', placement);
+    }
     if (tiers.length > 0 && placement === undefined) {
       throw configError(
         'placement',
@@ -349,9 +354,20 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 }
 
+/** For those who write JavaScript: a forgotten option is named, and not met later as an undefined property. */
+function assertDriver(field: string, driver: unknown): void {
+  const { capabilities } = (driver ?? {}) as Partial<StorageDriver>;
+  if (typeof capabilities !== 'object') throw configError(field, 'a StorageDriver', driver);
+}
+
+function assertList(field: string, list: unknown): void {
+  if (!Array.isArray(list)) throw configError(field, 'a list of { driver, quota }, fastest first', list);
+}
+
 function assertDistinct(source: StorageDriver, tiers: readonly TierOptions[]): void {
   const drivers = new Set<StorageDriver>([source]);
   for (const [level, { driver }] of tiers.entries()) {
+    assertDriver(`tiers[${level}].driver`, driver);
     if (drivers.has(driver))
       throw configError(`tiers[${level}].driver`, 'a driver that no other level uses', driver.name);
     drivers.add(driver);

@@ -56,6 +56,16 @@ export class MetadataContainer {
 
   /** Adds an object at the source's level, or renews size and version of one it knows. Returns the id. */
   put({ key, size, version }: ObjectStat): number {
+    if (
+      typeof key !== 'string' ||
+      typeof version !== 'string' ||
+      !(Number.isSafeInteger(size) && size >= 0)
+    ) {
+      throw new TypeError(
+        `A driver described ${JSON.stringify({ key, size, version })}: stat() and list() must give a key, ` +
+          `a size in bytes and a version, which is a string too.`,
+      );
+    }
     const known = this.#ids.get(key);
     const id = known ?? this.#append(key);
     this.#bytes += size - (known === undefined ? 0 : this.sizeOf(id));

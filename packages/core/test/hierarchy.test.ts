@@ -1,4 +1,12 @@
-import { FaultDriver, Hierarchy, MemoryDriver, MetricsDriver, type Placement } from '@tiered/core';
+import {
+  FaultDriver,
+  Hierarchy,
+  MemoryDriver,
+  MetricsDriver,
+  type ObjectStat,
+  type Placement,
+  type TierOptions,
+} from '@tiered/core';
 import { HoldingDriver, settled } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { getEventListeners } from 'node:events';
@@ -48,6 +56,16 @@ describe('Hierarchy options', () => {
         const unlisted = Object.assign(memory(), { capabilities: { ...memory().capabilities, list: false } });
         return { source: unlisted, scan: true };
       },
+    ],
+    ['a source that is no driver', () => ({ source: '/data' as unknown as MemoryDriver })],
+    [
+      'a tier that is a bare driver',
+      () => ({ source: memory(), tiers: [memory()] as unknown as TierOptions[] }),
+    ],
+    ['tiers that are no list', () => ({ source: memory(), tiers: {} as unknown as TierOptions[] })],
+    [
+      'a placement that is a class',
+      () => ({ source: memory(), placement: MemoryDriver as unknown as Placement }),
     ],
   ])('refuses %s at once', (_, options) => {
     expect(() => new Hierarchy(options())).toThrow(expect.objectContaining(code('TIERED_CONFIG_INVALID')));
@@ -155,6 +173,15 @@ describe('Hierarchy over a source alone', () => {
       tiers: [],
     });
   });
+});
+
+it('a driver that describes an object without a version is told so at start', async () => {
+  class Careless extends MemoryDriver {
+    override async *list() {
+      yield [{ key: 'a', size: 5 } as ObjectStat];
+    }
+  }
+  await expect(new Hierarchy({ source: new Careless() }).start()).rejects.toThrow(/version/);
 });
 
 describe('Hierarchy lifecycle', () => {

@@ -77,7 +77,7 @@ export type SampleSource = Pick<Hierarchy, 'read' | 'stat'>;
  * read, so there is no deadlock. Held bytes exceed the budget only by a single sample that alone is larger. What was
  * given to a consumer is the consumer's and no longer counts.
  *
- * Iterate it once: `for await (const sample of prefetcher)`. A failed read is thrown at its position and ends the
+ * Iterate it once: `for await (const sample of prefetcher)`; a second loop over a finished one is refused. A failed read is thrown at its position and ends the
  * iteration; so does an abort, with `signal.reason`. Leaving the loop stops every read and waits for it.
  */
 export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposable {
@@ -99,6 +99,8 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
   #admitting = false;
   /** Nothing more is admitted: the sequence is at its end, or the iteration is. */
   #ended = false;
+  /** Somebody was told that nothing more comes: a second loop would read nothing, and mean something else. */
+  #finished = false;
   #failure: { readonly error: unknown } | undefined;
   #heldBytes = 0;
 
@@ -147,6 +149,12 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
   }
 
   [Symbol.asyncIterator](): this {
+    if (this.#finished && this.#failure === undefined)
+      throw configError(
+        'prefetcher',
+        'one that was not iterated to its end; make a new one',
+        'a finished one',
+      );
     return this;
   }
 
@@ -258,6 +266,7 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
   }
 
   #done(): IteratorResult<Sample, undefined> {
+    this.#finished = true;
     this.#stopListening?.();
     return { done: true, value: undefined };
   }

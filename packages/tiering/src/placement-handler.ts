@@ -78,11 +78,14 @@ const NOTHING_PUBLISHED = [
  * namespace points to it. An object without a place is fetched too, but only the range its reader wants.
  *
  * **Invariants.** Used and reserved bytes of a tier never exceed its quota. An object has at most one copy under way,
- * and none while an old copy of it is being removed. The memory of objects on their way is at most `memory`. A reader waits for the chunks up to its own end and for nothing else: neither for the pool nor for a tier.
- * After `close` there is no fetch, no copy and no reservation.
+ * and none while an old copy of it is being removed. The memory of objects on their way is at most `memory`. A reader
+ * waits for the chunks up to its own end and for nothing else: neither for the pool nor for a tier. What was fetched
+ * of one version of an object is never served or published as another. After `close` there is no fetch, no copy and
+ * no reservation.
  *
  * **Not done here.** Reads at random offsets of an object that is being fetched wait for the chunks before them.
- * Tiers start empty: what an earlier process left cannot be trusted without a proof, and is deleted at start.
+ * Objects larger than `memory` are not placed. Tiers start empty: what an earlier process left cannot be trusted
+ * without a proof, and is deleted at start.
  */
 export class PlacementHandler implements Placement {
   readonly #policy: PlacementPolicy;
@@ -91,7 +94,8 @@ export class PlacementHandler implements Placement {
   readonly #memoryBytes: number;
   readonly #copies = new Map<number, Promise<void>>();
   readonly #removals = new Map<number, Promise<void>>();
-  readonly #refused = new Set<number>();
+  /** Levels that cannot hold an object whatever room they have, as `level id`. */
+  readonly #refused = new Set<string>();
   /** Copies that are not served any more and could not be deleted: their bytes are not free. */
   readonly #undeleted = new Map<number, { readonly level: number; readonly free: () => void }>();
   readonly #counts = { joinedReads: 0, placed: 0, declined: 0, failed: 0 };
@@ -195,13 +199,19 @@ export class PlacementHandler implements Placement {
     const key = host.namespace.keyOf(id);
     const length = host.namespace.sizeOf(id);
     const version = host.namespace.versionOf(id);
-    const may = this.#memoryFor(id) === 'now' && !this.#refused.has(id);
-    const reservation = may ? this.#reserve(key, length) : undefined;
+    const reservation = this.#memoryFor(id) === 'now' ? this.#reserve(id, key, length) : undefined;
     if (reservation === undefined) {
       this.#counts.declined += 1;
       return undefined;
     }
-    const fetch = fetches.start({ id, key, version, offset: 0, length, chunkBytes: this.#chunkBytes });
+    const fetch = startOrGiveUp(() =>
+      fetches.start({ id, key, version, offset: 0, length, chunkBytes: this.#chunkBytes }),
+    );
+    if (fetch === undefined) {
+      reservation.cancel();
+      this.#counts.declined += 1;
+      return undefined;
+    }
     // Held from now on, and not from its turn in the pool: readers may have come and gone by then.
     const letGo = fetch.hold();
     const copy = this.#pool(() => this.#copy(id, version, fetch, reservation)).finally(() => {
@@ -220,10 +230,10 @@ export class PlacementHandler implements Placement {
     return fetches.stats.fetchingBytes + size <= this.#memoryBytes ? 'now' : 'later';
   }
 
-  #reserve(key: string, size: number): Reservation | undefined {
+  #reserve(id: number, key: string, size: number): Reservation | undefined {
     const { host, ledger } = this.#parts;
     const rooms = host.tiers
-      .filter((tier) => tier.writing.inService)
+      .filter((tier) => tier.writing.inService && !this.#refused.has(`${tier.level} ${id}`))
       .map(({ level, quotaBytes }) => ({ level, quotaBytes, freeBytes: ledger.freeBytes(level) }));
     const level = this.#policy({ key, size }, rooms);
     if (level === undefined) return undefined;
@@ -265,7 +275,8 @@ export class PlacementHandler implements Placement {
   #copyFailed(id: number, tier: Tier, fetch: Fetch, error: unknown): void {
     const { host } = this.#parts;
     this.#counts.failed += 1;
-    if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) this.#refused.add(id);
+    if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code)))
+      this.#refused.add(`${tier.level} ${id}`);
     else if (fetch.failure === undefined) host.tierFault(tier, 'write', host.namespace.keyOf(id), error);
     host.placementFailed(id, tier.level, error);
   }
@@ -309,6 +320,16 @@ async function empty(tier: Tier, signal: AbortSignal | undefined): Promise<void>
   const keys: string[] = [];
   for await (const page of tier.driver.list({ signal })) for (const { key } of page) keys.push(key);
   for (const key of keys) await tier.driver.delete(key, { signal });
+}
+
+/** A fetch, unless this process cannot have the memory for it: then the object stays where it is. */
+function startOrGiveUp(start: () => Fetch): Fetch | undefined {
+  try {
+    return start();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 function tierAt(host: PlacementHost, level: number): Tier {

@@ -200,6 +200,41 @@ describe('PlacementHandler', () => {
     await hierarchy.close();
   });
 
+  it('a level that cannot hold an object is not asked again, and the next level takes it', async () => {
+    const refusing = new FaultDriver(new MemoryDriver(), {
+      rules: [
+        { operations: ['write'], fault: { kind: 'fail', code: 'TIERED_KEY_INVALID', retryable: false } },
+      ],
+    });
+    const tiers = [
+      { driver: refusing, quota: 100 },
+      { driver: new MemoryDriver(), quota: 100 },
+    ];
+    const hierarchy = await startHierarchy(await memoryWith(objectsOf([100])), tiers);
+    expect(await hierarchy.place('0')).toBe(2);
+    expect(await hierarchy.place('0')).toBe(1);
+    expect(refusing.injected.length).toBe(1);
+    // The object is what is wrong, not the tier.
+    expect(hierarchy.stats().tiers[0]).toMatchObject({ faults: 0, writable: true, reservedBytes: 0 });
+    await hierarchy.close();
+  });
+
+  it('[Q1] an object for which this process has no memory stays in the source, with nothing reserved', async () => {
+    class Huge extends MemoryDriver {
+      override async stat(key: string) {
+        return { key, size: Number.MAX_SAFE_INTEGER, version: '1' };
+      }
+    }
+    const source = new Huge();
+    await source.write('huge', someBytes(100, 1), { size: 100 });
+    const tier = { driver: new MemoryDriver(), quota: Number.MAX_SAFE_INTEGER };
+    const placement = new PlacementHandler({ memory: Number.MAX_SAFE_INTEGER });
+    const hierarchy = await new Hierarchy({ source, tiers: [tier], placement, scan: false }).start();
+    expect(await hierarchy.read('huge', { length: 10 })).toEqual(someBytes(100, 1).subarray(0, 10));
+    assertNothingHeld(hierarchy.stats());
+    await hierarchy.close();
+  });
+
   it('[Q1] a copy that was published though its write failed is deleted, and counts until it is', async () => {
     const memory = new MemoryDriver();
     const tier = new FaultDriver(memory, {

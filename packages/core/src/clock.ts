@@ -12,6 +12,8 @@ export interface Clock {
    * @param ms How long, in milliseconds. Zero or less still yields once.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Lets the event loop turn once: timers that are due fire, finished I/O is delivered. */
+  turn(): Promise<void>;
 }
 
 /** Node fires a timer of more than 2^31 - 1 ms at once. */
@@ -25,6 +27,7 @@ export const systemClock: Clock = {
     for (; left > LONGEST_TIMER_MS; left -= LONGEST_TIMER_MS) await timer(LONGEST_TIMER_MS, signal);
     await timer(left, signal);
   },
+  turn: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
 function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -4,6 +4,10 @@ import { place, putFile, textOf, withCode, type Place } from './helpers.js';
 
 /** A clock on which every look finds so much time gone, and which says how often it was looked at. */
 class SteppingClock implements Clock {
+  turn(): Promise<void> {
+    return Promise.resolve();
+  }
+
   looks = 0;
   #now = 0;
 

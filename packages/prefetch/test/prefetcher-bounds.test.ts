@@ -118,6 +118,21 @@ describe('reads under way', () => {
   });
 });
 
+it('a loop that computes without waiting lets the event loop turn all the same', async () => {
+  const clock = new ManualClock();
+  const hierarchy = await over(await objects(Array.from({ length: 100 }, () => 10)));
+  const accesses = listSequence(Array.from({ length: 100 }, (_, i) => `${i}`));
+  let turns = 0;
+  void settled().then(() => turns++);
+  const prefetcher = new Prefetcher(hierarchy, accesses, { clock });
+  for await (const { position } of prefetcher) {
+    // Each sample takes a millisecond of computing, in which nothing else can happen.
+    clock.pass(1);
+    if (position === 98) break;
+  }
+  expect(turns).toBe(1);
+});
+
 describe('stallMs', () => {
   it('is the time that consumers waited, and not the time they computed', async () => {
     const clock = new ManualClock();

@@ -20,6 +20,7 @@ class LateClock implements Clock {
     readonly lateMs: number,
   ) {}
   now = () => this.manual.now();
+  turn = () => this.manual.turn();
   sleep = (ms: number, signal?: AbortSignal) => this.manual.sleep(ms + this.lateMs, signal);
 }
 

@@ -87,7 +87,6 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       tiers: this.#tiers,
       source,
       placement: this.#placement,
-      clock,
       events: this,
       renew: (key) => this.#renew(key),
     });

@@ -1,4 +1,3 @@
-import type { Clock } from './clock.js';
 import type { Operation, OperationOptions, StorageDriver } from './driver.js';
 import { TieredError } from './errors.js';
 import type { Namespace } from './metadata-container.js';
@@ -11,7 +10,6 @@ export interface PlacementHost {
   readonly tiers: readonly Tier[];
   /** Only to be read. */
   readonly source: StorageDriver;
-  readonly clock: Clock;
   /** From now on the whole object is served from this level. */
   publish(id: number, level: number): void;
   /** An object could not be placed; nothing is lost but speed. */

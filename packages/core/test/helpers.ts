@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { getEventListeners } from 'node:events';
 import {
   InterceptingDriver,
   MemoryDriver,
@@ -12,6 +11,8 @@ import {
   type StorageDriver,
 } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
+
+export { listenersOn, outcomeOf } from '@tiered/core/testing';
 
 /** Bytes 0, 1, 2 ... (modulo 256): what is read tells where it was read. */
 export function pattern(length: number, first = 0): Uint8Array {
@@ -42,21 +43,6 @@ export async function* onlyOnce(...pieces: readonly Uint8Array[]): AsyncGenerato
 /** For `expect(() => ...).toThrow(...)` and `rejects.toEqual(...)`: an error with this code. */
 export function withCode(code: ErrorCode): Error {
   return expect.objectContaining({ code }) as Error;
-}
-
-/** How many listeners wait for the signal to abort. */
-export function listenersOn(signal: AbortSignal): number {
-  return getEventListeners(signal, 'abort').length;
-}
-
-/** Takes note of how a promise ends; undefined as long as it has not. */
-export function outcomeOf<T>(promise: Promise<T>): { value?: T; error?: unknown } {
-  const outcome: { value?: T; error?: unknown } = {};
-  promise.then(
-    (value) => (outcome.value = value),
-    (error: unknown) => (outcome.error = error),
-  );
-  return outcome;
 }
 
 /** Lets every call pass, and notes which came, at what time, and how many listings were begun and ended. */

@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events';
 import {
   Hierarchy,
   InterceptingDriver,
@@ -11,6 +10,8 @@ import {
 import { ManualClock } from '@tiered/core/testing';
 import type { Access, Prefetcher, Sample } from '@tiered/prefetch';
 import { expect, onTestFinished } from 'vitest';
+
+export { listenersOn, outcomeOf } from '@tiered/core/testing';
 
 /** What a sample is charged beside its bytes, as the option `budget` promises. */
 export const SLOT = 256;
@@ -75,21 +76,6 @@ export async function collect(prefetcher: AsyncIterable<Sample>): Promise<Sample
 /** Lets everything happen that needs no time: the event loop turns, no clock moves. */
 export function settled(): Promise<void> {
   return new ManualClock().advance(0);
-}
-
-/** How many listeners wait for the signal to abort. */
-export function listenersOn(signal: AbortSignal): number {
-  return getEventListeners(signal, 'abort').length;
-}
-
-/** Takes note of how a promise ends; empty as long as it has not. */
-export function outcomeOf<T>(promise: Promise<T>): { value?: T; error?: unknown } {
-  const outcome: { value?: T; error?: unknown } = {};
-  promise.then(
-    (value) => (outcome.value = value),
-    (error: unknown) => (outcome.error = error),
-  );
-  return outcome;
 }
 
 /** Asserts that a prefetcher holds nothing and reads nothing. */

@@ -2,3 +2,4 @@ export { HoldingDriver, type HeldCall, type HoldingDriverOptions } from './holdi
 export { ManualClock, settled } from './manual-clock.js';
 export { assertNothingHeld } from './nothing-held.js';
 export { someBytes } from './some-bytes.js';
+export { listenersOn, outcomeOf } from './watching.js';

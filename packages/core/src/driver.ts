@@ -17,6 +17,8 @@ export interface DriverCapabilities {
   readonly sharedViews: boolean;
   /** Objects are still there after `close` and `open`. */
   readonly persistent: boolean;
+  /** `openLog` gives a log that all who use this storage share. */
+  readonly log: boolean;
 }
 
 /** An object as its storage describes it. */
@@ -40,15 +42,19 @@ export interface ListOptions extends OperationOptions {
   readonly prefix?: string | undefined;
 }
 
-/** A range of an object; offset and length are whole numbers of bytes, both at least 0. */
-export interface ReadOptions extends OperationOptions {
-  readonly offset: number;
-  readonly length: number;
-}
-
 /** Where in the object `readInto` starts; the target's length says how much. */
 export interface ReadIntoOptions extends OperationOptions {
   readonly offset: number;
+  /**
+   * Only bytes of this version. If the driver sees that the object is another one it throws `TIERED_SOURCE_CHANGED`;
+   * it looks as closely as it can without a request of its own (an open file's times, an If-Match). Default: any.
+   */
+  readonly version?: string | undefined;
+}
+
+/** A range of an object; offset and length are whole numbers of bytes, both at least 0. */
+export interface ReadOptions extends ReadIntoOptions {
+  readonly length: number;
 }
 
 /** One read of a batch, into the caller's memory. */
@@ -69,6 +75,51 @@ export interface WriteOptions extends OperationOptions {
 
 /** The bytes of an object to be written: at once, or in pieces. A piece may be reused once the next is asked for. */
 export type WriteData = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** Options of `create`. */
+export interface CreateOptions extends OperationOptions {
+  /** Bytes the object will have, no more and no fewer. */
+  readonly size: number;
+}
+
+/**
+ * An object that is being written in parts, in any order, and that nobody else sees until it is published. Ends once,
+ * by `publish` or `discard`; the one who created it sees to that.
+ */
+export interface ObjectWriter {
+  /** Writes bytes at an offset. Parts may be written at the same time; none overlaps another. The bytes are the caller's again afterwards. */
+  writeAt(bytes: Uint8Array, options: ReadIntoOptions): Promise<void>;
+  /** Reads what has been written already. */
+  readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number>;
+  /**
+   * Makes the object visible under its key, atomically. Every byte has been written. If it fails, the object may have
+   * been published all the same only where the answer can get lost; `discard` is still to be called.
+   */
+  publish(options: OperationOptions): Promise<void>;
+  /** Leaves no trace of what was not published. Idempotent, works after everything, and does not fail. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Lines that all who use a storage append to and read, in one order that is the same for all: what several processes
+ * need to share a tier without a server. Calls are synchronous and take microseconds: for local storage only.
+ */
+export interface SharedLog {
+  /** This opening of the log, unlike any other of this or another process. */
+  readonly member: string;
+  /** Whether the storage still has this log, and not one that took its place. */
+  readonly current: boolean;
+  /** Appends lines (without line ends in them), after all that is there, all or, if the process dies in between, the first of them. */
+  append(lines: readonly string[]): void;
+  /** The whole lines that came since the last call, also those appended here; from the beginning at first. */
+  readNew(): Iterable<string>;
+  /** Whether the process behind a member is running; true where that cannot be known. */
+  isAlive(member: string): boolean;
+  /** Puts these lines in the place of the whole log, atomically; others who have it open see that it is not `current`. */
+  replace(lines: Iterable<string>): void;
+  /** Idempotent. */
+  close(): void;
+}
 
 /** What a driver's objects occupy, measured on the storage itself. */
 export interface DriverUsage {
@@ -129,15 +180,22 @@ export interface StorageDriver {
    */
   write(key: string, data: WriteData, options: WriteOptions): Promise<void>;
 
+  /** Begins an object that is written in parts; see `ObjectWriter`. A driver of tiers can do this, or takes `bufferedWriter`. */
+  create(key: string, options: CreateOptions): Promise<ObjectWriter>;
+
   /** Removes an object. A missing one is no error. */
   delete(key: string, options: OperationOptions): Promise<void>;
 
   /** Measures what the objects occupy. Costs a walk over them where the storage keeps no sum. */
   usage(options: OperationOptions): Promise<DriverUsage>;
+
+  /** Opens the log of this storage; it is closed before the driver is. Needs the capability `log`. */
+  openLog(options: OperationOptions): Promise<SharedLog>;
 }
 
-/** The methods of `StorageDriver` that reach its storage. */
-export type Operation = Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'close'>;
+/** What reaches a driver's storage: the methods of `StorageDriver`, and those of its writers. */
+export type Operation =
+  Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'close'> | 'writeAt' | 'publish';
 
 /** The error of a driver that was asked for what it cannot do. */
 export function unsupported(driver: StorageDriver, operation: Operation): TieredError {
@@ -160,6 +218,15 @@ export function notFound(
     operation,
     key,
   });
+}
+
+/** The error of a read that asked for a version and found another. */
+export function versionChanged(driver: StorageDriver, operation: Operation, key: string): TieredError {
+  return new TieredError(
+    'TIERED_SOURCE_CHANGED',
+    `${driver.name}: ${JSON.stringify(key)} was changed since it was listed.`,
+    { driver: driver.name, operation, key },
+  );
 }
 
 /** `readMany` for drivers that have no better way than one `readInto` a request, all under way at once. */
@@ -202,4 +269,23 @@ export async function* checkedPieces(
     yield piece;
   }
   if (seen < options.size) throw mismatch(`but only ${seen} came`);
+}
+
+/** A writer for drivers that can only `write` whole objects: keeps all parts in memory until they are published. */
+export function bufferedWriter(driver: StorageDriver, key: string, { size }: CreateOptions): ObjectWriter {
+  const bytes = new Uint8Array(size);
+  return {
+    writeAt: async (part, { offset, signal }) => {
+      signal?.throwIfAborted();
+      bytes.set(part, offset);
+    },
+    readInto: async (target, { offset, signal }) => {
+      signal?.throwIfAborted();
+      const range = bytes.subarray(offset, offset + target.byteLength);
+      target.set(range);
+      return range.byteLength;
+    },
+    publish: ({ signal }) => driver.write(key, bytes, { size, signal }),
+    discard: async () => undefined,
+  };
 }

@@ -3,21 +3,26 @@ import {
   checkedPieces,
   notFound,
   readEach,
+  versionChanged,
+  type CreateOptions,
   type DriverCapabilities,
   type DriverUsage,
   type ListOptions,
   type ObjectStat,
+  type ObjectWriter,
   type Operation,
   type OperationOptions,
   type ReadIntoOptions,
   type ReadOptions,
   type ReadOutcome,
   type ReadRequest,
+  type SharedLog,
   type StorageDriver,
   type WriteData,
   type WriteOptions,
 } from './driver.js';
 import { TieredError } from './errors.js';
+import { MemoryLogStorage } from './memory-log.js';
 
 /** Options of `MemoryDriver`. */
 export interface MemoryDriverOptions {
@@ -52,7 +57,9 @@ export class MemoryDriver implements StorageDriver {
     usage: true,
     sharedViews: true,
     persistent: true,
+    log: true,
   });
+  readonly #log = new MemoryLogStorage();
   readonly #objects = new Map<string, StoredObject>();
   readonly #capacity: number;
   #bytes = 0;
@@ -92,15 +99,19 @@ export class MemoryDriver implements StorageDriver {
     if (page.length > 0) yield page;
   }
 
-  async read(key: string, { offset, length, signal }: ReadOptions): Promise<Uint8Array> {
+  async read(key: string, { offset, length, version, signal }: ReadOptions): Promise<Uint8Array> {
     signal?.throwIfAborted();
-    const { bytes } = this.#get('read', key);
+    const { bytes } = this.#get('read', key, version);
     return bytes.subarray(offset, offset + length);
   }
 
-  async readInto(key: string, target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
+  async readInto(
+    key: string,
+    target: Uint8Array,
+    { offset, version, signal }: ReadIntoOptions,
+  ): Promise<number> {
     signal?.throwIfAborted();
-    const { bytes } = this.#get('readInto', key);
+    const { bytes } = this.#get('readInto', key, version);
     const range = bytes.subarray(offset, offset + target.byteLength);
     target.set(range);
     return range.byteLength;
@@ -119,11 +130,30 @@ export class MemoryDriver implements StorageDriver {
       bytes.set(piece, filled);
       filled += piece.byteLength;
     }
-    // Again: other writes may have been published while this one's pieces came.
-    this.#assertRoom(key, options.size);
-    this.#bytes += options.size - this.#sizeOf(key);
-    this.#writes += 1;
-    this.#objects.set(key, { bytes, version: `${this.#writes}` });
+    this.#publish(key, bytes);
+  }
+
+  async create(key: string, { size, signal }: CreateOptions): Promise<ObjectWriter> {
+    signal?.throwIfAborted();
+    this.#assertRoom(key, size);
+    const bytes = this.#allocate(key, size);
+    return {
+      writeAt: async (part, options) => {
+        options.signal?.throwIfAborted();
+        bytes.set(part, options.offset);
+      },
+      readInto: async (target, options) => {
+        options.signal?.throwIfAborted();
+        const range = bytes.subarray(options.offset, options.offset + target.byteLength);
+        target.set(range);
+        return range.byteLength;
+      },
+      publish: async (options) => {
+        options.signal?.throwIfAborted();
+        this.#publish(key, bytes);
+      },
+      discard: async () => undefined,
+    };
   }
 
   async delete(key: string, { signal }: OperationOptions): Promise<void> {
@@ -138,9 +168,23 @@ export class MemoryDriver implements StorageDriver {
     return { bytes: this.#bytes, objects: this.#objects.size, freeBytes };
   }
 
-  #get(operation: Operation, key: string): StoredObject {
+  async openLog({ signal }: OperationOptions): Promise<SharedLog> {
+    signal?.throwIfAborted();
+    return this.#log.open();
+  }
+
+  /** Not before now is it looked whether there is room: others may have been published while the bytes came. */
+  #publish(key: string, bytes: Uint8Array): void {
+    this.#assertRoom(key, bytes.byteLength);
+    this.#bytes += bytes.byteLength - this.#sizeOf(key);
+    this.#writes += 1;
+    this.#objects.set(key, { bytes, version: `${this.#writes}` });
+  }
+
+  #get(operation: Operation, key: string, version?: string): StoredObject {
     const found = this.#objects.get(key);
     if (found === undefined) throw notFound(this, operation, key);
+    if (version !== undefined && version !== found.version) throw versionChanged(this, operation, key);
     return found;
   }
 

@@ -1,15 +1,18 @@
 import {
   readEach,
+  type CreateOptions,
   type DriverCapabilities,
   type DriverUsage,
   type ListOptions,
   type ObjectStat,
+  type ObjectWriter,
   type Operation,
   type OperationOptions,
   type ReadIntoOptions,
   type ReadOptions,
   type ReadOutcome,
   type ReadRequest,
+  type SharedLog,
   type StorageDriver,
   type WriteData,
   type WriteOptions,
@@ -35,8 +38,8 @@ const NOTHING_MOVED = () => 0;
 
 /**
  * The one way to put behaviour around a driver: every operation passes through `intercept`, so a decorator says once
- * what it does and cannot forget a method. `list` passes once a page and once for its end, `readMany` once a request; `close` does not
- * pass, because letting go must always work.
+ * what it does and cannot forget a method. `list` passes once a page and once for its end, `readMany` once a request, and a writer
+ * once for each of its calls. `close` and a writer's `discard` do not pass, because letting go must always work.
  */
 export abstract class InterceptingDriver implements StorageDriver {
   readonly name: string;
@@ -77,29 +80,15 @@ export abstract class InterceptingDriver implements StorageDriver {
     }
   }
 
-  read(key: string, { offset, length, signal }: ReadOptions): Promise<Uint8Array> {
-    return this.#pass(
-      'read',
-      key,
-      signal,
-      (under) => this.inner.read(key, { offset, length, signal: under }),
-      {
-        moved: (bytes) => bytes.byteLength,
-      },
-    );
+  read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    const read = (signal: AbortSignal | undefined) => this.inner.read(key, { ...options, signal });
+    return this.#pass('read', key, options.signal, read, { moved: (bytes) => bytes.byteLength });
   }
 
-  readInto(key: string, target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
-    return this.#pass(
-      'readInto',
-      key,
-      signal,
-      (under) => this.inner.readInto(key, target, { offset, signal: under }),
-      {
-        moved: (count) => count,
-        target,
-      },
-    );
+  readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    const read = (signal: AbortSignal | undefined) =>
+      this.inner.readInto(key, target, { ...options, signal });
+    return this.#pass('readInto', key, options.signal, read, { moved: (count) => count, target });
   }
 
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
@@ -113,12 +102,36 @@ export abstract class InterceptingDriver implements StorageDriver {
     });
   }
 
+  async create(key: string, { size, signal }: CreateOptions): Promise<ObjectWriter> {
+    const writer = await this.#pass('create', key, signal, (under) =>
+      this.inner.create(key, { size, signal: under }),
+    );
+    return {
+      writeAt: (bytes, { offset, signal: one }) =>
+        this.#pass('writeAt', key, one, (under) => writer.writeAt(bytes, { offset, signal: under }), {
+          moved: () => bytes.byteLength,
+        }),
+      readInto: (target, { offset, signal: one }) =>
+        this.#pass('readInto', key, one, (under) => writer.readInto(target, { offset, signal: under }), {
+          moved: (count) => count,
+          target,
+        }),
+      publish: ({ signal: one }) =>
+        this.#pass('publish', key, one, (under) => writer.publish({ signal: under }), { repeatable: false }),
+      discard: () => writer.discard(),
+    };
+  }
+
   delete(key: string, { signal }: OperationOptions): Promise<void> {
     return this.#pass('delete', key, signal, (under) => this.inner.delete(key, { signal: under }));
   }
 
   usage({ signal }: OperationOptions): Promise<DriverUsage> {
     return this.#pass('usage', '', signal, (under) => this.inner.usage({ signal: under }));
+  }
+
+  openLog({ signal }: OperationOptions): Promise<SharedLog> {
+    return this.#pass('openLog', '', signal, (under) => this.inner.openLog({ signal: under }));
   }
 
   #pass<T>(

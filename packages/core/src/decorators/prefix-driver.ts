@@ -1,16 +1,20 @@
-import type {
-  DriverCapabilities,
-  DriverUsage,
-  ListOptions,
-  ObjectStat,
-  OperationOptions,
-  ReadIntoOptions,
-  ReadOptions,
-  ReadOutcome,
-  ReadRequest,
-  StorageDriver,
-  WriteData,
-  WriteOptions,
+import {
+  unsupported,
+  type CreateOptions,
+  type DriverCapabilities,
+  type DriverUsage,
+  type ListOptions,
+  type ObjectStat,
+  type ObjectWriter,
+  type OperationOptions,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type ReadOutcome,
+  type ReadRequest,
+  type SharedLog,
+  type StorageDriver,
+  type WriteData,
+  type WriteOptions,
 } from '../driver.js';
 import { configError } from '../errors.js';
 
@@ -18,7 +22,8 @@ import { configError } from '../errors.js';
  * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves
  * several datasets. The prefix is put before the key as it is, so end it with `/` if it is to be a directory.
  *
- * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it.
+ * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it. The log of the
+ * storage is not passed on: it is about all of it, so a tier behind a prefix starts empty.
  */
 export class PrefixDriver implements StorageDriver {
   readonly name: string;
@@ -32,7 +37,7 @@ export class PrefixDriver implements StorageDriver {
     this.#inner = inner;
     this.#prefix = prefix;
     this.name = `${inner.name}/${prefix}`;
-    this.capabilities = Object.freeze({ ...inner.capabilities, usage: inner.capabilities.list });
+    this.capabilities = Object.freeze({ ...inner.capabilities, usage: inner.capabilities.list, log: false });
   }
 
   open(options: OperationOptions): Promise<void> {
@@ -73,6 +78,10 @@ export class PrefixDriver implements StorageDriver {
     return this.#inner.write(this.#prefix + key, data, options);
   }
 
+  create(key: string, options: CreateOptions): Promise<ObjectWriter> {
+    return this.#inner.create(this.#prefix + key, options);
+  }
+
   delete(key: string, options: OperationOptions): Promise<void> {
     return this.#inner.delete(this.#prefix + key, options);
   }
@@ -85,5 +94,9 @@ export class PrefixDriver implements StorageDriver {
       for (const { size } of page) bytes += size;
     }
     return { bytes, objects };
+  }
+
+  async openLog(): Promise<SharedLog> {
+    throw unsupported(this, 'openLog');
   }
 }

@@ -1,12 +1,17 @@
 import { EventEmitter } from 'eventemitter3';
 import type { Operation } from './driver.js';
+import type { DropReason } from './placement.js';
 
 /** What a `Hierarchy` tells while it works; the key is the name of the event. */
 export interface HierarchyEvents {
   /** A page of the source's listing was taken in. Totals so far. */
   scan: (progress: { readonly objects: number; readonly bytes: number }) => void;
-  /** An object is entirely on a tier and is served from it from now on. */
+  /** An object, or the first `bytes` of it, is on a tier and is served from it from now on. */
   placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;
+  /** A copy is not served any more, and is being deleted. */
+  dropped: (event: { readonly key: string; readonly level: number; readonly reason: DropReason }) => void;
+  /** The storage of a tier was full before its quota was: it holds no more than `quotaBytes` from now on. */
+  tierShrunk: (event: { readonly level: number; readonly quotaBytes: number }) => void;
   /** An object was to be placed and could not be; reads are served from the source. */
   placementFailed: (event: { readonly key: string; readonly level: number; readonly error: unknown }) => void;
   /** A tier failed an operation, which was served from elsewhere. */

@@ -5,7 +5,7 @@ import { closedError, configError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
-import type { Placement } from './placement.js';
+import type { Placement, VersionPolicy } from './placement.js';
 import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
 import { SourceOnly } from './source-only.js';
 import { snapshot, type HierarchyStats } from './stats.js';
@@ -25,6 +25,8 @@ export interface HierarchyOptions {
    * costs one `stat` when first used. Default: true if the source can list.
    */
   readonly scan?: boolean;
+  /** What to do when an object in the source has changed. Default: `refresh`. */
+  readonly versions?: VersionPolicy;
   /** Default: the clock of the machine. */
   readonly clock?: Clock;
 }
@@ -50,6 +52,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   readonly #tiers: readonly Tier[];
   readonly #placement: Placement;
   readonly #scan: boolean;
+  readonly #versions: VersionPolicy;
   readonly #path: ReadPath;
   readonly #scope = new OperationScope();
   readonly #lookups = new Map<string, Promise<number>>();
@@ -81,6 +84,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     this.#placement = placement ?? new SourceOnly();
     this.#scan = options.scan ?? source.capabilities.list;
+    this.#versions = checkedVersions(options.versions);
     this.#namespace = new MetadataContainer(tiers.length);
     this.#path = new ReadPath({
       namespace: this.#namespace,
@@ -88,6 +92,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       source,
       placement: this.#placement,
       events: this,
+      versions: this.#versions,
+      clock,
+      isComplete: () => this.#scan,
       renew: (key) => this.#renew(key),
     });
   }
@@ -126,16 +133,18 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async #open(signal: AbortSignal): Promise<void> {
     await this.#source.open({ signal });
     for (const tier of this.#tiers) await tier.driver.open({ signal });
+    if (this.#scan) await this.#scanSource(signal);
     await this.#placement.start(this.#path.host(), { signal });
-    if (this.#scan) {
-      for await (const page of this.#source.list({ signal })) {
-        signal.throwIfAborted();
-        for (const object of page) this.#take(object);
-        this.emit('scan', { objects: this.#namespace.count, bytes: this.#namespace.bytes });
-      }
-    }
     signal.throwIfAborted();
     this.#state = 'open';
+  }
+
+  async #scanSource(signal: AbortSignal): Promise<void> {
+    for await (const page of this.#source.list({ signal })) {
+      signal.throwIfAborted();
+      for (const object of page) this.#take(object);
+      this.emit('scan', { objects: this.#namespace.count, bytes: this.#namespace.bytes });
+    }
   }
 
   /**
@@ -288,10 +297,14 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     }
   }
 
-  /** Takes in what the source says of an object. A copy of another version of it is not served any more. */
+  /** Takes in what the source says of an object, as far as the policy lets it. A copy of what it was is not served any more. */
   #take(stat: ObjectStat): number {
     const known = this.#namespace.find(stat.key);
-    if (known !== ABSENT && this.#namespace.versionOf(known) !== stat.version) this.#path.drop(known);
+    if (known === ABSENT) return this.#namespace.put(stat);
+    const sameSize = this.#namespace.sizeOf(known) === stat.size;
+    const same = sameSize && this.#namespace.versionOf(known) === stat.version;
+    if (same || this.#versions === 'pin' || (this.#versions === 'ignore' && sameSize)) return known;
+    this.#path.drop(known, 'outdated');
     return this.#namespace.put(stat);
   }
 
@@ -357,6 +370,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 function assertDriver(field: string, driver: unknown): void {
   const { capabilities } = (driver ?? {}) as Partial<StorageDriver>;
   if (typeof capabilities !== 'object') throw configError(field, 'a StorageDriver', driver);
+}
+
+function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {
+  if (['refresh', 'pin', 'ignore'].includes(versions)) return versions;
+  throw configError('versions', '"refresh", "pin" or "ignore"', versions);
 }
 
 function assertList(field: string, list: unknown): void {

@@ -37,7 +37,14 @@ export { Hierarchy, type HierarchyOptions } from './hierarchy.js';
 export { MemoryDriver, type MemoryDriverOptions } from './memory-driver.js';
 export { type Namespace } from './metadata-container.js';
 export { type ObjectHandle } from './object-handle.js';
-export { type Placement, type PlacementHost, type PlacementStats } from './placement.js';
+export {
+  type CopyPlace,
+  type DropReason,
+  type Placement,
+  type PlacementHost,
+  type PlacementStats,
+  type VersionPolicy,
+} from './placement.js';
 export { Random } from './random.js';
 export { type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
 export { type HierarchyStats, type TierStats } from './stats.js';

@@ -5,13 +5,14 @@ import type { ObjectStat } from './driver.js';
 export const ABSENT = -1;
 
 const INITIAL_CAPACITY = 1024;
-/** Levels are stored in one signed byte. */
-const MAX_LEVEL = 127;
+/** A level and a flag are stored in one byte. */
+const MAX_LEVEL = 63;
+const NOT_DIRECT = 64;
 
 /** The namespace for those who only look. `find` gives an id, or -1; every other method takes one that was found. */
 export type Namespace = Pick<
   MetadataContainer,
-  'count' | 'bytes' | 'find' | 'keyOf' | 'sizeOf' | 'versionOf' | 'levelOf' | 'describe'
+  'count' | 'bytes' | 'find' | 'keyOf' | 'sizeOf' | 'versionOf' | 'levelOf' | 'directLevelOf' | 'describe'
 >;
 
 /**
@@ -87,15 +88,21 @@ export class MetadataContainer {
     return this.#known(id, this.#versions);
   }
 
-  /** The fastest level that holds the whole object. */
+  /** The fastest level that holds the object, or a part of it. */
   levelOf(id: number): number {
-    return this.#known(id, this.#levels);
+    return this.#known(id, this.#levels) & MAX_LEVEL;
   }
 
-  setLevel(id: number, level: number): void {
+  /** The level that may be read without asking anybody: the source's, if the copy is only partial or not yet trusted. */
+  directLevelOf(id: number): number {
+    const level = this.#known(id, this.#levels);
+    return level < NOT_DIRECT ? level : this.#sourceLevel;
+  }
+
+  setLevel(id: number, level: number, direct = true): void {
     this.#known(id, this.#levels);
     invariant(level >= 0 && level <= this.#sourceLevel, `level ${level} is not in 0..${this.#sourceLevel}`);
-    this.#levels[id] = level;
+    this.#levels[id] = direct ? level : level | NOT_DIRECT;
   }
 
   /** An entry as an object, for listings and tests. */

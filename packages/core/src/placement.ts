@@ -1,23 +1,61 @@
+import type { Clock } from './clock.js';
 import type { Operation, OperationOptions, StorageDriver } from './driver.js';
 import { TieredError } from './errors.js';
+import type { TierUse } from './events.js';
 import type { Namespace } from './metadata-container.js';
 import type { Tier } from './tier.js';
+
+/**
+ * What to do when an object in the source is not the one that is known any more. `refresh` takes the new one, and drops
+ * what tiers hold of the old; `pin` keeps to what was known at first, so that an epoch sees one state of the dataset,
+ * and a read that meets another is an error; `ignore` does not look at versions, and trusts that equal sizes are
+ * equal content.
+ */
+export type VersionPolicy = 'refresh' | 'pin' | 'ignore';
+
+/** Where a copy of an object is, for the read path. */
+export interface CopyPlace {
+  readonly level: number;
+  /** Whether it is whole and trusted: reads go to the tier without asking the placement. */
+  readonly direct: boolean;
+  /** Its name on the tier. */
+  readonly name: string;
+}
+
+/** Why a copy is not served any more. */
+export type DropReason = 'damaged' | 'missing' | 'outdated' | 'evicted' | 'removed';
 
 /** What a `Hierarchy` lends to its placement. */
 export interface PlacementHost {
   readonly namespace: Namespace;
+  /** Whether the namespace holds every object of the source. */
+  readonly complete: boolean;
   /** Fastest first. */
   readonly tiers: readonly Tier[];
   /** Only to be read. */
   readonly source: StorageDriver;
-  /** From now on the whole object is served from this level. */
-  publish(id: number, level: number): void;
+  readonly versions: VersionPolicy;
+  readonly clock: Clock;
+  /** The version that a read of the source is to insist on, for an object whose known version this is. */
+  versionToAskFor(version: string): string | undefined;
+  /** From now on the object, or the part of it that the copy holds, is served from there. */
+  publish(id: number, place: CopyPlace): void;
+  /** From now on the object is served from the source. */
+  withdraw(id: number): void;
+  /** Announces a new copy. */
+  placed(id: number, level: number, bytes: number): void;
+  /** Announces that a copy is gone. */
+  dropped(key: string, level: number, reason: DropReason): void;
   /** An object could not be placed; nothing is lost but speed. */
   placementFailed(id: number, level: number, error: unknown): void;
-  /** A write to a tier failed: counted, announced, and held against the tier's health. */
+  /** A tier failed: counted, announced, and held against its health. */
   tierFault(tier: Tier, operation: Operation, key: string, error: unknown): void;
-  /** A write to a tier succeeded. */
-  tierWorked(tier: Tier): void;
+  /** A tier worked. */
+  tierWorked(tier: Tier, use: TierUse): void;
+  /** A tier served a read of so many bytes. */
+  tierServed(tier: Tier, bytes: number): void;
+  /** The storage of a tier was full before its quota was: it holds no more than this from now on. */
+  tierShrunk(tier: Tier, quotaBytes: number): void;
 }
 
 /** What a placement did so far, and what it holds at this moment. */
@@ -27,8 +65,17 @@ export interface PlacementStats {
   readonly sourceBytes: number;
   /** Reads answered by a fetch that another read had started. */
   readonly joinedReads: number;
-  /** Objects published on a tier. */
+  /** Objects, or beginnings of objects, that were placed on a tier. */
   readonly placed: number;
+  /** Copies taken over from an earlier process, or from another one. */
+  readonly adopted: number;
+  /** Copies that were dropped because a chunk was not what had been written, or was missing. */
+  readonly damaged: number;
+  /** Copies that were dropped because the source has another version. */
+  readonly outdated: number;
+  /** Copies that left to make room, where the policy evicts, and copies moved to a faster tier, where it promotes. */
+  readonly evicted: number;
+  readonly promoted: number;
   /** Reads that did not begin to place their object: no tier had room or took it, or memory was short. */
   readonly declined: number;
   /** Objects that were to be placed and could not be. */
@@ -36,8 +83,15 @@ export interface PlacementStats {
   /** Fetches under way now, and the bytes of memory they hold. */
   readonly fetching: number;
   readonly fetchingBytes: number;
-  /** Per tier: bytes of published objects, and bytes promised to objects on their way. */
-  readonly tiers: readonly { readonly usedBytes: number; readonly reservedBytes: number }[];
+  /**
+   * Per tier: bytes of copies, bytes promised to copies on their way, and what it may hold, over all processes that
+   * share it.
+   */
+  readonly tiers: readonly {
+    readonly usedBytes: number;
+    readonly reservedBytes: number;
+    readonly quotaBytes: number;
+  }[];
 }
 
 /**
@@ -45,6 +99,8 @@ export interface PlacementStats {
  * implements; this contract is all that the two know of each other.
  */
 export interface Placement {
+  /** Whether `hit` is to be called: where placing depends on what is read from tiers. */
+  readonly seesHits: boolean;
   /** Called once, after the drivers are open and before the first read. */
   start(host: PlacementHost, options: OperationOptions): Promise<void>;
   /**
@@ -54,8 +110,10 @@ export interface Placement {
   read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array>;
   /** Places an object now, and resolves to its level: the source's, if no tier takes it. */
   place(id: number, options: OperationOptions): Promise<number>;
-  /** The copy on this level is gone or cannot be trusted; the namespace points to the source again already. */
-  lost(id: number, level: number): void;
+  /** The copy of this object is not to be served any more; the namespace points to the source again already. */
+  lost(id: number, level: number, reason: DropReason): void;
+  /** A tier served a read of this object. */
+  hit(id: number, level: number): void;
   /** Resolves when nothing is being placed. */
   idle(options: OperationOptions): Promise<void>;
   stats(): PlacementStats;
@@ -72,7 +130,7 @@ export function sourceChanged(
   return new TieredError(
     'TIERED_SOURCE_CHANGED',
     `${source.name}: ${JSON.stringify(key)} gave ${range.got} bytes at offset ${range.offset} where its size promised ` +
-      `${range.wanted}; it was changed since it was listed. The next read looks at it anew.`,
-    { driver: source.name, operation: 'read', key, retryable: true },
+      `${range.wanted}; it was changed since it was listed.`,
+    { driver: source.name, operation: 'read', key },
   );
 }

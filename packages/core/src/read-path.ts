@@ -1,10 +1,11 @@
 import { OperationScope, raceAbort } from './abort.js';
+import type { Clock } from './clock.js';
 import { clampLength } from './validation.js';
 import type { Operation, OperationOptions, StorageDriver } from './driver.js';
 import { isTieredError, TieredError } from './errors.js';
 import type { HierarchyEvents, SafeEmitter, TierUse } from './events.js';
 import type { MetadataContainer } from './metadata-container.js';
-import type { Placement, PlacementHost } from './placement.js';
+import type { DropReason, Placement, PlacementHost, VersionPolicy } from './placement.js';
 import type { Tier } from './tier.js';
 
 /** Options of a read: a range and a signal. */
@@ -28,18 +29,25 @@ export interface ReadPathParts {
   readonly source: StorageDriver;
   readonly placement: Placement;
   readonly events: SafeEmitter<HierarchyEvents>;
+  readonly versions: VersionPolicy;
+  readonly clock: Clock;
+  /** Whether the namespace holds every object of the source. */
+  readonly isComplete: () => boolean;
   /** Asks the source anew for size and version of an object. */
   readonly renew: (key: string) => Promise<void>;
 }
 
 const NO_BYTES = new Uint8Array(0);
+/** Reads that meet a changed object try again with the new one; one that changes all the time must not hold them forever. */
+const TRIES = 3;
 
 /**
  * The way of a read, and what happens when a tier fails on it.
  *
  * A read asks the one tier that the namespace names, if that is in service; whatever the tier answers but exactly the
  * bytes asked for, the read goes on to the placement, which has the source. So a tier can never fail a read that the
- * source can serve. A copy that is missing or too short is dropped from the namespace before the next read.
+ * source can serve. A copy that is missing or too short is dropped from the namespace before the next read. Copies
+ * that are not whole, or not trusted yet, are the placement's to read.
  *
  * `read` and `readInto` are written out, though they are alike: one function for both, with what differs passed in,
  * gave a third of the reads a second from a RAM tier (`npm run bench -- hit-path`).
@@ -48,6 +56,9 @@ export class ReadPath {
   readonly #parts: ReadPathParts;
   readonly #namespace: MetadataContainer;
   readonly #tiers: readonly Tier[];
+  readonly #placement: Placement;
+  /** Copies whose name on their tier is not the key: there was an older one under that. */
+  readonly #names = new Map<number, string>();
   readonly #scope = new OperationScope();
   readonly #closing = new AbortController();
   #active = 0;
@@ -57,6 +68,7 @@ export class ReadPath {
     this.#parts = parts;
     this.#namespace = parts.namespace;
     this.#tiers = parts.tiers;
+    this.#placement = parts.placement;
   }
 
   /** Reads under way. */
@@ -64,7 +76,7 @@ export class ReadPath {
     return this.#active;
   }
 
-  async read(id: number, key: string, options: HierarchyReadOptions): Promise<Uint8Array> {
+  async read(id: number, key: string, options: HierarchyReadOptions, tries = TRIES): Promise<Uint8Array> {
     const { offset = 0, signal } = options;
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, options.length);
     if (length === 0) return NO_BYTES;
@@ -74,10 +86,10 @@ export class ReadPath {
       if (tier !== undefined) {
         try {
           const bytes = await this.#fromTier(signal, (under) =>
-            tier.driver.read(key, { offset, length, signal: under }),
+            tier.driver.read(this.#nameOf(id, key), { offset, length, signal: under }),
           );
           if (bytes.byteLength === length) {
-            this.#served(tier, length);
+            this.#served(tier, id, length);
             return bytes;
           }
           this.#tierShort(tier, id, 'read', bytes.byteLength, length);
@@ -86,7 +98,8 @@ export class ReadPath {
           this.#tierFailed(tier, id, 'read', error);
         }
       }
-      return await this.#readSource(id, offset, length, options);
+      const bytes = await this.#readSource(id, offset, length, options, tries);
+      return bytes ?? (await this.read(id, key, options, tries - 1));
     } finally {
       this.#done();
     }
@@ -97,6 +110,7 @@ export class ReadPath {
     key: string,
     target: Uint8Array,
     options: HierarchyReadIntoOptions,
+    tries = TRIES,
   ): Promise<number> {
     const { offset = 0, signal } = options;
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, target.byteLength);
@@ -109,10 +123,10 @@ export class ReadPath {
           // Not left at an abort, as a read is: the tier writes into the caller's memory until it has stopped.
           const range = target.subarray(0, length);
           const count = await this.#scoped(signal, (under) =>
-            tier.driver.readInto(key, range, { offset, signal: under }),
+            tier.driver.readInto(this.#nameOf(id, key), range, { offset, signal: under }),
           );
           if (count === length) {
-            this.#served(tier, length);
+            this.#served(tier, id, length);
             return count;
           }
           this.#tierShort(tier, id, 'readInto', count, length);
@@ -121,7 +135,9 @@ export class ReadPath {
           this.#tierFailed(tier, id, 'readInto', error);
         }
       }
-      target.set(await this.#readSource(id, offset, length, options));
+      const bytes = await this.#readSource(id, offset, length, options, tries);
+      if (bytes === undefined) return await this.readInto(id, key, target, options, tries - 1);
+      target.set(bytes);
       return length;
     } finally {
       this.#done();
@@ -139,28 +155,37 @@ export class ReadPath {
   }
 
   /** Forgets the copy of an object, if there is one: it is served from the source again. */
-  drop(id: number): void {
+  drop(id: number, reason: DropReason): void {
     const level = this.#namespace.levelOf(id);
     if (level === this.#tiers.length) return;
-    this.#namespace.setLevel(id, this.#tiers.length);
-    this.#parts.placement.lost(id, level);
+    this.#withdraw(id);
+    this.#placement.lost(id, level, reason);
   }
 
   /** What the placement may see and do. */
   host(): PlacementHost {
-    const { namespace, tiers, source, events } = this.#parts;
+    const { namespace, tiers, source, events, versions, clock, isComplete } = this.#parts;
     return {
       namespace,
+      complete: isComplete(),
       tiers,
       source,
-      publish: (id, level) => {
-        namespace.setLevel(id, level);
-        events.emit('placed', { key: namespace.keyOf(id), level, bytes: namespace.sizeOf(id) });
+      versions,
+      clock,
+      versionToAskFor: (version) => (versions === 'ignore' ? undefined : version),
+      publish: (id, { level, direct, name }) => {
+        if (name !== namespace.keyOf(id)) this.#names.set(id, name);
+        namespace.setLevel(id, level, direct);
       },
+      withdraw: (id) => this.#withdraw(id),
+      placed: (id, level, bytes) => events.emit('placed', { key: namespace.keyOf(id), level, bytes }),
+      dropped: (key, level, reason) => events.emit('dropped', { key, level, reason }),
       placementFailed: (id, level, error) =>
         events.emit('placementFailed', { key: namespace.keyOf(id), level, error }),
-      tierFault: (tier, operation, key, error) => this.#fault(tier, 'write', operation, key, error),
-      tierWorked: (tier) => this.#worked(tier, 'write'),
+      tierFault: (tier, operation, key, error) => this.#fault(tier, operation, key, error),
+      tierWorked: (tier, use) => this.#worked(tier, use),
+      tierServed: (tier, bytes) => this.#count(tier, bytes),
+      tierShrunk: ({ level }, quotaBytes) => events.emit('tierShrunk', { level, quotaBytes }),
     };
   }
 
@@ -175,27 +200,44 @@ export class ReadPath {
   }
 
   #tierOf(id: number): Tier | undefined {
-    const tier = this.#tiers[this.#namespace.levelOf(id)];
+    const tier = this.#tiers[this.#namespace.directLevelOf(id)];
     return tier?.reading.inService === true ? tier : undefined;
   }
 
+  /** Bytes that no tier gave; undefined if the object turned out to be another one, and the read is to begin anew. */
   async #readSource(
     id: number,
     offset: number,
     length: number,
     options: OperationOptions,
-  ): Promise<Uint8Array> {
+    tries: number,
+  ): Promise<Uint8Array | undefined> {
     try {
-      return await this.#parts.placement.read(id, offset, length, options);
+      return await this.#placement.read(id, offset, length, options);
     } catch (error) {
-      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) {
-        await raceAbort(this.#parts.renew(this.#namespace.keyOf(id)), options.signal);
-      }
-      throw error;
+      if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || this.#parts.versions === 'pin') throw error;
+      await raceAbort(this.#parts.renew(this.#namespace.keyOf(id)), options.signal);
+      if (tries <= 1) throw error;
+      return undefined;
     }
   }
 
-  #served(tier: Tier, length: number): void {
+  /** The name of an object's copy on its tier. */
+  #nameOf(id: number, key: string): string {
+    return this.#names.size === 0 ? key : (this.#names.get(id) ?? key);
+  }
+
+  #withdraw(id: number): void {
+    this.#names.delete(id);
+    this.#namespace.setLevel(id, this.#tiers.length);
+  }
+
+  #served(tier: Tier, id: number, length: number): void {
+    this.#count(tier, length);
+    if (this.#placement.seesHits) this.#placement.hit(id, tier.level);
+  }
+
+  #count(tier: Tier, length: number): void {
     tier.reads += 1;
     tier.readBytes += length;
     this.#worked(tier, 'read');
@@ -214,16 +256,16 @@ export class ReadPath {
       operation,
       key,
     });
-    this.#fault(tier, 'read', operation, key, error);
-    if (this.#namespace.levelOf(id) === tier.level) this.drop(id);
+    this.#fault(tier, operation, key, error);
+    if (this.#namespace.levelOf(id) === tier.level) this.drop(id, 'damaged');
   }
 
   #tierFailed(tier: Tier, id: number, operation: Operation, error: unknown): void {
     if (this.#closing.signal.aborted) return;
     // A copy that was moved away while the read was under way is no fault of the tier.
     if (this.#namespace.levelOf(id) !== tier.level) return;
-    this.#fault(tier, 'read', operation, this.#namespace.keyOf(id), error);
-    if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id);
+    this.#fault(tier, operation, this.#namespace.keyOf(id), error);
+    if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id, 'missing');
   }
 
   #worked(tier: Tier, use: TierUse): void {
@@ -231,7 +273,8 @@ export class ReadPath {
     if (health.succeeded()) this.#parts.events.emit('tierInService', { level: tier.level, use });
   }
 
-  #fault(tier: Tier, use: TierUse, operation: Operation, key: string, error: unknown): void {
+  #fault(tier: Tier, operation: Operation, key: string, error: unknown): void {
+    const use = operation === 'read' || operation === 'readInto' ? 'read' : 'write';
     tier.faults += 1;
     this.#parts.events.emit('tierFault', { level: tier.level, operation, key, error });
     const health = use === 'read' ? tier.reading : tier.writing;

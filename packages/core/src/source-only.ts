@@ -5,6 +5,7 @@ import { sourceChanged, type Placement, type PlacementHost, type PlacementStats 
 
 /** The placement of a hierarchy without tiers: every read goes to the source, nothing is kept. */
 export class SourceOnly implements Placement {
+  readonly seesHits = false;
   #host: PlacementHost | undefined;
   readonly #reads = new OperationScope();
   #sourceReads = 0;
@@ -19,9 +20,10 @@ export class SourceOnly implements Placement {
     invariant(host !== undefined, 'read before start');
     this.#sourceReads += 1;
     const key = host.namespace.keyOf(id);
+    const version = host.versionToAskFor(host.namespace.versionOf(id));
     // The reader leaves at once when it aborts; the scope stays until the source has stopped, for close() to wait.
     const reading = this.#reads.run(options.signal, async (signal) => {
-      const bytes = await host.source.read(key, { offset, length, signal });
+      const bytes = await host.source.read(key, { offset, length, version, signal });
       this.#sourceBytes += bytes.byteLength;
       if (bytes.byteLength === length) return bytes;
       throw sourceChanged(host.source, key, { offset, got: bytes.byteLength, wanted: length });
@@ -37,6 +39,10 @@ export class SourceOnly implements Placement {
     invariant(false, 'an object was lost where there is no tier');
   }
 
+  hit(): void {
+    invariant(false, 'a tier was read where there is none');
+  }
+
   async idle(): Promise<void> {
     // Nothing is ever placed.
   }
@@ -47,6 +53,11 @@ export class SourceOnly implements Placement {
       sourceBytes: this.#sourceBytes,
       joinedReads: 0,
       placed: 0,
+      adopted: 0,
+      damaged: 0,
+      outdated: 0,
+      evicted: 0,
+      promoted: 0,
       declined: 0,
       failed: 0,
       fetching: this.#reads.size,

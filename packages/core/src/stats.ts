@@ -15,6 +15,7 @@ export interface TierStats {
   /** Whether reads, and placements, use it at this moment. */
   readonly readable: boolean;
   readonly writable: boolean;
+  /** What it may hold: its quota, or less if its storage turned out to be smaller, or another process allows it less. */
   readonly quotaBytes: number;
   readonly usedBytes: number;
   readonly reservedBytes: number;
@@ -50,7 +51,7 @@ export function snapshot(
       faults: tier.faults,
       readable: tier.reading.inService,
       writable: tier.writing.inService,
-      quotaBytes: tier.quotaBytes,
+      quotaBytes: ledgers[level]?.quotaBytes ?? tier.quotaBytes,
       usedBytes: ledgers[level]?.usedBytes ?? 0,
       reservedBytes: ledgers[level]?.reservedBytes ?? 0,
     })),

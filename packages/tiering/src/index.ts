@@ -1,2 +1,7 @@
 export { PlacementHandler, type PlacementHandlerOptions } from './placement-handler.js';
-export { firstFit, type PlacementCandidate, type PlacementPolicy, type TierRoom } from './policy.js';
+export { firstFit } from './policies/first-fit.js';
+export { lru } from './policies/lru.js';
+export { pinned, type Pin, type PinnedOptions } from './policies/pinned.js';
+export { type PlacementCandidate, type PlacementPolicy, type TierRoom } from './policies/policy.js';
+export { promoting } from './policies/promoting.js';
+export { sizeAware, type SizeAwareOptions } from './policies/size-aware.js';

@@ -2,33 +2,43 @@ import {
   isTieredError,
   parseBytes,
   type ByteSize,
+  type DropReason,
   type OperationOptions,
   type Placement,
   type PlacementHost,
   type PlacementStats,
-  type Tier,
 } from '@tiered/core';
-import { configError, invariant, raceAbort, closedError } from '@tiered/core/internal';
-import pLimit, { type LimitFunction } from 'p-limit';
-import type { Fetch } from './fetch.js';
-import { Fetches } from './fetches.js';
-import { firstFit, type PlacementPolicy } from './policy.js';
-import { QuotaLedger, type Reservation } from './quota-ledger.js';
+import { closedError, configError, invariant, loadChecksum, raceAbort } from '@tiered/core/internal';
+import pLimit from 'p-limit';
+import type { CheckedCopy } from './checked-copy.js';
+import { ChunkSize } from './chunk-size.js';
+import { assertQuotas, Copies } from './copies.js';
+import { MemoryBudget } from './memory-budget.js';
+import { Placings } from './placings.js';
+import { firstFit } from './policies/first-fit.js';
+import type { PlacementPolicy } from './policies/policy.js';
+import { RangeReads } from './range-reads.js';
+import { SourceGate } from './source-gate.js';
+import { memoryFor, SourceReads } from './source-reads.js';
 
 /** Options of `PlacementHandler`. */
 export interface PlacementHandlerOptions {
-  /** Where an object is to live. Default: `firstFit`, the optimum where every object is read once an epoch. */
+  /** Where objects are to live. Default: `firstFit`, the optimum where every object is read once an epoch. */
   readonly policy?: PlacementPolicy;
-  /** Copies to tiers under way at the same time, at least 1. Default: 6, the paper's pool. */
+  /**
+   * Requests to the source that nobody waits for, and writes to tiers, at the same time; at least 1. Default: 6, the
+   * paper's pool.
+   */
   readonly concurrency?: number;
   /**
-   * Bytes of a request to the source when a whole object is fetched. Default: 4 MiB: large enough that a few ms of
-   * latency do not count, small enough that a reader of the beginning does not wait for the rest.
+   * Bytes of a request to the source when an object is being placed; objects up to this size are fetched whole.
+   * Default: from 4 MiB on, between 1 and 16 MiB, so that a request takes 20 to 200 ms: long enough that latency does not
+   * count, short enough that a reader of a part does not wait for the rest.
    */
   readonly chunk?: ByteSize;
   /**
-   * Bytes of memory for objects on their way to a tier. Reads that would need more are served without placing, and an
-   * object larger than this is never placed. Default: 256 MiB, twice the shards of the paper.
+   * Bytes of memory for chunks that are on their way. What readers ask for is fetched even beyond it, but then not placed;
+   * the background takes only what is left. Default: 256 MiB.
    */
   readonly memory?: ByteSize;
 }
@@ -36,8 +46,11 @@ export interface PlacementHandlerOptions {
 /** What a handler works with once its hierarchy has started. */
 interface Parts {
   readonly host: PlacementHost;
-  readonly ledger: QuotaLedger;
-  readonly fetches: Fetches;
+  readonly budget: MemoryBudget;
+  readonly source: SourceReads;
+  readonly ranges: RangeReads;
+  readonly copies: Copies;
+  readonly placings: Placings;
 }
 
 const NOTHING_YET: PlacementStats = {
@@ -45,6 +58,11 @@ const NOTHING_YET: PlacementStats = {
   sourceBytes: 0,
   joinedReads: 0,
   placed: 0,
+  adopted: 0,
+  damaged: 0,
+  outdated: 0,
+  evicted: 0,
+  promoted: 0,
   declined: 0,
   failed: 0,
   fetching: 0,
@@ -52,261 +70,235 @@ const NOTHING_YET: PlacementStats = {
   tiers: [],
 };
 
-/** Faults of an object, not of the tier: no other object would meet them. */
-const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
-
-/** Failures of a write after which there is surely nothing on the tier; after others the answer may have got lost. */
-const NOTHING_PUBLISHED = [
-  ...FAULTS_OF_THE_OBJECT,
-  'TIERED_NO_SPACE',
-  'TIERED_PERMISSION',
-  'TIERED_READ_ONLY',
-  'TIERED_SIZE_MISMATCH',
-  'TIERED_UNAVAILABLE',
-] as const;
-
 /**
  * Places objects on tiers while they are read (MONARCH, CCGrid'22, section III).
  *
  * **Problem.** The first epoch has to read everything from the source anyway; later epochs should not. Copying must
- * not delay the reads that cause it, must not ask the source twice for a byte, and must not overfill a tier.
+ * not delay the reads that cause it, must not ask the source twice for a byte, must not overfill a tier, and what is on
+ * a tier must be worth trusting after a crash.
  *
- * **Moving parts.** The *policy* names a level. The *ledger* reserves the object's bytes there before anything is
- * fetched. A *fetch* brings the object from the source into memory, chunk by chunk; readers of the object join it and
- * are served from that memory, so the source sees one request for each byte. A *copy*, one of `concurrency` in the
- * pool, drives the fetch to its end and streams it to the tier, which publishes it atomically; only then the
- * namespace points to it. An object without a place is fetched too, but only the range its reader wants.
+ * **Moving parts.** The *policy* names a level for an object that is read for the first time. The level's *store* grants
+ * the bytes, in a log that all processes on that tier share. A *placing* then brings the object chunk by chunk,
+ * those that readers wait for first, gives them to the readers, and writes them to the tier; at the end it publishes the
+ * copy. A *range read* brings what is not being placed. *Copies* knows what is on the tiers, checks what an earlier
+ * process left there, and removes what must not be served. The *gate* lets requests pass to the source: those of
+ * readers at once, the others when nobody is waiting.
  *
- * **Invariants.** Used and reserved bytes of a tier never exceed its quota. An object has at most one copy under way,
- * and none while an old copy of it is being removed. The memory of objects on their way is at most `memory`. A reader
- * waits for the chunks up to its own end and for nothing else: neither for the pool nor for a tier. What was fetched
- * of one version of an object is never served or published as another. After `close` there is no fetch, no copy and
- * no reservation.
+ * **The way of a read.** Copies that are whole and trusted the read path serves by itself. What comes here is served from
+ * a copy that is to be checked, or holds only the beginning; else from a placing; else by a placing that begins now;
+ * else from the source. A read that spans the end of a partial copy is put together from both.
  *
- * **Not done here.** Reads at random offsets of an object that is being fetched wait for the chunks before them.
- * Objects larger than `memory` are not placed. Tiers start empty: what an earlier process left cannot be trusted
- * without a proof, and is deleted at start.
+ * **Invariants.** Copies and claims of a tier never exceed its quota, over all processes. An object has at most one
+ * placing under way, and one copy that is served. A reader waits for its bytes and for nothing else. What was
+ * fetched of one version is never served or published as another. After `close` nothing is under way.
  */
 export class PlacementHandler implements Placement {
+  readonly seesHits: boolean;
   readonly #policy: PlacementPolicy;
-  readonly #pool: LimitFunction;
-  readonly #chunkBytes: number;
+  readonly #concurrency: number;
+  readonly #chunkSize: ChunkSize;
   readonly #memoryBytes: number;
-  readonly #copies = new Map<number, Promise<void>>();
-  readonly #removals = new Map<number, Promise<void>>();
-  /** Levels that cannot hold an object whatever room they have, as `level id`. */
-  readonly #refused = new Set<string>();
-  /** Copies that are not served any more and could not be deleted: their bytes are not free. */
-  readonly #undeleted = new Map<number, { readonly level: number; readonly free: () => void }>();
-  readonly #counts = { joinedReads: 0, placed: 0, declined: 0, failed: 0 };
   readonly #closing = new AbortController();
+  #started = false;
+  #joinedReads = 0;
   #attached: Parts | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor(options: PlacementHandlerOptions = {}) {
-    const { policy = firstFit, concurrency = 6, chunk = '4MiB', memory = '256MiB' } = options;
+    const { policy = firstFit, concurrency = 6, chunk, memory = '256MiB' } = options;
     if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
       throw configError('concurrency', 'a whole number of at least 1', concurrency);
     }
+    if (typeof (policy as Partial<PlacementPolicy>).place !== 'function') {
+      throw configError('policy', 'a policy such as firstFit', policy);
+    }
     this.#policy = policy;
-    this.#pool = pLimit(concurrency);
-    this.#chunkBytes = parseBytes(chunk, 'chunk');
-    if (this.#chunkBytes === 0) throw configError('chunk', 'at least one byte', chunk);
+    this.seesHits = policy.evicts === true || policy.promote !== undefined;
+    this.#concurrency = concurrency;
+    this.#chunkSize = new ChunkSize(chunk);
     this.#memoryBytes = parseBytes(memory, 'memory');
   }
 
-  async start(host: PlacementHost, { signal }: OperationOptions): Promise<void> {
-    if (this.#attached !== undefined)
+  /**
+   * Opens the tiers' logs and takes over the copies that are of the present versions.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk.
+   */
+  async start(host: PlacementHost, options: OperationOptions): Promise<void> {
+    if (this.#started)
       throw configError('placement', 'a handler that serves no other hierarchy', 'one in use');
-    const ledger = new QuotaLedger(host.tiers.map(({ quotaBytes }) => quotaBytes));
-    this.#attached = { host, ledger, fetches: new Fetches(host.source) };
-    for (const tier of host.tiers) await empty(tier, signal);
+    this.#started = true;
+    assertQuotas(host.tiers, this.#chunkSize.smallest);
+    const checksum = await loadChecksum();
+    const budget = new MemoryBudget(this.#memoryBytes);
+    const gate = new SourceGate(this.#concurrency);
+    const source = new SourceReads(host, this.#chunkSize);
+    const copies = await Copies.open(host, checksum, this.#closing.signal, options);
+    const placings = new Placings({
+      host,
+      policy: this.#policy,
+      copies,
+      source,
+      gate,
+      budget,
+      checksum,
+      chunkSize: this.#chunkSize,
+      writes: pLimit(this.#concurrency),
+      lanes: this.#concurrency,
+      closing: this.#closing.signal,
+    });
+    this.#attached = { host, budget, source, ranges: new RangeReads(source, gate, budget), copies, placings };
   }
 
-  async read(id: number, offset: number, length: number, { signal }: OperationOptions): Promise<Uint8Array> {
+  async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
-    const { host, fetches } = this.#parts;
-    const version = host.namespace.versionOf(id);
-    const joined = fetches.covering(id, version, offset, length);
-    if (joined !== undefined) this.#counts.joinedReads += 1;
-    const key = host.namespace.keyOf(id);
-    const fetch =
-      joined ??
-      this.#startPlacing(id) ??
-      fetches.start({ id, key, version, offset, length, chunkBytes: length });
-    return fetch.read(offset, length, signal);
+    const { copies, placings } = this.#parts;
+    const copy = copies.toCheck(id);
+    if (copy?.tier.reading.inService === true) {
+      const bytes = await this.#fromCopy(id, copy, offset, length, options);
+      if (bytes !== undefined) return bytes;
+    }
+    const { host } = this.#parts;
+    const placed = host.namespace.levelOf(id) < host.tiers.length;
+    if (!placed && placings.of(id) === undefined && copies.adopt(id)) {
+      return this.read(id, offset, length, options);
+    }
+    return this.#fromSource(id, offset, length, options);
   }
 
   async place(id: number, { signal }: OperationOptions): Promise<number> {
-    const { host, fetches } = this.#parts;
+    const { host, copies, placings } = this.#parts;
     for (;;) {
       this.#closing.signal.throwIfAborted();
-      const copy = this.#copies.get(id);
-      if (copy !== undefined) {
-        await raceAbort(copy, signal);
+      const level = host.namespace.levelOf(id);
+      if (level < host.tiers.length || copies.adopt(id)) return host.namespace.levelOf(id);
+      const running = placings.of(id);
+      if (running !== undefined) {
+        await raceAbort(running.ended, signal);
         this.#closing.signal.throwIfAborted();
         return host.namespace.levelOf(id);
       }
-      const memory = this.#memoryFor(id);
-      const busy = this.#removals.get(id) ?? (memory === 'later' ? fetches.oneEnded() : undefined);
-      if (busy !== undefined) await raceAbort(busy, signal);
-      else if (this.#startPlacing(id) === undefined && !this.#removals.has(id))
-        return host.namespace.levelOf(id);
+      if (copies.isRemoving(id)) await raceAbort(Promise.all(copies.underWay), signal);
+      else if (placings.isBusy) await raceAbort(placings.oneEnded(), signal);
+      else if (placings.start(id) === undefined) return host.namespace.levelOf(id);
     }
   }
 
-  lost(id: number, level: number): void {
-    const { host, ledger } = this.#parts;
-    const bytes = host.namespace.sizeOf(id);
-    void this.#startRemoval(id, level, () => ledger.release(level, bytes));
+  lost(id: number, level: number, reason: DropReason): void {
+    this.#parts.copies.drop(id, level, reason);
+    this.#parts.placings.forget(id, level);
+  }
+
+  hit(id: number, level: number): void {
+    this.#parts.placings.hit(id, level);
   }
 
   async idle({ signal }: OperationOptions): Promise<void> {
-    while (this.#copies.size > 0 || this.#removals.size > 0) await raceAbort(this.#settled(), signal);
+    const { copies, placings } = this.#parts;
+    for (;;) {
+      const underWay = [...copies.underWay, ...placings.underWay];
+      if (underWay.length === 0) return;
+      await raceAbort(Promise.all(underWay), signal);
+    }
   }
 
   stats(): PlacementStats {
     if (this.#attached === undefined) return NOTHING_YET;
-    const { host, ledger, fetches } = this.#attached;
-    const tiers = host.tiers.map((_, level) => ({
-      usedBytes: ledger.usedBytes(level),
-      reservedBytes: ledger.reservedBytes(level),
-    }));
-    return { ...this.#counts, ...fetches.stats, tiers };
+    const { budget, source, ranges, copies, placings } = this.#attached;
+    return {
+      ...source.counts,
+      ...copies.counts,
+      ...placings.counts,
+      joinedReads: this.#joinedReads,
+      fetching: ranges.count + placings.count,
+      fetchingBytes: budget.held,
+      tiers: copies.stores.map(({ usedBytes, claimedBytes, quotaBytes }) => ({
+        usedBytes,
+        reservedBytes: claimedBytes,
+        quotaBytes,
+      })),
+    };
   }
 
   async close(): Promise<void> {
     const reason = closedError();
     this.#closing.abort(reason);
-    await this.#attached?.fetches.cancelAll(reason);
-    await this.#settled();
-    // What could not be deleted is deleted by the next start.
-    for (const { free } of this.#undeleted.values()) free();
-    this.#undeleted.clear();
+    if (this.#attached === undefined) return;
+    const { ranges, copies, placings } = this.#attached;
+    await ranges.close(reason);
+    await Promise.all(placings.underWay);
+    await Promise.all(copies.underWay);
+    copies.close();
   }
 
-  /** The copies and removals under way at this moment have ended. */
-  async #settled(): Promise<void> {
-    await Promise.all([...this.#copies.values(), ...this.#removals.values()]);
-  }
-
-  /** Begins to fetch and copy the whole object, if the policy has a place for it and there is memory. */
-  #startPlacing(id: number): Fetch | undefined {
-    const { host, fetches } = this.#parts;
-    // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
-    const placed = host.namespace.levelOf(id) < host.tiers.length;
-    if (placed || this.#copies.has(id) || this.#removals.has(id) || this.#removeAgain(id)) return undefined;
-    const key = host.namespace.keyOf(id);
-    const length = host.namespace.sizeOf(id);
-    const version = host.namespace.versionOf(id);
-    const reservation = this.#memoryFor(id) === 'now' ? this.#reserve(id, key, length) : undefined;
-    if (reservation === undefined) {
-      this.#counts.declined += 1;
-      return undefined;
-    }
-    const fetch = startOrGiveUp(() =>
-      fetches.start({ id, key, version, offset: 0, length, chunkBytes: this.#chunkBytes }),
-    );
-    if (fetch === undefined) {
-      reservation.cancel();
-      this.#counts.declined += 1;
-      return undefined;
-    }
-    // Held from now on, and not from its turn in the pool: readers may have come and gone by then.
-    const letGo = fetch.hold();
-    const copy = this.#pool(() => this.#copy(id, version, fetch, reservation)).finally(() => {
-      this.#copies.delete(id);
-      letGo();
-    });
-    this.#copies.set(id, copy);
-    return fetch;
-  }
-
-  /** Whether there is memory for the whole object: now, when others are done, or never. */
-  #memoryFor(id: number): 'now' | 'later' | 'never' {
-    const { host, fetches } = this.#parts;
-    const size = host.namespace.sizeOf(id);
-    if (size > this.#memoryBytes) return 'never';
-    return fetches.stats.fetchingBytes + size <= this.#memoryBytes ? 'now' : 'later';
-  }
-
-  #reserve(id: number, key: string, size: number): Reservation | undefined {
-    const { host, ledger } = this.#parts;
-    const rooms = host.tiers
-      .filter((tier) => tier.writing.inService && !this.#refused.has(`${tier.level} ${id}`))
-      .map(({ level, quotaBytes }) => ({ level, quotaBytes, freeBytes: ledger.freeBytes(level) }));
-    const level = this.#policy({ key, size }, rooms);
-    if (level === undefined) return undefined;
-    const room = rooms.find((one) => one.level === level);
-    const reservation = room && ledger.reserve(level, size);
-    if (reservation !== undefined) return reservation;
-    throw configError('policy', `a level with room for ${size} bytes, or undefined`, level);
-  }
-
-  /** Copies an object to its tier. Never rejects: a copy that fails costs speed, not data. */
-  async #copy(id: number, version: string, fetch: Fetch, reservation: Reservation): Promise<void> {
-    const { host } = this.#parts;
-    const { level, bytes } = reservation;
-    const tier = tierAt(host, level);
-    const key = host.namespace.keyOf(id);
-    const free = () => reservation.cancel();
+  /** Bytes of a copy that the read path cannot read by itself; undefined if it turned out not to have them. */
+  async #fromCopy(
+    id: number,
+    copy: CheckedCopy,
+    offset: number,
+    length: number,
+    options: OperationOptions,
+  ): Promise<Uint8Array | undefined> {
+    const { host, copies, placings } = this.#parts;
+    const held = Math.max(0, Math.min(length, copy.copy.bytes - offset));
+    if (held === 0) return this.#fromRange(id, offset, length, options);
     try {
-      this.#closing.signal.throwIfAborted();
-      await tier.driver.write(key, fetch.pieces(), { size: bytes, signal: this.#closing.signal });
-      host.tierWorked(tier);
+      const head = memoryFor(held);
+      const rest = held < length ? this.#fromRange(id, offset + held, length - held, options) : undefined;
+      const [, tail] = await raceAbort(
+        Promise.all([copy.into(head, offset, this.#closing.signal), asOutcome(rest)]),
+        options.signal,
+      );
+      copies.settle(id, copy);
+      host.tierServed(copy.tier, held);
+      if (this.seesHits) placings.hit(id, copy.tier.level);
+      return tail === undefined ? head : join(head, unwrap(tail));
     } catch (error) {
-      const nothingThere =
-        fetch.failure !== undefined || NOTHING_PUBLISHED.some((code) => isTieredError(error, code));
-      if (!this.#closing.signal.aborted) this.#copyFailed(id, tier, fetch, error);
-      if (nothingThere || this.#closing.signal.aborted) free();
-      else await this.#startRemoval(id, level, free);
-      return;
+      options.signal?.throwIfAborted();
+      this.#closing.signal.throwIfAborted();
+      if (error instanceof SourceFailure) throw error.cause;
+      this.#copyFailed(id, copy, error);
+      return undefined;
     }
-    if (host.namespace.versionOf(id) !== version) {
-      // The object became another one while its old content was copied; the bytes stay reserved until they are gone.
-      await this.#startRemoval(id, level, free);
-      return;
-    }
-    reservation.commit();
-    this.#counts.placed += 1;
-    host.publish(id, level);
   }
 
-  #copyFailed(id: number, tier: Tier, fetch: Fetch, error: unknown): void {
-    const { host } = this.#parts;
-    this.#counts.failed += 1;
-    if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code)))
-      this.#refused.add(`${tier.level} ${id}`);
-    else if (fetch.failure === undefined) host.tierFault(tier, 'write', host.namespace.keyOf(id), error);
-    host.placementFailed(id, tier.level, error);
+  #copyFailed(id: number, { copy, tier }: CheckedCopy, error: unknown): void {
+    const { host, copies } = this.#parts;
+    // One that was dropped or moved meanwhile is no fault of the tier.
+    if (host.namespace.levelOf(id) !== tier.level || copies.toCheck(id)?.copy !== copy) return;
+    host.tierFault(tier, 'read', copy.key, error);
+    if (isTieredError(error, 'TIERED_DATA_CORRUPT')) copies.drop(id, tier.level, 'damaged');
+    if (isTieredError(error, 'TIERED_NOT_FOUND')) copies.drop(id, tier.level, 'missing');
   }
 
-  /** Deletes a copy. Its bytes become free only if that works: what is still on the tier still fills it. */
-  #startRemoval(id: number, level: number, free: () => void): Promise<void> {
-    const { host } = this.#parts;
-    const tier = tierAt(host, level);
-    const key = host.namespace.keyOf(id);
-    // Not under the signal of closing: close() waits, and leaves nothing half done.
-    const removal = tier.driver
-      .delete(key, {})
-      .then(free, (error: unknown) => {
-        this.#undeleted.set(id, { level, free });
-        host.tierFault(tier, 'delete', key, error);
-      })
-      .finally(() => this.#removals.delete(id));
-    this.#removals.set(id, removal);
-    return removal;
-  }
-
-  /** Tries again to delete a copy that could not be deleted; whether there was one. */
-  #removeAgain(id: number): boolean {
-    const undeleted = this.#undeleted.get(id);
-    if (undeleted === undefined) return false;
-    if (tierAt(this.#parts.host, undeleted.level).writing.inService) {
-      this.#undeleted.delete(id);
-      void this.#startRemoval(id, undeleted.level, undeleted.free);
+  /** Bytes that no tier can give. Places the object if it has a place, and is not on its way to one. */
+  async #fromSource(
+    id: number,
+    offset: number,
+    length: number,
+    options: OperationOptions,
+  ): Promise<Uint8Array> {
+    const { host, placings } = this.#parts;
+    const version = host.namespace.versionOf(id);
+    const known = placings.of(id);
+    const placing = (known ?? placings.start(id))?.placing;
+    const held = placing === undefined ? 0 : Math.min(length, placing.bytes - offset);
+    if (placing === undefined || held <= 0 || !placing.serves(version, offset, held)) {
+      return this.#fromRange(id, offset, length, options);
     }
-    return true;
+    if (known !== undefined) this.#joinedReads += 1;
+    const head = placing.read(offset, held, options.signal);
+    if (held === length) return head;
+    const rest = this.#fromRange(id, offset + held, length - held, options);
+    const [first, second] = await Promise.all([head, rest]);
+    return join(first, second);
+  }
+
+  #fromRange(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
+    const { host, ranges } = this.#parts;
+    const { namespace } = host;
+    const range = { id, key: namespace.keyOf(id), version: namespace.versionOf(id), offset, length };
+    if (ranges.covers(range)) this.#joinedReads += 1;
+    return ranges.read(range, options.signal);
   }
 
   get #parts(): Parts {
@@ -315,25 +307,25 @@ export class PlacementHandler implements Placement {
   }
 }
 
-/** Deletes everything on a tier. */
-async function empty(tier: Tier, signal: AbortSignal | undefined): Promise<void> {
-  const keys: string[] = [];
-  for await (const page of tier.driver.list({ signal })) for (const { key } of page) keys.push(key);
-  for (const key of keys) await tier.driver.delete(key, { signal });
-}
+/** A failure of the source, where one of the tier could be meant. */
+class SourceFailure extends Error {}
 
-/** A fetch, unless this process cannot have the memory for it: then the object stays where it is. */
-function startOrGiveUp(start: () => Fetch): Fetch | undefined {
+async function asOutcome(bytes: Promise<Uint8Array> | undefined): Promise<Uint8Array | undefined> {
   try {
-    return start();
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
+    return await bytes;
+  } catch (cause) {
+    throw new SourceFailure('the source failed', { cause });
   }
 }
 
-function tierAt(host: PlacementHost, level: number): Tier {
-  const tier = host.tiers[level];
-  invariant(tier !== undefined, `there is no level ${level}`);
-  return tier;
+function unwrap(bytes: Uint8Array | undefined): Uint8Array {
+  invariant(bytes !== undefined, 'a read of two parts gave one');
+  return bytes;
+}
+
+function join(head: Uint8Array, tail: Uint8Array): Uint8Array {
+  const bytes = memoryFor(head.byteLength + tail.byteLength);
+  bytes.set(head);
+  bytes.set(tail, head.byteLength);
+  return bytes;
 }

@@ -1,0 +1,100 @@
+import { TieredError, type Tier } from '@tiered/core';
+import { raceAbort, type Checksum } from '@tiered/core/internal';
+import type { Copy } from './tier-ledger.js';
+
+/**
+ * A copy that is not simply read: one that an earlier process, or another one, left on the tier, and whose chunks are
+ * trusted only once their sum was found right; or one that holds only the beginning of its object.
+ *
+ * The first read of a chunk reads all of it and looks at its sum; later ones read their range.
+ */
+export class CheckedCopy {
+  readonly copy: Copy;
+  readonly #tier: Tier;
+  readonly #checksum: Checksum;
+  readonly #checked: Uint8Array;
+  readonly #checking = new Map<number, Promise<Uint8Array>>();
+  #left: number;
+
+  /** @param trusted Whether this process wrote it itself. */
+  constructor(copy: Copy, tier: Tier, checksum: Checksum, trusted: boolean) {
+    this.copy = copy;
+    this.#tier = tier;
+    this.#checksum = checksum;
+    this.#checked = new Uint8Array(copy.sums.length).fill(trusted ? 1 : 0);
+    this.#left = trusted ? 0 : copy.sums.length;
+  }
+
+  get tier(): Tier {
+    return this.#tier;
+  }
+
+  /** Whether every chunk was found right. */
+  get isChecked(): boolean {
+    return this.#left === 0;
+  }
+
+  /** Whether it is all of its object. */
+  get isWhole(): boolean {
+    return this.copy.bytes === this.copy.size;
+  }
+
+  /**
+   * Fills the target from an offset; all of it lies within the copy.
+   * @throws TieredError `TIERED_DATA_CORRUPT` for a chunk that is not what was written, or what the tier fails with.
+   */
+  async into(target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
+    const { chunkBytes } = this.copy;
+    const end = offset + target.byteLength;
+    for (let at = offset; at < end;) {
+      const chunk = Math.floor(at / chunkBytes);
+      const until = Math.min(end, (chunk + 1) * chunkBytes);
+      await this.#intoFrom(chunk, target.subarray(at - offset, until - offset), at, signal);
+      at = until;
+    }
+  }
+
+  async #intoFrom(chunk: number, target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
+    if (this.#checked[chunk] === 1) {
+      const { name } = this.copy;
+      const count = await this.#tier.driver.readInto(name, target, { offset, signal });
+      if (count !== target.byteLength) throw this.#corrupt(`gave ${count} of ${target.byteLength} bytes`);
+      return;
+    }
+    const bytes = await raceAbort(this.#check(chunk, signal), signal);
+    const from = offset - chunk * this.copy.chunkBytes;
+    target.set(bytes.subarray(from, from + target.byteLength));
+  }
+
+  /** The bytes of a chunk, found right; one look for all who ask at once. */
+  #check(chunk: number, signal: AbortSignal): Promise<Uint8Array> {
+    const running = this.#checking.get(chunk);
+    if (running !== undefined) return running;
+    const check = this.#readAndCheck(chunk, signal).finally(() => this.#checking.delete(chunk));
+    this.#checking.set(chunk, check);
+    return check;
+  }
+
+  async #readAndCheck(chunk: number, signal: AbortSignal): Promise<Uint8Array> {
+    const { name, bytes: size, chunkBytes, sums } = this.copy;
+    const offset = chunk * chunkBytes;
+    const length = Math.min(chunkBytes, size - offset);
+    const bytes = await this.#tier.driver.read(name, { offset, length, signal });
+    if (bytes.byteLength !== length)
+      throw this.#corrupt(`chunk ${chunk} has ${bytes.byteLength} of ${length} bytes`);
+    if (this.#checksum.bytes(bytes) !== sums[chunk])
+      throw this.#corrupt(`chunk ${chunk} has another checksum`);
+    this.#checked[chunk] = 1;
+    this.#left -= 1;
+    return bytes;
+  }
+
+  #corrupt(what: string): TieredError {
+    const { name } = this.#tier.driver;
+    return new TieredError(
+      'TIERED_DATA_CORRUPT',
+      `${name}: ${JSON.stringify(this.copy.key)} ${what}; the copy is dropped and fetched anew.`,
+      { driver: name, operation: 'read', key: this.copy.key },
+    );
+  }
+}

@@ -1,0 +1,364 @@
+import {
+  isTieredError,
+  type DropReason,
+  type OperationOptions,
+  type PlacementHost,
+  type Tier,
+} from '@tiered/core';
+import { ABSENT, configError, invariant, raceAbort, type Checksum } from '@tiered/core/internal';
+import pLimit from 'p-limit';
+import { CheckedCopy } from './checked-copy.js';
+import type { CopyContent, CopyIdentity } from './log-record.js';
+import type { Copy } from './tier-ledger.js';
+import { TierStore, type Claim } from './tier-store.js';
+
+/** Objects after which the event loop turns while the copies of an earlier process are taken over. */
+const AT_ONCE = 10_000;
+
+/** Copies deleted at the same time: a tier is a disk, and a source may change ten thousand objects at once. */
+const DELETES = 16;
+
+/** A copy that could not be deleted. */
+interface Undeleted {
+  readonly store: TierStore;
+  readonly name: string;
+}
+
+/**
+ * The copies on all tiers, as far as this process is concerned: taken over at start and from other processes, checked
+ * while they are read, and removed when they must not be served any more. An object has one copy that is served.
+ */
+export class Copies {
+  readonly #host: PlacementHost;
+  readonly #checksum: Checksum;
+  readonly #stores: TierStore[] = [];
+  readonly #checked = new Map<number, CheckedCopy>();
+  readonly #removals = new Map<string, Promise<void>>();
+  readonly #undeleted = new Map<string, Undeleted>();
+  /** Names, as `level name`, whose copies must not be served again. */
+  readonly #doomed = new Set<string>();
+  readonly #deletes = pLimit(DELETES);
+  readonly #reopening = new Map<number, Promise<void>>();
+  readonly #closing: AbortSignal;
+  readonly counts = { adopted: 0, damaged: 0, outdated: 0 };
+
+  private constructor(host: PlacementHost, checksum: Checksum, closing: AbortSignal) {
+    this.#host = host;
+    this.#checksum = checksum;
+    this.#closing = closing;
+  }
+
+  /** Opens the tiers' logs, and takes over what can be trusted. */
+  static async open(
+    host: PlacementHost,
+    checksum: Checksum,
+    closing: AbortSignal,
+    options: OperationOptions,
+  ): Promise<Copies> {
+    const copies = new Copies(host, checksum, closing);
+    try {
+      for (const tier of host.tiers) copies.#stores.push(await copies.#openStore(tier, options));
+      for (const store of copies.#stores) await copies.#takeOver(store, options.signal);
+    } catch (error) {
+      copies.close();
+      throw error;
+    }
+    return copies;
+  }
+
+  get stores(): readonly TierStore[] {
+    return this.#stores;
+  }
+
+  /** Removals under way, and tiers that are being opened again. */
+  get underWay(): Promise<void>[] {
+    return [...this.#removals.values(), ...this.#reopening.values()];
+  }
+
+  /** Whether an older copy of this object is still being deleted, or could not be: tries again if so. */
+  isRemoving(id: number): boolean {
+    const key = this.#host.namespace.keyOf(id);
+    const undeleted = this.#undeleted.get(key);
+    if (undeleted !== undefined && undeleted.store.tier.writing.inService) {
+      this.#undeleted.delete(key);
+      void this.remove(undeleted.store, undeleted.name, key);
+    }
+    return undeleted !== undefined || this.#removals.has(key);
+  }
+
+  /** Bytes of a level for a copy that is to come; undefined if there is no room, or the tier cannot be used now. */
+  claim(level: number, object: Omit<CopyIdentity, 'dataset'>, bytes: number): Claim | undefined {
+    const store = this.storeAt(level);
+    if (this.#reopening.has(level)) return undefined;
+    if (!store.current) {
+      this.#reopen(store);
+      return undefined;
+    }
+    return this.#guarded(store, object.key, () => store.claim(object, bytes));
+  }
+
+  /** What was claimed was published: it is served from now on. False if the tier's log could not be told. */
+  placed(id: number, level: number, claim: Claim, content: CopyContent): boolean {
+    const store = this.storeAt(level);
+    const key = this.#host.namespace.keyOf(id);
+    const copy = this.#guarded(store, key, () => claim.placed(content));
+    if (copy === undefined) {
+      void this.remove(store, claim.name, key);
+      return false;
+    }
+    const checked = new CheckedCopy(copy, store.tier, this.#checksum, true);
+    if (!checked.isWhole) this.#checked.set(id, checked);
+    this.#host.publish(id, { level, direct: checked.isWhole, name: copy.name });
+    return true;
+  }
+
+  /** The copy of an object that is to be read through here: it is not whole, or not checked yet. */
+  toCheck(id: number): CheckedCopy | undefined {
+    const { namespace, tiers } = this.#host;
+    const level = namespace.levelOf(id);
+    if (level === tiers.length || namespace.directLevelOf(id) === level) return undefined;
+    let checked = this.#checked.get(id);
+    if (checked === undefined) {
+      const copy = this.#find(this.storeAt(level), id);
+      if (copy === undefined) return undefined;
+      checked = new CheckedCopy(copy, this.storeAt(level).tier, this.#checksum, false);
+      this.#checked.set(id, checked);
+    }
+    return checked;
+  }
+
+  /** Once all of a copy was found right, reads need not come here any more. */
+  settle(id: number, checked: CheckedCopy): void {
+    if (!checked.isChecked || !checked.isWhole || this.#checked.get(id) !== checked) return;
+    this.#checked.delete(id);
+    this.#host.publish(id, { level: checked.tier.level, direct: true, name: checked.copy.name });
+  }
+
+  /** Serves a copy that another process made meanwhile, if there is one. Costs a system call a tier. */
+  adopt(id: number): boolean {
+    for (const store of this.#stores) {
+      this.#guarded(store, '', () => store.refresh());
+      const copy = this.#find(store, id);
+      if (copy !== undefined) this.#adopt(id, store, copy);
+    }
+    return this.#host.namespace.levelOf(id) < this.#host.tiers.length;
+  }
+
+  /** The copy of an object is not served any more. */
+  drop(id: number, level: number, reason: DropReason): void {
+    const { namespace } = this.#host;
+    const key = namespace.keyOf(id);
+    const store = this.storeAt(level);
+    this.#checked.delete(id);
+    if (namespace.levelOf(id) === level) this.#host.withdraw(id);
+    if (reason === 'damaged' || reason === 'missing') this.counts.damaged += 1;
+    if (reason === 'outdated') this.counts.outdated += 1;
+    for (const { name } of store.copiesOf(key)) void this.remove(store, name, key);
+    this.#host.dropped(key, level, reason);
+  }
+
+  /** Deletes the copy of an object that is served from another level now. */
+  removeFrom(id: number, level: number): void {
+    const store = this.storeAt(level);
+    const key = this.#host.namespace.keyOf(id);
+    for (const { name } of store.copiesOf(key)) void this.remove(store, name, key);
+  }
+
+  /** The name of an object's copy on a level. */
+  nameOn(id: number, level: number): string | undefined {
+    return this.#find(this.storeAt(level), id)?.name;
+  }
+
+  /** Bytes of copies on a level that are being deleted. */
+  bytesLeaving(level: number): number {
+    const store = this.storeAt(level);
+    const prefix = `${level} `;
+    let bytes = 0;
+    for (const doom of this.#doomed) {
+      if (doom.startsWith(prefix)) bytes += store.copy(doom.slice(prefix.length))?.bytes ?? 0;
+    }
+    return bytes;
+  }
+
+  /** The storage was full before the quota was: no more than what is there, and what is on its way, fits. */
+  shrink(store: TierStore): void {
+    const bytes = store.usedBytes + store.claimedBytes;
+    if (bytes >= store.quotaBytes) return;
+    this.#guarded(store, '', () => store.shrinkTo(bytes));
+    this.#host.tierShrunk(store.tier, store.quotaBytes);
+  }
+
+  /** Deletes a copy, or what there may be of one. Never rejects; what could not be deleted is tried again later. */
+  remove(store: TierStore, name: string, key: string): Promise<void> {
+    // Not under the signal of closing: close() waits, and leaves nothing half done.
+    const doom = `${store.level} ${name}`;
+    this.#doomed.add(doom);
+    const removal = this.#deletes(() => store.remove(name, {})).then(
+      () => {
+        this.#doomed.delete(doom);
+        this.#host.tierWorked(store.tier, 'write');
+      },
+      (error: unknown) => {
+        this.#undeleted.set(key, { store, name });
+        this.#host.tierFault(store.tier, 'delete', key, error);
+      },
+    );
+    const ended = Promise.all([this.#removals.get(key), removal]).then(() => {
+      if (this.#removals.get(key) === ended) this.#removals.delete(key);
+    });
+    this.#removals.set(key, ended);
+    return ended;
+  }
+
+  /** Gives the bytes of a claim back under which there is nothing. */
+  release(store: TierStore, claim: Claim, key: string): void {
+    this.#guarded(store, key, () => claim.release());
+  }
+
+  storeAt(level: number): TierStore {
+    const store = this.#stores[level];
+    invariant(store !== undefined, `there is no level ${level}`);
+    return store;
+  }
+
+  /** Leaves all tiers. */
+  close(): void {
+    for (const store of this.#stores) store.close();
+  }
+
+  #openStore(tier: Tier, options: OperationOptions): Promise<TierStore> {
+    const { source, clock, namespace } = this.#host;
+    return TierStore.open(
+      {
+        tier,
+        dataset: source.name,
+        checksum: this.#checksum,
+        clock,
+        onPlaced: () => undefined,
+        onFreed: ({ key, name }) => {
+          const id = namespace.find(key);
+          if (id === ABSENT || namespace.levelOf(id) !== tier.level) return;
+          if (this.#find(this.storeAt(tier.level), id)?.name === name) return;
+          this.#checked.delete(id);
+          this.#host.withdraw(id);
+        },
+      },
+      options,
+    );
+  }
+
+  /** Takes over what is on a tier since before. */
+  async #takeOver(store: TierStore, signal: AbortSignal | undefined): Promise<void> {
+    const { namespace, complete, clock } = this.#host;
+    let seen = 0;
+    for (const copy of [...store.copies()]) {
+      const id = namespace.find(copy.key);
+      if (id !== ABSENT && this.#matches(id, copy)) this.#adopt(id, store, copy);
+      else if (id !== ABSENT || complete) {
+        this.counts.outdated += 1;
+        void this.remove(store, copy.name, copy.key);
+        this.#host.dropped(copy.key, store.level, 'outdated');
+      }
+      seen += 1;
+      if (seen % AT_ONCE !== 0) continue;
+      signal?.throwIfAborted();
+      await clock.turn();
+    }
+    await raceAbort(Promise.all(this.#removals.values()), signal);
+    await this.#shrinkToQuota(store);
+  }
+
+  /** The quota is smaller than at the last start: the copies that came last go. */
+  async #shrinkToQuota(store: TierStore): Promise<void> {
+    const { namespace } = this.#host;
+    let excess = store.usedBytes - store.tier.quotaBytes;
+    if (excess <= 0) return;
+    for (const { key, name, bytes } of [...store.copies()].reverse()) {
+      if (excess <= 0) break;
+      excess -= bytes;
+      const id = namespace.find(key);
+      if (id !== ABSENT && namespace.levelOf(id) === store.level) this.#host.withdraw(id);
+      await this.remove(store, name, key);
+      this.#host.dropped(key, store.level, 'evicted');
+    }
+  }
+
+  #adopt(id: number, store: TierStore, copy: Copy): void {
+    const { namespace, tiers } = this.#host;
+    const level = namespace.levelOf(id);
+    if (level === store.level) return;
+    if (level < store.level) {
+      // It is on a faster tier already, and an object has one copy.
+      void this.remove(store, copy.name, copy.key);
+      return;
+    }
+    if (level < tiers.length) this.drop(id, level, 'removed');
+    this.counts.adopted += 1;
+    this.#host.publish(id, { level: store.level, direct: false, name: copy.name });
+  }
+
+  #find(store: TierStore, id: number): Copy | undefined {
+    return store
+      .copiesOf(this.#host.namespace.keyOf(id))
+      .find((copy) => this.#matches(id, copy) && !this.#doomed.has(`${store.level} ${copy.name}`));
+  }
+
+  /** Whether a copy is of the object as it is known. */
+  #matches(id: number, { size, version }: Copy): boolean {
+    const { namespace, versions } = this.#host;
+    return size === namespace.sizeOf(id) && (versions === 'ignore' || version === namespace.versionOf(id));
+  }
+
+  /** The storage has another log now, or none: the directory was emptied, or is another one. Begins anew with it. */
+  #reopen(store: TierStore): void {
+    const { tier, level } = store;
+    if (!tier.writing.inService) return;
+    store.close();
+    const reopened = this.#openStore(tier, { signal: this.#closing })
+      .then(
+        (fresh) => this.#reopened(fresh),
+        (error: unknown) => {
+          if (!this.#closing.aborted) this.#host.tierFault(tier, 'openLog', '', error);
+        },
+      )
+      .finally(() => this.#reopening.delete(level));
+    this.#reopening.set(level, reopened);
+  }
+
+  /** What was served from the tier may not be there any more. */
+  #reopened(store: TierStore): void {
+    const { namespace } = this.#host;
+    this.#stores[store.level] = store;
+    this.#host.tierWorked(store.tier, 'write');
+    for (let id = 0; id < namespace.count; id++) {
+      if (namespace.levelOf(id) !== store.level) continue;
+      this.#checked.delete(id);
+      this.#host.withdraw(id);
+      const copy = this.#find(store, id);
+      if (copy !== undefined) this.#adopt(id, store, copy);
+    }
+  }
+
+  /** Runs what writes to a tier's log; if that fails it is a fault of the tier. */
+  #guarded<T>(store: TierStore, key: string, work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      if (!isTieredError(error)) throw error;
+      this.#host.tierFault(store.tier, 'write', key, error);
+      return undefined;
+    }
+  }
+}
+
+/** Refuses a quota that holds nothing. */
+export function assertQuotas(tiers: readonly Tier[], smallestChunk: number): void {
+  for (const { level, quotaBytes } of tiers) {
+    if (quotaBytes >= smallestChunk) continue;
+    throw configError(
+      `tiers[${level}].quota`,
+      `at least one chunk, which is ${smallestChunk} bytes`,
+      quotaBytes,
+    );
+  }
+}

@@ -1,0 +1,284 @@
+import type { ObjectWriter } from '@tiered/core';
+import { invariant, onAbort, raceAbort, type Checksum } from '@tiered/core/internal';
+import type { LimitFunction } from 'p-limit';
+import type { CopyContent } from './log-record.js';
+import type { MemoryBudget } from './memory-budget.js';
+import type { SourceGate, Ticket } from './source-gate.js';
+import { memoryFor, partOf, type SourceObject } from './source-reads.js';
+import type { Claim } from './tier-store.js';
+
+/** Where the bytes of an object come from: the source, or another tier. */
+export type FillFrom = (target: Uint8Array, offset: number, signal: AbortSignal) => Promise<void>;
+
+/** What is placed, where, and with what. */
+export interface PlacingParts extends SourceObject {
+  /** Bytes of the object. */
+  readonly size: number;
+  readonly chunkBytes: number;
+  /** The bytes that the copy is to have: all of the object, or its beginning. */
+  readonly claim: Claim;
+  readonly fill: FillFrom;
+  readonly gate: SourceGate;
+  /** Writes to tiers, so many at a time. */
+  readonly writes: LimitFunction;
+  readonly budget: MemoryBudget;
+  readonly checksum: Checksum;
+  /** Chunks of this object that may be under way in the background at the same time. */
+  readonly lanes: number;
+  /** Aborts when everything ends. */
+  readonly closing: AbortSignal;
+}
+
+/** How a placing failed: by the side that bytes come from, or by the tier. */
+export interface PlacingFailure {
+  readonly error: unknown;
+  readonly side: 'source' | 'tier';
+  /** Whether the copy may have been published in spite of the error. */
+  readonly published: boolean;
+}
+
+const MISSING = 0;
+const ARRIVING = 1;
+const WRITTEN = 2;
+
+/**
+ * One object on its way to a tier, chunk by chunk.
+ *
+ * **Problem.** Readers want parts of the object now, in any order; the tier wants all of it; and nobody may ask the
+ * source twice for a byte.
+ *
+ * **Moving parts.** A chunk is *missing*, *arriving* (asked for, or here and not yet written), or *written*. Who needs
+ * a missing chunk asks for it at once, ahead of everything in the background; who needs one that is arriving waits for
+ * that; a written one is read back from the tier. A few *lanes* ask for what is missing, from where the last reader
+ * was onwards, because readers mostly go on. Each chunk that arrived is summed, and written to the tier at its place;
+ * then its memory is free. When all are written the copy is published.
+ *
+ * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range and for
+ * nothing else; not for the tier either, unless the bytes are only there. Memory is held for chunks that are arriving
+ * and for nothing else. After `done` nothing is held and nothing is under way, and either the copy is published, or
+ * there is no trace of it.
+ */
+export class Placing {
+  readonly #parts: PlacingParts;
+  /** Ends the lanes; requests that are under way may have readers, and go on. */
+  readonly #stop = new AbortController();
+  readonly #state: Uint8Array;
+  readonly #sums: BigUint64Array;
+  readonly #arriving = new Map<number, { readonly bytes: Promise<Uint8Array>; ticket?: Ticket }>();
+  readonly #work = new Set<Promise<void>>();
+  #writer: Promise<ObjectWriter> | undefined;
+  #written = 0;
+  #next = 0;
+  #failure: PlacingFailure | undefined;
+  /** Resolves when it has ended, with what went wrong, if something did. */
+  readonly done: Promise<PlacingFailure | undefined>;
+
+  constructor(parts: PlacingParts) {
+    this.#parts = parts;
+    const stopListening = onAbort(parts.closing, (error) =>
+      this.#fail({ error, side: 'source', published: false }),
+    );
+    const chunks = Math.ceil(parts.claim.bytes / parts.chunkBytes);
+    this.#state = new Uint8Array(chunks);
+    this.#sums = new BigUint64Array(chunks);
+    this.done = this.#run().finally(stopListening);
+  }
+
+  get version(): string {
+    return this.#parts.version;
+  }
+
+  /** Bytes of the copy: all of the object, or its beginning. */
+  get bytes(): number {
+    return this.#parts.claim.bytes;
+  }
+
+  /**
+   * Whether it can serve this range, which lies within the copy: not of another version, and nothing that would take
+   * more memory while tiers are too slow to take what is there.
+   */
+  serves(version: string, offset: number, length: number): boolean {
+    const { budget, chunkBytes } = this.#parts;
+    if (this.#failure !== undefined || this.#parts.version !== version) return false;
+    if (budget.hasRoom(chunkBytes)) return true;
+    const asked = this.#state.subarray(
+      Math.floor(offset / chunkBytes),
+      Math.ceil((offset + length) / chunkBytes),
+    );
+    return !asked.includes(MISSING);
+  }
+
+  /** What is known of the copy once all its chunks are written. */
+  get content(): CopyContent {
+    const { size, chunkBytes, claim } = this.#parts;
+    return { size, chunkBytes, bytes: claim.bytes, sums: [...this.#sums] };
+  }
+
+  /** The bytes of a range, as soon as they are there. An abort lets go at once; the placing goes on. */
+  async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const { chunkBytes } = this.#parts;
+    const first = Math.floor(offset / chunkBytes);
+    const last = Math.floor((offset + length - 1) / chunkBytes);
+    this.#next = last + 1;
+    if (first === last && this.#state[first] !== WRITTEN) {
+      const bytes = await raceAbort(this.#chunk(first), signal);
+      return partOf(bytes, offset - first * chunkBytes, length);
+    }
+    const result = memoryFor(length);
+    const parts: Promise<void>[] = [];
+    for (let chunk = first; chunk <= last; chunk++) {
+      const start = Math.max(offset, chunk * chunkBytes);
+      const end = Math.min(offset + length, this.#endOf(chunk));
+      parts.push(this.#readPart(chunk, start, result.subarray(start - offset, end - offset)));
+    }
+    await raceAbort(allSettledOk(parts), signal);
+    return result;
+  }
+
+  /** Fills a part of a reader's result from one chunk. */
+  async #readPart(chunk: number, start: number, target: Uint8Array): Promise<void> {
+    if (this.#state[chunk] === WRITTEN) {
+      await this.#readBack(start, target);
+      return;
+    }
+    const whole = target.byteLength === this.#lengthOf(chunk);
+    // A chunk that nobody asked for yet and that is wanted whole arrives where it is wanted.
+    const bytes = await this.#chunk(chunk, whole ? target : undefined);
+    const from = start - chunk * this.#parts.chunkBytes;
+    if (bytes !== target) target.set(bytes.subarray(from, from + target.byteLength));
+  }
+
+  /** Reads what the tier has already, of an object that it does not show yet. */
+  async #readBack(offset: number, target: Uint8Array): Promise<void> {
+    const { fill, closing } = this.#parts;
+    const writer = await this.#writer;
+    invariant(writer !== undefined, 'a chunk was written by nobody');
+    const count = await writer.readInto(target, { offset }).catch(() => 0);
+    // No tier can fail a read that the source can serve.
+    if (count !== target.byteLength) await fill(target, offset, closing);
+  }
+
+  /** A chunk that somebody waits for. */
+  #chunk(chunk: number, memory?: Uint8Array): Promise<Uint8Array> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error as Error);
+    const arriving = this.#arriving.get(chunk);
+    if (arriving === undefined)
+      return this.#parts.gate.foreground(() => this.#request(chunk, undefined, memory));
+    arriving.ticket?.promote();
+    return arriving.bytes;
+  }
+
+  /** Asks for a chunk; what becomes of it afterwards is `#work`. */
+  #request(chunk: number, ticket?: Ticket, memory = memoryFor(this.#lengthOf(chunk))): Promise<Uint8Array> {
+    const { budget, chunkBytes, fill, checksum, closing } = this.#parts;
+    this.#state[chunk] = ARRIVING;
+    budget.take(memory.byteLength);
+    const bytes = fill(memory, chunk * chunkBytes, closing).then(() => {
+      // Now, and not when it is written: until then its readers have it, and might write to it.
+      this.#sums[chunk] = checksum.bytes(memory);
+      return memory;
+    });
+    this.#arriving.set(chunk, { bytes, ...(ticket && { ticket }) });
+    const work = this.#settle(chunk, bytes).finally(() => {
+      this.#arriving.delete(chunk);
+      budget.release(memory.byteLength);
+      this.#work.delete(work);
+    });
+    this.#work.add(work);
+    return bytes;
+  }
+
+  /** Writes a chunk once it is there. Never rejects. */
+  async #settle(chunk: number, arriving: Promise<Uint8Array>): Promise<void> {
+    const { writes, chunkBytes, closing } = this.#parts;
+    let side: 'source' | 'tier' = 'source';
+    try {
+      const bytes = await arriving;
+      side = 'tier';
+      await writes(async () => {
+        if (this.#failure !== undefined) return;
+        const writer = await this.#openWriter();
+        await writer.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
+        this.#state[chunk] = WRITTEN;
+        this.#written += 1;
+      });
+    } catch (error) {
+      this.#fail({ error, side, published: false });
+    }
+  }
+
+  #openWriter(): Promise<ObjectWriter> {
+    this.#writer ??= this.#parts.claim.create({ signal: this.#parts.closing });
+    return this.#writer;
+  }
+
+  /** Brings everything, and publishes it. */
+  async #run(): Promise<PlacingFailure | undefined> {
+    // Whoever made this may want a chunk first.
+    await Promise.resolve();
+    const lanes = Math.min(this.#parts.lanes, this.#state.length);
+    await Promise.all(Array.from({ length: lanes }, () => this.#lane()));
+    while (this.#work.size > 0) await Promise.all(this.#work);
+    if (this.#failure === undefined) await this.#publish();
+    const writer = await this.#writer?.catch(() => undefined);
+    await writer?.discard();
+    return this.#failure;
+  }
+
+  /** Asks for chunks that are missing, one after the other. */
+  async #lane(): Promise<void> {
+    const { gate, budget, chunkBytes, closing } = this.#parts;
+    try {
+      while (this.#missing() !== undefined && this.#failure === undefined) {
+        closing.throwIfAborted();
+        await budget.room(chunkBytes, this.#stop.signal);
+        await gate.background(async (ticket) => {
+          const chunk = this.#missing();
+          if (chunk === undefined || this.#failure !== undefined || !budget.hasRoom(chunkBytes)) return;
+          await this.#request(chunk, ticket);
+        });
+      }
+    } catch (error) {
+      this.#fail({ error, side: 'source', published: false });
+    }
+  }
+
+  /** The next chunk that nobody has asked for: from where the last reader was onwards, then from the beginning. */
+  #missing(): number | undefined {
+    const onwards = this.#state.indexOf(MISSING, this.#next);
+    const chunk = onwards === -1 ? this.#state.indexOf(MISSING) : onwards;
+    return chunk === -1 ? undefined : chunk;
+  }
+
+  async #publish(): Promise<void> {
+    let published = false;
+    try {
+      await this.#parts.writes(async () => {
+        const writer = await this.#openWriter();
+        published = true;
+        await writer.publish({ signal: this.#parts.closing });
+      });
+    } catch (error) {
+      this.#fail({ error, side: 'tier', published });
+    }
+  }
+
+  #fail(failure: PlacingFailure): void {
+    this.#failure ??= failure;
+    this.#stop.abort(failure.error);
+  }
+
+  #endOf(chunk: number): number {
+    return Math.min(this.#parts.claim.bytes, (chunk + 1) * this.#parts.chunkBytes);
+  }
+
+  #lengthOf(chunk: number): number {
+    return this.#endOf(chunk) - chunk * this.#parts.chunkBytes;
+  }
+}
+
+/** As `Promise.all`, but settles when all have: the memory they write to is then nobody's any more. */
+async function allSettledOk(promises: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(promises))
+    if (result.status === 'rejected') throw result.reason;
+}

@@ -1,0 +1,45 @@
+import { configError } from '@tiered/core/internal';
+import picomatch from 'picomatch';
+import { firstFit } from './first-fit.js';
+import { fits, type PlacementPolicy } from './policy.js';
+
+/** Which objects belong where. */
+export interface Pin {
+  /** Keys, as a glob: `*` within a segment, `**` over segments, `{a,b}`. */
+  readonly pattern: string;
+  /** The level that they live on. `'source'` leaves them in the source. */
+  readonly level: number | 'source';
+}
+
+/** Options of `pinned`. */
+export interface PinnedOptions {
+  /** The first that matches decides. */
+  readonly pins: readonly Pin[];
+  /** Decides for objects that no pattern matches. Default: `firstFit`. */
+  readonly otherwise?: PlacementPolicy;
+}
+
+/**
+ * Objects whose keys match a pattern live on the level that it names, and nowhere else: validation data in RAM, say, or
+ * an index that must never be read from the source. A pinned object that does not fit on its level stays in the
+ * source. Room is not kept free for objects that come later: pin them first, by `hierarchy.place`.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a pin without a pattern, or with a level that is none.
+ */
+export function pinned({ pins, otherwise = firstFit }: PinnedOptions): PlacementPolicy {
+  const rules = pins.map(({ pattern, level }, index) => {
+    if (typeof pattern !== 'string' || pattern === '')
+      throw configError(`pins[${index}].pattern`, 'a glob such as "val/**"', pattern);
+    if (level !== 'source' && !(Number.isSafeInteger(level) && level >= 0))
+      throw configError(`pins[${index}].level`, 'the number of a tier, or "source"', level);
+    return { matches: picomatch(pattern, { dot: true }), level };
+  });
+  return {
+    ...otherwise,
+    name: 'pinned',
+    place: (object, tiers) => {
+      const rule = rules.find(({ matches }) => matches(object.key));
+      if (rule === undefined) return otherwise.place(object, tiers);
+      return tiers.find((tier) => tier.level === rule.level && fits(object, tier))?.level;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { SharedLog } from '@tiered/core';
+
+/** The log of a tier that nobody else uses and nobody remembers: lines are forgotten once they were read. */
+export class PrivateLog implements SharedLog {
+  readonly member = 'private';
+  readonly current = true;
+  #unread: string[] = [];
+
+  append(lines: readonly string[]): void {
+    this.#unread.push(...lines);
+  }
+
+  readNew(): Iterable<string> {
+    const lines = this.#unread;
+    this.#unread = [];
+    return lines;
+  }
+
+  isAlive(): boolean {
+    return true;
+  }
+
+  replace(lines: Iterable<string>): void {
+    // The lines are made as they are taken, and what is made of them is needed.
+    for (const line of lines) void line;
+  }
+
+  close(): void {
+    this.#unread = [];
+  }
+}

@@ -1,0 +1,61 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+
+/** A request to the source that began in the background. */
+export interface Ticket {
+  /** Somebody waits for it from now on. Does nothing a second time, or when it has ended. */
+  readonly promote: () => void;
+}
+
+/**
+ * Lets requests to the source pass: those that a reader waits for at once, the others as long as they are in nobody's
+ * way. While a reader waits there is one request in the background beside its own, so that the source has something
+ * to do between two reads; otherwise there are up to `background`.
+ */
+export class SourceGate {
+  readonly #background: number;
+  readonly #pool: LimitFunction;
+  /** Requests under way that a reader waits for, and how many of them hold a place in the pool. */
+  #waited = 0;
+  #promoted = 0;
+
+  /** @param background Requests at a time that nobody waits for, at least 1. */
+  constructor(background: number) {
+    this.#background = background;
+    this.#pool = pLimit(background);
+  }
+
+  /** Makes a request that a reader waits for. */
+  async foreground<T>(request: () => Promise<T>): Promise<T> {
+    this.#change(1, 0);
+    try {
+      return await request();
+    } finally {
+      this.#change(-1, 0);
+    }
+  }
+
+  /** Makes a request once it is in nobody's way. */
+  background<T>(request: (ticket: Ticket) => Promise<T>): Promise<T> {
+    return this.#pool(async () => {
+      let promoted = 0;
+      let ended = false;
+      const promote = () => {
+        if (ended || promoted === 1) return;
+        promoted = 1;
+        this.#change(1, 1);
+      };
+      try {
+        return await request({ promote });
+      } finally {
+        ended = true;
+        if (promoted === 1) this.#change(-1, -1);
+      }
+    });
+  }
+
+  #change(waited: number, promoted: number): void {
+    this.#waited += waited;
+    this.#promoted += promoted;
+    this.#pool.concurrency = this.#promoted + (this.#waited > 0 ? 1 : this.#background);
+  }
+}

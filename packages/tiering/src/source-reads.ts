@@ -1,0 +1,56 @@
+import type { Clock, PlacementHost } from '@tiered/core';
+import { sourceChanged } from '@tiered/core/internal';
+import type { ChunkSize } from './chunk-size.js';
+
+/** An object as a request to the source asks for it. */
+export interface SourceObject {
+  readonly key: string;
+  readonly version: string;
+}
+
+/** The one door to the source: every request is counted, and gives all bytes it asked for or fails. */
+export class SourceReads {
+  readonly #host: PlacementHost;
+  readonly #chunkSize: ChunkSize;
+  readonly #clock: Clock;
+  #requests = 0;
+  #bytes = 0;
+
+  constructor(host: PlacementHost, chunkSize: ChunkSize) {
+    this.#host = host;
+    this.#chunkSize = chunkSize;
+    this.#clock = host.clock;
+  }
+
+  /** Requests so far, and the bytes they brought. */
+  get counts(): { readonly sourceReads: number; readonly sourceBytes: number } {
+    return { sourceReads: this.#requests, sourceBytes: this.#bytes };
+  }
+
+  /**
+   * Fills the target from an offset of the object.
+   * @throws TieredError `TIERED_SOURCE_CHANGED` if the object is not that version any more, or too short for it.
+   */
+  async into(object: SourceObject, target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
+    const { source, versionToAskFor } = this.#host;
+    const version = versionToAskFor(object.version);
+    const start = this.#clock.now();
+    this.#requests += 1;
+    const got = await source.readInto(object.key, target, { offset, version, signal });
+    this.#bytes += got;
+    const wanted = target.byteLength;
+    if (got < wanted) throw sourceChanged(source, object.key, { offset, got, wanted });
+    this.#chunkSize.observe(wanted, this.#clock.now() - start);
+  }
+}
+
+/** Memory for bytes that readers get as views: not zeroed, and not of Node's shared pool, so that it can be transferred. */
+export function memoryFor(bytes: number): Uint8Array {
+  return new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
+}
+
+/** A view on a part of some memory, or a copy if it is a small part: a reader that keeps it would keep all of it. */
+export function partOf(memory: Uint8Array, offset: number, length: number): Uint8Array {
+  const part = memory.subarray(offset, offset + length);
+  return length * 4 < memory.byteLength ? part.slice() : part;
+}

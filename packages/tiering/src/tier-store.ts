@@ -1,0 +1,330 @@
+import {
+  TieredError,
+  type Clock,
+  type ObjectWriter,
+  type OperationOptions,
+  type SharedLog,
+  type Tier,
+} from '@tiered/core';
+import { invariant, type Checksum } from '@tiered/core/internal';
+import { LogCodec, type CopyContent, type CopyIdentity, type LogRecord } from './log-record.js';
+import { PrivateLog } from './private-log.js';
+import { TierLedger, type Copy } from './tier-ledger.js';
+
+/** What a store needs. */
+export interface TierStoreParts {
+  readonly tier: Tier;
+  /** Whose objects are placed: copies of other datasets are left alone. */
+  readonly dataset: string;
+  readonly checksum: Checksum;
+  readonly clock: Clock;
+  /** Another process placed a copy of this dataset, or removed one. */
+  readonly onPlaced: (copy: Copy) => void;
+  readonly onFreed: (copy: Copy) => void;
+}
+
+/** Bytes of a tier that belong to a copy on its way. Ends once, by `placed` or `release`. */
+export interface Claim {
+  readonly name: string;
+  readonly bytes: number;
+  /** Begins to write the copy. */
+  create(options: OperationOptions): Promise<ObjectWriter>;
+  /** The copy was published: the tier has it from now on. */
+  placed(content: CopyContent): Copy;
+  /** Nothing is under the name, and the bytes are free. */
+  release(): void;
+}
+
+/** Another process that opens the tier at the same time is done in milliseconds. */
+const TRIES_TO_OPEN = 200;
+const PAUSE_MS = 10;
+/** A log is written anew once it has so many lines more than a new one would have. */
+const LINES_TOO_MANY = 1000;
+
+/**
+ * What one tier holds, kept in the tier's log so that the next start, and other processes, know it too.
+ *
+ * **Problem.** Several processes fill one tier, any of them may be killed at any instant, and never may the tier hold
+ * more than its quota, or anybody serve a copy that is not whole.
+ *
+ * **How.** There is no lock and no server, but one log, which gives all processes the same order of events, and a
+ * `TierLedger` in each that draws the same conclusions from it. Who wants room appends a claim, reads the log up to it,
+ * and sees whether it was granted. The copy is written under a name that nobody used before, published, and then said
+ * to be placed. A process that dies leaves claims behind; whoever notices that it is dead says so in the log, deletes
+ * what may be under their names, and frees them.
+ *
+ * **The log written anew.** When a process is alone it may put a short log in the place of a long one. It seals the log
+ * first: who joins after the seal waits for the new one, and if somebody joined before it, the seal is void.
+ *
+ * **Without a log** (the driver has none) the tier is emptied at start, and must not be shared.
+ */
+export class TierStore {
+  readonly #parts: TierStoreParts;
+  readonly #codec: LogCodec;
+  readonly #log: SharedLog;
+  /** Names that this process is placing or freeing: it need not be told what becomes of them. */
+  readonly #mine = new Set<string>();
+  #ledger = new TierLedger();
+
+  private constructor(parts: TierStoreParts, log: SharedLog) {
+    this.#parts = parts;
+    this.#codec = new LogCodec(parts.checksum);
+    this.#log = log;
+  }
+
+  /**
+   * Joins those who use the tier, and clears up after those who died.
+   * @throws TieredError `TIERED_UNAVAILABLE` if another process keeps the tier sealed.
+   */
+  static async open(parts: TierStoreParts, options: OperationOptions): Promise<TierStore> {
+    const { driver } = parts.tier;
+    const open = () =>
+      driver.capabilities.log ? driver.openLog(options) : Promise.resolve(new PrivateLog());
+    for (let tries = 1; ; tries++) {
+      const store = new TierStore(parts, await open());
+      try {
+        if (store.#join()) {
+          await store.#clearUp(options);
+          return store;
+        }
+      } catch (error) {
+        store.#log.close();
+        throw error;
+      }
+      store.#log.close();
+      if (tries === TRIES_TO_OPEN) throw sealedError(parts.tier);
+      await parts.clock.sleep(PAUSE_MS, options.signal);
+    }
+  }
+
+  /** 0 is the fastest. */
+  get level(): number {
+    return this.#parts.tier.level;
+  }
+
+  get tier(): Tier {
+    return this.#parts.tier;
+  }
+
+  get quotaBytes(): number {
+    return this.#ledger.quotaBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#ledger.usedBytes;
+  }
+
+  get claimedBytes(): number {
+    return this.#ledger.claimedBytes;
+  }
+
+  get freeBytes(): number {
+    return Math.max(0, this.#ledger.freeBytes);
+  }
+
+  /** Whether the storage still has this log: false if the directory was emptied, or unmounted. Costs a system call. */
+  get current(): boolean {
+    return this.#log.current;
+  }
+
+  /** Takes in what other processes did. Costs a system call. */
+  refresh(): void {
+    this.#read((change, copy) => {
+      if (copy.dataset !== this.#parts.dataset || this.#mine.has(copy.name)) return;
+      if (change === 'placed') this.#parts.onPlaced(copy);
+      else this.#parts.onFreed(copy);
+    });
+  }
+
+  /** Bytes for a copy, before it is fetched; undefined if there is no room, or if another process is at it. */
+  claim(object: Omit<CopyIdentity, 'dataset'>, bytes: number): Claim | undefined {
+    const { dataset } = this.#parts;
+    this.#writeAnewIfLong();
+    const name = this.#newName(object.key);
+    this.#append({ op: 'claim', member: this.#log.member, name, bytes, dataset, ...object });
+    this.refresh();
+    if (!this.#ledger.holds(this.#log.member, name)) return undefined;
+    this.#mine.add(name);
+    return {
+      name,
+      bytes,
+      create: (options) => this.#parts.tier.driver.create(name, { size: bytes, ...options }),
+      placed: (content) => this.#placed(name, content),
+      release: () => this.#free(name),
+    };
+  }
+
+  /** The copies of an object, of any version. */
+  copiesOf(key: string): Copy[] {
+    return this.#ledger.copiesOf(this.#parts.dataset, key);
+  }
+
+  /** The copy under a name. */
+  copy(name: string): Copy | undefined {
+    return this.#ledger.copy(name);
+  }
+
+  /** Every copy of the dataset. */
+  *copies(): Generator<Copy> {
+    for (const copy of this.#ledger.copies()) if (copy.dataset === this.#parts.dataset) yield copy;
+  }
+
+  /** Deletes what is under a name, whatever that is, and then frees its bytes: what is still there still fills the tier. */
+  async remove(name: string, options: OperationOptions): Promise<void> {
+    await this.#parts.tier.driver.delete(name, options);
+    this.#free(name);
+  }
+
+  /** The storage is full before the quota is: lets the tier hold no more than what is there, and what is on its way but this. */
+  shrinkTo(bytes: number): void {
+    this.#append({
+      op: 'quota',
+      member: this.#log.member,
+      quota: Math.max(0, Math.min(bytes, this.quotaBytes)),
+    });
+    this.refresh();
+  }
+
+  /** Leaves. Claims that are still open are cleared up by the next who opens the tier. */
+  close(): void {
+    try {
+      this.#append({ op: 'leave', member: this.#log.member });
+    } catch {
+      // The log cannot be written: this process counts as dead once it is.
+    }
+    this.#log.close();
+  }
+
+  /** Begins to use the log; false if it is sealed, and a new one is about to take its place. */
+  #join(): boolean {
+    const { member } = this.#log;
+    this.#append({ op: 'join', member, quota: this.#parts.tier.quotaBytes });
+    this.#read();
+    for (const other of this.#ledger.members) {
+      if (!this.#log.isAlive(other)) this.#append({ op: 'leave', member: other });
+    }
+    this.#read();
+    if (this.#ledger.sealedBy !== undefined || !this.#log.current) {
+      this.#append({ op: 'leave', member });
+      return false;
+    }
+    return true;
+  }
+
+  async #clearUp(options: OperationOptions): Promise<void> {
+    for (const name of [...this.#ledger.abandoned()]) await this.remove(name, options);
+    // A log that is new, or that a power cut damaged, does not know everything that is there.
+    const unknown = this.#ledger.lines <= 1 || this.#ledger.damaged > 0;
+    const alone = this.#ledger.members.length === 1;
+    if (unknown && alone) await this.#deleteUnknown(options);
+    if (this.#ledger.damaged > 0 && !alone) throw damagedError(this.tier);
+    if (this.#ledger.damaged > 0) this.#writeAnew();
+    else this.#writeAnewIfLong();
+  }
+
+  #writeAnewIfLong(): void {
+    // A copy takes two lines: its claim, and that it is placed.
+    const tooMany = this.#ledger.lines > 2 * this.#ledger.count + LINES_TOO_MANY;
+    if (tooMany && this.#ledger.members.length === 1) this.#writeAnew();
+  }
+
+  /** Deletes what is on the tier and not in its log. */
+  async #deleteUnknown(options: OperationOptions): Promise<void> {
+    const { driver } = this.#parts.tier;
+    const unknown: string[] = [];
+    for await (const page of driver.list(options)) {
+      for (const { key } of page) if (this.#ledger.copy(key) === undefined) unknown.push(key);
+    }
+    for (const key of unknown) {
+      // Another process may have begun to use the tier meanwhile: it claims a name before it writes under it.
+      this.#read();
+      if (this.#ledger.isNew(key)) await driver.delete(key, options);
+    }
+  }
+
+  #writeAnew(): void {
+    const { member } = this.#log;
+    this.#append({ op: 'seal', member });
+    this.#read();
+    if (this.#ledger.members.length > 1) {
+      // Somebody joined before the seal. Leaving and joining again makes it void.
+      this.#append({ op: 'leave', member }, { op: 'join', member, quota: this.#parts.tier.quotaBytes });
+      this.#read();
+      return;
+    }
+    const ledger = new TierLedger();
+    const lines = this.#snapshot((record) => void ledger.apply(record));
+    this.#log.replace(lines);
+    this.#ledger = ledger;
+  }
+
+  *#snapshot(also: (record: LogRecord) => void): Generator<string> {
+    const give = (record: LogRecord) => {
+      also(record);
+      return this.#codec.encode(record);
+    };
+    yield give({ op: 'join', member: this.#log.member, quota: this.#parts.tier.quotaBytes });
+    for (const claim of this.#ledger.claims()) yield give({ op: 'claim', ...claim });
+    for (const copy of this.#ledger.copies()) yield give({ op: 'kept', ...copy });
+  }
+
+  #placed(name: string, content: CopyContent): Copy {
+    this.#append({ op: 'placed', name, ...content });
+    this.refresh();
+    this.#mine.delete(name);
+    const copy = this.#ledger.copy(name);
+    if (copy !== undefined) return copy;
+    throw new TieredError(
+      'TIERED_UNAVAILABLE',
+      `${this.tier.driver.name}: another process took this one for dead and cleared up after it; placing goes on.`,
+      { driver: this.tier.driver.name, operation: 'write', retryable: true },
+    );
+  }
+
+  #free(name: string): void {
+    this.#mine.add(name);
+    try {
+      this.#append({ op: 'free', name });
+      this.refresh();
+    } finally {
+      this.#mine.delete(name);
+    }
+  }
+
+  /** The key itself where it can be, so that a tier mirrors the dataset; else one that no process will think of again. */
+  #newName(key: string): string {
+    return this.#ledger.isNew(key) ? key : `${key}@${this.#ledger.lines}`;
+  }
+
+  #append(...records: LogRecord[]): void {
+    this.#log.append(records.map((record) => this.#codec.encode(record)));
+  }
+
+  #read(on?: (change: 'placed' | 'freed', copy: Copy) => void): void {
+    for (const line of this.#log.readNew()) {
+      const record = this.#codec.decode(line);
+      const before = record?.op === 'free' ? this.#ledger.copy(record.name) : undefined;
+      const change = this.#ledger.apply(record);
+      if (change === undefined || on === undefined) continue;
+      const copy = change.kind === 'freed' ? before : this.#ledger.copy(change.name);
+      invariant(copy !== undefined, 'a copy changed that is none');
+      on(change.kind, copy);
+    }
+  }
+}
+
+function sealedError({ driver }: Tier): TieredError {
+  return new TieredError(
+    'TIERED_UNAVAILABLE',
+    `${driver.name} is kept busy by another process that is opening it; try again once that has started.`,
+    { driver: driver.name, operation: 'open', retryable: true },
+  );
+}
+
+function damagedError({ driver }: Tier): TieredError {
+  return new TieredError(
+    'TIERED_DATA_CORRUPT',
+    `${driver.name}: the log of the tier is damaged while other processes use it; stop them, and the next start mends it.`,
+    { driver: driver.name, operation: 'open' },
+  );
+}

@@ -3,38 +3,33 @@ import path from 'node:path';
 import {
   checkedPieces,
   readEach,
-  TieredError,
   unsupported,
+  type CreateOptions,
   type DriverCapabilities,
   type DriverUsage,
   type ListOptions,
   type ObjectStat,
+  type ObjectWriter,
   type Operation,
   type OperationOptions,
   type ReadIntoOptions,
   type ReadOptions,
   type ReadOutcome,
   type ReadRequest,
+  type SharedLog,
   type StorageDriver,
   type WriteData,
   type WriteOptions,
 } from '@tiered/core';
 import { invariant } from '@tiered/core/internal';
-import { writeAtomically } from './atomic-write.js';
+import { BlockingMode } from './blocking-mode.js';
 import { fromFsError, hasErrno } from './errors.js';
-import {
-  openForReading,
-  openForReadingBlocking,
-  readFully,
-  readFullyBlocking,
-  statOf,
-} from './file-reads.js';
-import { pathOfKey } from './keys.js';
+import { FileReader, notAFile } from './file-reader.js';
+import { FileWriter } from './file-writer.js';
 import { describe, walk } from './listing.js';
-import { OpenFiles, type OpenFile } from './open-files.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
-import { ReadMode } from './read-mode.js';
 import { RootDirectory } from './root-directory.js';
+import { FileLog } from './shared-log.js';
 
 /**
  * Objects as files below a directory: a source on a shared file system, or a tier on a local disk.
@@ -48,8 +43,10 @@ export class FileSystemDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   readonly #options: Required<FileSystemDriverOptions>;
-  readonly #files: OpenFiles;
-  readonly #mode: ReadMode;
+  readonly #reader: FileReader;
+  readonly #writeMode: BlockingMode;
+  readonly #writers = new Set<FileWriter>();
+  readonly #logs = new Set<FileLog>();
   #opened: RootDirectory | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -64,14 +61,15 @@ export class FileSystemDriver implements StorageDriver {
       usage: true,
       sharedViews: false,
       persistent: true,
+      log: writable,
     });
-    this.#files = new OpenFiles(this.#options.maxOpenFiles, this.#options.blockingReads);
-    this.#mode = new ReadMode(this.#options.clock, this.#options.blockingReads);
+    this.#reader = new FileReader(this, () => this.#root, this.#options);
+    this.#writeMode = new BlockingMode(this.#options.clock, this.#options.blockingCalls);
   }
 
-  /** Descriptors that are open now; zero after `close`. */
+  /** Descriptors that are open now: kept ones, writers that have not ended, and logs. */
   get openFiles(): number {
-    return this.#files.count;
+    return this.#reader.files.count + this.#writers.size + this.#logs.size;
   }
 
   open({ signal }: OperationOptions): Promise<void> {
@@ -80,22 +78,24 @@ export class FileSystemDriver implements StorageDriver {
     });
   }
 
+  /** As the contract says; what is being written is discarded. */
   async close(): Promise<void> {
-    await this.#files.close();
+    await Promise.all([...this.#writers].map((writer) => writer.discard()));
+    await this.#reader.files.close();
     this.#opened = undefined;
   }
 
   stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
     return this.#run('stat', key, signal, async () => {
       try {
-        const realPath = await this.#root.assertInside(this.#pathOf(key), key);
+        const realPath = await this.#root.assertInside(this.#root.pathOf(key), key);
         const stat = await fs.promises.stat(realPath, { bigint: true });
-        if (!stat.isFile()) throw this.#notAFile('stat', key);
+        if (!stat.isFile()) throw notAFile(this, 'stat', key);
         const found = describe(key, stat);
-        this.#files.keepOnly(key, found.version);
+        this.#reader.files.keepOnly(key, found.version);
         return found;
       } catch (error) {
-        this.#files.forget(key);
+        this.#reader.files.forget(key);
         throw error;
       }
     });
@@ -109,52 +109,50 @@ export class FileSystemDriver implements StorageDriver {
     }
   }
 
-  async read(key: string, { offset, length, signal }: ReadOptions): Promise<Uint8Array> {
-    if (this.#mode.mayBlock(length)) {
-      const bytes = memoryFor(length);
-      const count = this.#tryBlocking(key, bytes, offset, signal);
-      if (count !== undefined) return count === length ? bytes : bytes.subarray(0, count);
-    }
-    return this.#withFile('read', key, signal, async (file) => {
-      const bytes = memoryFor(Math.max(0, Math.min(length, file.size - offset)));
-      return bytes.subarray(0, await readFully(file, bytes, offset));
-    });
+  async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    options.signal?.throwIfAborted();
+    const read = this.#reader.readBlocking(key, options);
+    if (read !== undefined) return read;
+    return this.#run('read', key, options.signal, () => this.#reader.read(key, options));
   }
 
-  async readInto(key: string, target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
-    if (this.#mode.mayBlock(target.byteLength)) {
-      const count = this.#tryBlocking(key, target, offset, signal);
-      if (count !== undefined) return count;
-    }
-    return this.#withFile('readInto', key, signal, (file) => readFully(file, target, offset));
+  async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    options.signal?.throwIfAborted();
+    const read = this.#reader.readIntoBlocking(key, target, options);
+    if (read !== undefined) return read;
+    return this.#run('readInto', key, options.signal, () => this.#reader.readInto(key, target, options));
   }
 
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
     return readEach(this, requests, options);
   }
 
-  write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
-    return this.#run('write', key, options.signal, async () => {
-      if (!this.capabilities.write) throw unsupported(this, 'write');
-      await writeAtomically({
-        root: this.#root,
-        key,
-        filePath: this.#pathOf(key),
-        pieces: checkedPieces(this, key, data, options),
-        size: options.size,
-        fsync: this.#options.fsync,
-        driver: this.name,
-        signal: options.signal,
-      });
-      this.#files.forget(key);
-    });
+  async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    const { size, signal } = options;
+    const writer = await this.#create('write', key, { size, signal });
+    try {
+      let offset = 0;
+      for await (const piece of checkedPieces(this, key, data, options)) {
+        await writer.writeAt(piece, { offset, signal });
+        offset += piece.byteLength;
+      }
+      await writer.publish({ signal });
+    } catch (error) {
+      await writer.discard();
+      signal?.throwIfAborted();
+      throw error;
+    }
+  }
+
+  create(key: string, options: CreateOptions): Promise<ObjectWriter> {
+    return this.#create('create', key, options);
   }
 
   delete(key: string, { signal }: OperationOptions): Promise<void> {
     return this.#run('delete', key, signal, async () => {
       const root = this.#root;
       if (!this.capabilities.delete) throw unsupported(this, 'delete');
-      const filePath = this.#pathOf(key);
+      const filePath = this.#root.pathOf(key);
       try {
         await root.assertInside(path.dirname(filePath), key);
         await fs.promises.unlink(filePath);
@@ -164,7 +162,7 @@ export class FileSystemDriver implements StorageDriver {
         const gone = await root.goneError(error);
         if (gone !== undefined) throw gone;
       }
-      this.#files.forget(key);
+      this.#reader.files.forget(key);
       await root.removeEmptyDirectoriesAbove(filePath);
     });
   }
@@ -180,6 +178,37 @@ export class FileSystemDriver implements StorageDriver {
       }
       const { bavail, bsize } = await fs.promises.statfs(root.realPath);
       return { bytes, objects, freeBytes: bavail * bsize };
+    });
+  }
+
+  openLog({ signal }: OperationOptions): Promise<SharedLog> {
+    return this.#run('openLog', '', signal, async () => {
+      if (!this.capabilities.log) throw unsupported(this, 'openLog');
+      const options = { root: this.#root, driver: this.name, ended: () => this.#logs.delete(log) };
+      const log = await this.#root.inPrivateDirectory(() => new FileLog(options));
+      this.#logs.add(log);
+      return log;
+    });
+  }
+
+  /** Begins an object; `operation` is what the caller has asked for, and what errors of its parts name. */
+  #create(operation: 'create' | 'write', key: string, { size, signal }: CreateOptions): Promise<FileWriter> {
+    return this.#run(operation, key, signal, async () => {
+      if (!this.capabilities.write) throw unsupported(this, operation);
+      const writer: FileWriter = await FileWriter.create({
+        root: this.#root,
+        key,
+        filePath: this.#root.pathOf(key),
+        size,
+        fsync: this.#options.fsync,
+        driver: this.name,
+        mode: this.#writeMode,
+        run: (part, under, work) => this.#run(operation === 'write' ? operation : part, key, under, work),
+        published: () => this.#reader.files.forget(key),
+        ended: () => this.#writers.delete(writer),
+      });
+      this.#writers.add(writer);
+      return writer;
     });
   }
 
@@ -202,66 +231,6 @@ export class FileSystemDriver implements StorageDriver {
     }
   }
 
-  /** A read at once; undefined if it has an error to explain: the thread pool meets the same, and has the time. */
-  #tryBlocking(
-    key: string,
-    target: Uint8Array,
-    offset: number,
-    signal: AbortSignal | undefined,
-  ): number | undefined {
-    if (signal?.aborted === true) return undefined;
-    try {
-      return this.#mode.blocking(target.byteLength, () =>
-        this.#files.useBlocking(
-          key,
-          () => this.#openFileBlocking(key),
-          (file) => readFullyBlocking(file, target, offset),
-        ),
-      );
-    } catch {
-      return undefined;
-    }
-  }
-
-  #openFileBlocking(key: string): OpenFile {
-    const fd = openForReadingBlocking(this.#pathOf(key));
-    try {
-      const stat = fs.fstatSync(fd, { bigint: true });
-      if (this.#root.saysInside(fd, key) && stat.isFile()) {
-        return { fd, size: Number(stat.size), stat };
-      }
-      throw this.#notAFile('read', key);
-    } catch (error) {
-      fs.closeSync(fd);
-      throw error;
-    }
-  }
-
-  #withFile<T>(
-    operation: Operation,
-    key: string,
-    signal: AbortSignal | undefined,
-    work: (file: OpenFile) => Promise<T>,
-  ): Promise<T> {
-    return this.#run(operation, key, signal, () =>
-      this.#files.use(key, () => this.#openFile(operation, key), work),
-    );
-  }
-
-  async #openFile(operation: Operation, key: string): Promise<OpenFile> {
-    const filePath = this.#pathOf(key);
-    const fd = await openForReading(filePath);
-    try {
-      await this.#root.assertDescriptorInside(fd, filePath, key);
-      const stat = await statOf(fd);
-      if (!stat.isFile()) throw this.#notAFile(operation, key);
-      return { fd, size: Number(stat.size), stat };
-    } catch (error) {
-      fs.closeSync(fd);
-      throw error;
-    }
-  }
-
   async #explain(error: unknown, operation: Operation, key: string): Promise<unknown> {
     if (hasErrno(error, 'ENOENT', 'ENOTDIR')) {
       const gone = await this.#opened?.goneError(error);
@@ -270,29 +239,8 @@ export class FileSystemDriver implements StorageDriver {
     return fromFsError(error, this.name, operation, key);
   }
 
-  #notAFile(operation: Operation, key: string): TieredError {
-    return new TieredError(
-      'TIERED_NOT_FOUND',
-      `${this.name}: ${JSON.stringify(key)} is not a regular file.`,
-      {
-        driver: this.name,
-        operation,
-        key,
-      },
-    );
-  }
-
-  #pathOf(key: string): string {
-    return pathOfKey(this.#root.realPath, key, this.name);
-  }
-
   get #root(): RootDirectory {
     invariant(this.#opened !== undefined, `${this.name} was used before open() or after close()`);
     return this.#opened;
   }
-}
-
-/** Memory for a read: not zeroed, and not of Node's shared pool, so that it can be transferred. */
-function memoryFor(length: number): Uint8Array {
-  return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
 }

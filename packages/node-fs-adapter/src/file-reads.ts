@@ -32,7 +32,7 @@ export function statOf(fd: number): Promise<fs.BigIntStats> {
  * Callbacks on bare descriptors: `FileHandle.read` does the same work and costs up to twice the time a call.
  */
 export async function readFully(
-  { fd, size }: OpenFile,
+  { fd, size }: Pick<OpenFile, 'fd' | 'size'>,
   target: Uint8Array,
   position: number,
 ): Promise<number> {

@@ -76,6 +76,12 @@ export class OpenFiles {
     if (kept === undefined || versionOf(kept.stat) !== version) this.forget(key);
   }
 
+  /** Does not serve this key from a file of another version: whether that is the one there now, opening it tells. */
+  dropOther(key: string, version: string): void {
+    const kept = this.#entries.peek(key);
+    if (kept !== undefined && versionOf(kept.stat) !== version) this.#entries.delete(key);
+  }
+
   /** The file under this key is another one from now on; reads under way finish on the old one. */
   forget(key: string): void {
     this.#entries.delete(key);

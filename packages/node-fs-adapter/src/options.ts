@@ -21,12 +21,12 @@ export interface FileSystemDriverOptions {
    */
   readonly maxOpenFiles?: number;
   /**
-   * Whether reads of up to 256 KiB may be blocking system calls as long as those are as fast as memory. Default: as
-   * `writable`: a tier is a local disk whose files are mostly in the page cache, a source is shared and may be slow at
-   * any moment.
+   * Whether reads and writes of up to 256 KiB, and the making and moving in of files, may be blocking system calls as
+   * long as those are as fast as memory. Default: as `writable`: a tier is a local disk whose files are mostly in the
+   * page cache, a source is shared and may be slow at any moment.
    */
-  readonly blockingReads?: boolean;
-  /** Times blocking reads. Default: the clock of the machine. */
+  readonly blockingCalls?: boolean;
+  /** Times blocking calls. Default: the clock of the machine. */
   readonly clock?: Clock;
 }
 
@@ -39,5 +39,5 @@ export function checkedOptions(options: FileSystemDriverOptions): Required<FileS
   if (!Number.isSafeInteger(maxOpenFiles) || maxOpenFiles < 1) {
     throw configError('maxOpenFiles', 'a whole number of at least 1', maxOpenFiles);
   }
-  return { root, writable, fsync, maxOpenFiles, blockingReads: options.blockingReads ?? writable, clock };
+  return { root, writable, fsync, maxOpenFiles, blockingCalls: options.blockingCalls ?? writable, clock };
 }

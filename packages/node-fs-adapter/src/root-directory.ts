@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { TieredError } from '@tiered/core';
 import { hasErrno } from './errors.js';
-import { isInside, leavesRoot, PRIVATE_DIRECTORY } from './keys.js';
+import { isInside, leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
+import { namerOf, uniqueName } from './process-identity.js';
 
 /**
  * The directory that a driver may not leave. Knows its real path, whether it is still there, where temporary files
@@ -51,16 +50,38 @@ export class RootDirectory {
       throw leavesRoot(this.#driver, PRIVATE_DIRECTORY);
     }
     for (const name of await fs.promises.readdir(this.#temporaryDirectory)) {
-      if (isOfDeadProcess(name))
+      if (namerOf(name) === 'dead')
         await fs.promises.rm(path.join(this.#temporaryDirectory, name), { force: true });
     }
   }
 
+  /** Where the object of a key is. @throws TieredError `TIERED_KEY_INVALID` */
+  pathOf(key: string): string {
+    return pathOfKey(this.realPath, key, this.#driver);
+  }
+
+  /**
+   * Makes something in the private directory. If that is not there, somebody emptied the root, or removed and made it
+   * again: it is ours once more if it is empty.
+   */
+  async inPrivateDirectory<T>(make: () => T | Promise<T>): Promise<T> {
+    try {
+      return await make();
+    } catch (error) {
+      if (!hasErrno(error, 'ENOENT')) throw error;
+      await this.claim();
+      return make();
+    }
+  }
+
+  /** Where the log is that all who use this directory share. */
+  get logPath(): string {
+    return path.join(this.realPath, PRIVATE_DIRECTORY, 'log');
+  }
+
   /** A path for a temporary file on the same file system, unique over processes and hosts. */
   temporaryPath(): string {
-    temporaryFiles += 1;
-    const unique = `${HOST}.${process.pid}.${STARTED}.${temporaryFiles}.${INSTANCE}`;
-    return path.join(this.#temporaryDirectory, unique);
+    return this.#temporaryDirectory + path.sep + uniqueName();
   }
 
   /**
@@ -111,6 +132,11 @@ export class RootDirectory {
     return realPath;
   }
 
+  /** As `assertInside`, blocking. */
+  assertInsideBlocking(filePath: string, key: string): void {
+    if (!isInside(this.realPath, fs.realpathSync.native(filePath))) throw leavesRoot(this.#driver, key);
+  }
+
   /** Checks that an open descriptor is of a file inside. */
   async assertDescriptorInside(fd: number, filePath: string, key: string): Promise<void> {
     if (!this.saysInside(fd, key)) await this.assertInside(filePath, key);
@@ -139,39 +165,9 @@ export class RootDirectory {
   }
 }
 
-/** Dots separate the parts of a temporary file's name. */
-const HOST = os.hostname().replaceAll('.', '-') || 'localhost';
-/** When this process was started, so that another one with its number is not taken for it. */
-const STARTED = startOf(process.pid);
-/** Worker threads share number and start of their process, and each has this module of its own. */
-const INSTANCE = randomUUID();
-let temporaryFiles = 0;
-
-/** When a process was started, in ticks since the machine was, if the kernel says (Linux); else 0. */
-function startOf(pid: number): number {
-  try {
-    // The second field, the name in parentheses, may hold anything; the start is the twentieth after it.
-    const [, fields = ''] = /\) ([^)]*)$/.exec(fs.readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
-    return Number(fields.split(' ')[19] ?? 0);
-  } catch {
-    return 0;
-  }
-}
-
 async function reach(root: string, make: boolean): Promise<string> {
   if (make) await fs.promises.mkdir(root, { recursive: true });
   return fs.promises.realpath(root);
-}
-
-function isOfDeadProcess(name: string): boolean {
-  const [host, pid, started] = name.split('.');
-  if (host !== HOST) return false;
-  try {
-    process.kill(Number(pid), 0);
-    return Number(started) !== startOf(Number(pid));
-  } catch (error) {
-    return hasErrno(error, 'ESRCH');
-  }
 }
 
 function unavailable(driver: string, cause: unknown): TieredError {

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BOTH_WAYS, place, putFile, textOf, withCode } from './helpers.js';
 
-describe.each(BOTH_WAYS)('a file that another program changes: $way', ({ blockingReads }) => {
+describe.each(BOTH_WAYS)('a file that another program changes: $way', ({ blockingCalls }) => {
   it('is served as it is now after the next stat()', async () => {
-    const { root, driver } = await place({ blockingReads });
+    const { root, driver } = await place({ blockingCalls });
     await putFile(root, 'file', Buffer.from('old'));
     expect(await textOf(driver, 'file')).toBe('old');
     await putFile(root, 'file', Buffer.from('new'));
@@ -23,7 +23,7 @@ describe.each(BOTH_WAYS)('a file that another program changes: $way', ({ blockin
   });
 
   it('is not served any more once stat() has found it missing', async () => {
-    const { root, driver } = await place({ blockingReads });
+    const { root, driver } = await place({ blockingCalls });
     await putFile(root, 'file', Buffer.from('old'));
     expect(await textOf(driver, 'file')).toBe('old');
     fs.rmSync(path.join(root, 'file'));
@@ -33,7 +33,7 @@ describe.each(BOTH_WAYS)('a file that another program changes: $way', ({ blockin
 });
 
 it('a read under way while the file is replaced does not hide the new one from reads after stat()', async () => {
-  const { root, driver } = await place({ blockingReads: false });
+  const { root, driver } = await place({ blockingCalls: false });
   for (let round = 0; round < 100; round++) {
     const [key, aside] = [`${round}`, path.join(root, 'aside')];
     fs.writeFileSync(path.join(root, key), 'old');

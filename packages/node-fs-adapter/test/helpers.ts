@@ -117,8 +117,8 @@ export async function descriptorsBelow(directory: string): Promise<number> {
 
 /** Both ways to read, each of which has its own way to open files. */
 export const BOTH_WAYS = [
-  { way: 'blocking reads', blockingReads: true },
-  { way: 'reads in the thread pool', blockingReads: false },
+  { way: 'blocking reads', blockingCalls: true },
+  { way: 'reads in the thread pool', blockingCalls: false },
 ];
 
 /** An option of tests that look at the kernel's own account. */

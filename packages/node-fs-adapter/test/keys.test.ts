@@ -112,8 +112,8 @@ function layOut({ root }: Place): void {
 describe('whatever the key', () => {
   it.each(BOTH_WAYS)(
     '[K1] nothing outside the root is made, changed, read or removed: $way',
-    async ({ blockingReads }) => {
-      const there = await place({ writable: true, maxOpenFiles: 1, blockingReads });
+    async ({ blockingCalls }) => {
+      const there = await place({ writable: true, maxOpenFiles: 1, blockingCalls });
       const { directory, outside, driver } = there;
       const untouched = await snapshot(outside);
       await fc.assert(

@@ -35,8 +35,8 @@ describe.skipIf(process.platform === 'win32')('what is no regular file', () => {
     '%s is no object: TIERED_NOT_FOUND at once, and nothing stays open',
     async (_, make) => {
       // Blocking reads last: a driver that waits for a writer there would stop the test runner too.
-      for (const blockingReads of [false, true]) {
-        const { root, driver } = await place({ blockingReads });
+      for (const blockingCalls of [false, true]) {
+        const { root, driver } = await place({ blockingCalls });
         await make(path.join(root, 'thing'));
         await expect(driver.stat('thing', {})).rejects.toEqual(missing);
         await expect(textOf(driver, 'thing')).rejects.toEqual(missing);

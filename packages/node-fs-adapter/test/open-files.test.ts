@@ -25,10 +25,10 @@ async function withObjects(count: number, options: Parameters<typeof place>[0]):
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `${i}`);
 
-describe.each(BOTH_WAYS)('descriptors: $way', ({ blockingReads }) => {
+describe.each(BOTH_WAYS)('descriptors: $way', ({ blockingCalls }) => {
   it('never more than maxOpenFiles stay open, also as the kernel counts them', async () => {
     for (const max of [1, 3, 10]) {
-      const { root, driver } = await withObjects(20, { maxOpenFiles: max, blockingReads });
+      const { root, driver } = await withObjects(20, { maxOpenFiles: max, blockingCalls });
       for (const key of names(20)) expect(await textOf(driver, key)).toBe(key);
       expect(await Promise.all(names(20).map((key) => textOf(driver, key)))).toEqual(names(20));
       await settledTo(driver, max);
@@ -38,14 +38,14 @@ describe.each(BOTH_WAYS)('descriptors: $way', ({ blockingReads }) => {
   });
 
   it('many reads of one file at the same time leave a single descriptor', async () => {
-    const { driver } = await withObjects(1, { maxOpenFiles: 10, blockingReads });
+    const { driver } = await withObjects(1, { maxOpenFiles: 10, blockingCalls });
     await Promise.all(Array.from({ length: 50 }, () => textOf(driver, '0')));
     await settledTo(driver, 1);
     expect(driver.openFiles).toBe(1);
   });
 
   it('all are closed once close() has resolved, and reads after open() work', async () => {
-    const { root, driver } = await withObjects(20, { maxOpenFiles: 10, blockingReads });
+    const { root, driver } = await withObjects(20, { maxOpenFiles: 10, blockingCalls });
     await Promise.all(names(20).map((key) => textOf(driver, key)));
     await driver.close();
     expect(driver.openFiles).toBe(0);
@@ -55,7 +55,7 @@ describe.each(BOTH_WAYS)('descriptors: $way', ({ blockingReads }) => {
   });
 
   it.skipIf(onLinux.skip)('none leaks when operations fail or are aborted', async () => {
-    const { directory, root, driver } = await place({ writable: true, maxOpenFiles: 1, blockingReads });
+    const { directory, root, driver } = await place({ writable: true, maxOpenFiles: 1, blockingCalls });
     await put(driver, 'object');
     fs.mkdirSync(path.join(root, 'dir'));
     for (const [link, target] of [
@@ -112,8 +112,8 @@ const step: fc.Arbitrary<Step> = fc.record({
 
 it.each(BOTH_WAYS)(
   'no read gets bytes of another file, or of two states of its own: $way',
-  async ({ blockingReads }) => {
-    const { root, driver } = await place({ writable: true, maxOpenFiles: 1, blockingReads });
+  async ({ blockingCalls }) => {
+    const { root, driver } = await place({ writable: true, maxOpenFiles: 1, blockingCalls });
     const size = 3000;
     let writes = 0;
     // All bytes of a state are the same; which file they belong to is their remainder.

@@ -19,8 +19,8 @@ import {
 const refused = withCode('TIERED_KEY_INVALID');
 
 /** A place for writing with an object `a` and `dir/b`, and these links in the root. */
-async function linked(links: Readonly<Record<string, string>>, blockingReads = true): Promise<Place> {
-  const there = await place({ writable: true, maxOpenFiles: 2, blockingReads });
+async function linked(links: Readonly<Record<string, string>>, blockingCalls = true): Promise<Place> {
+  const there = await place({ writable: true, maxOpenFiles: 2, blockingCalls });
   await put(there.driver, 'a');
   await put(there.driver, 'dir/b');
   for (const [name, target] of Object.entries(links)) fs.symlinkSync(target, path.join(there.root, name));
@@ -30,9 +30,9 @@ async function linked(links: Readonly<Record<string, string>>, blockingReads = t
 describe('links that lead out of the root', () => {
   it.each(BOTH_WAYS)(
     '[K1] a link to a file is refused, and neither listed nor counted: $way',
-    async ({ blockingReads }) => {
+    async ({ blockingCalls }) => {
       for (const absolute of [false, true]) {
-        const { root, outside, driver } = await place({ writable: true, blockingReads });
+        const { root, outside, driver } = await place({ writable: true, blockingCalls });
         fs.symlinkSync(
           absolute ? path.join(outside, 'secret') : '../outside/secret',
           path.join(root, 'link'),
@@ -51,8 +51,8 @@ describe('links that lead out of the root', () => {
 
   it.each(BOTH_WAYS)(
     '[K1] a link to a directory is refused for every operation: $way',
-    async ({ blockingReads }) => {
-      const { outside, driver } = await linked({ out: '../outside' }, blockingReads);
+    async ({ blockingCalls }) => {
+      const { outside, driver } = await linked({ out: '../outside' }, blockingCalls);
       const before = await snapshot(outside);
       for (const key of ['out/secret', 'out/deep/secret']) {
         await expect(textOf(driver, key)).rejects.toEqual(refused);
@@ -126,9 +126,9 @@ describe('links within the root', () => {
 
 describe.each(BOTH_WAYS)(
   'a link to the outside that takes the place of a file: $way',
-  ({ blockingReads }) => {
+  ({ blockingCalls }) => {
     it('[K1] is never followed: the kept descriptor serves the old bytes, every new look is refused', async () => {
-      const { root, driver } = await linked({}, blockingReads);
+      const { root, driver } = await linked({}, blockingCalls);
       expect(await textOf(driver, 'a')).toBe('a');
       fs.rmSync(path.join(root, 'a'));
       fs.symlinkSync('../outside/secret', path.join(root, 'a'));
@@ -144,7 +144,7 @@ describe.each(BOTH_WAYS)(
     });
 
     it('is not followed either where a directory stood', async () => {
-      const { root, driver } = await linked({}, blockingReads);
+      const { root, driver } = await linked({}, blockingCalls);
       await put(driver, 'deep/secret');
       expect(await textOf(driver, 'deep/secret')).toBe('deep/secret');
       fs.rmSync(path.join(root, 'deep'), { recursive: true });
@@ -158,7 +158,7 @@ describe.each(BOTH_WAYS)(
     });
 
     it.skipIf(onLinux.skip)('is not followed when it comes and goes while reads are under way', async () => {
-      const { root, driver } = await place({ maxOpenFiles: 1, blockingReads });
+      const { root, driver } = await place({ maxOpenFiles: 1, blockingCalls });
       for (const key of ['x/secret', 'y']) await putFile(root, key, Buffer.from('inside'));
       const [at, aside] = [path.join(root, 'x'), path.join(root, 'aside')];
       let refusals = 0;
@@ -178,7 +178,7 @@ describe.each(BOTH_WAYS)(
         fs.renameSync(aside, at);
         await Promise.all(reads);
       }
-      if (!blockingReads) expect(refusals, 'reads that met the link').toBeGreaterThan(0);
+      if (!blockingCalls) expect(refusals, 'reads that met the link').toBeGreaterThan(0);
     });
   },
 );

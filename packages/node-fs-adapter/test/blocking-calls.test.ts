@@ -32,7 +32,7 @@ async function withObjects(options: Parameters<typeof place>[0]): Promise<Place>
 }
 
 /** How many reads, one after the other, had opened their file before they returned their promise. */
-async function blockingReads({ driver }: Place): Promise<number> {
+async function blockingCalls({ driver }: Place): Promise<number> {
   let blocking = 0;
   for (let i = 0; i < COUNT; i++) {
     const before = driver.openFiles;
@@ -47,21 +47,21 @@ const files = { maxOpenFiles: COUNT };
 
 it('reads of a fast tier block, but for one in many that lets the event loop turn', async () => {
   const clock = new SteppingClock(0.01);
-  const blocking = await blockingReads(await withObjects({ ...files, blockingReads: true, clock }));
+  const blocking = await blockingCalls(await withObjects({ ...files, blockingCalls: true, clock }));
   expect(blocking).toBeGreaterThan(COUNT * 0.9);
   expect(blocking).toBeLessThan(COUNT);
 });
 
 it('reads of slow storage block once in a while only, to see whether it is fast again', async () => {
   const clock = new SteppingClock(50);
-  const blocking = await blockingReads(await withObjects({ ...files, blockingReads: true, clock }));
+  const blocking = await blockingCalls(await withObjects({ ...files, blockingCalls: true, clock }));
   expect(blocking).toBeGreaterThan(0);
   expect(blocking).toBeLessThan(COUNT * 0.05);
 });
 
 it('slow reads that fail keep the next ones off the event loop too', async () => {
   const clock = new SteppingClock(50);
-  const { driver } = await place({ ...files, blockingReads: true, clock });
+  const { driver } = await place({ ...files, blockingCalls: true, clock });
   for (let i = 0; i < COUNT; i++)
     await expect(textOf(driver, `${i}`)).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
   expect(clock.looks / 2, 'reads that blocked').toBeLessThan(COUNT * 0.05);
@@ -69,8 +69,8 @@ it('slow reads that fail keep the next ones off the event loop too', async () =>
 
 it('a source never blocks unless told to, nor does any large read', async () => {
   const clock = new SteppingClock(0.01);
-  expect(await blockingReads(await withObjects({ ...files, clock }))).toBe(0);
-  const { root, driver } = await place({ blockingReads: true, clock });
+  expect(await blockingCalls(await withObjects({ ...files, clock }))).toBe(0);
+  const { root, driver } = await place({ blockingCalls: true, clock });
   await putFile(root, 'large', new Uint8Array(1_000_000).fill(7));
   const reading = driver.read('large', { offset: 0, length: 1_000_000 });
   const into = driver.readInto('large', new Uint8Array(1_000_000), { offset: 0 });

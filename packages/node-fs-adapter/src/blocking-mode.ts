@@ -1,0 +1,78 @@
+import type { Clock } from '@tiered/core';
+
+/** Calls that move more bytes never block: even from and to memory they would hold the event loop for too long. */
+const LONGEST = 256 * 1024;
+
+/**
+ * How long a call on the page cache takes at most: a few system calls, and copying at 2 GB/s. A trip through Node's
+ * thread pool costs about as much, so a call within this time is cheaper made at once than handed over.
+ */
+const FAST_MS = 0.1;
+const FAST_MS_A_BYTE = 1000 / 2e9;
+
+/** Calls in a row that may block before one goes through the thread pool, so that the event loop has its turn. */
+const IN_A_ROW = 32;
+
+/** Calls that stay off the event loop after a slow one; doubles up to the last while slow ones follow each other. */
+const FIRST_PAUSE = 16;
+const LAST_PAUSE = 4096;
+
+/**
+ * Decides, call by call, between a blocking system call and the thread pool, from how long blocking ones took.
+ *
+ * Node wants opposite things of fast and slow storage: what is in the page cache is read 2 to 4 times as fast by a
+ * blocking call, which must never happen on a disk that has to move. So a slow blocking call sends the next ones to
+ * the thread pool, and only one in many is tried again: slow storage blocks the event loop once in thousands of calls.
+ */
+export class BlockingMode {
+  readonly #clock: Clock;
+  readonly #enabled: boolean;
+  #inARow = 0;
+  #pause = FIRST_PAUSE;
+  #pausedCalls = 0;
+
+  constructor(clock: Clock, enabled: boolean) {
+    this.#clock = clock;
+    this.#enabled = enabled;
+  }
+
+  /**
+   * Makes a call at once if it may block now. Undefined if it may not, or if it failed: the thread pool meets the same
+   * error, and has the time to explain it.
+   * @param length Bytes it moves.
+   */
+  attempt<T>(length: number, call: () => T): T | undefined {
+    if (!this.mayBlock(length)) return undefined;
+    try {
+      return this.blocking(length, call);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Whether the next call, which moves so many bytes, is to block. */
+  mayBlock(length: number): boolean {
+    if (!this.#enabled || length > LONGEST) return false;
+    if (this.#pausedCalls > 0) {
+      this.#pausedCalls -= 1;
+      return false;
+    }
+    this.#inARow = (this.#inARow + 1) % IN_A_ROW;
+    return this.#inARow !== 0;
+  }
+
+  /** Makes a call that moves so many bytes, and learns from it. */
+  blocking<T>(length: number, call: () => T): T {
+    const start = this.#clock.now();
+    try {
+      return call();
+    } finally {
+      this.#learn(this.#clock.now() - start <= FAST_MS + length * FAST_MS_A_BYTE);
+    }
+  }
+
+  #learn(fast: boolean): void {
+    this.#pausedCalls = fast ? 0 : this.#pause;
+    this.#pause = fast ? FIRST_PAUSE : Math.min(LAST_PAUSE, this.#pause * 2);
+  }
+}

@@ -10,6 +10,8 @@ const FIRST = 4 * MIB;
 /** A request that is shorter spends much of its time on latency; one that is longer makes its reader wait. */
 const SHORT_MS = 20;
 const LONG_MS = 200;
+/** Chunks of an object at most: their sums fit a line of the log. At 4 MiB that is 256 GiB. */
+const MOST_CHUNKS = 65_536;
 /** Requests after which the size is looked at again: one may be an accident. */
 const WINDOW = 8;
 
@@ -20,28 +22,42 @@ const WINDOW = 8;
  */
 export class ChunkSize {
   readonly #adapts: boolean;
+  readonly #memoryBytes: number;
   #bytes: number;
   #requests = 0;
   #ms = 0;
 
   /**
    * @param chunk Bytes, or undefined to follow the source.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for less than one byte.
+   * @param memoryBytes What all chunks on their way may hold: none is larger than that.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for less than one byte, or more than the memory.
    */
-  constructor(chunk: ByteSize | undefined) {
+  constructor(chunk: ByteSize | undefined, memoryBytes: number) {
     this.#adapts = chunk === undefined;
-    this.#bytes = chunk === undefined ? FIRST : parseBytes(chunk, 'chunk');
+    this.#memoryBytes = memoryBytes;
+    this.#bytes = chunk === undefined ? Math.min(FIRST, memoryBytes) : parseBytes(chunk, 'chunk');
     if (this.#bytes === 0) throw configError('chunk', 'at least one byte', chunk);
+    if (this.#bytes > memoryBytes)
+      throw configError('chunk', `at most the memory, ${memoryBytes} bytes`, this.#bytes);
   }
 
-  /** Bytes of a chunk of an object that is begun now. */
+  /** Bytes of a chunk of an object that is begun now, apart from what `ofObject` says of very large ones. */
   get bytes(): number {
     return this.#bytes;
   }
 
+  /**
+   * Bytes of a chunk of an object of this size: all of a small one, and of a very large one so many that its chunks can
+   * be counted. Undefined if that is more than the memory.
+   */
+  ofObject(size: number): number | undefined {
+    const bytes = Math.max(1, Math.min(size, this.#bytes), Math.ceil(size / MOST_CHUNKS));
+    return bytes <= this.#memoryBytes ? bytes : undefined;
+  }
+
   /** The smallest that it may become. */
   get smallest(): number {
-    return this.#adapts ? SMALLEST : this.#bytes;
+    return this.#adapts ? Math.min(SMALLEST, this.#bytes) : this.#bytes;
   }
 
   /** A request for so many bytes took so long. Requests for less than a chunk say nothing. */
@@ -51,7 +67,7 @@ export class ChunkSize {
     this.#ms += ms;
     if (this.#requests < WINDOW) return;
     const mean = this.#ms / this.#requests;
-    if (mean < SHORT_MS) this.#bytes = Math.min(LARGEST, this.#bytes * 2);
+    if (mean < SHORT_MS) this.#bytes = Math.min(LARGEST, this.#memoryBytes, this.#bytes * 2);
     if (mean > LONG_MS) this.#bytes = Math.max(SMALLEST, this.#bytes / 2);
     this.#requests = 0;
     this.#ms = 0;

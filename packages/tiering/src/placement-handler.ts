@@ -115,8 +115,8 @@ export class PlacementHandler implements Placement {
     this.#policy = policy;
     this.seesHits = policy.evicts === true || policy.promote !== undefined;
     this.#concurrency = concurrency;
-    this.#chunkSize = new ChunkSize(chunk);
     this.#memoryBytes = parseBytes(memory, 'memory');
+    this.#chunkSize = new ChunkSize(chunk, this.#memoryBytes);
   }
 
   /**

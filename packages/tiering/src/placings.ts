@@ -87,9 +87,9 @@ export class Placings {
     if (host.namespace.levelOf(id) < host.tiers.length || this.#running.has(id)) return undefined;
     if (!copies.isRemoving(id) && !this.isBusy) {
       const object = this.#candidate(id);
-      const level = this.#parts.policy.place(object, this.#rooms(id, host.tiers.length));
-      const claim = level === undefined ? undefined : this.#claim(id, object, level);
-      if (level !== undefined && claim !== undefined) {
+      const level = object && this.#parts.policy.place(object, this.#rooms(id, host.tiers.length));
+      const claim = object && level !== undefined ? this.#claim(id, object, level) : undefined;
+      if (object !== undefined && level !== undefined && claim !== undefined) {
         const asked = { key: object.key, version: host.namespace.versionOf(id) };
         const fill: FillFrom = (target, offset, signal) => source.into(asked, target, offset, signal);
         return this.#begin(id, level, object, claim, fill, 'source');
@@ -107,6 +107,7 @@ export class Placings {
     if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id) || this.isBusy)
       return;
     const object = this.#candidate(id);
+    if (object === undefined) return;
     const rooms = this.#rooms(id, level).filter(({ freeBytes }) => freeBytes >= object.size);
     if (rooms.length === 0) return;
     const target = policy.promote({ ...object, level }, rooms);
@@ -121,10 +122,12 @@ export class Placings {
     this.#recency[level]?.forget(id);
   }
 
-  #candidate(id: number): PlacementCandidate {
+  /** The object, unless it is so large that not even a chunk of it fits into memory. */
+  #candidate(id: number): PlacementCandidate | undefined {
     const { namespace } = this.#parts.host;
     const size = namespace.sizeOf(id);
-    return { key: namespace.keyOf(id), size, chunkBytes: Math.min(size, this.#parts.chunkSize.bytes) };
+    const chunkBytes = this.#parts.chunkSize.ofObject(size);
+    return chunkBytes === undefined ? undefined : { key: namespace.keyOf(id), size, chunkBytes };
   }
 
   /** Levels faster than this one that accept the object now. */
@@ -141,7 +144,7 @@ export class Placings {
   #claim(id: number, { key, size, chunkBytes }: PlacementCandidate, level: number): Claim | undefined {
     const { host, copies, policy } = this.#parts;
     const room = host.tiers[level] === undefined ? -1 : copies.storeAt(level).freeBytes;
-    const bytes = room >= size ? size : Math.floor(room / Math.max(1, chunkBytes)) * chunkBytes;
+    const bytes = room >= size ? size : Math.floor(room / chunkBytes) * chunkBytes;
     if (room < 0 || (bytes === 0 && size > 0)) {
       throw configError(
         `policy ${policy.name}`,
@@ -167,7 +170,7 @@ export class Placings {
       key,
       version,
       size,
-      chunkBytes: Math.max(1, chunkBytes),
+      chunkBytes,
       claim,
       fill,
       ...common,

@@ -65,6 +65,7 @@ export class TierStore {
   /** Names that this process is placing or freeing: it need not be told what becomes of them. */
   readonly #mine = new Set<string>();
   #ledger = new TierLedger();
+  #closed = false;
 
   private constructor(parts: TierStoreParts, log: SharedLog) {
     this.#parts = parts;
@@ -124,11 +125,12 @@ export class TierStore {
 
   /** Whether the storage still has this log: false if the directory was emptied, or unmounted. Costs a system call. */
   get current(): boolean {
-    return this.#log.current;
+    return !this.#closed && this.#log.current;
   }
 
   /** Takes in what other processes did. Costs a system call. */
   refresh(): void {
+    if (this.#closed) return;
     this.#read((change, copy) => {
       if (copy.dataset !== this.#parts.dataset || this.#mine.has(copy.name)) return;
       if (change === 'placed') this.#parts.onPlaced(copy);
@@ -185,8 +187,10 @@ export class TierStore {
     this.refresh();
   }
 
-  /** Leaves. Claims that are still open are cleared up by the next who opens the tier. */
+  /** Leaves. Claims that are still open are cleared up by the next who opens the tier. Idempotent. */
   close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
     try {
       this.#append({ op: 'leave', member: this.#log.member });
     } catch {

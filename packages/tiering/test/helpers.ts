@@ -20,5 +20,5 @@ export function startHierarchy(
   tiers: readonly TierOptions[],
   options: PlacementHandlerOptions = {},
 ): Promise<Hierarchy> {
-  return new Hierarchy({ source, tiers, placement: new PlacementHandler(options) }).start();
+  return new Hierarchy({ source, tiers, placement: new PlacementHandler({ chunk: 10, ...options }) }).start();
 }

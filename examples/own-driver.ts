@@ -1,10 +1,11 @@
 // A driver of your own, and the conformance suite that tells whether it keeps the contract: objects in a tar-like
-// archive in memory, read-only, so that `write`, `delete` and `usage` are refused.
+// archive in memory, read-only, so that whatever writes, deletes and measures is refused.
 // Run it: node --conditions=tiered-source --import tsx examples/own-driver.ts
 import {
   notFound,
   readEach,
   unsupported,
+  versionChanged,
   type DriverCapabilities,
   type ListOptions,
   type ObjectStat,
@@ -32,6 +33,7 @@ class ArchiveDriver implements StorageDriver {
     usage: false,
     sharedViews: true,
     persistent: true,
+    log: false,
   });
   readonly #entries = new Map<string, Entry>();
   #archive = new Uint8Array(0);
@@ -64,15 +66,16 @@ class ArchiveDriver implements StorageDriver {
     if (keys.length > 0) yield await Promise.all(keys.map((key) => this.stat(key, { signal })));
   }
 
-  async read(key: string, { offset, length, signal }: ReadOptions): Promise<Uint8Array> {
+  async read(key: string, { offset, length, version, signal }: ReadOptions): Promise<Uint8Array> {
     signal?.throwIfAborted();
     const { start, end } = this.#find('read', key);
+    if (version !== undefined && version !== String(start)) throw versionChanged(this, 'read', key);
     const from = Math.min(start + offset, end);
     return this.#archive.subarray(from, Math.min(from + length, end));
   }
 
-  async readInto(key: string, target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
-    const bytes = await this.read(key, { offset, length: target.byteLength, signal });
+  async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    const bytes = await this.read(key, { ...options, length: target.byteLength });
     target.set(bytes);
     return bytes.byteLength;
   }
@@ -85,12 +88,20 @@ class ArchiveDriver implements StorageDriver {
     throw unsupported(this, 'write');
   }
 
+  async create(): Promise<never> {
+    throw unsupported(this, 'create');
+  }
+
   async delete(): Promise<void> {
     throw unsupported(this, 'delete');
   }
 
   async usage(): Promise<never> {
     throw unsupported(this, 'usage');
+  }
+
+  async openLog(): Promise<never> {
+    throw unsupported(this, 'openLog');
   }
 
   #find(operation: Operation, key: string): Entry {

@@ -76,7 +76,7 @@ export interface WriteOptions extends OperationOptions {
 /** The bytes of an object to be written: at once, or in pieces. A piece may be reused once the next is asked for. */
 export type WriteData = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** Options of `create`. */
+/** Options of `create`. The signal is for `create` itself: what the writer does afterwards has signals of its own. */
 export interface CreateOptions extends OperationOptions {
   /** Bytes the object will have, no more and no fewer. */
   readonly size: number;
@@ -87,13 +87,17 @@ export interface CreateOptions extends OperationOptions {
  * by `publish` or `discard`; the one who created it sees to that.
  */
 export interface ObjectWriter {
-  /** Writes bytes at an offset. Parts may be written at the same time; none overlaps another. The bytes are the caller's again afterwards. */
+  /**
+   * Writes bytes at an offset, within the size. Parts may be written at the same time, and none overlaps another; one
+   * that failed or was aborted may be written again. The bytes are the caller's again afterwards.
+   */
   writeAt(bytes: Uint8Array, options: ReadIntoOptions): Promise<void>;
-  /** Reads what has been written already. */
+  /** Reads what has been written already; short only at the end of the object. Bytes not yet written are anything. */
   readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number>;
   /**
-   * Makes the object visible under its key, atomically. Every byte has been written. If it fails, the object may have
-   * been published all the same only where the answer can get lost; `discard` is still to be called.
+   * Makes the object visible under its key, atomically. Every byte has been written. A driver that sees that it was
+   * not throws `TIERED_SIZE_MISMATCH`. If it fails, the object may have been published all the same only where the
+   * answer can get lost; `discard` is still to be called.
    */
   publish(options: OperationOptions): Promise<void>;
   /** Leaves no trace of what was not published. Idempotent, works after everything, and does not fail. */
@@ -109,13 +113,23 @@ export interface SharedLog {
   readonly member: string;
   /** Whether the storage still has this log, and not one that took its place. */
   readonly current: boolean;
-  /** Appends lines (without line ends in them), after all that is there, all or, if the process dies in between, the first of them. */
+  /**
+   * Appends lines (without CR and LF in them) after all that is there: all of them or, if the process dies or the
+   * storage is full in between, the first of them. The lines of one call are not parted by those of others.
+   * @throws TieredError `TIERED_NO_SPACE`, and as other operations do.
+   */
   append(lines: readonly string[]): void;
-  /** The whole lines that came since the last call, also those appended here; from the beginning at first. */
+  /**
+   * The whole lines that came since the last call, also those appended here; from the beginning at first. To be read to
+   * its end before anything else is done with this log.
+   */
   readNew(): Iterable<string>;
   /** Whether the process behind a member is running; true where that cannot be known. */
   isAlive(member: string): boolean;
-  /** Puts these lines in the place of the whole log, atomically; others who have it open see that it is not `current`. */
+  /**
+   * Puts these lines in the place of the whole log, atomically; others who have it open see that it is not `current`,
+   * and what they append to the old one is lost. `readNew` goes on behind these lines.
+   */
   replace(lines: Iterable<string>): void;
   /** Idempotent. */
   close(): void;
@@ -271,7 +285,10 @@ export async function* checkedPieces(
   if (seen < options.size) throw mismatch(`but only ${seen} came`);
 }
 
-/** A writer for drivers that can only `write` whole objects: keeps all parts in memory until they are published. */
+/**
+ * A writer for drivers that can only `write` whole objects: keeps all parts in memory until they are published. Such a
+ * driver's `create` looks at its signal, and returns this.
+ */
 export function bufferedWriter(driver: StorageDriver, key: string, { size }: CreateOptions): ObjectWriter {
   const bytes = new Uint8Array(size);
   return {

@@ -123,20 +123,18 @@ export class MemoryDriver implements StorageDriver {
 
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     options.signal?.throwIfAborted();
-    this.#assertRoom(key, options.size);
-    const bytes = this.#allocate(key, options.size);
+    const bytes = this.#allocate('write', key, options.size);
     let filled = 0;
     for await (const piece of checkedPieces(this, key, data, options)) {
       bytes.set(piece, filled);
       filled += piece.byteLength;
     }
-    this.#publish(key, bytes);
+    this.#publish('write', key, bytes);
   }
 
   async create(key: string, { size, signal }: CreateOptions): Promise<ObjectWriter> {
     signal?.throwIfAborted();
-    this.#assertRoom(key, size);
-    const bytes = this.#allocate(key, size);
+    const bytes = this.#allocate('create', key, size);
     return {
       writeAt: async (part, options) => {
         options.signal?.throwIfAborted();
@@ -150,7 +148,7 @@ export class MemoryDriver implements StorageDriver {
       },
       publish: async (options) => {
         options.signal?.throwIfAborted();
-        this.#publish(key, bytes);
+        this.#publish('publish', key, bytes);
       },
       discard: async () => undefined,
     };
@@ -174,8 +172,8 @@ export class MemoryDriver implements StorageDriver {
   }
 
   /** Not before now is it looked whether there is room: others may have been published while the bytes came. */
-  #publish(key: string, bytes: Uint8Array): void {
-    this.#assertRoom(key, bytes.byteLength);
+  #publish(operation: Operation, key: string, bytes: Uint8Array): void {
+    this.#assertRoom(operation, key, bytes.byteLength);
     this.#bytes += bytes.byteLength - this.#sizeOf(key);
     this.#writes += 1;
     this.#objects.set(key, { bytes, version: `${this.#writes}` });
@@ -192,21 +190,27 @@ export class MemoryDriver implements StorageDriver {
     return this.#objects.get(key)?.bytes.byteLength ?? 0;
   }
 
-  #allocate(key: string, size: number): Uint8Array {
+  #allocate(operation: Operation, key: string, size: number): Uint8Array {
+    this.#assertRoom(operation, key, size);
     try {
       return new Uint8Array(size);
     } catch (error) {
-      throw this.#noSpace(key, size, 'this process cannot have that much memory', error);
+      throw this.#noSpace(operation, key, size, 'this process cannot have that much memory', error);
     }
   }
 
-  #assertRoom(key: string, size: number): void {
+  #assertRoom(operation: Operation, key: string, size: number): void {
     if (this.#bytes - this.#sizeOf(key) + size <= this.#capacity) return;
-    throw this.#noSpace(key, size, `it holds ${this.#bytes} of ${this.#capacity} bytes; raise its capacity`);
+    throw this.#noSpace(
+      operation,
+      key,
+      size,
+      `it holds ${this.#bytes} of ${this.#capacity} bytes; raise its capacity`,
+    );
   }
 
-  #noSpace(key: string, size: number, reason: string, cause?: unknown): TieredError {
+  #noSpace(operation: Operation, key: string, size: number, reason: string, cause?: unknown): TieredError {
     const message = `${this.name} cannot take ${size} bytes more: ${reason}.`;
-    return new TieredError('TIERED_NO_SPACE', message, { cause, driver: this.name, operation: 'write', key });
+    return new TieredError('TIERED_NO_SPACE', message, { cause, driver: this.name, operation, key });
   }
 }

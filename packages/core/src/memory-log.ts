@@ -48,7 +48,7 @@ class MemoryLog implements SharedLog {
   }
 
   append(lines: readonly string[]): void {
-    this.#lines.push(...lines);
+    for (const line of lines) this.#lines.push(line);
   }
 
   readNew(): Iterable<string> {

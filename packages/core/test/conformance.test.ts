@@ -1,18 +1,36 @@
 import {
+  bufferedWriter,
   FaultDriver,
+  InterceptingDriver,
   LimitDriver,
   MemoryDriver,
   MetricsDriver,
   PrefixDriver,
   RetryDriver,
   ThrottleDriver,
+  type CreateOptions,
+  type DriverCall,
+  type ObjectWriter,
   type StorageDriver,
 } from '@tiered/core';
 import { driverConformance } from '@tiered/core/conformance';
 import { describe, it } from 'vitest';
 
+/** As a driver that can only write whole objects. */
+class WholeObjects extends InterceptingDriver {
+  override async create(key: string, options: CreateOptions): Promise<ObjectWriter> {
+    options.signal?.throwIfAborted();
+    return bufferedWriter(this, key, options);
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    return call.proceed();
+  }
+}
+
 const WRAPPERS: Record<string, (inner: StorageDriver) => StorageDriver> = {
   'MemoryDriver alone': (inner) => inner,
+  bufferedWriter: (inner) => new WholeObjects(inner),
   ThrottleDriver: (inner) => new ThrottleDriver(inner, { bytesPerSecond: '100GB', concurrency: 8 }),
   RetryDriver: (inner) => new RetryDriver(inner),
   LimitDriver: (inner) => new LimitDriver(inner, { concurrency: 2 }),

@@ -81,6 +81,20 @@ describe('the capacity of a MemoryDriver', () => {
     expect(await driver.usage({})).toEqual({ bytes: 60, objects: 1, freeBytes: 40 });
   });
 
+  it('is looked at when an object in parts is begun, and again when it is published', async () => {
+    const driver = new MemoryDriver({ capacity: 100 });
+    await expect(driver.create('a', { size: 101 })).rejects.toMatchObject({
+      code: 'TIERED_NO_SPACE',
+      operation: 'create',
+    });
+    const [first, second] = [await driver.create('a', { size: 60 }), await driver.create('b', { size: 60 })];
+    expect(await driver.usage({})).toMatchObject({ bytes: 0, objects: 0 });
+    await first.publish({});
+    await expect(second.publish({})).rejects.toMatchObject({ code: 'TIERED_NO_SPACE', operation: 'publish' });
+    await second.discard();
+    expect(await driver.usage({})).toMatchObject({ bytes: 60, objects: 1 });
+  });
+
   it('is refused before the first piece is asked for', async () => {
     const driver = new MemoryDriver({ capacity: 10 });
     let asked = false;

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BOTH_WAYS, place, putFile, textOf, withCode } from './helpers.js';
+import { BOTH_WAYS, place, putFile, settledTo, textOf, withCode, type Place } from './helpers.js';
 
 describe.each(BOTH_WAYS)('a file that another program changes: $way', ({ blockingCalls }) => {
   it('is served as it is now after the next stat()', async () => {
@@ -46,4 +46,56 @@ it('a read under way while the file is replaced does not hide the new one from r
     await reading;
     if (size === 5) expect(await textOf(driver, key), `round ${round}`).toBe('newer');
   }
+});
+
+describe.each(BOTH_WAYS)('a read of a version: $way', ({ blockingCalls }) => {
+  const changed = withCode('TIERED_SOURCE_CHANGED');
+  const versionOf = async ({ driver }: Place) => (await driver.stat('file', {})).version;
+  const read = ({ driver }: Place, version: string) =>
+    driver.read('file', { offset: 0, length: 100, version }).then((bytes) => Buffer.from(bytes).toString());
+  const readInto = async ({ driver }: Place, version: string) => {
+    const target = Buffer.alloc(100);
+    const count = await driver.readInto('file', target, { offset: 0, version });
+    return target.toString('utf8', 0, count);
+  };
+
+  it('gives its bytes, and none of a file that was changed in place', async () => {
+    for (const one of [read, readInto]) {
+      const there = await place({ blockingCalls });
+      await putFile(there.root, 'file', Buffer.from('old'));
+      const old = await versionOf(there);
+      expect(await one(there, old)).toBe('old');
+      fs.appendFileSync(path.join(there.root, 'file'), ' and more');
+      await expect(one(there, old), 'from the descriptor that was kept').rejects.toEqual(changed);
+      await expect(one(there, old), 'from one that is opened').rejects.toEqual(changed);
+      expect(await one(there, await versionOf(there))).toBe('old and more');
+      await expect(one(there, 'never-was')).rejects.toEqual(changed);
+    }
+  });
+
+  it('gives a replaced file as long as it is open, and the new one as soon as that is asked for', async () => {
+    for (const one of [read, readInto]) {
+      const there = await place({ blockingCalls });
+      await putFile(there.root, 'file', Buffer.from('old'));
+      const old = await versionOf(there);
+      expect(await one(there, old)).toBe('old');
+      await putFile(there.root, 'file', Buffer.from('new'));
+      expect(await one(there, old), 'the whole old version').toBe('old');
+      for await (const page of there.driver.list({})) {
+        for (const { version } of page) expect(await one(there, version)).toBe('new');
+      }
+      await expect(one(there, old)).rejects.toEqual(changed);
+    }
+  });
+
+  it('keeps no descriptor of a file that turned out to be another version', async () => {
+    const there = await place({ blockingCalls });
+    await putFile(there.root, 'file', Buffer.from('old'));
+    const old = await versionOf(there);
+    await read(there, old);
+    expect(there.driver.openFiles).toBe(1);
+    fs.truncateSync(path.join(there.root, 'file'), 1);
+    await expect(read(there, old)).rejects.toEqual(changed);
+    await settledTo(there.driver, 0);
+  });
 });

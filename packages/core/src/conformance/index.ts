@@ -3,9 +3,11 @@ import { PrefixDriver } from '../decorators/prefix-driver.js';
 import type { StorageDriver } from '../driver.js';
 import { lifecycle } from './lifecycle.js';
 import { listing } from './listing.js';
+import { logs } from './logs.js';
 import { reads } from './reads.js';
 import { states } from './states.js';
 import type { ConformanceSubject, ConformanceTest } from './subject.js';
+import { writers } from './writers.js';
 import { writes } from './writes.js';
 
 export type { ConformanceSubject } from './subject.js';
@@ -29,7 +31,15 @@ export interface ConformanceOptions {
  * ```
  */
 export function driverConformance({ test, factory }: ConformanceOptions): void {
-  const groups: readonly ConformanceTest[] = [...lifecycle, ...reads, ...listing, ...writes, ...states];
+  const groups: readonly ConformanceTest[] = [
+    ...lifecycle,
+    ...reads,
+    ...listing,
+    ...writes,
+    ...writers,
+    ...logs,
+    ...states,
+  ];
   for (const [variant, wrap] of VARIANTS) {
     for (const { name, run } of groups) {
       test(`${variant}${name}`, async () => {

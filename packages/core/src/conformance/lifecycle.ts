@@ -62,6 +62,8 @@ export const lifecycle: readonly ConformanceTest[] = [
     if (capabilities.list) calls.push(['list', () => listKeys(driver, '', signal)]);
     if (capabilities.usage) calls.push(['usage', () => driver.usage({ signal })]);
     if (capabilities.write) calls.push(['write', () => driver.write('new', target, { size: 10, signal })]);
+    if (capabilities.write) calls.push(['create', () => driver.create('new', { size: 10, signal })]);
+    if (capabilities.log) calls.push(['openLog', () => driver.openLog({ signal })]);
     if (capabilities.delete) calls.push(['delete', () => driver.delete('object', { signal })]);
     for (const [name, call] of calls)
       await assert.rejects(call(), reason, `${name} did not reject with the reason`);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isTieredError, type ErrorCode } from '../errors.js';
 import { Random } from '../random.js';
 import { assertBytes, assertCode, openTest, readAll, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
@@ -14,6 +15,19 @@ const UNUSUAL_KEYS = [
   `${'d/'.repeat(20)}deep`,
   'x'.repeat(200),
 ];
+
+/** Asserts that a read gives these bytes, or rejects with a `TieredError` of this code. */
+async function assertBytesOrCode(
+  read: Promise<Uint8Array>,
+  bytes: Uint8Array,
+  code: ErrorCode,
+): Promise<void> {
+  try {
+    assertBytes(await read, bytes, 'the bytes that were asked for');
+  } catch (error) {
+    if (!isTieredError(error, code)) throw error;
+  }
+}
 
 /** Reading and describing objects. */
 export const reads: readonly ConformanceTest[] = [
@@ -128,6 +142,27 @@ export const reads: readonly ConformanceTest[] = [
     await put('object', someBytes(1000, 7));
     assertBytes(before, bytes, 'bytes read before');
   }),
+  openTest(
+    'a read of a version gives that version or TIERED_SOURCE_CHANGED, and never other bytes',
+    async ({ driver, put }) => {
+      const [old, replacement] = [someBytes(1000, 8), someBytes(1500, 9)];
+      const target = new Uint8Array(2000);
+      const ways = [
+        (version: string) => driver.read('object', { offset: 0, length: 2000, version }),
+        (version: string) =>
+          driver.readInto('object', target, { offset: 0, version }).then((count) => target.slice(0, count)),
+      ];
+      await put('object', old);
+      const before = await driver.stat('object', {});
+      for (const read of ways) assertBytes(await read(before.version), old, 'the version that is there');
+      await put('object', replacement);
+      // A driver may still have the old version, as an open file.
+      for (const read of ways) await assertBytesOrCode(read(before.version), old, 'TIERED_SOURCE_CHANGED');
+      const now = await driver.stat('object', {});
+      for (const read of ways) assertBytes(await read(now.version), replacement, 'the version of now');
+      for (const read of ways) await assertBytesOrCode(read(before.version), old, 'TIERED_SOURCE_CHANGED');
+    },
+  ),
   openTest('unusual keys name their own objects', async ({ driver, put }) => {
     for (const [i, key] of UNUSUAL_KEYS.entries()) await put(key, someBytes(100 + i, i));
     for (const [i, key] of UNUSUAL_KEYS.entries()) {

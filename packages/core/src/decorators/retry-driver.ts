@@ -29,8 +29,9 @@ export interface RetryDriverOptions {
  * try (full jitter, so that clients that failed together do not come back together).
  *
  * When the tries are used up, the last error is thrown again with its code, `attempts`, and `retryable: false`; when
- * the deadline passes, `TIERED_DEADLINE` with the last error as its cause. A write whose pieces come only once passes
- * as it is, without tries and without a deadline; a listing begins again only until it has given a page.
+ * the deadline passes, `TIERED_DEADLINE` with the last error as its cause. A write whose pieces come only once, and
+ * the `publish` of an object written in parts, pass as they are, without tries and without a deadline; a listing begins
+ * again only until it has given a page.
  *
  * **Order.** Outside `LimitDriver`, `ThrottleDriver` and `FaultDriver`. A `RetryDriver` inside another multiplies
  * the tries; use one.

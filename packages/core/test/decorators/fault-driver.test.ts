@@ -34,6 +34,16 @@ const CALLS: Readonly<Record<Operation, (driver: FaultDriver, signal?: AbortSign
   write: (driver, signal) => driver.write('a', pattern(3), { size: 3, signal }),
   delete: (driver, signal) => driver.delete('a', { signal }),
   usage: (driver, signal) => driver.usage({ signal }),
+  create: (driver, signal) => driver.create('a', { size: 3, signal }),
+  writeAt: async (driver, signal) => {
+    const writer = await driver.create('a', { size: 3 });
+    await writer.writeAt(pattern(3), { offset: 0, signal });
+  },
+  publish: async (driver, signal) => {
+    const writer = await driver.create('a', { size: 3 });
+    await writer.publish({ signal });
+  },
+  openLog: (driver, signal) => driver.openLog({ signal }),
 };
 /** Each operation, and the one that its faults name: a batch passes as its requests. */
 const EVERY = (Object.keys(CALLS) as Operation[]).map(

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { FaultDriver, InterceptingDriver, LimitDriver, MemoryDriver, type DriverCall } from '@tiered/core';
+import {
+  FaultDriver,
+  InterceptingDriver,
+  LimitDriver,
+  MemoryDriver,
+  type DriverCall,
+  type Operation,
+} from '@tiered/core';
 import { NotingDriver, listed, memoryWith, onlyOnce, pattern, readFrom } from '../helpers.js';
 
 /** What a decorator is told of a call, and the bytes that were moved. */
@@ -17,8 +24,11 @@ class Describing extends InterceptingDriver {
 /** Makes every call under a signal of its own. */
 class Replacing extends InterceptingDriver {
   readonly reason = new Error('replaced');
+  /** Default: all. */
+  operations: readonly Operation[] | undefined;
 
   protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    if (this.operations?.includes(call.operation) === false) return call.proceed();
     return call.proceed(AbortSignal.abort(this.reason));
   }
 }
@@ -43,8 +53,14 @@ describe('InterceptingDriver', () => {
     await driver.readMany([{ key: 'a', offset: 4, target }], { signal });
     await driver.write('a', pattern(3), { size: 3, signal });
     await driver.write('a', onlyOnce(pattern(3)), { size: 3, signal });
+    const writer = await driver.create('a', { size: 9, signal });
+    await writer.writeAt(pattern(9), { offset: 0, signal });
+    await writer.readInto(target, { offset: 5, signal });
+    await writer.publish({ signal });
+    await writer.discard();
     await driver.delete('a', { signal });
     await driver.usage({ signal });
+    (await driver.openLog({ signal })).close();
     expect(driver.calls).toEqual([
       { ...call, operation: 'open', key: '' },
       { ...call, operation: 'stat' },
@@ -54,8 +70,13 @@ describe('InterceptingDriver', () => {
       { ...call, operation: 'readInto', target, moved: 6 },
       { ...call, operation: 'write', moved: 3 },
       { ...call, operation: 'write', moved: 3, repeatable: false },
+      { ...call, operation: 'create' },
+      { ...call, operation: 'writeAt', moved: 9 },
+      { ...call, operation: 'readInto', target, moved: 4 },
+      { ...call, operation: 'publish', repeatable: false },
       { ...call, operation: 'delete' },
       { ...call, operation: 'usage', key: '' },
+      { ...call, operation: 'openLog', key: '' },
     ]);
   });
 
@@ -70,7 +91,9 @@ describe('InterceptingDriver', () => {
       ['readInto', () => driver.readInto('a', target, { offset: 0, signal })],
       ['write', () => driver.write('b', pattern(1), { size: 1, signal })],
       ['delete', () => driver.delete('a', { signal })],
+      ['create', () => driver.create('b', { size: 1, signal })],
       ['usage', () => driver.usage({ signal })],
+      ['openLog', () => driver.openLog({ signal })],
     ];
     for (const [name, call] of calls) await expect(call(), name).rejects.toBe(driver.reason);
   });
@@ -87,8 +110,23 @@ describe('InterceptingDriver', () => {
     expect([noting.listsBegun, noting.listsEnded]).toEqual([2, 2]);
   });
 
-  it('close does not pass the decorator: letting go always works', async () => {
-    const driver = new FaultDriver(new MemoryDriver(), { rules: [{ fault: { kind: 'fail' } }] });
+  it('makes the calls of a writer under another signal too', async () => {
+    const driver = new Replacing(new MemoryDriver());
+    driver.operations = ['writeAt', 'readInto', 'publish'];
+    const writer = await driver.create('a', { size: 1 });
+    await expect(writer.writeAt(pattern(1), { offset: 0 })).rejects.toBe(driver.reason);
+    await expect(writer.readInto(pattern(1), { offset: 0 })).rejects.toBe(driver.reason);
+    await expect(writer.publish({})).rejects.toBe(driver.reason);
+    await writer.discard();
+  });
+
+  it('close and discard do not pass the decorator: letting go always works', async () => {
+    const rules = [
+      { operations: ['writeAt' as const, 'publish' as const], fault: { kind: 'fail' as const } },
+    ];
+    const driver = new FaultDriver(new MemoryDriver(), { rules });
+    const writer = await driver.create('a', { size: 1 });
+    await writer.discard();
     await driver.close();
     expect(driver.injected).toEqual([]);
   });

@@ -28,6 +28,11 @@ describe('MetricsDriver', () => {
     await clock.run(driver.write('d', onlyOnce(pattern(2), pattern(1)), { size: 3 }));
     await clock.run(driver.stat('a', {}));
     await clock.run(driver.open({}));
+    const writer = await clock.run(driver.create('e', { size: 9 }));
+    await clock.run(writer.writeAt(pattern(5), { offset: 0 }));
+    await clock.run(writer.writeAt(pattern(4), { offset: 5 }));
+    await clock.run(writer.publish({}));
+    await clock.run(driver.openLog({}));
     await clock.run(driver.delete('d', {}));
     await clock.run(driver.usage({}));
     const small = { count: 1, errors: 0, bytes: 0, totalMs: 10, maxMs: 10 };
@@ -39,6 +44,10 @@ describe('MetricsDriver', () => {
         write: { count: 2, errors: 0, bytes: 10, totalMs: 30, maxMs: 17 },
         stat: small,
         open: small,
+        create: small,
+        writeAt: { count: 2, errors: 0, bytes: 9, totalMs: 29, maxMs: 15 },
+        publish: small,
+        openLog: small,
         delete: small,
         usage: small,
       },

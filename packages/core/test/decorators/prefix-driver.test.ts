@@ -42,6 +42,11 @@ describe('PrefixDriver', () => {
     expect([first, second]).toEqual([pattern(4), pattern(4, 5)]);
     await train.write('new', onlyOnce(pattern(3)), { size: 3 });
     expect(await readFrom(inner, 'train/new', 3)).toEqual(pattern(3));
+    const writer = await train.create('cats/new', { size: 2 });
+    await writer.writeAt(pattern(2), { offset: 0 });
+    await writer.publish({});
+    expect(await readFrom(inner, 'train/cats/new', 3)).toEqual(pattern(2));
+    await train.delete('cats/new', {});
     await train.delete('a', {});
     expect(await keysOf(inner)).toEqual(['test/a', 'train/', 'train/cats/b', 'train/new', 'training/c']);
   });
@@ -87,9 +92,10 @@ describe('PrefixDriver', () => {
     expect(await cats.usage({})).toMatchObject({ bytes: 20, objects: 1 });
   });
 
-  it('can do what the driver below can', async () => {
+  it('can do what the driver below can, but for the log, which is about all of the storage', async () => {
     const { inner, train } = await bucket();
-    expect(train.capabilities).toEqual(inner.capabilities);
+    expect(train.capabilities).toEqual({ ...inner.capabilities, log: false });
+    await expect(train.openLog()).rejects.toEqual(withCode('TIERED_UNSUPPORTED'));
     expect(Object.isFrozen(train.capabilities)).toBe(true);
   });
 
@@ -105,6 +111,7 @@ describe('PrefixDriver', () => {
       ['read', () => readFrom(train, 'a', 1, { signal })],
       ['readInto', () => train.readInto('a', target, { offset: 0, signal })],
       ['write', () => train.write('b', pattern(1), { size: 1, signal })],
+      ['create', () => train.create('b', { size: 1, signal })],
       ['delete', () => train.delete('a', { signal })],
       ['usage', () => train.usage({ signal })],
     ];

@@ -20,6 +20,15 @@ import {
   withCode,
 } from '../helpers.js';
 
+/** Writes three bytes in parts, and reads them back before they are published. */
+async function written(driver: RetryDriver, key: string): Promise<Uint8Array> {
+  const writer = await driver.create(key, { size: 3 });
+  await writer.writeAt(pattern(3), { offset: 0 });
+  const target = new Uint8Array(3);
+  await writer.readInto(target, { offset: 0 });
+  return target;
+}
+
 /** A retry over faults, on a clock of its own. */
 async function retried(rules: readonly FaultRule[], options: Omit<RetryDriverOptions, 'clock'> = {}) {
   const clock = new ManualClock();
@@ -99,6 +108,9 @@ describe('the tries of RetryDriver', () => {
       ['readInto', (driver) => driver.readInto('a', target, { offset: 2 }), 4],
       ['readInto', (driver) => driver.readMany([{ key: 'b', offset: 0, target }], {}), [{ bytes: 4 }]],
       ['write', (driver) => driver.write('a', pattern(3), { size: 3 }), undefined],
+      ['create', (driver) => driver.create('c', { size: 3 }).then((writer) => writer.discard()), undefined],
+      ['writeAt', (driver) => written(driver, 'c'), pattern(3)],
+      ['openLog', (driver) => driver.openLog({}).then((log) => [...log.readNew()]), []],
       ['delete', (driver) => driver.delete('a', {}), undefined],
       ['usage', (driver) => driver.usage({}), expect.objectContaining({ bytes: 30 })],
     ];

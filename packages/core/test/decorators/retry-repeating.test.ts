@@ -127,6 +127,22 @@ describe('a write through RetryDriver', () => {
   });
 });
 
+describe('an object written in parts through RetryDriver', () => {
+  it.each(['fail', 'fail-after'] as const)('is not published a second time: %s', async (kind) => {
+    const rules: FaultRule[] = [{ operations: ['publish'], fault: { kind, code: 'TIERED_IO' } }];
+    const { clock, memory, noting, driver } = await retried(rules);
+    const writer = await driver.create('new', { size: 2 });
+    await writer.writeAt(pattern(2), { offset: 0 });
+    const expected = { code: 'TIERED_IO', attempts: undefined, retryable: true };
+    await expect(clock.run(writer.publish({}))).rejects.toMatchObject(expected);
+    expect(noting.calls).toEqual(['create', 'writeAt', 'publish']);
+    await writer.discard();
+    const there = await memory.stat('new', {}).catch(() => undefined);
+    expect(there?.size, 'the answer was lost, not the object').toBe(kind === 'fail' ? undefined : 2);
+    expect([clock.now(), clock.sleeping]).toEqual([0, 0]);
+  });
+});
+
 describe('the order of RetryDriver and LimitDriver', () => {
   /** One slot. An operation that fails once, and one behind it. Whether the second ends before the first's pause. */
   async function secondEndsDuringThePause(

@@ -53,6 +53,38 @@ describe('the bandwidth of ThrottleDriver', () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  it('parts of an object that is written pass as they are written, and publishing costs no bandwidth', async () => {
+    const { clock, driver } = await throttled(1000);
+    const writer = await driver.create('new', { size: 500 });
+    await clock.run(
+      Promise.all([
+        writer.writeAt(pattern(300, 200), { offset: 200 }),
+        writer.writeAt(pattern(200), { offset: 0 }),
+      ]),
+    );
+    expect(clock.now()).toBe(500);
+    await clock.run(writer.readInto(new Uint8Array(100), { offset: 450 }));
+    expect(clock.now()).toBe(550);
+    await writer.publish({});
+    expect(clock.now()).toBe(550);
+    expect((await driver.stat('new', {})).size).toBe(500);
+  });
+
+  it('an abort while the bytes of a part pass rejects at once, and the part can be written again', async () => {
+    const { clock, driver } = await throttled(1000);
+    const writer = await driver.create('new', { size: 100 });
+    const controller = new AbortController();
+    const outcome = outcomeOf(writer.writeAt(pattern(100), { offset: 0, signal: controller.signal }));
+    await clock.advance(50);
+    controller.abort(REASON);
+    await settled();
+    expect(outcome).toEqual({ error: REASON });
+    await clock.run(writer.writeAt(pattern(100), { offset: 0 }));
+    await writer.publish({});
+    expect((await driver.stat('new', {})).size).toBe(100);
+    expect(clock.sleeping).toBe(0);
+  });
+
   it('bytes pass one operation after the other, in the order in which the operations came', async () => {
     const { clock, driver } = await throttled('1 kB');
     const times: [string, number][] = [];

@@ -40,6 +40,7 @@ describe('the latency of ThrottleDriver', () => {
   it('is what every operation takes, and every page of a listing', async () => {
     const { clock, driver } = await throttled({ latencyMs: 5 });
     const target = new Uint8Array(4);
+    const writer = await clock.run(driver.create('d', { size: 1 }));
     const operations: [string, () => Promise<unknown>][] = [
       ['open', () => driver.open({})],
       ['stat', () => driver.stat('a', {})],
@@ -57,6 +58,10 @@ describe('the latency of ThrottleDriver', () => {
           ),
       ],
       ['write', () => driver.write('b', pattern(1), { size: 1 })],
+      ['create', () => driver.create('c', { size: 1 })],
+      ['writeAt', () => writer.writeAt(pattern(1), { offset: 0 })],
+      ['publish', () => writer.publish({})],
+      ['openLog', () => driver.openLog({})],
       ['delete', () => driver.delete('b', {})],
       ['usage', () => driver.usage({})],
       ['the first page', () => driver.list({})[Symbol.asyncIterator]().next()],

@@ -4,7 +4,7 @@ import type { DropReason } from './placement.js';
 
 /** What a `Hierarchy` tells while it works; the key is the name of the event. */
 export interface HierarchyEvents {
-  /** A page of the source's listing was taken in. Totals so far. */
+  /** A page of the source's listing was taken in. Totals of this listing so far. */
   scan: (progress: { readonly objects: number; readonly bytes: number }) => void;
   /** An object, or the first `bytes` of it, is on a tier and is served from it from now on. */
   placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;

@@ -249,6 +249,22 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     return level < this.#tiers.length ? level : this.#placement.place(id, options);
   }
 
+  /**
+   * Lists the source anew and takes in what has changed, as the `versions` policy lets it (event `scan` tells how far it
+   * is): between two epochs, say, if the dataset grows. Objects that are gone from the source stay known.
+   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. Abort leaves what was taken in until then.
+   */
+  async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
+    this.#assertUsable(options.signal);
+    let objects = 0;
+    let bytes = 0;
+    for await (const page of this.#listSource(options)) {
+      objects += page.length;
+      for (const { size } of page) bytes += size;
+      this.emit('scan', { objects, bytes });
+    }
+  }
+
   /** Resolves when no object is being placed. */
   async idle(options: OperationOptions = NO_OPTIONS): Promise<void> {
     this.#assertUsable(options.signal);

@@ -14,7 +14,7 @@ interface Life extends PlacementHandlerOptions {
 async function world(sizes: readonly number[], tierCount = 1) {
   const objects = objectsOf(sizes);
   const storage = await memoryWith(objects);
-  const tiers = Array.from({ length: tierCount }, () => new MemoryDriver());
+  const tiers = Array.from({ length: tierCount }, () => new MemoryDriver({ log: true }));
   const live = async ({ versions, scan = true, quotas = tiers.map(() => 10_000), ...options }: Life = {}) => {
     const source = new MetricsDriver(storage);
     const hierarchy = new Hierarchy({
@@ -241,7 +241,7 @@ describe('several hierarchies on one tier', () => {
   });
 
   it('[T3] datasets with the same keys do not mix', async () => {
-    const tier = new MemoryDriver();
+    const tier = new MemoryDriver({ log: true });
     const make = async (name: string, seed: number) => {
       const source = new MemoryDriver({ name });
       const bytes = someBytes(100, seed);

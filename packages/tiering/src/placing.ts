@@ -67,7 +67,6 @@ export class Placing {
   readonly #arriving = new Map<number, { readonly bytes: Promise<Uint8Array>; ticket?: Ticket }>();
   readonly #work = new Set<Promise<void>>();
   #writer: Promise<ObjectWriter> | undefined;
-  #written = 0;
   #next = 0;
   #failure: PlacingFailure | undefined;
   /** Resolves when it has ended, with what went wrong, if something did. */
@@ -160,7 +159,7 @@ export class Placing {
 
   /** A chunk that somebody waits for. */
   #chunk(chunk: number, memory?: Uint8Array): Promise<Uint8Array> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure.error as Error);
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
     const arriving = this.#arriving.get(chunk);
     if (arriving === undefined)
       return this.#parts.gate.foreground(() => this.#request(chunk, undefined, memory));
@@ -200,7 +199,6 @@ export class Placing {
         const writer = await this.#openWriter();
         await writer.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
         this.#state[chunk] = WRITTEN;
-        this.#written += 1;
       });
     } catch (error) {
       this.#fail({ error, side, published: false });
@@ -251,6 +249,10 @@ export class Placing {
   }
 
   async #publish(): Promise<void> {
+    invariant(
+      this.#state.every((state) => state === WRITTEN),
+      'a copy is to be published that is not whole',
+    );
     let published = false;
     try {
       await this.#parts.writes(async () => {

@@ -147,7 +147,10 @@ describe('a hierarchy under any interleaving', () => {
               await expect(read).rejects.toThrow('enough');
               return;
             }
-            if (one.kind === 'read') { expect(await hierarchy.read(one.key, range)).toEqual(expected); return; }
+            if (one.kind === 'read') {
+              expect(await hierarchy.read(one.key, range)).toEqual(expected);
+              return;
+            }
             const target = new Uint8Array(one.length);
             const count = await hierarchy.readInto(one.key, target, { offset: one.offset });
             expect(target.subarray(0, count)).toEqual(expected);

@@ -53,6 +53,7 @@ export class Placings {
   constructor(parts: PlacingsParts) {
     this.#parts = parts;
     this.#recency = parts.host.tiers.map(() => new Recency());
+    if (parts.policy.evicts === true) this.#knowCopies();
   }
 
   get count(): number {
@@ -122,6 +123,14 @@ export class Placings {
     this.#recency[level]?.forget(id);
   }
 
+  /** Copies of an earlier process may leave as well, in any order as long as they were not read. */
+  #knowCopies(): void {
+    const { namespace } = this.#parts.host;
+    for (let id = 0; id < namespace.count; id++) {
+      this.#recency[namespace.levelOf(id)]?.touch(id, namespace.sizeOf(id));
+    }
+  }
+
   /** The object, unless it is so large that not even a chunk of it fits into memory. */
   #candidate(id: number): PlacementCandidate | undefined {
     const { namespace } = this.#parts.host;
@@ -165,16 +174,8 @@ export class Placings {
   ): Running {
     const { host, gate, writes, budget, checksum, lanes, closing } = this.#parts;
     const version = host.namespace.versionOf(id);
-    const common = { gate, writes, budget, checksum, lanes, closing };
-    const placing = new Placing({
-      key,
-      version,
-      size,
-      chunkBytes,
-      claim,
-      fill,
-      ...common,
-    });
+    const object = { key, version, size, chunkBytes, claim, fill };
+    const placing = new Placing({ ...object, gate, writes, budget, checksum, lanes, closing });
     const ended = placing.done.then(async (failure) => {
       this.#running.delete(id);
       await this.#end(id, level, placing, claim, failure, from);

@@ -212,6 +212,7 @@ export class FileSystemDriver implements StorageDriver {
         fsync: this.#options.fsync,
         driver: this.name,
         mode: this.#writeMode,
+        publishing: operation === 'write' ? operation : 'publish',
         run: (part, under, work) => this.#run(operation === 'write' ? operation : part, key, under, work),
         published: () => this.#reader.files.forget(key),
         ended: () => this.#writers.delete(writer),

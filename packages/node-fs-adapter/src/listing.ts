@@ -9,9 +9,14 @@ export function describe(key: string, stat: fs.BigIntStats): ObjectStat {
   return { key, size: Number(stat.size), version: versionOf(stat) };
 }
 
-/** The identity of a file's content: changes with its size, its time of modification, and its inode. */
+/** The identity of a file's content: changes with its size, its time of modification, and its inode; see `isSame`. */
 export function versionOf({ mtimeNs, size, ino }: fs.BigIntStats): string {
   return `${mtimeNs.toString(36)}-${size.toString(36)}-${ino.toString(36)}`;
+}
+
+/** Whether two looks at files found the same version, without the strings. */
+export function isSame(one: fs.BigIntStats, other: fs.BigIntStats): boolean {
+  return one.mtimeNs === other.mtimeNs && one.size === other.size && one.ino === other.ino;
 }
 
 /** The object that a link is: the file it leads to, if that is one inside the root. */

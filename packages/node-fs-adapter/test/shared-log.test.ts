@@ -252,10 +252,11 @@ describe('members of a log', () => {
       const script = 'cat <&3 & echo $!; exec 3<&-; exec cat';
       const parent = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit', 'pipe'] });
       onTestFinished(() => void parent.kill('SIGKILL'));
-      const [said] = (await once(parent.stdout, 'data')) as [Buffer];
-      parent.stdin.write('has become cat');
-      await once(parent.stdout, 'data');
-      (parent.stdio[3] as Writable).end();
+      const [input, output, , held] = parent.stdio as unknown as [Writable, Readable, null, Writable];
+      const [said] = (await once(output, 'data')) as [Buffer];
+      input.write('is cat now');
+      await once(output, 'data');
+      held.end();
       const statOfChild = () => fs.readFileSync(`/proc/${Number(said)}/stat`, 'utf8').split(' ');
       while (statOfChild()[2] !== 'Z') await turn();
       expect(log.isAlive([host, Number(said), statOfChild()[21], ...rest].join('.'))).toBe(false);

@@ -26,10 +26,11 @@ import { BlockingMode } from './blocking-mode.js';
 import { fromFsError, hasErrno } from './errors.js';
 import { FileReader, notAFile } from './file-reader.js';
 import { FileWriter } from './file-writer.js';
-import { describe, walk } from './listing.js';
+import { describe } from './listing.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
 import { RootDirectory } from './root-directory.js';
 import { FileLog } from './shared-log.js';
+import { walk } from './walk.js';
 
 /**
  * Objects as files below a directory: a source on a shared file system, or a tier on a local disk.
@@ -103,7 +104,7 @@ export class FileSystemDriver implements StorageDriver {
 
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     try {
-      yield* walk(this.#root.realPath, prefix, signal);
+      yield* this.#walk(prefix, signal);
     } catch (error) {
       throw await this.#explain(error, 'list', '');
     }
@@ -172,7 +173,7 @@ export class FileSystemDriver implements StorageDriver {
       const root = this.#root;
       let bytes = 0;
       let objects = 0;
-      for await (const page of walk(root.realPath, '', signal)) {
+      for await (const page of this.#walk('', signal)) {
         objects += page.length;
         for (const { size } of page) bytes += size;
       }
@@ -191,6 +192,14 @@ export class FileSystemDriver implements StorageDriver {
     });
   }
 
+  #walk(
+    prefix: string,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    const { listConcurrency } = this.#options;
+    return walk({ root: this.#root.realPath, prefix, concurrency: listConcurrency, signal });
+  }
+
   /** Begins an object; `operation` is what the caller has asked for, and what errors of its parts name. */
   #create(operation: 'create' | 'write', key: string, { size, signal }: CreateOptions): Promise<FileWriter> {
     return this.#run(operation, key, signal, async () => {
@@ -203,6 +212,7 @@ export class FileSystemDriver implements StorageDriver {
         fsync: this.#options.fsync,
         driver: this.name,
         mode: this.#writeMode,
+        publishing: operation === 'write' ? operation : 'publish',
         run: (part, under, work) => this.#run(operation === 'write' ? operation : part, key, under, work),
         published: () => this.#reader.files.forget(key),
         ended: () => this.#writers.delete(writer),

@@ -33,6 +33,8 @@ class ArchiveDriver implements StorageDriver {
     sharedViews: true,
     persistent: true,
   });
+  /** In memory: no other driver can reach it. */
+  readonly location = undefined;
   readonly #entries = new Map<string, Entry>();
   #archive = new Uint8Array(0);
 

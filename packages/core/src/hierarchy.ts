@@ -3,6 +3,7 @@ import { systemClock, type Clock } from './clock.js';
 import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
 import { closedError, configError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
+import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
 import type { Placement } from './placement.js';
@@ -64,6 +65,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     assertDriver('source', source);
     assertList('tiers', tiers);
     assertDistinct(source, tiers);
+    assertApart(source, tiers);
     if (placement !== undefined && typeof (placement as Partial<Placement>).read !== 'function') {
       throw configError('placement', 'new PlacementHandler() of @tiered/tiering', placement);
     }
@@ -126,6 +128,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async #open(signal: AbortSignal): Promise<void> {
     await this.#source.open({ signal });
     for (const tier of this.#tiers) await tier.driver.open({ signal });
+    // Again, before anything is deleted: now links are resolved.
+    assertApart(this.#source, this.#tiers);
     await this.#placement.start(this.#path.host(), { signal });
     if (this.#scan) {
       for await (const page of this.#source.list({ signal })) {

@@ -53,6 +53,7 @@ export class MemoryDriver implements StorageDriver {
     sharedViews: true,
     persistent: true,
   });
+  readonly location = undefined;
   readonly #objects = new Map<string, StoredObject>();
   readonly #capacity: number;
   #bytes = 0;

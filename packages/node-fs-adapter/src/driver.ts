@@ -47,6 +47,7 @@ import { RootDirectory } from './root-directory.js';
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
+  readonly #path: string;
   readonly #options: Required<FileSystemDriverOptions>;
   readonly #files: OpenFiles;
   readonly #mode: ReadMode;
@@ -56,6 +57,7 @@ export class FileSystemDriver implements StorageDriver {
   constructor(options: FileSystemDriverOptions) {
     this.#options = checkedOptions(options);
     this.name = `fs:${this.#options.root}`;
+    this.#path = path.resolve(this.#options.root);
     const { writable } = this.#options;
     this.capabilities = Object.freeze({
       list: true,
@@ -67,6 +69,12 @@ export class FileSystemDriver implements StorageDriver {
     });
     this.#files = new OpenFiles(this.#options.maxOpenFiles, this.#options.blockingReads);
     this.#mode = new ReadMode(this.#options.clock, this.#options.blockingReads);
+  }
+
+  /** The directory: its real path while the driver is open, else as it was given. */
+  get location(): string {
+    const directory = this.#opened?.realPath ?? this.#path;
+    return `file://${path.posix.join('/', directory.replaceAll(path.sep, '/'), '/')}`;
   }
 
   /** Descriptors that are open now; zero after `close`. */

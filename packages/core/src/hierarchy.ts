@@ -1,5 +1,6 @@
 import { onAbort, OperationScope, raceAbort } from './abort.js';
 import { systemClock, type Clock } from './clock.js';
+import type { FromConfigOptions, HierarchyConfig } from './config/contract.js';
 import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
 import { closedError, configError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
@@ -92,6 +93,21 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       events: this,
       renew: (key) => this.#renew(key),
     });
+  }
+
+  /**
+   * Makes a hierarchy, not started yet, from a configuration: the path of a `.yaml`, `.yml` or `.json` file, or what
+   * such a file would hold. Loads the packages that it names, so it is to be trusted as code is. Costs nothing where it
+   * is not used: only then parsers are loaded.
+   * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and, of a
+   * file, its line. Values of environment variables are not shown.
+   */
+  static async fromConfig(
+    config: string | URL | HierarchyConfig,
+    options: FromConfigOptions = {},
+  ): Promise<Hierarchy> {
+    const { fromConfig } = await import('./config/from-config.js');
+    return fromConfig(config, options, (made) => new Hierarchy(made));
   }
 
   /** Every known object and its level. */

@@ -100,7 +100,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * such a file would hold. Loads the packages that it names, so it is to be trusted as code is. Costs nothing where it
    * is not used: only then parsers are loaded.
    * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and, of a
-   * file, its line. Values of environment variables are not shown.
+   * file, its line. Messages about a field show the name of an environment variable, never its value.
    */
   static async fromConfig(
     config: string | URL | HierarchyConfig,

@@ -40,7 +40,8 @@ export function expandVariables(root: unknown, env: Environment): Expanded {
         return reference;
       }
       const value = env[name];
-      if (value === undefined) {
+      // Not a member that every object has.
+      if (typeof value !== 'string') {
         problems.push({ path, message: `the environment variable ${name} is not set` });
         return reference;
       }

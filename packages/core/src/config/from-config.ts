@@ -104,7 +104,9 @@ async function levelOf<Fields extends LevelFields>(
   if (typeof name !== 'string' || name === '') return undefined;
   const { factory, problem, cause } = await loadDriver(name, context.baseDirectory);
   if (factory === undefined) {
-    problems.add([...where, 'driver'], problem, cause);
+    const field = [...where, 'driver'];
+    // It may be told by a part of the name, which is then not recognised as the value of a variable.
+    problems.add(field, problems.fromVariable(field) ? 'this driver cannot be loaded' : problem, cause);
     return undefined;
   }
   const rest = partOf(given, (key) => !own.includes(key));
@@ -134,7 +136,9 @@ async function placementOf(
 /** What a factory makes; what it throws is a problem of its options. */
 function madeOf<Made>(problems: Problems, where: Path, make: () => Made): Made | undefined {
   try {
-    return make();
+    const made = make();
+    if (typeof made === 'object' && made !== null) return made;
+    throw new Error('the factory made nothing of these options');
   } catch (error) {
     problems.add(where, error instanceof Error ? error.message : String(error), error);
     return undefined;

@@ -71,8 +71,11 @@ function urlOfPackage(specifier: string, baseDirectory: string): string | undefi
 }
 
 function notInstalled(specifier: string): string {
-  const meant = nearest(specifier, driverNames);
-  // Nobody should install a mistyped name: somebody may have waited for that.
+  // Nobody should install a mistyped name: somebody may have waited for that. Two letters are near to everything.
+  const meant = nearest(
+    specifier,
+    driverNames.filter((name) => name.length > 2),
+  );
   if (meant !== undefined) return `there is no driver ${specifier}; did you mean ${meant}?`;
   const [packageName = specifier] = /^(@[^/]+\/)?[^/]+/.exec(specifier) ?? [];
   return `the package ${packageName} is not installed; npm install ${packageName}`;

@@ -34,13 +34,18 @@ export class Problems {
 
   add(path: Path, message: string, cause?: unknown): void {
     if (this.#found.some((other) => fieldName(other.path) === fieldName(path))) return;
-    const variables = this.#variables.filter((variable) => related(variable.path, path));
+    const variables = this.#variablesOf(path);
     // A cause has a message of its own, which may hold what must not be shown.
     this.#found.push({
       path,
       message: redact(message, variables),
       cause: variables.length === 0 ? cause : undefined,
     });
+  }
+
+  /** Whether any of what stands at a place came from the environment. */
+  fromVariable(path: Path): boolean {
+    return this.#variablesOf(path).length > 0;
   }
 
   /**
@@ -88,6 +93,10 @@ export class Problems {
     throw new TieredError('TIERED_CONFIG_INVALID', message, {
       cause: problems.find(({ cause }) => cause !== undefined)?.cause,
     });
+  }
+
+  #variablesOf(path: Path): readonly Variable[] {
+    return this.#variables.filter((variable) => related(variable.path, path));
   }
 }
 

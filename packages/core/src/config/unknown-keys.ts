@@ -41,5 +41,5 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   const distanceTo = (other: string) => distance(name.toLowerCase(), other.toLowerCase());
   const [first] = [...known].sort((a, b) => distanceTo(a) - distanceTo(b));
   // Two letters that changed places are a distance of 2.
-  return first !== undefined && distanceTo(first) <= Math.max(1, 0.4 * name.length) ? first : undefined;
+  return first !== undefined && distanceTo(first) <= Math.max(2, 0.45 * name.length) ? first : undefined;
 }

@@ -61,7 +61,7 @@ describe('Hierarchy.fromConfig', () => {
     }
   });
 
-  it('gives the same hierarchy for an object, for YAML and for JSON', async () => {
+  it('[G1] gives the same hierarchy for an object, for YAML and for JSON', async () => {
     /** Makes a hierarchy, reads an object twice, and tells everything that can be seen of that. */
     const seenOf = async (config: HierarchyConfig | string, baseDirectory: string) => {
       made.length = 0;

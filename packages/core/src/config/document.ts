@@ -53,8 +53,7 @@ export async function readDocument(file: string | URL): Promise<ConfigDocument> 
     const quoteIt = text.startsWith('${', wrong.pos[0] - 1);
     const message = quoteIt
       ? 'put text with a variable in quotes inside of { } and [ ], as in { root: "${DATA}" }'
-      : // Without what stands in the file: it may be a secret.
-        wrong.message.replace(/: ".*$/s, '');
+      : withoutContent(wrong.message);
     throw fileError(name, positionAt(wrong.pos[0]), message);
   }
   const value = extension === '.json' ? parseJson(name, text) : toValue(name, document);
@@ -114,8 +113,13 @@ function toValue(name: string, document: Document): unknown {
     return document.toJS();
   } catch (error) {
     // An alias without its anchor, or so many that their expansion is an attack.
-    throw fileError(name, undefined, (error as Error).message, error);
+    throw fileError(name, undefined, withoutContent((error as Error).message));
   }
+}
+
+/** A message of the parser without what stands in the file: it may be a secret. */
+function withoutContent(message: string): string {
+  return message.replace(/: .*$/s, '');
 }
 
 /** JSON and nothing more, so that other programs can read the file too. */

@@ -130,7 +130,7 @@ function keyOf(segment: PropertyKey | { readonly key: PropertyKey }): string | n
 }
 
 /** A field as people write it: `tiers[1].quota`. */
-export function fieldName(path: Path): string {
+function fieldName(path: Path): string {
   return path.reduce<string>((name, key) => {
     if (typeof key === 'number') return `${name}[${key}]`;
     if (!/^[\w$-]+$/.test(key)) return `${name}[${JSON.stringify(key)}]`;

@@ -119,6 +119,10 @@ describe('a file that is no configuration', () => {
       'a: b: hunter2',
       'a: {b: "}" hunter2, c}',
       '{{hunter2: ',
+      'a: *hunter2',
+      'a: !hunter2 b',
+      'a: 1\n} hunter2',
+      '"a": b\n  } hunter2',
     ]) {
       const yaml = await refusalOf(await fileWith(line));
       const json = await refusalOf(await fileWith(line, 'tiers.json'));

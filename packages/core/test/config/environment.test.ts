@@ -78,7 +78,7 @@ describe('a variable in a configuration', () => {
 });
 
 describe('the value of a variable', () => {
-  it('is shown by no message and no cause, whatever is wrong with the field that it is in', async () => {
+  it('[G1] is shown by no message and no cause, whatever is wrong with the field that it is in', async () => {
     const echoing = `
       const validate = (value) =>
         value.how === 'issue' ? { issues: [{ message: 'bad: ' + JSON.stringify(value.key), path: ['key'] }] } : { value };
@@ -90,12 +90,13 @@ describe('the value of a variable', () => {
     const secret = fc.string({ minLength: 12, maxLength: 30 }).map((text) => `hunter2 ${text}`);
     await fc.assert(
       fc.asyncProperty(secret, async (value) => {
-        const env = { KEY: value };
+        const env = { KEY: value, NAME: `@${value}/driver` };
         const configs = [
           { source: { driver, how: 'issue', key: '${KEY}' } },
           { source: { driver, key: 'a ${KEY} b' } },
           { source: { driver: 'memory', capacity: '${KEY}' } },
           { source: { driver: '${KEY}' } },
+          { source: { driver: '${NAME}' } },
           { source: { driver: 'memory', retry: '${KEY}' } },
           { source: '${KEY}' },
         ];

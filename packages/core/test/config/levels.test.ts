@@ -78,7 +78,7 @@ describe('a mistake in a configuration', () => {
     expect(inside?.text).toContain('concurrency?');
   });
 
-  it('is told with all others at once, in the order of the file, with line and column', async () => {
+  it('[G1] is told with all others at once, in the order of the file, with line and column', async () => {
     const file = await fileWith(
       [
         'scan: 1', // 1

@@ -100,10 +100,11 @@ describe('the published JSON Schema', () => {
       fc.property(
         fc.array(part, { maxLength: 5 }).map((parts) => parts.join('')),
         (text) => {
-          expect(new RegExp(pattern).test(text)).toBe(isSize(text));
+          // Of the form only: that 9 PiB are too many a pattern cannot tell.
+          expect(new RegExp(pattern).test(text)).toBe(isSize(text.replaceAll(/\d+/g, '1')));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 5000 },
     );
   });
 

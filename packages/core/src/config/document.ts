@@ -79,7 +79,7 @@ export function located(name: string | undefined, position: Position | undefined
 }
 
 function fileError(
-  name: string,
+  name: string | undefined,
   position: Position | undefined,
   message: string,
   cause?: unknown,
@@ -89,7 +89,7 @@ function fileError(
 
 function pathOf(url: URL): string {
   if (url.protocol === 'file:') return fileURLToPath(url);
-  throw fileError(url.protocol, undefined, 'expected the URL of a file, which begins with file:');
+  throw fileError(undefined, undefined, `expected the URL of a file, file:..., got ${url.protocol}...`);
 }
 
 async function textOf(name: string): Promise<string> {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { DriverFactory } from '@tiered/core';
 import { flag, group, text, wholeNumber } from '@tiered/core/config';
 import { FileSystemDriver } from './driver.js';
+import type { FileSystemDriverOptions } from './options.js';
 
 const schema = group('options of the driver', {
   root: text('the path of a directory', {
@@ -25,7 +26,7 @@ const schema = group('options of the driver', {
 });
 
 /** `driver: fs`: a directory, written only if it is a tier. */
-export const driverFactory: DriverFactory<ReturnType<typeof schema.parse>> = {
+export const driverFactory: DriverFactory<Omit<FileSystemDriverOptions, 'writable' | 'clock'>> = {
   schema,
   create: (options, { baseDirectory, role, clock }) =>
     new FileSystemDriver({

@@ -1,7 +1,7 @@
 import type { PlacementFactory } from '@tiered/core';
 import { byteSize, expected, group, wholeNumber } from '@tiered/core/config';
 import { z } from 'zod';
-import { PlacementHandler } from './placement-handler.js';
+import { PlacementHandler, type PlacementHandlerOptions } from './placement-handler.js';
 import { firstFit } from './policy.js';
 
 /** Every policy that a file can name: its name and options, and how it is made of them. */
@@ -48,7 +48,7 @@ const schema = group('options of the placement, such as { concurrency: 6 }', {
 });
 
 /** The placement of a configuration file. */
-export const placementFactory: PlacementFactory<z.output<typeof schema>> = {
+export const placementFactory: PlacementFactory<PlacementHandlerOptions> = {
   schema,
   create: (options) => new PlacementHandler(options),
 };

@@ -1,4 +1,4 @@
-import { MemoryDriver } from '../memory-driver.js';
+import { MemoryDriver, type MemoryDriverOptions } from '../memory-driver.js';
 import type { DriverFactory } from './contract.js';
 import { byteSize, group, text } from './fields.js';
 
@@ -14,7 +14,7 @@ const schema = group('options of the driver', {
 });
 
 /** `driver: memory`: objects in the memory of the process. */
-export const driverFactory: DriverFactory<ReturnType<typeof schema.parse>> = {
+export const driverFactory: DriverFactory<MemoryDriverOptions> = {
   schema,
   create: (options) => new MemoryDriver(options),
 };

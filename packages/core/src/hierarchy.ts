@@ -1,8 +1,10 @@
 import { onAbort, OperationScope, raceAbort } from './abort.js';
 import { systemClock, type Clock } from './clock.js';
+import type { FromConfigOptions, HierarchyConfig } from './config/contract.js';
 import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
 import { closedError, configError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
+import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
 import type { Placement, VersionPolicy } from './placement.js';
@@ -67,6 +69,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     assertDriver('source', source);
     assertList('tiers', tiers);
     assertDistinct(source, tiers);
+    assertApart(source, tiers);
     if (placement !== undefined && typeof (placement as Partial<Placement>).read !== 'function') {
       throw configError('placement', 'new PlacementHandler() of @tiered/tiering', placement);
     }
@@ -83,6 +86,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     this.#placement = placement ?? new SourceOnly();
+    this.#placement.assertTiers(this.#tiers);
     this.#scan = options.scan ?? source.capabilities.list;
     this.#versions = checkedVersions(options.versions);
     this.#namespace = new MetadataContainer(tiers.length);
@@ -97,6 +101,21 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       isComplete: () => this.#scan,
       renew: (key) => this.#renew(key),
     });
+  }
+
+  /**
+   * Makes a hierarchy, not started yet, from a configuration: the path of a `.yaml`, `.yml` or `.json` file, or what
+   * such a file would hold. Loads the packages that it names, so it is to be trusted as code is. Costs nothing where it
+   * is not used: only then parsers are loaded.
+   * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and, of a
+   * file, its line. Messages about a field show the name of an environment variable, never its value.
+   */
+  static async fromConfig(
+    config: string | URL | HierarchyConfig,
+    options: FromConfigOptions = {},
+  ): Promise<Hierarchy> {
+    const { fromConfig } = await import('./config/from-config.js');
+    return fromConfig(config, options, (made) => new Hierarchy(made));
   }
 
   /** Every known object and its level. */
@@ -133,6 +152,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async #open(signal: AbortSignal): Promise<void> {
     await this.#source.open({ signal });
     for (const tier of this.#tiers) await tier.driver.open({ signal });
+    // Again, before anything is deleted: now links are resolved.
+    assertApart(this.#source, this.#tiers);
     if (this.#scan) await this.#scanSource(signal);
     await this.#placement.start(this.#path.host(), { signal });
     signal.throwIfAborted();

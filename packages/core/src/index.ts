@@ -1,5 +1,19 @@
 export { formatBytes, parseBytes, type ByteSize } from './bytes.js';
 export { systemClock, type Clock } from './clock.js';
+export {
+  type CheckedOptions,
+  type DriverContext,
+  type DriverFactory,
+  type FactoryContext,
+  type FromConfigOptions,
+  type HierarchyConfig,
+  type LevelConfig,
+  type OptionIssue,
+  type OptionsSchema,
+  type PlacementConfig,
+  type PlacementFactory,
+  type TierConfig,
+} from './config/contract.js';
 export * from './decorators/index.js';
 export {
   bufferedWriter,

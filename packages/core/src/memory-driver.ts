@@ -58,6 +58,7 @@ const LIST_PAGE = 1000;
 export class MemoryDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
+  readonly location = undefined;
   readonly #log = new MemoryLogStorage();
   readonly #objects = new Map<string, StoredObject>();
   readonly #capacity: number;

@@ -101,6 +101,11 @@ export interface PlacementStats {
 export interface Placement {
   /** Whether `hit` is to be called: where placing depends on what is read from tiers. */
   readonly seesHits: boolean;
+  /**
+   * Called when the hierarchy is made.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for tiers that cannot work with it.
+   */
+  assertTiers(tiers: readonly Tier[]): void;
   /** Called once, after the drivers are open and before the first read. */
   start(host: PlacementHost, options: OperationOptions): Promise<void>;
   /**

@@ -11,6 +11,10 @@ export class SourceOnly implements Placement {
   #sourceReads = 0;
   #sourceBytes = 0;
 
+  assertTiers(): void {
+    // There are none.
+  }
+
   async start(host: PlacementHost): Promise<void> {
     this.#host = host;
   }

@@ -43,6 +43,7 @@ import { walk } from './walk.js';
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
+  readonly #path: string;
   readonly #options: Required<FileSystemDriverOptions>;
   readonly #reader: FileReader;
   readonly #writeMode: BlockingMode;
@@ -54,6 +55,7 @@ export class FileSystemDriver implements StorageDriver {
   constructor(options: FileSystemDriverOptions) {
     this.#options = checkedOptions(options);
     this.name = `fs:${this.#options.root}`;
+    this.#path = path.resolve(this.#options.root);
     const { writable } = this.#options;
     this.capabilities = Object.freeze({
       list: true,
@@ -66,6 +68,12 @@ export class FileSystemDriver implements StorageDriver {
     });
     this.#reader = new FileReader(this, () => this.#root, this.#options);
     this.#writeMode = new BlockingMode(this.#options.clock, this.#options.blockingCalls);
+  }
+
+  /** The directory: its real path while the driver is open, else as it was given. */
+  get location(): string {
+    const directory = this.#opened?.realPath ?? this.#path;
+    return `file://${path.posix.join('/', directory.replaceAll(path.sep, '/'), '/')}`;
   }
 
   /** Descriptors that are open now: kept ones, writers that have not ended, and logs. */

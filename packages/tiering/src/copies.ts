@@ -5,7 +5,7 @@ import {
   type PlacementHost,
   type Tier,
 } from '@tiered/core';
-import { ABSENT, configError, invariant, raceAbort, type Checksum } from '@tiered/core/internal';
+import { ABSENT, invariant, raceAbort, type Checksum } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { CheckedCopy } from './checked-copy.js';
 import type { CopyContent, CopyIdentity } from './log-record.js';
@@ -231,7 +231,7 @@ export class Copies {
     return TierStore.open(
       {
         tier,
-        dataset: source.name,
+        dataset: source.location ?? source.name,
         checksum: this.#checksum,
         clock,
         onPlaced: () => undefined,
@@ -348,17 +348,5 @@ export class Copies {
       this.#host.tierFault(store.tier, 'write', key, error);
       return undefined;
     }
-  }
-}
-
-/** Refuses a quota that holds nothing. */
-export function assertQuotas(tiers: readonly Tier[], smallestChunk: number): void {
-  for (const { level, quotaBytes } of tiers) {
-    if (quotaBytes >= smallestChunk) continue;
-    throw configError(
-      `tiers[${level}].quota`,
-      `at least one chunk, which is ${smallestChunk} bytes`,
-      quotaBytes,
-    );
   }
 }

@@ -7,12 +7,13 @@ import {
   type Placement,
   type PlacementHost,
   type PlacementStats,
+  type Tier,
 } from '@tiered/core';
 import { closedError, configError, invariant, loadChecksum, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import type { CheckedCopy } from './checked-copy.js';
 import { ChunkSize } from './chunk-size.js';
-import { assertQuotas, Copies } from './copies.js';
+import { Copies } from './copies.js';
 import { MemoryBudget } from './memory-budget.js';
 import { Placings } from './placings.js';
 import { firstFit } from './policies/first-fit.js';
@@ -119,15 +120,20 @@ export class PlacementHandler implements Placement {
     this.#chunkSize = new ChunkSize(chunk, this.#memoryBytes);
   }
 
-  /**
-   * Opens the tiers' logs and takes over the copies that are of the present versions.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk.
-   */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk. */
+  assertTiers(tiers: readonly Tier[]): void {
+    for (const { level, quotaBytes } of tiers) {
+      const least = this.#chunkSize.smallest;
+      if (quotaBytes < least)
+        throw configError(`tiers[${level}].quota`, `at least one chunk, which is ${least} bytes`, quotaBytes);
+    }
+  }
+
+  /** Opens the tiers' logs and takes over the copies that are of the present versions. */
   async start(host: PlacementHost, options: OperationOptions): Promise<void> {
     if (this.#started)
       throw configError('placement', 'a handler that serves no other hierarchy', 'one in use');
     this.#started = true;
-    assertQuotas(host.tiers, this.#chunkSize.smallest);
     const checksum = await loadChecksum();
     const budget = new MemoryBudget(this.#memoryBytes);
     const gate = new SourceGate(this.#concurrency);

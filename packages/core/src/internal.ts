@@ -2,7 +2,9 @@
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
 export { onAbort, OperationScope, raceAbort } from './abort.js';
+export { loadChecksum, type Checksum } from './checksum.js';
 export { closedError, configError, invariant } from './errors.js';
 export { SafeEmitter } from './events.js';
+export { loadManifest, saveManifest, type ManifestOptions } from './manifest.js';
 export { ABSENT, MetadataContainer } from './metadata-container.js';
 export { sourceChanged } from './placement.js';

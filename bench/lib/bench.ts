@@ -36,3 +36,8 @@ export interface Bench {
 export function atLeast(name: string, value: number, aim: number, unit: string): Check {
   return { name, value, unit, aim: `>= ${aim}`, ok: value >= aim };
 }
+
+/** A check that a value is at most so much. */
+export function atMost(name: string, value: number, aim: number, unit: string): Check {
+  return { name, value, unit, aim: `<= ${aim}`, ok: value <= aim };
+}

@@ -4,6 +4,7 @@ import type { FromConfigOptions, HierarchyConfig } from './config/contract.js';
 import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
 import { closedError, configError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
+import { KeptManifest } from './kept-manifest.js';
 import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
@@ -27,6 +28,11 @@ export interface HierarchyOptions {
    * costs one `stat` when first used. Default: true if the source can list.
    */
   readonly scan?: boolean;
+  /**
+   * A file in which the namespace is kept, so that only the first start lists the source; written when the source has been
+   * listed. Objects that changed since are noticed when they are read, and by `rescan`. Default: none.
+   */
+  readonly manifest?: string;
   /** What to do when an object in the source has changed. Default: `refresh`. */
   readonly versions?: VersionPolicy;
   /** Default: the clock of the machine. */
@@ -36,6 +42,7 @@ export interface HierarchyOptions {
 type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
 
 const NO_OPTIONS = Object.freeze({});
+const NOTHING = Promise.resolve();
 
 /**
  * The one object a loader holds: reads objects from the fastest level that has them, and keeps what the placement
@@ -49,13 +56,15 @@ const NO_OPTIONS = Object.freeze({});
  * you bytes of your own.
  */
 export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
-  readonly #namespace: MetadataContainer;
+  #namespace: MetadataContainer;
+  readonly #manifest: KeptManifest | undefined;
   readonly #source: StorageDriver;
   readonly #tiers: readonly Tier[];
   readonly #placement: Placement;
   readonly #scan: boolean;
   readonly #versions: VersionPolicy;
-  readonly #path: ReadPath;
+  #path: ReadPath;
+  readonly #clock: Clock;
   readonly #scope = new OperationScope();
   readonly #lookups = new Map<string, Promise<number>>();
   #state: State = 'new';
@@ -89,15 +98,29 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#placement.assertTiers(this.#tiers);
     this.#scan = options.scan ?? source.capabilities.list;
     this.#versions = checkedVersions(options.versions);
+    this.#clock = clock;
+    this.#manifest = this.#manifestOf(options);
     this.#namespace = new MetadataContainer(tiers.length);
-    this.#path = new ReadPath({
-      namespace: this.#namespace,
+    this.#path = this.#pathOver(this.#namespace);
+  }
+
+  #manifestOf({ manifest, source }: HierarchyOptions): KeptManifest | undefined {
+    if (manifest === undefined) return undefined;
+    if (typeof manifest !== 'string' || manifest === '')
+      throw configError('manifest', 'the path of a file', manifest);
+    if (this.#scan) return new KeptManifest(manifest, source, this);
+    throw configError('manifest', 'none, because the source is not listed', manifest);
+  }
+
+  #pathOver(namespace: MetadataContainer): ReadPath {
+    return new ReadPath({
+      namespace,
       tiers: this.#tiers,
-      source,
+      source: this.#source,
       placement: this.#placement,
       events: this,
       versions: this.#versions,
-      clock,
+      clock: this.#clock,
       isComplete: () => this.#scan,
       renew: (key) => this.#renew(key),
     });
@@ -154,18 +177,27 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     for (const tier of this.#tiers) await tier.driver.open({ signal });
     // Again, before anything is deleted: now links are resolved.
     assertApart(this.#source, this.#tiers);
-    if (this.#scan) await this.#scanSource(signal);
+    if (this.#scan) await this.#knowSource(signal);
     await this.#placement.start(this.#path.host(), { signal });
     signal.throwIfAborted();
     this.#state = 'open';
   }
 
-  async #scanSource(signal: AbortSignal): Promise<void> {
+  /** Takes in every object of the source: from the manifest, if there is one, else from the listing. */
+  async #knowSource(signal: AbortSignal): Promise<void> {
+    const saved = await this.#manifest?.load(this.#tiers.length, signal);
+    if (saved !== undefined) {
+      this.#namespace = saved;
+      this.#path = this.#pathOver(saved);
+      this.emit('scan', { objects: saved.count, bytes: saved.bytes });
+      return;
+    }
     for await (const page of this.#source.list({ signal })) {
       signal.throwIfAborted();
       for (const object of page) this.#take(object);
       this.emit('scan', { objects: this.#namespace.count, bytes: this.#namespace.bytes });
     }
+    await this.#manifest?.save(this.#namespace, signal);
   }
 
   /**
@@ -272,7 +304,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 
   /**
    * Lists the source anew and takes in what has changed, as the `versions` policy lets it (event `scan` tells how far it
-   * is): between two epochs, say, if the dataset grows. Objects that are gone from the source stay known.
+   * is), and saves the manifest: between two epochs, say, if the dataset grows. Objects that are gone from the source stay known.
    * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. Abort leaves what was taken in until then.
    */
   async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
@@ -284,6 +316,10 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       for (const { size } of page) bytes += size;
       this.emit('scan', { objects, bytes });
     }
+    await this.#scope.run(
+      options.signal,
+      (signal) => this.#manifest?.save(this.#namespace, signal) ?? NOTHING,
+    );
   }
 
   /** Resolves when no object is being placed. */

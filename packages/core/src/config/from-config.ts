@@ -63,10 +63,15 @@ export async function fromConfig<Made>(
   problems.throwIfAny();
 
   invariant(checked !== undefined && sourceLevel !== undefined, 'a wrong configuration has no problem');
-  const { scan, versions } = checked.value;
-  const levels = { source: sourceLevel.driver, tiers: tierOptions };
+  const { scan, versions, manifest } = checked.value;
+  const made = {
+    source: sourceLevel.driver,
+    tiers: tierOptions,
+    placement: placementOption,
+    ...(manifest !== undefined && { manifest: path.resolve(document.baseDirectory, manifest) }),
+  };
   try {
-    return make({ ...levels, placement: placementOption, scan, versions, clock });
+    return make({ ...made, scan, versions, clock });
   } catch (error) {
     throw inFile(document.name, error);
   }

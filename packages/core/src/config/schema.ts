@@ -112,6 +112,12 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
       'Whether the source is listed at start, so that every size is known before the first read. Without it each ' +
       'object costs one request when it is first used. Default: true if the source can list.',
   }).optional(),
+  manifest: text('the path of a file', {
+    title: 'Manifest',
+    description:
+      'A file in which the namespace is kept, relative to this one, so that only the first start lists the source. ' +
+      'Default: none.',
+  }).optional(),
   versions: z
     .enum(['refresh', 'pin', 'ignore'], expected('refresh, pin or ignore'))
     .meta({

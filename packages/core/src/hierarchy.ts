@@ -1,9 +1,10 @@
 import { onAbort, OperationScope, raceAbort } from './abort.js';
-import { systemClock, type Clock } from './clock.js';
+import type { Clock } from './clock.js';
 import type { FromConfigOptions, HierarchyConfig } from './config/contract.js';
 import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
-import { closedError, configError, TieredError } from './errors.js';
+import { closedError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
+import { checkedOptions, type HierarchyOptions } from './hierarchy-options.js';
 import { KeptManifest } from './kept-manifest.js';
 import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
@@ -12,32 +13,8 @@ import type { Placement, VersionPolicy } from './placement.js';
 import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
 import { SourceOnly } from './source-only.js';
 import { snapshot, type HierarchyStats } from './stats.js';
-import { Tier, type TierOptions } from './tier.js';
+import { Tier } from './tier.js';
 import { assertKey } from './validation.js';
-
-/** Options of `Hierarchy`. */
-export interface HierarchyOptions {
-  /** The full dataset: the last level, never written. */
-  readonly source: StorageDriver;
-  /** The levels above the source, fastest first. Default: none. */
-  readonly tiers?: readonly TierOptions[];
-  /** Decides what is kept where; `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
-  readonly placement?: Placement;
-  /**
-   * Whether `start` lists the source, so that every size is known before the first read. Without it each object
-   * costs one `stat` when first used. Default: true if the source can list.
-   */
-  readonly scan?: boolean;
-  /**
-   * A file in which the namespace is kept, so that only the first start lists the source; written when the source has been
-   * listed. Objects that changed since are noticed when they are read, and by `rescan`. Default: none.
-   */
-  readonly manifest?: string;
-  /** What to do when an object in the source has changed. Default: `refresh`. */
-  readonly versions?: VersionPolicy;
-  /** Default: the clock of the machine. */
-  readonly clock?: Clock;
-}
 
 type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
 
@@ -74,42 +51,17 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /** @throws TieredError `TIERED_CONFIG_INVALID` for settings that cannot work, named in the message. */
   constructor(options: HierarchyOptions) {
     super();
-    const { source, tiers = [], placement, clock = systemClock } = options;
-    assertDriver('source', source);
-    assertList('tiers', tiers);
-    assertDistinct(source, tiers);
-    assertApart(source, tiers);
-    if (placement !== undefined && typeof (placement as Partial<Placement>).read !== 'function') {
-      throw configError('placement', 'new PlacementHandler() of @tiered/tiering', placement);
-    }
-    if (tiers.length > 0 && placement === undefined) {
-      throw configError(
-        'placement',
-        'new PlacementHandler() of @tiered/tiering, because there are tiers',
-        placement,
-      );
-    }
-    if (options.scan === true && !source.capabilities.list) {
-      throw configError('scan', 'false, because the source cannot list', true);
-    }
+    const { source, tiers, placement, scan, versions, clock, manifest } = checkedOptions(options);
     this.#source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     this.#placement = placement ?? new SourceOnly();
     this.#placement.assertTiers(this.#tiers);
-    this.#scan = options.scan ?? source.capabilities.list;
-    this.#versions = checkedVersions(options.versions);
+    this.#scan = scan;
+    this.#versions = versions;
     this.#clock = clock;
-    this.#manifest = this.#manifestOf(options);
+    this.#manifest = manifest === undefined ? undefined : new KeptManifest(manifest, source, this);
     this.#namespace = new MetadataContainer(tiers.length);
     this.#path = this.#pathOver(this.#namespace);
-  }
-
-  #manifestOf({ manifest, source }: HierarchyOptions): KeptManifest | undefined {
-    if (manifest === undefined) return undefined;
-    if (typeof manifest !== 'string' || manifest === '')
-      throw configError('manifest', 'the path of a file', manifest);
-    if (this.#scan) return new KeptManifest(manifest, source, this);
-    throw configError('manifest', 'none, because the source is not listed', manifest);
   }
 
   #pathOver(namespace: MetadataContainer): ReadPath {
@@ -436,30 +388,5 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     }
     if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
     throw new TieredError('TIERED_NOT_OPEN', 'The hierarchy is not ready; await start() first.');
-  }
-}
-
-/** For those who write JavaScript: a forgotten option is named, and not met later as an undefined property. */
-function assertDriver(field: string, driver: unknown): void {
-  const { capabilities } = (driver ?? {}) as Partial<StorageDriver>;
-  if (typeof capabilities !== 'object') throw configError(field, 'a StorageDriver', driver);
-}
-
-function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {
-  if (['refresh', 'pin', 'ignore'].includes(versions)) return versions;
-  throw configError('versions', '"refresh", "pin" or "ignore"', versions);
-}
-
-function assertList(field: string, list: unknown): void {
-  if (!Array.isArray(list)) throw configError(field, 'a list of { driver, quota }, fastest first', list);
-}
-
-function assertDistinct(source: StorageDriver, tiers: readonly TierOptions[]): void {
-  const drivers = new Set<StorageDriver>([source]);
-  for (const [level, { driver }] of tiers.entries()) {
-    assertDriver(`tiers[${level}].driver`, driver);
-    if (drivers.has(driver))
-      throw configError(`tiers[${level}].driver`, 'a driver that no other level uses', driver.name);
-    drivers.add(driver);
   }
 }

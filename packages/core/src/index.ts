@@ -47,7 +47,8 @@ export {
   type TieredErrorDetails,
 } from './errors.js';
 export { type HierarchyEvents, type TierFault, type TierUse } from './events.js';
-export { Hierarchy, type HierarchyOptions } from './hierarchy.js';
+export { type HierarchyOptions } from './hierarchy-options.js';
+export { Hierarchy } from './hierarchy.js';
 export { MemoryDriver, type MemoryDriverOptions } from './memory-driver.js';
 export { type Namespace } from './metadata-container.js';
 export { type ObjectHandle } from './object-handle.js';

@@ -45,8 +45,11 @@ export interface FileWriterOptions {
   readonly ended: () => void;
 }
 
-/** A parent directory may be removed as empty just before the file moves in; then it is made again. */
-const TRIES_TO_MOVE_IN = 5;
+/**
+ * A parent directory may be removed as empty just before the file moves in; then it is made again. Each try that is lost
+ * is a neighbour that was deleted meanwhile, so many are lost only where many are.
+ */
+const TRIES_TO_MOVE_IN = 50;
 
 /**
  * Writes a file so that a reader sees the old one, none, or the whole new one: into a temporary file on the same file

@@ -6,7 +6,7 @@ import { RetryDriver } from '../decorators/retry-driver.js';
 import { ThrottleDriver } from '../decorators/throttle-driver.js';
 import type { StorageDriver } from '../driver.js';
 import { invariant, isTieredError, TieredError } from '../errors.js';
-import type { HierarchyOptions } from '../hierarchy.js';
+import type { HierarchyOptions } from '../hierarchy-options.js';
 import type { Placement } from '../placement.js';
 import type {
   DriverContext,

@@ -49,7 +49,7 @@ export function fits({ size }: PlacementCandidate, { freeBytes }: TierRoom): boo
 }
 
 /** Whether a level has room for a beginning of an object. */
-export function fitsInPart({ size, chunkBytes }: PlacementCandidate, { freeBytes }: TierRoom): boolean {
+function fitsInPart({ size, chunkBytes }: PlacementCandidate, { freeBytes }: TierRoom): boolean {
   return size > chunkBytes && freeBytes >= chunkBytes;
 }
 

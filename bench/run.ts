@@ -2,6 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Bench } from './lib/bench.js';
+import { othersShare } from './lib/others.js';
 import { renderChecks, renderRows } from './lib/table.js';
 
 const USAGE = 'usage: npm run bench -- NAME [--quick] [--json] [--chart FILE.svg]';
@@ -47,16 +48,19 @@ async function main(): Promise<void> {
   const progress = (text: string) => {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text}`);
   };
+  const others = othersShare();
   const { rows, checks, chart } = await bench.run({ quick, progress });
+  const share = others();
   progress('');
-  if (json) process.stdout.write(`${JSON.stringify({ bench: name, rows, checks })}\n`);
+  if (json) process.stdout.write(`${JSON.stringify({ bench: name, othersShare: share, rows, checks })}\n`);
   else {
-    const machine = `Node ${process.version}, ${os.availableParallelism()} cores, ${os.type()} ${os.release()}`;
+    const cores = `${os.availableParallelism()} cores (${Math.round(share * 100)} % busy with other things)`;
+    const machine = `Node ${process.version}, ${cores}, ${os.type()} ${os.release()}`;
     process.stdout.write(`${name}: ${bench.summary}\n${machine}${quick ? ', quick: do not quote' : ''}\n`);
     process.stdout.write(`${renderRows(rows)}\n${renderChecks(checks)}\n`);
   }
   if (chartFile === undefined) return;
-  if (chart !== undefined) writeFileSync(chartFile, chart);
+  if (chart !== undefined) writeFileSync(chartFile, await chart());
   else {
     process.stderr.write(`The bench "${name}" draws no chart.\n`);
     process.exitCode = 2;

@@ -26,8 +26,8 @@ export type Row = Readonly<Record<string, Cell>>;
 interface BenchResult {
   readonly rows: readonly Row[];
   readonly checks: readonly Check[];
-  /** The same as a picture, where a bench draws one: a whole SVG document. */
-  readonly chart?: string;
+  /** Draws the same, where a bench has a picture: a whole SVG document. */
+  readonly chart?: () => Promise<string>;
 }
 
 /** A bench: one file in bench/, its default export. */

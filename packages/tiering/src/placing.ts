@@ -67,6 +67,7 @@ export class Placing {
   readonly #arriving = new Map<number, { readonly bytes: Promise<Uint8Array>; ticket?: Ticket }>();
   readonly #work = new Set<Promise<void>>();
   #writer: Promise<ObjectWriter> | undefined;
+  #publishing: Promise<void> | undefined;
   #next = 0;
   #failure: PlacingFailure | undefined;
   /** Resolves when it has ended, with what went wrong, if something did. */
@@ -147,12 +148,16 @@ export class Placing {
     if (bytes !== target) target.set(bytes.subarray(from, from + target.byteLength));
   }
 
-  /** Reads what the tier has already, of an object that it does not show yet. */
+  /** Reads what the tier has already, of an object that it does not show yet, or has just come to show. */
   async #readBack(offset: number, target: Uint8Array): Promise<void> {
-    const { fill, closing } = this.#parts;
+    const { claim, fill, closing } = this.#parts;
+    const options = { offset, signal: closing };
     const writer = await this.#writer;
-    invariant(writer !== undefined, 'a chunk was written by nobody');
-    const count = await writer.readInto(target, { offset }).catch(() => 0);
+    let count = (await writer?.readInto(target, options).catch(() => 0)) ?? 0;
+    if (count !== target.byteLength && this.#publishing !== undefined) {
+      await this.#publishing;
+      count = await claim.readInto(target, options).catch(() => 0);
+    }
     // No tier can fail a read that the source can serve.
     if (count !== target.byteLength) await fill(target, offset, closing);
   }
@@ -217,7 +222,7 @@ export class Placing {
     const lanes = Math.min(this.#parts.lanes, this.#state.length);
     await Promise.all(Array.from({ length: lanes }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);
-    if (this.#failure === undefined) await this.#publish();
+    if (this.#failure === undefined) await (this.#publishing = this.#publish());
     const writer = await this.#writer?.catch(() => undefined);
     await writer?.discard();
     return this.#failure;

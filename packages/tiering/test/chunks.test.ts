@@ -3,6 +3,7 @@ import {
   MemoryDriver,
   MetricsDriver,
   type DriverCall,
+  type ObjectWriter,
   type StorageDriver,
 } from '@tiered/core';
 import { HoldingDriver, outcomeOf, settled } from '@tiered/core/testing';
@@ -122,6 +123,43 @@ describe('chunks of an object that is being placed', () => {
     expect(source.metrics().operations.readInto?.bytes).toBe(1000);
     await hierarchy.close();
   });
+
+  it.each([0, 1])(
+    '[F1] a read that comes while the copy is being published asks the source for nothing (%d)',
+    async (when) => {
+      const objects = objectsOf([300]);
+      const source = new MetricsDriver(await memoryWith(objects));
+      // What is published cannot be read through its writer any more.
+      class Closing extends MemoryDriver {
+        override async create(...args: Parameters<MemoryDriver['create']>): Promise<ObjectWriter> {
+          const writer = await super.create(...args);
+          let open = true;
+          return {
+            writeAt: (...parts) => writer.writeAt(...parts),
+            readInto: (...parts) => (open ? writer.readInto(...parts) : Promise.reject(new Error('closed'))),
+            publish: async (options) => {
+              open = false;
+              await writer.publish(options);
+            },
+            discard: () => writer.discard(),
+          };
+        }
+      }
+      const tier = new HoldingDriver(new Closing(), { operations: ['publish', 'readInto'] });
+      const hierarchy = await startHierarchy(source, [{ driver: tier, quota: 1000 }], { chunk: 100 });
+      await hierarchy.read('0', { length: 10 });
+      await settled();
+      expect(tier.held.map(({ operation }) => operation)).toEqual(['publish']);
+      const read = hierarchy.read('0', { offset: 150, length: 100 });
+      await settled();
+      // Either the publishing goes on first, or the read.
+      await tier.release({ index: when });
+      await tier.releaseAll();
+      expect(await read).toEqual(objects.get('0')?.subarray(150, 250));
+      expect(source.metrics().operations.readInto?.bytes).toBe(300);
+      await hierarchy.close();
+    },
+  );
 
   it('[R2] a tier that cannot give back what it took fails no read', async () => {
     const objects = objectsOf([300]);

@@ -113,6 +113,11 @@ export interface Placement {
    * known size, and is not empty). May place the object as a side effect.
    */
   read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array>;
+  /**
+   * As `read`, into the caller's memory: all of the target, which is not empty. The target is the caller's again when
+   * this has settled, also if it was aborted.
+   */
+  readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void>;
   /** Places an object now, and resolves to its level: the source's, if no tier takes it. */
   place(id: number, options: OperationOptions): Promise<number>;
   /** The copy of this object is not to be served any more; the namespace points to the source again already. */

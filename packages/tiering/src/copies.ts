@@ -106,7 +106,7 @@ export class Copies {
       void this.remove(store, claim.name, key);
       return false;
     }
-    const checked = new CheckedCopy(copy, store.tier, this.#checksum, true);
+    const checked = new CheckedCopy(copy, store.tier, this.#checksum, this.#closing, true);
     if (!checked.isWhole) this.#checked.set(id, checked);
     this.#host.publish(id, { level, direct: checked.isWhole, name: copy.name });
     return true;
@@ -121,7 +121,7 @@ export class Copies {
     if (checked === undefined) {
       const copy = this.#find(this.storeAt(level), id);
       if (copy === undefined) return undefined;
-      checked = new CheckedCopy(copy, this.storeAt(level).tier, this.#checksum, false);
+      checked = new CheckedCopy(copy, this.storeAt(level).tier, this.#checksum, this.#closing, false);
       this.#checked.set(id, checked);
     }
     return checked;

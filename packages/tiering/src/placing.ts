@@ -118,24 +118,50 @@ export class Placing {
   async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const { chunkBytes } = this.#parts;
     const first = Math.floor(offset / chunkBytes);
-    const last = Math.floor((offset + length - 1) / chunkBytes);
-    this.#next = last + 1;
-    if (first === last && this.#state[first] !== WRITTEN) {
+    if (offset + length <= this.#endOf(first) && this.#state[first] !== WRITTEN) {
+      this.#next = first + 1;
       const bytes = await raceAbort(this.#chunk(first), signal);
       return partOf(bytes, offset - first * chunkBytes, length);
     }
     const result = memoryFor(length);
-    const parts: Promise<void>[] = [];
-    for (let chunk = first; chunk <= last; chunk++) {
-      const start = Math.max(offset, chunk * chunkBytes);
-      const end = Math.min(offset + length, this.#endOf(chunk));
-      parts.push(this.#readPart(chunk, start, result.subarray(start - offset, end - offset)));
-    }
+    const parts = this.#split(offset, result).map(({ chunk, start, part }) =>
+      this.#readPart(chunk, start, part),
+    );
     await raceAbort(allSettledOk(parts), signal);
     return result;
   }
 
-  /** Fills a part of a reader's result from one chunk. */
+  /**
+   * As `read`, into the caller's memory, which is the caller's again when this has settled. An abort ends it as soon as
+   * nothing is written there any more.
+   */
+  async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
+    const copies = this.#split(offset, target).map(async ({ chunk, start, part }) => {
+      if (this.#state[chunk] === WRITTEN) return this.#readBack(start, part);
+      const bytes = await raceAbort(this.#chunk(chunk), signal);
+      const from = start - chunk * this.#parts.chunkBytes;
+      part.set(bytes.subarray(from, from + part.byteLength));
+    });
+    await allSettledOk(copies);
+    signal?.throwIfAborted();
+  }
+
+  /** The parts of a range that lie in one chunk each. */
+  #split(offset: number, target: Uint8Array): { chunk: number; start: number; part: Uint8Array }[] {
+    const { chunkBytes } = this.#parts;
+    const end = offset + target.byteLength;
+    const parts = [];
+    for (let start = offset; start < end;) {
+      const chunk = Math.floor(start / chunkBytes);
+      const until = Math.min(end, this.#endOf(chunk));
+      parts.push({ chunk, start, part: target.subarray(start - offset, until - offset) });
+      start = until;
+    }
+    this.#next = Math.ceil(end / chunkBytes);
+    return parts;
+  }
+
+  /** Fills a part of a reader's result, which nobody else has. */
   async #readPart(chunk: number, start: number, target: Uint8Array): Promise<void> {
     if (this.#state[chunk] === WRITTEN) {
       await this.#readBack(start, target);

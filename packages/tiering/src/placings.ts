@@ -149,12 +149,13 @@ export class Placings {
       .map(({ level, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
   }
 
-  /** Bytes for all of an object, or for the chunks of it that fit. */
+  /** Bytes for all of an object, or for as much of it as fits. */
   #claim(id: number, { key, size, chunkBytes }: PlacementCandidate, level: number): Claim | undefined {
     const { host, copies, policy } = this.#parts;
     const room = host.tiers[level] === undefined ? -1 : copies.storeAt(level).freeBytes;
-    const bytes = room >= size ? size : Math.floor(room / chunkBytes) * chunkBytes;
-    if (room < 0 || (bytes === 0 && size > 0)) {
+    // All the room that is left, and not a whole number of chunks: the end of a partial copy may be anywhere.
+    const bytes = Math.min(size, room);
+    if (bytes < Math.min(size, chunkBytes)) {
       throw configError(
         `policy ${policy.name}`,
         `a level with room for ${chunkBytes} bytes, or undefined`,

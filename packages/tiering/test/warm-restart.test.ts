@@ -69,9 +69,9 @@ describe('warm restart', () => {
     await first.hierarchy.close();
     const second = await live({ quotas: [450] });
     await readAll(second.hierarchy, objects);
-    expect(second.brought()).toBe(600);
-    expect(await second.hierarchy.read('0', { offset: 350, length: 100 })).toEqual(
-      objects.get('0')?.subarray(350, 450),
+    expect(second.brought()).toBe(550);
+    expect(await second.hierarchy.read('0', { offset: 400, length: 100 })).toEqual(
+      objects.get('0')?.subarray(400, 500),
     );
     await second.hierarchy.close();
   });

@@ -44,6 +44,7 @@ export class TierLedger {
   readonly #namesOfKey = new Map<string, string[]>();
   readonly #keyOfName = new Map<number, string>();
   #sealedBy: string | undefined;
+  #isComplete = false;
   #lines = 0;
   #damaged = 0;
   #placed = 0;
@@ -85,6 +86,11 @@ export class TierLedger {
     return this.#placed;
   }
 
+  /** Whether all that is on the tier is known here: not so for a log that is new, or that a power cut may have cut short. */
+  get isComplete(): boolean {
+    return this.#isComplete && this.#damaged === 0;
+  }
+
   /** Who is about to write the log anew. */
   get sealedBy(): string | undefined {
     return this.#sealedBy;
@@ -114,6 +120,10 @@ export class TierLedger {
         this.#members.delete(record.member);
         if (this.#sealedBy === record.member) this.#sealedBy = undefined;
         return undefined;
+      case 'doubt':
+      case 'known':
+        this.#isComplete = record.op === 'known';
+        return undefined;
       case 'seal':
         this.#sealedBy = record.member;
         return undefined;
@@ -137,6 +147,12 @@ export class TierLedger {
   /** Whether a name was never used. */
   isNew(name: string): boolean {
     return this.#names.find(name) === ABSENT;
+  }
+
+  /** Whether a name holds bytes: those of a copy, or of one that is on its way. */
+  isHeld(name: string): boolean {
+    const id = this.#names.find(name);
+    return id !== ABSENT && this.#stateOf(id) !== 'free';
   }
 
   /** Names that were claimed by processes that are gone: there may be anything under them. */

@@ -1,4 +1,4 @@
-import { ABSENT, invariant, MetadataContainer } from '@tiered/core/internal';
+import { ABSENT, MetadataContainer } from '@tiered/core/internal';
 import type { CopyContent, CopyIdentity, LogRecord } from './log-record.js';
 
 /** A copy on the tier, under its name there. */
@@ -189,6 +189,8 @@ export class TierLedger {
   }
 
   #claim({ member, name, bytes, dataset, key, version }: LogRecord & { op: 'claim' }): void {
+    // Who claims has joined. It is not known if that line was lost, and what else was.
+    if (!this.#members.has(member)) this.#isComplete = false;
     const known = this.#names.find(name) !== ABSENT || !this.#members.has(member);
     if (known || bytes > this.freeBytes || this.#isTaken(dataset, key, version)) return;
     const id = this.#names.put({ key: name, size: bytes, version });
@@ -212,11 +214,13 @@ export class TierLedger {
   #place({ name, bytes, size, chunkBytes, sums }: LogRecord & { op: 'placed' }): LedgerChange {
     const id = this.#names.find(name);
     const claim = this.#claims.get(id);
+    // What is placed was claimed, by so many bytes; else that line was lost.
+    const isAsClaimed = id !== ABSENT && bytes === this.#names.sizeOf(id);
+    if (!isAsClaimed) this.#isComplete = false;
     // Without a claim its process was taken for dead: it finds out when it looks, and removes the copy.
-    if (claim === undefined) return undefined;
+    if (claim === undefined || !isAsClaimed) return undefined;
     this.#claims.delete(id);
-    this.#claimedBytes -= this.#names.sizeOf(id);
-    invariant(bytes === this.#names.sizeOf(id), `${name} holds ${bytes} bytes and claimed another number`);
+    this.#claimedBytes -= bytes;
     this.#holdCopy(id, { bytes, size, chunkBytes, sums });
     return { kind: 'placed', name };
   }

@@ -125,6 +125,11 @@ export class TierStore {
     return Math.max(0, this.#ledger.freeBytes);
   }
 
+  /** Bytes by which copies, and those on their way, exceed the quota: it was lowered, or a process with a smaller one joined. */
+  get excessBytes(): number {
+    return Math.max(0, -this.#ledger.freeBytes);
+  }
+
   /** Whether the storage still has this log: false if the directory was emptied, or unmounted. Costs a system call. */
   get current(): boolean {
     return !this.#closed && this.#log.current;
@@ -168,9 +173,10 @@ export class TierStore {
     return this.#ledger.copy(name);
   }
 
-  /** Every copy of the dataset. */
-  *copies(): Generator<Copy> {
-    for (const copy of this.#ledger.copies()) if (copy.dataset === this.#parts.dataset) yield copy;
+  /** Every copy of the dataset, or of all others. */
+  *copies({ others = false } = {}): Generator<Copy> {
+    for (const copy of this.#ledger.copies())
+      if ((copy.dataset !== this.#parts.dataset) === others) yield copy;
   }
 
   /** Deletes what is under a name, whatever that is, and then frees its bytes: what is still there still fills the tier. */

@@ -120,14 +120,15 @@ export class FileWriter implements ObjectWriter {
 
   async #discard(): Promise<void> {
     if (this.#published) return;
-    await Promise.allSettled(this.#underWay);
     const { root, filePath, ended } = this.#options;
+    const fd = this.#fd;
+    this.#fd = undefined;
+    await this.#unused();
     try {
-      if (this.#fd !== undefined) await closeFile(this.#fd);
+      if (fd !== undefined) await closeFile(fd);
     } catch {
       // What it may have lost was to be thrown away.
     }
-    this.#fd = undefined;
     await fs.promises.rm(this.#temporary, { force: true }).catch(() => undefined);
     await root.removeEmptyDirectoriesAbove(filePath).catch(() => undefined);
     ended();
@@ -135,20 +136,32 @@ export class FileWriter implements ObjectWriter {
 
   /** Closes the file, of which every byte is on the disk then, or handed to the system. */
   async #finish(): Promise<void> {
-    const fd = this.#descriptor;
     const { mode, fsync } = this.#options;
+    await this.#unused();
+    const fd = this.#descriptor;
+    // Nobody else uses it from here on, or closes it.
+    this.#fd = undefined;
     if (!fsync && mode.mayBlock(0)) {
       mode.blocking(0, () => {
-        this.#assertWhole(fs.fstatSync(fd).size);
-        this.#fd = undefined;
-        fs.closeSync(fd);
+        try {
+          this.#assertWhole(fs.fstatSync(fd).size);
+        } finally {
+          fs.closeSync(fd);
+        }
       });
       return;
     }
-    this.#assertWhole(await sizeOf(fd));
-    if (fsync) await sync(fd);
-    this.#fd = undefined;
-    await closeFile(fd);
+    try {
+      this.#assertWhole(await sizeOf(fd));
+      if (fsync) await sync(fd);
+    } finally {
+      await closeFile(fd);
+    }
+  }
+
+  /** Resolves when no call uses the descriptor. */
+  async #unused(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
   #assertWhole(onDisk: number): void {

@@ -49,6 +49,25 @@ describe.each(BOTH_WAYS)('an object written in parts: $way', ({ blockingCalls })
     }
   });
 
+  it('gives its own bytes to reads that are under way while it is published or discarded, and of no other file', async () => {
+    const { driver } = await place({ writable: true, blockingCalls });
+    const bytes = someBytes(4096, 1);
+    const other = new Uint8Array(4096).fill(1);
+    for (let round = 0; round < 50; round++) {
+      const writer = await driver.create('object', { size: 4096 });
+      await writer.writeAt(bytes, { offset: 0 });
+      // More than the thread pool takes at once.
+      const targets = Array.from({ length: 40 }, () => new Uint8Array(4096));
+      const reads = Promise.all(targets.map((target) => writer.readInto(target, { offset: 0 })));
+      const ended = round % 2 === 0 ? writer.publish({}) : writer.discard();
+      // Files that are opened meanwhile get the next free descriptors.
+      for (let i = 0; i < 4; i++) await driver.write(`other ${i}`, other, { size: 4096 });
+      expect(await reads).toEqual(targets.map(() => 4096));
+      for (const target of targets) expect(Buffer.compare(target, bytes)).toBe(0);
+      await ended;
+    }
+  });
+
   it('is served as soon as it is published, also to who has read the one of before', async () => {
     const { driver } = await place({ writable: true, blockingCalls });
     await put(driver, 'object', 'old');

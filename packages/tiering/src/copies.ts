@@ -97,12 +97,15 @@ export class Copies {
     return this.#guarded(store, object.key, () => store.claim(object, bytes));
   }
 
-  /** What was claimed was published: it is served from now on. False if the tier's log could not be told. */
+  /**
+   * What was claimed was published: it is served from now on. False if the tier's log could not be told, or if the
+   * quota became smaller meanwhile.
+   */
   placed(id: number, level: number, claim: Claim, content: CopyContent): boolean {
     const store = this.storeAt(level);
     const key = this.#host.namespace.keyOf(id);
     const copy = this.#guarded(store, key, () => claim.placed(content));
-    if (copy === undefined) {
+    if (copy === undefined || store.excessBytes > 0) {
       void this.remove(store, claim.name, key);
       return false;
     }
@@ -268,18 +271,18 @@ export class Copies {
     await this.#shrinkToQuota(store);
   }
 
-  /** The quota is smaller than at the last start: the copies that came last go. */
+  /** The quota is smaller than at the last start, or than that of others: the copies that came last go, first one's own. */
   async #shrinkToQuota(store: TierStore): Promise<void> {
     const { namespace } = this.#host;
-    let excess = store.usedBytes - store.tier.quotaBytes;
-    if (excess <= 0) return;
-    for (const { key, name, bytes } of [...store.copies()].reverse()) {
-      if (excess <= 0) break;
-      excess -= bytes;
-      const id = namespace.find(key);
-      if (id !== ABSENT && namespace.levelOf(id) === store.level) this.#host.withdraw(id);
-      await this.remove(store, name, key);
-      this.#host.dropped(key, store.level, 'evicted');
+    for (const others of [false, true]) {
+      if (store.excessBytes === 0) return;
+      for (const { key, name } of [...store.copies({ others })].reverse()) {
+        if (store.excessBytes === 0) return;
+        const id = others ? ABSENT : namespace.find(key);
+        if (id !== ABSENT && namespace.levelOf(id) === store.level) this.#host.withdraw(id);
+        await this.remove(store, name, key);
+        if (!others) this.#host.dropped(key, store.level, 'evicted');
+      }
     }
   }
 

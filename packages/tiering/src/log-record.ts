@@ -44,6 +44,10 @@ export type LogRecord =
   | { readonly op: 'quota'; readonly member: string; readonly quota: number }
   /** The process has gone, as it says itself or as another one found. */
   | { readonly op: 'leave'; readonly member: string }
+  /** A process died, so that there may be copies on the tier of which the log does not know. */
+  | { readonly op: 'doubt' }
+  /** Somebody looked: all that is on the tier is in the log. */
+  | { readonly op: 'known' }
   /** The process is about to write the log anew, if it is the only one. */
   | { readonly op: 'seal'; readonly member: string };
 

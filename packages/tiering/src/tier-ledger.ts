@@ -1,4 +1,4 @@
-import { ABSENT, invariant, MetadataContainer } from '@tiered/core/internal';
+import { ABSENT, MetadataContainer } from '@tiered/core/internal';
 import type { CopyContent, CopyIdentity, LogRecord } from './log-record.js';
 
 /** A copy on the tier, under its name there. */
@@ -44,6 +44,7 @@ export class TierLedger {
   readonly #namesOfKey = new Map<string, string[]>();
   readonly #keyOfName = new Map<number, string>();
   #sealedBy: string | undefined;
+  #isComplete = false;
   #lines = 0;
   #damaged = 0;
   #placed = 0;
@@ -85,6 +86,11 @@ export class TierLedger {
     return this.#placed;
   }
 
+  /** Whether all that is on the tier is known here: not so for a log that is new, or that a power cut may have cut short. */
+  get isComplete(): boolean {
+    return this.#isComplete && this.#damaged === 0;
+  }
+
   /** Who is about to write the log anew. */
   get sealedBy(): string | undefined {
     return this.#sealedBy;
@@ -114,6 +120,10 @@ export class TierLedger {
         this.#members.delete(record.member);
         if (this.#sealedBy === record.member) this.#sealedBy = undefined;
         return undefined;
+      case 'doubt':
+      case 'known':
+        this.#isComplete = record.op === 'known';
+        return undefined;
       case 'seal':
         this.#sealedBy = record.member;
         return undefined;
@@ -137,6 +147,12 @@ export class TierLedger {
   /** Whether a name was never used. */
   isNew(name: string): boolean {
     return this.#names.find(name) === ABSENT;
+  }
+
+  /** Whether a name holds bytes: those of a copy, or of one that is on its way. */
+  isHeld(name: string): boolean {
+    const id = this.#names.find(name);
+    return id !== ABSENT && this.#stateOf(id) !== 'free';
   }
 
   /** Names that were claimed by processes that are gone: there may be anything under them. */
@@ -173,6 +189,8 @@ export class TierLedger {
   }
 
   #claim({ member, name, bytes, dataset, key, version }: LogRecord & { op: 'claim' }): void {
+    // Who claims has joined. It is not known if that line was lost, and what else was.
+    if (!this.#members.has(member)) this.#isComplete = false;
     const known = this.#names.find(name) !== ABSENT || !this.#members.has(member);
     if (known || bytes > this.freeBytes || this.#isTaken(dataset, key, version)) return;
     const id = this.#names.put({ key: name, size: bytes, version });
@@ -196,11 +214,13 @@ export class TierLedger {
   #place({ name, bytes, size, chunkBytes, sums }: LogRecord & { op: 'placed' }): LedgerChange {
     const id = this.#names.find(name);
     const claim = this.#claims.get(id);
+    // What is placed was claimed, by so many bytes; else that line was lost.
+    const isAsClaimed = id !== ABSENT && bytes === this.#names.sizeOf(id);
+    if (!isAsClaimed) this.#isComplete = false;
     // Without a claim its process was taken for dead: it finds out when it looks, and removes the copy.
-    if (claim === undefined) return undefined;
+    if (claim === undefined || !isAsClaimed) return undefined;
     this.#claims.delete(id);
-    this.#claimedBytes -= this.#names.sizeOf(id);
-    invariant(bytes === this.#names.sizeOf(id), `${name} holds ${bytes} bytes and claimed another number`);
+    this.#claimedBytes -= bytes;
     this.#holdCopy(id, { bytes, size, chunkBytes, sums });
     return { kind: 'placed', name };
   }

@@ -68,12 +68,15 @@ export class TierStore {
   /** Names that this process is placing or freeing: it need not be told what becomes of them. */
   readonly #mine = new Set<string>();
   #ledger = new TierLedger();
+  /** What this process lets the tier hold. */
+  #quota: number;
   #closed = false;
 
   private constructor(parts: TierStoreParts, log: SharedLog) {
     this.#parts = parts;
     this.#codec = new LogCodec(parts.checksum);
     this.#log = log;
+    this.#quota = parts.tier.quotaBytes;
   }
 
   /**
@@ -87,16 +90,15 @@ export class TierStore {
     for (let tries = 1; ; tries++) {
       const store = new TierStore(parts, await open());
       try {
-        if (store.#join()) {
-          await store.#clearUp(options);
-          return store;
-        }
+        if (store.#join()) await store.#clearUp(options);
+        if (store.#isReady) return store;
       } catch (error) {
-        store.#log.close();
+        store.close();
         throw error;
       }
-      store.#log.close();
-      if (tries === TRIES_TO_OPEN) throw sealedError(parts.tier);
+      store.close();
+      if (tries === TRIES_TO_OPEN)
+        throw store.#isDamaged ? damagedError(parts.tier) : sealedError(parts.tier);
       await parts.clock.sleep(PAUSE_MS, options.signal);
     }
   }
@@ -124,6 +126,11 @@ export class TierStore {
 
   get freeBytes(): number {
     return Math.max(0, this.#ledger.freeBytes);
+  }
+
+  /** Bytes by which copies, and those on their way, exceed the quota: it was lowered, or a process with a smaller one joined. */
+  get excessBytes(): number {
+    return Math.max(0, -this.#ledger.freeBytes);
   }
 
   /** Whether the storage still has this log: false if the directory was emptied, or unmounted. Costs a system call. */
@@ -170,9 +177,10 @@ export class TierStore {
     return this.#ledger.copy(name);
   }
 
-  /** Every copy of the dataset. */
-  *copies(): Generator<Copy> {
-    for (const copy of this.#ledger.copies()) if (copy.dataset === this.#parts.dataset) yield copy;
+  /** Every copy of the dataset, or of all others. */
+  *copies({ others = false } = {}): Generator<Copy> {
+    for (const copy of this.#ledger.copies())
+      if ((copy.dataset !== this.#parts.dataset) === others) yield copy;
   }
 
   /** Deletes what is under a name, whatever that is, and then frees its bytes: what is still there still fills the tier. */
@@ -183,11 +191,8 @@ export class TierStore {
 
   /** The storage is full before the quota is: lets the tier hold no more than what is there, and what is on its way but this. */
   shrinkTo(bytes: number): void {
-    this.#append({
-      op: 'quota',
-      member: this.#log.member,
-      quota: Math.max(0, Math.min(bytes, this.quotaBytes)),
-    });
+    this.#quota = Math.max(0, Math.min(bytes, this.quotaBytes));
+    this.#append({ op: 'quota', member: this.#log.member, quota: this.#quota });
     this.refresh();
   }
 
@@ -203,37 +208,48 @@ export class TierStore {
     this.#log.close();
   }
 
-  /** Begins to use the log; false if it is sealed, and a new one is about to take its place. */
+  /** Begins to use the log; false if a new one is about to take its place. */
   #join(): boolean {
     const { member } = this.#log;
-    this.#append({ op: 'join', member, quota: this.#parts.tier.quotaBytes });
+    this.#append({ op: 'join', member, quota: this.#quota });
     this.#read();
-    for (const other of this.#ledger.members) {
-      if (!this.#log.isAlive(other)) this.#append({ op: 'leave', member: other });
-    }
+    const dead = this.#ledger.members.filter((other) => !this.#log.isAlive(other));
+    // Whoever joins from now on is not sure either, until somebody has looked.
+    if (dead.length > 0)
+      this.#append({ op: 'doubt' }, ...dead.map((one) => ({ op: 'leave' as const, member: one })));
     this.#read();
-    if (this.#ledger.sealedBy !== undefined || !this.#log.current) {
-      this.#append({ op: 'leave', member });
-      return false;
-    }
-    return true;
+    // Others may have read the lines before they were damaged, and know what this process cannot know.
+    return this.#isReady || (this.#isDamaged && this.#isAlone);
+  }
+
+  /** Whether the log is right, and nobody is about to put another one in its place. */
+  get #isReady(): boolean {
+    return !this.#isDamaged && this.#ledger.sealedBy === undefined && this.#log.current;
   }
 
   async #clearUp(options: OperationOptions): Promise<void> {
     for (const name of [...this.#ledger.abandoned()]) await this.remove(name, options);
-    // A log that is new, or that a power cut damaged, does not know everything that is there.
-    const unknown = this.#ledger.lines <= 1 || this.#ledger.damaged > 0;
-    const alone = this.#ledger.members.length === 1;
-    if (unknown && alone) await this.#deleteUnknown(options);
-    if (this.#ledger.damaged > 0 && !alone) throw damagedError(this.tier);
-    if (this.#ledger.damaged > 0) this.#writeAnew();
+    if (!this.#ledger.isComplete) {
+      await this.#deleteUnknown(options);
+      this.#append({ op: 'known' });
+      this.#read();
+    }
+    if (this.#isDamaged) this.#writeAnew();
     else this.#writeAnewIfLong();
+  }
+
+  get #isDamaged(): boolean {
+    return this.#ledger.damaged > 0;
+  }
+
+  get #isAlone(): boolean {
+    return this.#ledger.members.length === 1;
   }
 
   #writeAnewIfLong(): void {
     // A copy takes two lines: its claim, and that it is placed.
     const tooMany = this.#ledger.lines > 2 * this.#ledger.count + LINES_TOO_MANY;
-    if (tooMany && this.#ledger.members.length === 1) this.#writeAnew();
+    if (tooMany && this.#isAlone) this.#writeAnew();
   }
 
   /** Deletes what is on the tier and not in its log. */
@@ -241,12 +257,12 @@ export class TierStore {
     const { driver } = this.#parts.tier;
     const unknown: string[] = [];
     for await (const page of driver.list(options)) {
-      for (const { key } of page) if (this.#ledger.copy(key) === undefined) unknown.push(key);
+      for (const { key } of page) if (!this.#ledger.isHeld(key)) unknown.push(key);
     }
     for (const key of unknown) {
-      // Another process may have begun to use the tier meanwhile: it claims a name before it writes under it.
+      // Another process may be using the tier: it claims a name before it writes under it.
       this.#read();
-      if (this.#ledger.isNew(key)) await driver.delete(key, options);
+      if (!this.#ledger.isHeld(key)) await driver.delete(key, options);
     }
   }
 
@@ -254,9 +270,9 @@ export class TierStore {
     const { member } = this.#log;
     this.#append({ op: 'seal', member });
     this.#read();
-    if (this.#ledger.members.length > 1) {
+    if (!this.#isAlone) {
       // Somebody joined before the seal. Leaving and joining again makes it void.
-      this.#append({ op: 'leave', member }, { op: 'join', member, quota: this.#parts.tier.quotaBytes });
+      this.#append({ op: 'leave', member }, { op: 'join', member, quota: this.#quota });
       this.#read();
       return;
     }
@@ -271,7 +287,8 @@ export class TierStore {
       also(record);
       return this.#codec.encode(record);
     };
-    yield give({ op: 'join', member: this.#log.member, quota: this.#parts.tier.quotaBytes });
+    yield give({ op: 'join', member: this.#log.member, quota: this.#quota });
+    yield give({ op: 'known' });
     for (const claim of this.#ledger.claims()) yield give({ op: 'claim', ...claim });
     for (const copy of this.#ledger.copies()) yield give({ op: 'kept', ...copy });
   }

@@ -90,11 +90,11 @@ export class Copies {
   claim(level: number, object: Omit<CopyIdentity, 'dataset'>, bytes: number): Claim | undefined {
     const store = this.storeAt(level);
     if (this.#reopening.has(level)) return undefined;
-    if (!store.current) {
+    return this.#guarded(store, object.key, () => {
+      if (store.current) return store.claim(object, bytes);
       this.#reopen(store);
       return undefined;
-    }
-    return this.#guarded(store, object.key, () => store.claim(object, bytes));
+    });
   }
 
   /**

@@ -64,6 +64,10 @@ export class TierStore {
   readonly #log: SharedLog;
   /** Names that this process is placing or freeing: it need not be told what becomes of them. */
   readonly #mine = new Set<string>();
+  /** Names that hold nothing, and whose bytes are still taken because the log could not be told. */
+  readonly #unfreed = new Set<string>();
+  /** Names that may have been granted, to a claim that failed. */
+  readonly #unsure = new Set<string>();
   #ledger = new TierLedger();
   /** What this process lets the tier hold. */
   #quota: number;
@@ -143,15 +147,23 @@ export class TierStore {
       if (change === 'placed') this.#parts.onPlaced(copy);
       else this.#parts.onFreed(copy);
     });
+    this.#freeLost();
   }
 
   /** Bytes for a copy, before it is fetched; undefined if there is no room, or if another process is at it. */
   claim(object: Omit<CopyIdentity, 'dataset'>, bytes: number): Claim | undefined {
     const { dataset } = this.#parts;
+    // Before a name is claimed that could be among them.
+    if (this.#unfreed.size + this.#unsure.size > 0) this.refresh();
     this.#writeAnewIfLong();
     const name = this.#newName(object.key);
-    this.#append({ op: 'claim', member: this.#log.member, name, bytes, dataset, ...object });
-    this.refresh();
+    try {
+      this.#append({ op: 'claim', member: this.#log.member, name, bytes, dataset, ...object });
+      this.refresh();
+    } catch (error) {
+      this.#unsure.add(name);
+      throw error;
+    }
     if (!this.#ledger.holds(this.#log.member, name)) return undefined;
     this.#mine.add(name);
     return {
@@ -307,9 +319,23 @@ export class TierStore {
     try {
       this.#append({ op: 'free', name });
       this.refresh();
+    } catch (error) {
+      this.#unfreed.add(name);
+      throw error;
     } finally {
       this.#mine.delete(name);
     }
+  }
+
+  /** Says what could not be said when it was time. */
+  #freeLost(): void {
+    for (const name of this.#unsure) {
+      if (this.#ledger.holds(this.#log.member, name)) this.#unfreed.add(name);
+      this.#unsure.delete(name);
+    }
+    if (this.#unfreed.size === 0) return;
+    this.#append(...[...this.#unfreed].map((name) => ({ op: 'free' as const, name })));
+    this.#unfreed.clear();
   }
 
   /** The key itself where it can be, so that a tier mirrors the dataset; else one that no process will think of again. */

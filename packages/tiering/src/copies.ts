@@ -187,8 +187,10 @@ export class Copies {
   shrink(store: TierStore): void {
     const bytes = store.usedBytes + store.claimedBytes;
     if (bytes >= store.quotaBytes) return;
-    this.#guarded(store, '', () => store.shrinkTo(bytes));
-    this.#host.tierShrunk(store.tier, store.quotaBytes);
+    this.#guarded(store, '', () => {
+      store.shrinkTo(bytes);
+      this.#host.tierShrunk(store.tier, store.quotaBytes);
+    });
   }
 
   /** Deletes a copy, or what there may be of one. Never rejects; what could not be deleted is tried again later. */

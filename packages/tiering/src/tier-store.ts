@@ -1,4 +1,5 @@
 import {
+  isTieredError,
   TieredError,
   type Clock,
   type ObjectWriter,
@@ -153,8 +154,9 @@ export class TierStore {
   /** Bytes for a copy, before it is fetched; undefined if there is no room, or if another process is at it. */
   claim(object: Omit<CopyIdentity, 'dataset'>, bytes: number): Claim | undefined {
     const { dataset } = this.#parts;
-    // Before a name is claimed that could be among them.
+    // First, because a name that is claimed now could be among them.
     if (this.#unfreed.size + this.#unsure.size > 0) this.refresh();
+    if (this.#unfreed.size > 0) return undefined;
     this.#writeAnewIfLong();
     const name = this.#newName(object.key);
     try {
@@ -199,8 +201,9 @@ export class TierStore {
 
   /** The storage is full before the quota is: lets the tier hold no more than what is there, and what is on its way but this. */
   shrinkTo(bytes: number): void {
-    this.#quota = Math.max(0, Math.min(bytes, this.quotaBytes));
-    this.#append({ op: 'quota', member: this.#log.member, quota: this.#quota });
+    const quota = Math.max(0, Math.min(bytes, this.quotaBytes));
+    this.#append({ op: 'quota', member: this.#log.member, quota });
+    this.#quota = quota;
     this.refresh();
   }
 
@@ -327,15 +330,19 @@ export class TierStore {
     }
   }
 
-  /** Says what could not be said when it was time. */
+  /** Says what could not be said when it was time. That this failed was told then; it is tried again. */
   #freeLost(): void {
     for (const name of this.#unsure) {
       if (this.#ledger.holds(this.#log.member, name)) this.#unfreed.add(name);
       this.#unsure.delete(name);
     }
     if (this.#unfreed.size === 0) return;
-    this.#append(...[...this.#unfreed].map((name) => ({ op: 'free' as const, name })));
-    this.#unfreed.clear();
+    try {
+      this.#append(...[...this.#unfreed].map((name) => ({ op: 'free' as const, name })));
+      this.#unfreed.clear();
+    } catch (error) {
+      if (!isTieredError(error)) throw error;
+    }
   }
 
   /** The key itself where it can be, so that a tier mirrors the dataset; else one that no process will think of again. */

@@ -2,9 +2,9 @@ import { Hierarchy, MemoryDriver, Random } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { alternate, medianMs, ratio, type Setups, type Timings } from './lib/alternate.js';
+import { withScratch } from './lib/scratch.js';
 import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 
 const KIB = 1024;
@@ -52,18 +52,14 @@ function cases(quick: boolean): Case[] {
 
 const bench: Bench = {
   summary: 'reads that a tier serves, against the same reads by fs.promises and by a bare Map',
-  async run(options) {
-    const directory = await fs.promises.mkdtemp(path.join(os.tmpdir(), 'tiered-bench-'));
-    try {
+  run: (options) =>
+    withScratch(async (directory) => {
       const rows: Row[] = [];
       const checks: Check[] = [];
       for (const which of cases(options.quick)) await measureDisk(which, directory, options, rows, checks);
       await measureMemory(options, rows, checks);
       return { rows, checks };
-    } finally {
-      await fs.promises.rm(directory, { recursive: true });
-    }
-  },
+    }),
 };
 
 export default bench;

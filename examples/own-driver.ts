@@ -35,6 +35,8 @@ class ArchiveDriver implements StorageDriver {
     persistent: true,
     log: false,
   });
+  /** In memory: no other driver can reach it. */
+  readonly location = undefined;
   readonly #entries = new Map<string, Entry>();
   #archive = new Uint8Array(0);
 

@@ -38,7 +38,7 @@ export function ratio(timings: Timings, setup: string, baseline: string): number
 }
 
 /** The middle one of some numbers. */
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;

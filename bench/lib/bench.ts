@@ -16,13 +16,18 @@ export interface Check {
   readonly ok: boolean;
 }
 
+/** What stands in a column of a row: a list of numbers, such as one an epoch, is written with spaces between. */
+export type Cell = string | number | readonly number[];
+
 /** A line of the table: the columns are the same in every row of a bench. */
-export type Row = Readonly<Record<string, string | number>>;
+export type Row = Readonly<Record<string, Cell>>;
 
 /** What a bench found. */
 interface BenchResult {
   readonly rows: readonly Row[];
   readonly checks: readonly Check[];
+  /** Draws the same, where a bench has a picture: a whole SVG document. */
+  readonly chart?: () => Promise<string>;
 }
 
 /** A bench: one file in bench/, its default export. */
@@ -35,4 +40,9 @@ export interface Bench {
 /** A check that a value is at least so much. */
 export function atLeast(name: string, value: number, aim: number, unit: string): Check {
   return { name, value, unit, aim: `>= ${aim}`, ok: value >= aim };
+}
+
+/** A check that a value is at most so much. */
+export function atMost(name: string, value: number, aim: number, unit: string): Check {
+  return { name, value, unit, aim: `<= ${aim}`, ok: value <= aim };
 }

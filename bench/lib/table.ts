@@ -1,12 +1,12 @@
 import Table from 'cli-table3';
-import type { Check, Row } from './bench.js';
+import type { Cell, Check, Row } from './bench.js';
 
 /** The rows as a table; numbers to the right. */
 export function renderRows(rows: readonly Row[]): string {
   const [first] = rows;
   if (first === undefined) return '(no rows)';
   const columns = Object.keys(first);
-  const colAligns = columns.map((column) => (typeof first[column] === 'number' ? 'right' : 'left'));
+  const colAligns = columns.map((column) => (typeof first[column] === 'string' ? 'left' : 'right'));
   const table = new Table({ head: columns, colAligns, style: { head: [], border: [] } });
   for (const row of rows) table.push(columns.map((column) => format(row[column])));
   return table.toString();
@@ -22,7 +22,8 @@ export function renderChecks(checks: readonly Check[]): string {
     .join('\n');
 }
 
-function format(value: string | number | undefined): string {
+function format(value: Cell | undefined): string {
+  if (typeof value === 'object') return value.map(format).join(' ');
   if (typeof value !== 'number') return value ?? '';
   if (Number.isInteger(value) || Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en');
   return value.toFixed(2);

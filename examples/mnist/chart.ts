@@ -28,7 +28,7 @@ export function renderChart(outcomes: readonly Outcome[]): string {
   chart.setOption({
     animation: false,
     backgroundColor: '#ffffff',
-    textStyle: { fontFamily: 'system-ui, -apple-system, "Segoe UI", sans-serif' },
+    textStyle: { fontFamily: 'system-ui, -apple-system, sans-serif' },
     title: [
       { ...title, top: 8, text: 'Seconds to the trained model' },
       { ...title, top: 370, text: 'Megabytes read, by where they came from' },

@@ -14,9 +14,9 @@ let loading: Promise<Checksum> | undefined;
  * XXH64 23). Compiled once in a process.
  */
 export function loadChecksum(): Promise<Checksum> {
-  loading ??= xxhash().then(({ h64Raw, h32 }) => ({
-    bytes: (bytes) => h64Raw(bytes),
-    text: (text) => h32(text),
+  loading ??= xxhash().then((compiled) => ({
+    bytes: (bytes) => compiled.h64Raw(bytes),
+    text: (text) => compiled.h32(text),
   }));
   return loading;
 }

@@ -8,7 +8,7 @@ export interface Clock {
   /** Milliseconds since an arbitrary start; never goes back. */
   now(): number;
   /**
-   * Waits. Rejects with `signal.reason` as soon as the signal aborts, and leaves no timer behind.
+   * Waits for at least so long. Rejects with `signal.reason` as soon as the signal aborts, and leaves no timer behind.
    * @param ms How long, in milliseconds. Zero or less still yields once.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -33,10 +33,11 @@ export const systemClock: Clock = {
 function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
+    // Node leaves fractions away, and would fire before the time.
     const handle = setTimeout(() => {
       stopListening();
       resolve();
-    }, ms);
+    }, Math.ceil(ms));
     const stopListening = onAbort(signal, (reason) => {
       clearTimeout(handle);
       reject(reason);

@@ -160,6 +160,13 @@ export interface StorageDriver {
   /** For messages, events and metrics, such as `fs:/data`. Holds no secrets. */
   readonly name: string;
   readonly capabilities: DriverCapabilities;
+  /**
+   * Where the storage is, as what stands before the keys: `file:///data/`, `s3://bucket/`. It is compared and shown,
+   * not fetched, so it is not percent-encoded, and it holds no secrets. Two drivers can meet the same object only if
+   * the location of one begins with that of the other, so end it with `/`. As far as it is known: links may be
+   * resolved by `open`. Undefined for storage that nobody else can reach, such as memory.
+   */
+  readonly location: string | undefined;
 
   /** Makes the driver ready. May be called again after `close`. */
   open(options: OperationOptions): Promise<void>;
@@ -209,7 +216,7 @@ export interface StorageDriver {
 
 /** What reaches a driver's storage: the methods of `StorageDriver`, and those of its writers. */
 export type Operation =
-  Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'close'> | 'writeAt' | 'publish';
+  Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'location' | 'close'> | 'writeAt' | 'publish';
 
 /** The error of a driver that was asked for what it cannot do. */
 export function unsupported(driver: StorageDriver, operation: Operation): TieredError {

@@ -109,7 +109,8 @@ export function closedError(): TieredError {
   return new TieredError('TIERED_CLOSED', 'The hierarchy is closed; make a new one to go on reading.');
 }
 
-function describe(value: unknown): string {
+/** A value as messages show it; of objects only that they are. */
+export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === undefined || value === null)
     return String(value);

@@ -4,8 +4,10 @@ import type { DropReason } from './placement.js';
 
 /** What a `Hierarchy` tells while it works; the key is the name of the event. */
 export interface HierarchyEvents {
-  /** A page of the source's listing was taken in. Totals so far. */
+  /** A page of the source's listing was taken in. Totals of this listing so far. */
   scan: (progress: { readonly objects: number; readonly bytes: number }) => void;
+  /** The manifest could not be loaded, and the source is listed; or not saved, and the next start lists it. */
+  manifestFailed: (event: { readonly path: string; readonly error: unknown }) => void;
   /** An object, or the first `bytes` of it, is on a tier and is served from it from now on. */
   placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;
   /** A copy is not served any more, and is being deleted. */

@@ -1,39 +1,25 @@
 import { onAbort, OperationScope, raceAbort } from './abort.js';
-import { systemClock, type Clock } from './clock.js';
+import type { Clock } from './clock.js';
+import type { FromConfigOptions, HierarchyConfig } from './config/contract.js';
 import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
-import { closedError, configError, TieredError } from './errors.js';
+import { closedError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
+import { checkedOptions, type HierarchyOptions } from './hierarchy-options.js';
+import { KeptManifest } from './kept-manifest.js';
+import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
 import type { Placement, VersionPolicy } from './placement.js';
 import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
 import { SourceOnly } from './source-only.js';
 import { snapshot, type HierarchyStats } from './stats.js';
-import { Tier, type TierOptions } from './tier.js';
+import { Tier } from './tier.js';
 import { assertKey } from './validation.js';
-
-/** Options of `Hierarchy`. */
-export interface HierarchyOptions {
-  /** The full dataset: the last level, never written. */
-  readonly source: StorageDriver;
-  /** The levels above the source, fastest first. Default: none. */
-  readonly tiers?: readonly TierOptions[];
-  /** Decides what is kept where; `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
-  readonly placement?: Placement;
-  /**
-   * Whether `start` lists the source, so that every size is known before the first read. Without it each object
-   * costs one `stat` when first used. Default: true if the source can list.
-   */
-  readonly scan?: boolean;
-  /** What to do when an object in the source has changed. Default: `refresh`. */
-  readonly versions?: VersionPolicy;
-  /** Default: the clock of the machine. */
-  readonly clock?: Clock;
-}
 
 type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
 
 const NO_OPTIONS = Object.freeze({});
+const NOTHING = Promise.resolve();
 
 /**
  * The one object a loader holds: reads objects from the fastest level that has them, and keeps what the placement
@@ -47,13 +33,15 @@ const NO_OPTIONS = Object.freeze({});
  * you bytes of your own.
  */
 export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
-  readonly #namespace: MetadataContainer;
+  #namespace: MetadataContainer;
+  readonly #manifest: KeptManifest | undefined;
   readonly #source: StorageDriver;
   readonly #tiers: readonly Tier[];
   readonly #placement: Placement;
   readonly #scan: boolean;
   readonly #versions: VersionPolicy;
-  readonly #path: ReadPath;
+  #path: ReadPath;
+  readonly #clock: Clock;
   readonly #scope = new OperationScope();
   readonly #lookups = new Map<string, Promise<number>>();
   #state: State = 'new';
@@ -63,40 +51,46 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /** @throws TieredError `TIERED_CONFIG_INVALID` for settings that cannot work, named in the message. */
   constructor(options: HierarchyOptions) {
     super();
-    const { source, tiers = [], placement, clock = systemClock } = options;
-    assertDriver('source', source);
-    assertList('tiers', tiers);
-    assertDistinct(source, tiers);
-    if (placement !== undefined && typeof (placement as Partial<Placement>).read !== 'function') {
-      throw configError('placement', 'new PlacementHandler() of @tiered/tiering', placement);
-    }
-    if (tiers.length > 0 && placement === undefined) {
-      throw configError(
-        'placement',
-        'new PlacementHandler() of @tiered/tiering, because there are tiers',
-        placement,
-      );
-    }
-    if (options.scan === true && !source.capabilities.list) {
-      throw configError('scan', 'false, because the source cannot list', true);
-    }
+    const { source, tiers, placement, scan, versions, clock, manifest } = checkedOptions(options);
     this.#source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     this.#placement = placement ?? new SourceOnly();
-    this.#scan = options.scan ?? source.capabilities.list;
-    this.#versions = checkedVersions(options.versions);
+    this.#placement.assertTiers(this.#tiers);
+    this.#scan = scan;
+    this.#versions = versions;
+    this.#clock = clock;
+    this.#manifest = manifest === undefined ? undefined : new KeptManifest(manifest, source, this);
     this.#namespace = new MetadataContainer(tiers.length);
-    this.#path = new ReadPath({
-      namespace: this.#namespace,
+    this.#path = this.#pathOver(this.#namespace);
+  }
+
+  #pathOver(namespace: MetadataContainer): ReadPath {
+    return new ReadPath({
+      namespace,
       tiers: this.#tiers,
-      source,
+      source: this.#source,
       placement: this.#placement,
       events: this,
       versions: this.#versions,
-      clock,
+      clock: this.#clock,
       isComplete: () => this.#scan,
       renew: (key) => this.#renew(key),
     });
+  }
+
+  /**
+   * Makes a hierarchy, not started yet, from a configuration: the path of a `.yaml`, `.yml` or `.json` file, or what
+   * such a file would hold. Loads the packages that it names, so it is to be trusted as code is. Costs nothing where it
+   * is not used: only then parsers are loaded.
+   * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and, of a
+   * file, its line. Messages about a field show the name of an environment variable, never its value.
+   */
+  static async fromConfig(
+    config: string | URL | HierarchyConfig,
+    options: FromConfigOptions = {},
+  ): Promise<Hierarchy> {
+    const { fromConfig } = await import('./config/from-config.js');
+    return fromConfig(config, options, (made) => new Hierarchy(made));
   }
 
   /** Every known object and its level. */
@@ -133,18 +127,29 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async #open(signal: AbortSignal): Promise<void> {
     await this.#source.open({ signal });
     for (const tier of this.#tiers) await tier.driver.open({ signal });
-    if (this.#scan) await this.#scanSource(signal);
+    // Again, before anything is deleted: now links are resolved.
+    assertApart(this.#source, this.#tiers);
+    if (this.#scan) await this.#knowSource(signal);
     await this.#placement.start(this.#path.host(), { signal });
     signal.throwIfAborted();
     this.#state = 'open';
   }
 
-  async #scanSource(signal: AbortSignal): Promise<void> {
+  /** Takes in every object of the source: from the manifest, if there is one, else from the listing. */
+  async #knowSource(signal: AbortSignal): Promise<void> {
+    const saved = await this.#manifest?.load(this.#tiers.length, signal);
+    if (saved !== undefined) {
+      this.#namespace = saved;
+      this.#path = this.#pathOver(saved);
+      this.emit('scan', { objects: saved.count, bytes: saved.bytes });
+      return;
+    }
     for await (const page of this.#source.list({ signal })) {
       signal.throwIfAborted();
       for (const object of page) this.#take(object);
       this.emit('scan', { objects: this.#namespace.count, bytes: this.#namespace.bytes });
     }
+    await this.#manifest?.save(this.#namespace, signal);
   }
 
   /**
@@ -247,6 +252,26 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     const id = await this.#lookUp(key, options.signal);
     const level = this.#namespace.levelOf(id);
     return level < this.#tiers.length ? level : this.#placement.place(id, options);
+  }
+
+  /**
+   * Lists the source anew and takes in what has changed, as the `versions` policy lets it (event `scan` tells how far it
+   * is), and saves the manifest: between two epochs, say, if the dataset grows. Objects that are gone from the source stay known.
+   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. Abort leaves what was taken in until then.
+   */
+  async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
+    this.#assertUsable(options.signal);
+    let objects = 0;
+    let bytes = 0;
+    for await (const page of this.#listSource(options)) {
+      objects += page.length;
+      for (const { size } of page) bytes += size;
+      this.emit('scan', { objects, bytes });
+    }
+    await this.#scope.run(
+      options.signal,
+      (signal) => this.#manifest?.save(this.#namespace, signal) ?? NOTHING,
+    );
   }
 
   /** Resolves when no object is being placed. */
@@ -363,30 +388,5 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     }
     if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
     throw new TieredError('TIERED_NOT_OPEN', 'The hierarchy is not ready; await start() first.');
-  }
-}
-
-/** For those who write JavaScript: a forgotten option is named, and not met later as an undefined property. */
-function assertDriver(field: string, driver: unknown): void {
-  const { capabilities } = (driver ?? {}) as Partial<StorageDriver>;
-  if (typeof capabilities !== 'object') throw configError(field, 'a StorageDriver', driver);
-}
-
-function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {
-  if (['refresh', 'pin', 'ignore'].includes(versions)) return versions;
-  throw configError('versions', '"refresh", "pin" or "ignore"', versions);
-}
-
-function assertList(field: string, list: unknown): void {
-  if (!Array.isArray(list)) throw configError(field, 'a list of { driver, quota }, fastest first', list);
-}
-
-function assertDistinct(source: StorageDriver, tiers: readonly TierOptions[]): void {
-  const drivers = new Set<StorageDriver>([source]);
-  for (const [level, { driver }] of tiers.entries()) {
-    assertDriver(`tiers[${level}].driver`, driver);
-    if (drivers.has(driver))
-      throw configError(`tiers[${level}].driver`, 'a driver that no other level uses', driver.name);
-    drivers.add(driver);
   }
 }

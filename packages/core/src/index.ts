@@ -1,5 +1,19 @@
 export { formatBytes, parseBytes, type ByteSize } from './bytes.js';
 export { systemClock, type Clock } from './clock.js';
+export {
+  type CheckedOptions,
+  type DriverContext,
+  type DriverFactory,
+  type FactoryContext,
+  type FromConfigOptions,
+  type HierarchyConfig,
+  type LevelConfig,
+  type OptionIssue,
+  type OptionsSchema,
+  type PlacementConfig,
+  type PlacementFactory,
+  type TierConfig,
+} from './config/contract.js';
 export * from './decorators/index.js';
 export {
   bufferedWriter,
@@ -33,7 +47,8 @@ export {
   type TieredErrorDetails,
 } from './errors.js';
 export { type HierarchyEvents, type TierFault, type TierUse } from './events.js';
-export { Hierarchy, type HierarchyOptions } from './hierarchy.js';
+export { type HierarchyOptions } from './hierarchy-options.js';
+export { Hierarchy } from './hierarchy.js';
 export { MemoryDriver, type MemoryDriverOptions } from './memory-driver.js';
 export { type Namespace } from './metadata-container.js';
 export { type ObjectHandle } from './object-handle.js';

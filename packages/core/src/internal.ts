@@ -5,6 +5,7 @@ export { onAbort, OperationScope, raceAbort } from './abort.js';
 export { loadChecksum, type Checksum } from './checksum.js';
 export { closedError, configError, invariant } from './errors.js';
 export { SafeEmitter } from './events.js';
+export { loadManifest, saveManifest, type ManifestOptions } from './manifest.js';
 export { ABSENT, MetadataContainer } from './metadata-container.js';
 export { MemoryLogStorage } from './memory-log.js';
 export { sourceChanged } from './placement.js';

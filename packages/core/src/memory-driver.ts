@@ -3,6 +3,7 @@ import {
   checkedPieces,
   notFound,
   readEach,
+  unsupported,
   versionChanged,
   type CreateOptions,
   type DriverCapabilities,
@@ -33,6 +34,12 @@ export interface MemoryDriverOptions {
    * that holds it is one; set it when you use the driver alone.
    */
   readonly capacity?: ByteSize;
+  /**
+   * Whether it keeps a log of what is in it, so that several hierarchies of this process can use it as a tier, one after
+   * the other or at the same time. Default: false: a log costs about 500 bytes an object, and RAM is mostly one
+   * hierarchy's own, which begins empty.
+   */
+  readonly log?: boolean;
 }
 
 interface StoredObject {
@@ -50,15 +57,8 @@ const LIST_PAGE = 1000;
  */
 export class MemoryDriver implements StorageDriver {
   readonly name: string;
-  readonly capabilities: DriverCapabilities = Object.freeze({
-    list: true,
-    write: true,
-    delete: true,
-    usage: true,
-    sharedViews: true,
-    persistent: true,
-    log: true,
-  });
+  readonly capabilities: DriverCapabilities;
+  readonly location = undefined;
   readonly #log = new MemoryLogStorage();
   readonly #objects = new Map<string, StoredObject>();
   readonly #capacity: number;
@@ -68,6 +68,15 @@ export class MemoryDriver implements StorageDriver {
   /** @throws TieredError `TIERED_CONFIG_INVALID` for a capacity that is not a size. */
   constructor(options: MemoryDriverOptions = {}) {
     this.name = options.name ?? 'memory';
+    this.capabilities = Object.freeze({
+      list: true,
+      write: true,
+      delete: true,
+      usage: true,
+      sharedViews: true,
+      persistent: true,
+      log: options.log ?? false,
+    });
     this.#capacity = options.capacity === undefined ? Infinity : parseBytes(options.capacity, 'capacity');
   }
 
@@ -168,6 +177,7 @@ export class MemoryDriver implements StorageDriver {
 
   async openLog({ signal }: OperationOptions): Promise<SharedLog> {
     signal?.throwIfAborted();
+    if (!this.capabilities.log) throw unsupported(this, 'openLog');
     return this.#log.open();
   }
 

@@ -101,6 +101,11 @@ export interface PlacementStats {
 export interface Placement {
   /** Whether `hit` is to be called: where placing depends on what is read from tiers. */
   readonly seesHits: boolean;
+  /**
+   * Called when the hierarchy is made.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for tiers that cannot work with it.
+   */
+  assertTiers(tiers: readonly Tier[]): void;
   /** Called once, after the drivers are open and before the first read. */
   start(host: PlacementHost, options: OperationOptions): Promise<void>;
   /**
@@ -108,6 +113,11 @@ export interface Placement {
    * known size, and is not empty). May place the object as a side effect.
    */
   read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array>;
+  /**
+   * As `read`, into the caller's memory: all of the target, which is not empty. The target is the caller's again when
+   * this has settled, also if it was aborted.
+   */
+  readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void>;
   /** Places an object now, and resolves to its level: the source's, if no tier takes it. */
   place(id: number, options: OperationOptions): Promise<number>;
   /** The copy of this object is not to be served any more; the namespace points to the source again already. */

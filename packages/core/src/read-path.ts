@@ -98,7 +98,9 @@ export class ReadPath {
           this.#tierFailed(tier, id, 'read', error);
         }
       }
-      const bytes = await this.#readSource(id, offset, length, options, tries);
+      const bytes = await this.#unlessChanged(id, options, tries, () =>
+        this.#placement.read(id, offset, length, options),
+      );
       return bytes ?? (await this.read(id, key, options, tries - 1));
     } finally {
       this.#done();
@@ -135,10 +137,11 @@ export class ReadPath {
           this.#tierFailed(tier, id, 'readInto', error);
         }
       }
-      const bytes = await this.#readSource(id, offset, length, options, tries);
-      if (bytes === undefined) return await this.readInto(id, key, target, options, tries - 1);
-      target.set(bytes);
-      return length;
+      const range = target.subarray(0, length);
+      const read = await this.#unlessChanged(id, options, tries, () =>
+        this.#placement.readInto(id, offset, range, options).then(() => length),
+      );
+      return read ?? (await this.readInto(id, key, target, options, tries - 1));
     } finally {
       this.#done();
     }
@@ -204,16 +207,15 @@ export class ReadPath {
     return tier?.reading.inService === true ? tier : undefined;
   }
 
-  /** Bytes that no tier gave; undefined if the object turned out to be another one, and the read is to begin anew. */
-  async #readSource(
+  /** What the placement gave; undefined if the object turned out to be another one, and the read is to begin anew. */
+  async #unlessChanged<T>(
     id: number,
-    offset: number,
-    length: number,
     options: OperationOptions,
     tries: number,
-  ): Promise<Uint8Array | undefined> {
+    read: () => Promise<T>,
+  ): Promise<T | undefined> {
     try {
-      return await this.#placement.read(id, offset, length, options);
+      return await read();
     } catch (error) {
       if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || this.#parts.versions === 'pin') throw error;
       await raceAbort(this.#parts.renew(this.#namespace.keyOf(id)), options.signal);

@@ -29,7 +29,7 @@ class WholeObjects extends InterceptingDriver {
 }
 
 const WRAPPERS: Record<string, (inner: StorageDriver) => StorageDriver> = {
-  'MemoryDriver alone': (inner) => inner,
+  'MemoryDriver with a log': (inner) => inner,
   bufferedWriter: (inner) => new WholeObjects(inner),
   ThrottleDriver: (inner) => new ThrottleDriver(inner, { bytesPerSecond: '100GB', concurrency: 8 }),
   RetryDriver: (inner) => new RetryDriver(inner),
@@ -50,8 +50,12 @@ const WRAPPERS: Record<string, (inner: StorageDriver) => StorageDriver> = {
     ),
 };
 
+describe('MemoryDriver without a log', () => {
+  driverConformance({ test: it, factory: () => ({ driver: new MemoryDriver() }) });
+});
+
 for (const [name, wrap] of Object.entries(WRAPPERS)) {
   describe(name, () => {
-    driverConformance({ test: it, factory: () => ({ driver: wrap(new MemoryDriver()) }) });
+    driverConformance({ test: it, factory: () => ({ driver: wrap(new MemoryDriver({ log: true })) }) });
   });
 }

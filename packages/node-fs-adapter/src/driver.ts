@@ -26,10 +26,11 @@ import { BlockingMode } from './blocking-mode.js';
 import { fromFsError, hasErrno } from './errors.js';
 import { FileReader, notAFile } from './file-reader.js';
 import { FileWriter } from './file-writer.js';
-import { describe, walk } from './listing.js';
+import { describe } from './listing.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
 import { RootDirectory } from './root-directory.js';
 import { FileLog } from './shared-log.js';
+import { walk } from './walk.js';
 
 /**
  * Objects as files below a directory: a source on a shared file system, or a tier on a local disk.
@@ -42,6 +43,7 @@ import { FileLog } from './shared-log.js';
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
+  readonly #path: string;
   readonly #options: Required<FileSystemDriverOptions>;
   readonly #reader: FileReader;
   readonly #writeMode: BlockingMode;
@@ -53,6 +55,7 @@ export class FileSystemDriver implements StorageDriver {
   constructor(options: FileSystemDriverOptions) {
     this.#options = checkedOptions(options);
     this.name = `fs:${this.#options.root}`;
+    this.#path = path.resolve(this.#options.root);
     const { writable } = this.#options;
     this.capabilities = Object.freeze({
       list: true,
@@ -65,6 +68,12 @@ export class FileSystemDriver implements StorageDriver {
     });
     this.#reader = new FileReader(this, () => this.#root, this.#options);
     this.#writeMode = new BlockingMode(this.#options.clock, this.#options.blockingCalls);
+  }
+
+  /** The directory: its real path while the driver is open, else as it was given. */
+  get location(): string {
+    const directory = this.#opened?.realPath ?? this.#path;
+    return `file://${path.posix.join('/', directory.replaceAll(path.sep, '/'), '/')}`;
   }
 
   /** Descriptors that are open now: kept ones, writers that have not ended, and logs. */
@@ -103,7 +112,7 @@ export class FileSystemDriver implements StorageDriver {
 
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     try {
-      yield* walk(this.#root.realPath, prefix, signal);
+      yield* this.#walk(prefix, signal);
     } catch (error) {
       throw await this.#explain(error, 'list', '');
     }
@@ -172,7 +181,7 @@ export class FileSystemDriver implements StorageDriver {
       const root = this.#root;
       let bytes = 0;
       let objects = 0;
-      for await (const page of walk(root.realPath, '', signal)) {
+      for await (const page of this.#walk('', signal)) {
         objects += page.length;
         for (const { size } of page) bytes += size;
       }
@@ -191,6 +200,14 @@ export class FileSystemDriver implements StorageDriver {
     });
   }
 
+  #walk(
+    prefix: string,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    const { listConcurrency } = this.#options;
+    return walk({ root: this.#root.realPath, prefix, concurrency: listConcurrency, signal });
+  }
+
   /** Begins an object; `operation` is what the caller has asked for, and what errors of its parts name. */
   #create(operation: 'create' | 'write', key: string, { size, signal }: CreateOptions): Promise<FileWriter> {
     return this.#run(operation, key, signal, async () => {
@@ -203,6 +220,7 @@ export class FileSystemDriver implements StorageDriver {
         fsync: this.#options.fsync,
         driver: this.name,
         mode: this.#writeMode,
+        publishing: operation === 'write' ? operation : 'publish',
         run: (part, under, work) => this.#run(operation === 'write' ? operation : part, key, under, work),
         published: () => this.#reader.files.forget(key),
         ended: () => this.#writers.delete(writer),

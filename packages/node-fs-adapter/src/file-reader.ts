@@ -15,8 +15,8 @@ import {
   readFullyBlocking,
   statOf,
 } from './file-reads.js';
-import { versionOf } from './listing.js';
-import { OpenFiles, type OpenFile } from './open-files.js';
+import { isSame } from './listing.js';
+import { openFile, OpenFiles, type OpenFile } from './open-files.js';
 import type { FileSystemDriverOptions } from './options.js';
 import type { RootDirectory } from './root-directory.js';
 
@@ -77,7 +77,7 @@ export class FileReader {
       () => this.#openBlocking(key),
       (file) => {
         const count = readFullyBlocking(file, target, offset);
-        if (version !== undefined) this.#assertVersion('read', key, version, fstatBlocking(file.fd));
+        if (version !== undefined) this.#assertVersion('read', key, version, file, fstatBlocking(file.fd));
         return count;
       },
     );
@@ -95,15 +95,21 @@ export class FileReader {
       () => this.#open(operation, key),
       async (file) => {
         const result = await read(file);
-        if (version !== undefined) this.#assertVersion(operation, key, version, await statOf(file.fd));
+        if (version !== undefined) this.#assertVersion(operation, key, version, file, await statOf(file.fd));
         return result;
       },
     );
   }
 
   /** Called after the bytes were read, because a file may be changed while it is read. */
-  #assertVersion(operation: Operation, key: string, version: string, stat: fs.BigIntStats): void {
-    if (versionOf(stat) === version) return;
+  #assertVersion(
+    operation: Operation,
+    key: string,
+    version: string,
+    file: OpenFile,
+    now: fs.BigIntStats,
+  ): void {
+    if (file.version === version && isSame(file.stat, now)) return;
     this.files.forget(key);
     throw versionChanged(this.#driver, operation, key);
   }
@@ -112,7 +118,7 @@ export class FileReader {
     const fd = openForReadingBlocking(this.#root().pathOf(key));
     try {
       const stat = fstatBlocking(fd);
-      if (this.#root().saysInside(fd, key) && stat.isFile()) return { fd, size: Number(stat.size), stat };
+      if (this.#root().saysInside(fd, key) && stat.isFile()) return openFile(fd, stat);
       throw notAFile(this.#driver, 'read', key);
     } catch (error) {
       fs.closeSync(fd);
@@ -127,7 +133,7 @@ export class FileReader {
       await this.#root().assertDescriptorInside(fd, filePath, key);
       const stat = await statOf(fd);
       if (!stat.isFile()) throw notAFile(this.#driver, operation, key);
-      return { fd, size: Number(stat.size), stat };
+      return openFile(fd, stat);
     } catch (error) {
       fs.closeSync(fd);
       throw error;

@@ -9,6 +9,12 @@ export interface OpenFile {
   readonly size: number;
   /** What it was when it was opened. */
   readonly stat: fs.BigIntStats;
+  readonly version: string;
+}
+
+/** A descriptor with what it is. */
+export function openFile(fd: number, stat: fs.BigIntStats): OpenFile {
+  return { fd, size: Number(stat.size), stat, version: versionOf(stat) };
 }
 
 interface Entry extends OpenFile {
@@ -73,13 +79,13 @@ export class OpenFiles {
   /** Keeps the file under this key only if it is this version of it. */
   keepOnly(key: string, version: string): void {
     const kept = this.#entries.peek(key);
-    if (kept === undefined || versionOf(kept.stat) !== version) this.forget(key);
+    if (kept?.version !== version) this.forget(key);
   }
 
   /** Does not serve this key from a file of another version: whether that is the one there now, opening it tells. */
   dropOther(key: string, version: string): void {
     const kept = this.#entries.peek(key);
-    if (kept !== undefined && versionOf(kept.stat) !== version) this.#entries.delete(key);
+    if (kept !== undefined && kept.version !== version) this.#entries.delete(key);
   }
 
   /** The file under this key is another one from now on; reads under way finish on the old one. */
@@ -110,9 +116,9 @@ export class OpenFiles {
   }
 
   /** An entry with its opener as a user: else it could be evicted, and closed, before the opener's turn comes. */
-  #born({ fd, size, stat }: OpenFile): Entry {
+  #born({ fd, size, stat, version }: OpenFile): Entry {
     this.#open += 1;
-    return { fd, size, stat, users: 1, retired: false };
+    return { fd, size, stat, version, users: 1, retired: false };
   }
 
   #leave(entry: Entry): void {

@@ -26,18 +26,26 @@ export interface FileSystemDriverOptions {
    * page cache, a source is shared and may be slow at any moment.
    */
   readonly blockingCalls?: boolean;
+  /**
+   * Operations of the file system that a listing has under way at the same time, at least 1: directories that are read
+   * and files that are described. Default: 32, because a shared file system answers slowly and many at a time. Node's
+   * thread pool makes 4 of them at a time unless UV_THREADPOOL_SIZE, set before Node starts, says otherwise.
+   */
+  readonly listConcurrency?: number;
   /** Times blocking calls. Default: the clock of the machine. */
   readonly clock?: Clock;
 }
 
 /** The options with their defaults, checked. */
 export function checkedOptions(options: FileSystemDriverOptions): Required<FileSystemDriverOptions> {
-  const { root, writable = false, fsync = false, maxOpenFiles = 256, clock = systemClock } = options;
+  const { root, writable = false, fsync = false, maxOpenFiles = 256, listConcurrency = 32 } = options;
   if (typeof root !== 'string' || root.length === 0 || root.includes('\0')) {
     throw configError('root', 'the path of a directory', root);
   }
-  if (!Number.isSafeInteger(maxOpenFiles) || maxOpenFiles < 1) {
-    throw configError('maxOpenFiles', 'a whole number of at least 1', maxOpenFiles);
+  for (const [field, count] of Object.entries({ maxOpenFiles, listConcurrency })) {
+    if (!Number.isSafeInteger(count) || count < 1)
+      throw configError(field, 'a whole number of at least 1', count);
   }
-  return { root, writable, fsync, maxOpenFiles, blockingCalls: options.blockingCalls ?? writable, clock };
+  const { blockingCalls = writable, clock = systemClock } = options;
+  return { root, writable, fsync, maxOpenFiles, listConcurrency, blockingCalls, clock };
 }

@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import os from 'node:os';
 import { hasErrno } from './errors.js';
 
-/** Dots separate the parts of a name. */
-const HOST = os.hostname().replaceAll('.', '-') || 'localhost';
+/** The machine, and the container on it: containers may share a name and not their processes' numbers. */
+const HOST = `${os.hostname()}-${pidNamespace()}`.replaceAll(/[./]/g, '-');
 /** When this process was started, so that another one with its number is not taken for it. */
 const STARTED = startOf(process.pid);
 /** Worker threads share number and start of their process, and each has this module of its own. */
@@ -45,5 +45,14 @@ function startOf(pid: number): number {
     return fields[0] === 'Z' ? NaN : Number(fields[19] ?? 0);
   } catch {
     return 0;
+  }
+}
+
+/** What the kernel calls the set of processes that know each other by number, if it says (Linux); else nothing. */
+function pidNamespace(): string {
+  try {
+    return fs.readlinkSync('/proc/self/ns/pid').replaceAll(/\D/g, '');
+  } catch {
+    return '';
   }
 }

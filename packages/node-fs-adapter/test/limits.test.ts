@@ -5,7 +5,17 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { describe, expect, it } from 'vitest';
-import { childCommand, keysOf, place, put, temporaryFiles, textOf, withCode, type Place } from './helpers.js';
+import {
+  childCommand,
+  descriptorsBelow,
+  keysOf,
+  place,
+  put,
+  temporaryFiles,
+  textOf,
+  withCode,
+  type Place,
+} from './helpers.js';
 
 /** Runs `run-out.ts` in a shell that sets the limit first, and returns how its steps ended. */
 async function runOut(
@@ -148,6 +158,15 @@ describe.skipIf(process.platform === 'win32')('files and directories whose modes
       expect(await temporaryFiles(root)).toEqual([]);
     });
     expect(await textOf(driver, 'dir/b')).toBe('dir/b');
+  });
+
+  it('a listing of many directories that may not be entered fails once, with nothing left open', async () => {
+    const { root, driver } = await nobodys();
+    for (let i = 0; i < 50; i++) fs.mkdirSync(path.join(root, `${i}`), { mode: i < 10 ? 0o755 : 0o000 });
+    await asNobody(async () => {
+      await expect(keysOf(driver)).rejects.toEqual(denied);
+      if (process.platform === 'linux') expect(await descriptorsBelow(root)).toBe(0);
+    });
   });
 
   it('a directory that may not be changed is TIERED_PERMISSION for writes, and loses nothing', async () => {

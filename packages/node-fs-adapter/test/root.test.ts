@@ -18,6 +18,8 @@ describe('options that cannot work', () => {
     { root: '/tmp', maxOpenFiles: 0 },
     { root: '/tmp', maxOpenFiles: 1.5 },
     { root: '/tmp', maxOpenFiles: NaN },
+    { root: '/tmp', listConcurrency: 0 },
+    { root: '/tmp', listConcurrency: 2.5 },
   ])('%j is TIERED_CONFIG_INVALID', (options) => {
     expect(() => new FileSystemDriver(options)).toThrow(withCode('TIERED_CONFIG_INVALID'));
   });

@@ -248,10 +248,15 @@ describe('members of a log', () => {
       const log = await openLog(there);
       const [host, pid, started, ...rest] = log.member.split('.');
       expect(log.isAlive([host, pid, Number(started) - 1, ...rest].join('.'))).toBe(false);
-      // A process whose parent became another program, which does not know of it.
-      const parent = spawn('sh', ['-c', 'true & echo $!; exec cat'], { stdio: ['pipe', 'pipe', 'inherit'] });
+      // A process that ends when its parent has become another program, which does not know of it.
+      const script = 'cat <&3 & echo $!; exec 3<&-; exec cat';
+      const parent = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit', 'pipe'] });
       onTestFinished(() => void parent.kill('SIGKILL'));
-      const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+      const [input, output, , held] = parent.stdio as unknown as [Writable, Readable, null, Writable];
+      const [said] = (await once(output, 'data')) as [Buffer];
+      input.write('is cat now');
+      await once(output, 'data');
+      held.end();
       const statOfChild = () => fs.readFileSync(`/proc/${Number(said)}/stat`, 'utf8').split(' ');
       while (statOfChild()[2] !== 'Z') await turn();
       expect(log.isAlive([host, Number(said), statOfChild()[21], ...rest].join('.'))).toBe(false);

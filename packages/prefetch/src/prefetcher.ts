@@ -53,6 +53,8 @@ const TURN_EVERY_MS = 5;
 
 /** A sample that was admitted: being read, or waiting for its consumer. */
 interface Slot {
+  /** Its place in line. */
+  readonly order: number;
   /** What it is charged. */
   readonly bytes: number;
   readonly sample: Promise<Sample>;
@@ -107,7 +109,9 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
   #ended = false;
   /** Somebody was told that nothing more comes: a second loop would read nothing, and mean something else. */
   #finished = false;
-  #failure: { readonly error: unknown } | undefined;
+  /** What ended it, for all samples that come after this one in line. */
+  #failure: { readonly error: unknown; readonly after: number } | undefined;
+  #offered = 0;
   #heldBytes = 0;
   #turnedAt: number;
 
@@ -183,12 +187,14 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
         this.#turnedAt = this.#clock.now();
       }
       const sample = await slot.sample;
+      // It was on its way when an earlier one failed.
+      if (this.#failure !== undefined && slot.order > this.#failure.after) throw this.#failure.error;
       this.#counts.samples += 1;
       this.#counts.bytes += sample.data.byteLength;
       return sample;
     } catch (error) {
       await this.#takenBefore(slot);
-      this.#fail(error);
+      this.#fail(error, slot.order);
       throw error;
     } finally {
       this.#taken.delete(slot);
@@ -252,7 +258,8 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
 
   /** Puts a sample in line, or gives it to the consumer that has waited longest. */
   #offer(bytes: number, sample: Promise<Sample>): void {
-    const slot: Slot = { bytes, sample, ready: false };
+    const slot: Slot = { order: this.#offered, bytes, sample, ready: false };
+    this.#offered += 1;
     this.#heldBytes += bytes;
     const settled = () => {
       slot.ready = true;
@@ -271,8 +278,8 @@ export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposabl
     for (const consumer of this.#waiting.drain()) consumer.resolve(undefined);
   }
 
-  #fail(error: unknown): void {
-    this.#failure ??= { error };
+  #fail(error: unknown, after = -1): void {
+    this.#failure ??= { error, after };
     for (const consumer of this.#waiting.drain()) consumer.reject(error);
     this.#end(error);
   }

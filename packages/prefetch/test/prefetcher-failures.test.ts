@@ -1,4 +1,4 @@
-import { FaultDriver, MemoryDriver, type FaultRule } from '@tiered/core';
+import { FaultDriver, MemoryDriver, type Clock, type FaultRule } from '@tiered/core';
 import { listSequence, Prefetcher, type Access, type PrefetcherOptions } from '@tiered/prefetch';
 import { describe, expect, it } from 'vitest';
 import {
@@ -59,8 +59,12 @@ describe.each(['read', 'stat'] as const)('a %s that fails', (operation) => {
     },
   );
 
-  it('ends a loop, and the waits of all other consumers', async () => {
-    const { prefetcher, expected } = await faulty(operation, { producers: 1 }, { kind: 'fail' });
+  it.each([
+    ['', {}],
+    // Each sample is then taken a turn later, when the one after a failed one may be there.
+    [', also where the event loop turns for each sample', { clock: hasty() }],
+  ])('ends a loop, and the waits of all other consumers%s', async (_, options) => {
+    const { prefetcher, expected } = await faulty(operation, { producers: 1, ...options }, { kind: 'fail' });
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => prefetcher.next()));
     expect(results.slice(0, 4)).toEqual(
       expected.slice(0, 4).map((value) => ({ status: 'fulfilled', value: { done: false, value } })),
@@ -75,6 +79,12 @@ describe.each(['read', 'stat'] as const)('a %s that fails', (operation) => {
     expectIdle(prefetcher);
   });
 });
+
+/** A clock that has moved on at each look. */
+function hasty(): Clock {
+  let now = 0;
+  return { now: () => (now += 1000), sleep: () => settled(), turn: () => settled() };
+}
 
 it('an object that is missing is thrown at its place', async () => {
   const hierarchy = await over(await objects([10]));

@@ -12,15 +12,20 @@ export class CheckedCopy {
   readonly copy: Copy;
   readonly #tier: Tier;
   readonly #checksum: Checksum;
+  readonly #closing: AbortSignal;
   readonly #checked: Uint8Array;
   readonly #checking = new Map<number, Promise<Uint8Array>>();
   #left: number;
 
-  /** @param trusted Whether this process wrote it itself. */
-  constructor(copy: Copy, tier: Tier, checksum: Checksum, trusted: boolean) {
+  /**
+   * @param closing Ends the checks, which several readers may wait for.
+   * @param trusted Whether this process wrote it itself.
+   */
+  constructor(copy: Copy, tier: Tier, checksum: Checksum, closing: AbortSignal, trusted: boolean) {
     this.copy = copy;
     this.#tier = tier;
     this.#checksum = checksum;
+    this.#closing = closing;
     this.#checked = new Uint8Array(copy.sums.length).fill(trusted ? 1 : 0);
     this.#left = trusted ? 0 : copy.sums.length;
   }
@@ -40,7 +45,8 @@ export class CheckedCopy {
   }
 
   /**
-   * Fills the target from an offset; all of it lies within the copy.
+   * Fills the target from an offset; all of it lies within the copy. An abort ends it when nothing is written there any
+   * more.
    * @throws TieredError `TIERED_DATA_CORRUPT` for a chunk that is not what was written, or what the tier fails with.
    */
   async into(target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
@@ -61,21 +67,22 @@ export class CheckedCopy {
       if (count !== target.byteLength) throw this.#corrupt(`gave ${count} of ${target.byteLength} bytes`);
       return;
     }
-    const bytes = await raceAbort(this.#check(chunk, signal), signal);
+    const bytes = await raceAbort(this.#check(chunk), signal);
     const from = offset - chunk * this.copy.chunkBytes;
     target.set(bytes.subarray(from, from + target.byteLength));
   }
 
   /** The bytes of a chunk, found right; one look for all who ask at once. */
-  #check(chunk: number, signal: AbortSignal): Promise<Uint8Array> {
+  #check(chunk: number): Promise<Uint8Array> {
     const running = this.#checking.get(chunk);
     if (running !== undefined) return running;
-    const check = this.#readAndCheck(chunk, signal).finally(() => this.#checking.delete(chunk));
+    const check = this.#readAndCheck(chunk).finally(() => this.#checking.delete(chunk));
     this.#checking.set(chunk, check);
     return check;
   }
 
-  async #readAndCheck(chunk: number, signal: AbortSignal): Promise<Uint8Array> {
+  async #readAndCheck(chunk: number): Promise<Uint8Array> {
+    const signal = this.#closing;
     const { name, bytes: size, chunkBytes, sums } = this.copy;
     const offset = chunk * chunkBytes;
     const length = Math.min(chunkBytes, size - offset);

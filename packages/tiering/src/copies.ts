@@ -5,7 +5,7 @@ import {
   type PlacementHost,
   type Tier,
 } from '@tiered/core';
-import { ABSENT, configError, invariant, raceAbort, type Checksum } from '@tiered/core/internal';
+import { ABSENT, invariant, raceAbort, type Checksum } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { CheckedCopy } from './checked-copy.js';
 import type { CopyContent, CopyIdentity } from './log-record.js';
@@ -109,7 +109,7 @@ export class Copies {
       void this.remove(store, claim.name, key);
       return false;
     }
-    const checked = new CheckedCopy(copy, store.tier, this.#checksum, true);
+    const checked = new CheckedCopy(copy, store.tier, this.#checksum, this.#closing, true);
     if (!checked.isWhole) this.#checked.set(id, checked);
     this.#host.publish(id, { level, direct: checked.isWhole, name: copy.name });
     return true;
@@ -124,7 +124,7 @@ export class Copies {
     if (checked === undefined) {
       const copy = this.#find(this.storeAt(level), id);
       if (copy === undefined) return undefined;
-      checked = new CheckedCopy(copy, this.storeAt(level).tier, this.#checksum, false);
+      checked = new CheckedCopy(copy, this.storeAt(level).tier, this.#checksum, this.#closing, false);
       this.#checked.set(id, checked);
     }
     return checked;
@@ -236,7 +236,7 @@ export class Copies {
     return TierStore.open(
       {
         tier,
-        dataset: source.name,
+        dataset: source.location ?? source.name,
         checksum: this.#checksum,
         clock,
         onPlaced: () => undefined,
@@ -353,17 +353,5 @@ export class Copies {
       this.#host.tierFault(store.tier, 'write', key, error);
       return undefined;
     }
-  }
-}
-
-/** Refuses a quota that holds nothing. */
-export function assertQuotas(tiers: readonly Tier[], smallestChunk: number): void {
-  for (const { level, quotaBytes } of tiers) {
-    if (quotaBytes >= smallestChunk) continue;
-    throw configError(
-      `tiers[${level}].quota`,
-      `at least one chunk, which is ${smallestChunk} bytes`,
-      quotaBytes,
-    );
   }
 }

@@ -7,17 +7,26 @@ import {
   type Placement,
   type PlacementHost,
   type PlacementStats,
+  type Tier,
 } from '@tiered/core';
-import { closedError, configError, invariant, loadChecksum, raceAbort } from '@tiered/core/internal';
+import {
+  closedError,
+  configError,
+  invariant,
+  loadChecksum,
+  OperationScope,
+  raceAbort,
+} from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import type { CheckedCopy } from './checked-copy.js';
 import { ChunkSize } from './chunk-size.js';
-import { assertQuotas, Copies } from './copies.js';
+import { Copies } from './copies.js';
 import { MemoryBudget } from './memory-budget.js';
+import type { Placing } from './placing.js';
 import { Placings } from './placings.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
-import { RangeReads } from './range-reads.js';
+import { RangeReads, type Range } from './range-reads.js';
 import { SourceGate } from './source-gate.js';
 import { memoryFor, SourceReads } from './source-reads.js';
 
@@ -52,6 +61,8 @@ interface Parts {
   readonly copies: Copies;
   readonly placings: Placings;
 }
+
+const NOTHING = Promise.resolve();
 
 const NOTHING_YET: PlacementStats = {
   sourceReads: 0,
@@ -99,6 +110,8 @@ export class PlacementHandler implements Placement {
   readonly #chunkSize: ChunkSize;
   readonly #memoryBytes: number;
   readonly #closing = new AbortController();
+  /** Reads of tiers that write into readers' memory. */
+  readonly #tierReads = new OperationScope();
   #started = false;
   #joinedReads = 0;
   #attached: Parts | undefined;
@@ -119,15 +132,20 @@ export class PlacementHandler implements Placement {
     this.#chunkSize = new ChunkSize(chunk, this.#memoryBytes);
   }
 
-  /**
-   * Opens the tiers' logs and takes over the copies that are of the present versions.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk.
-   */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk. */
+  assertTiers(tiers: readonly Tier[]): void {
+    for (const { level, quotaBytes } of tiers) {
+      const least = this.#chunkSize.smallest;
+      if (quotaBytes < least)
+        throw configError(`tiers[${level}].quota`, `at least one chunk, which is ${least} bytes`, quotaBytes);
+    }
+  }
+
+  /** Opens the tiers' logs and takes over the copies that are of the present versions. */
   async start(host: PlacementHost, options: OperationOptions): Promise<void> {
     if (this.#started)
       throw configError('placement', 'a handler that serves no other hierarchy', 'one in use');
     this.#started = true;
-    assertQuotas(host.tiers, this.#chunkSize.smallest);
     const checksum = await loadChecksum();
     const budget = new MemoryBudget(this.#memoryBytes);
     const gate = new SourceGate(this.#concurrency);
@@ -151,18 +169,21 @@ export class PlacementHandler implements Placement {
 
   async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
-    const { copies, placings } = this.#parts;
-    const copy = copies.toCheck(id);
-    if (copy?.tier.reading.inService === true) {
-      const bytes = await this.#fromCopy(id, copy, offset, length, options);
-      if (bytes !== undefined) return bytes;
+    if (!this.#isOnTier(id)) {
+      const placing = this.#placingFor(id, offset, length);
+      if (placing === undefined)
+        return this.#parts.ranges.read(this.#range(id, offset, length), options.signal);
+      // A view on what was fetched, without a copy.
+      if (offset + length <= placing.bytes) return placing.read(offset, length, options.signal);
     }
-    const { host } = this.#parts;
-    const placed = host.namespace.levelOf(id) < host.tiers.length;
-    if (!placed && placings.of(id) === undefined && copies.adopt(id)) {
-      return this.read(id, offset, length, options);
-    }
-    return this.#fromSource(id, offset, length, options);
+    const target = memoryFor(length);
+    await this.#readParts(id, offset, target, options);
+    return target;
+  }
+
+  async readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+    this.#closing.signal.throwIfAborted();
+    await this.#readParts(id, offset, target, options);
   }
 
   async place(id: number, { signal }: OperationOptions): Promise<number> {
@@ -224,41 +245,66 @@ export class PlacementHandler implements Placement {
     this.#closing.abort(reason);
     if (this.#attached === undefined) return;
     const { ranges, copies, placings } = this.#attached;
-    await ranges.close(reason);
+    await Promise.all([ranges.close(reason), this.#tierReads.close(reason)]);
     await Promise.all(placings.underWay);
     await Promise.all(copies.underWay);
     copies.close();
   }
 
-  /** Bytes of a copy that the read path cannot read by itself; undefined if it turned out not to have them. */
+  /**
+   * Whether a tier has a copy of an object, or a part of it, possibly one that another process placed just now. Costs a
+   * system call a tier if not.
+   */
+  #isOnTier(id: number): boolean {
+    const { host, copies, placings } = this.#parts;
+    if (host.namespace.levelOf(id) < host.tiers.length) return true;
+    return placings.of(id) === undefined && copies.adopt(id);
+  }
+
+  /** Fills the target from wherever its parts are. */
+  async #readParts(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+    const copy = this.#isOnTier(id) ? this.#parts.copies.toCheck(id) : undefined;
+    const usable = copy?.tier.reading.inService === true;
+    if (usable && (await this.#fromCopy(id, copy, offset, target, options))) return;
+    const placing = this.#placingFor(id, offset, target.byteLength);
+    const held = placing === undefined ? 0 : Math.min(target.byteLength, placing.bytes - offset);
+    await bothEnded(
+      placing?.readInto(target.subarray(0, held), offset, options.signal) ?? NOTHING,
+      this.#fromRange(id, offset + held, target.subarray(held), options),
+    );
+  }
+
+  /** Reads what a copy has of a range, and the rest from the source. False if the copy failed. */
   async #fromCopy(
     id: number,
     copy: CheckedCopy,
     offset: number,
-    length: number,
+    target: Uint8Array,
     options: OperationOptions,
-  ): Promise<Uint8Array | undefined> {
+  ): Promise<boolean> {
     const { host, copies, placings } = this.#parts;
-    const held = Math.max(0, Math.min(length, copy.copy.bytes - offset));
-    if (held === 0) return this.#fromRange(id, offset, length, options);
-    try {
-      const head = memoryFor(held);
-      const rest = held < length ? this.#fromRange(id, offset + held, length - held, options) : undefined;
-      const [, tail] = await raceAbort(
-        Promise.all([copy.into(head, offset, this.#closing.signal), asOutcome(rest)]),
-        options.signal,
+    const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
+    const rest = this.#fromRange(id, offset + held, target.subarray(held), options);
+    if (held > 0) {
+      const head = target.subarray(0, held);
+      const reading = this.#tierReads.run(options.signal, (signal) => copy.into(head, offset, signal));
+      const failure = await reading.then(
+        () => undefined,
+        (error: unknown) => ({ error }),
       );
+      if (failure !== undefined) {
+        await rest.catch(() => undefined);
+        options.signal?.throwIfAborted();
+        this.#closing.signal.throwIfAborted();
+        this.#copyFailed(id, copy, failure.error);
+        return false;
+      }
       copies.settle(id, copy);
       host.tierServed(copy.tier, held);
       if (this.seesHits) placings.hit(id, copy.tier.level);
-      return tail === undefined ? head : join(head, unwrap(tail));
-    } catch (error) {
-      options.signal?.throwIfAborted();
-      this.#closing.signal.throwIfAborted();
-      if (error instanceof SourceFailure) throw error.cause;
-      this.#copyFailed(id, copy, error);
-      return undefined;
     }
+    await rest;
+    return true;
   }
 
   #copyFailed(id: number, { copy, tier }: CheckedCopy, error: unknown): void {
@@ -270,35 +316,30 @@ export class PlacementHandler implements Placement {
     if (isTieredError(error, 'TIERED_NOT_FOUND')) copies.drop(id, tier.level, 'missing');
   }
 
-  /** Bytes that no tier can give. Places the object if it has a place, and is not on its way to one. */
-  async #fromSource(
-    id: number,
-    offset: number,
-    length: number,
-    options: OperationOptions,
-  ): Promise<Uint8Array> {
+  /** A placing that serves the part of a range that its copy is to hold; one begins if the object has a place. */
+  #placingFor(id: number, offset: number, length: number): Placing | undefined {
     const { host, placings } = this.#parts;
     const version = host.namespace.versionOf(id);
     const known = placings.of(id);
     const placing = (known ?? placings.start(id))?.placing;
     const held = placing === undefined ? 0 : Math.min(length, placing.bytes - offset);
-    if (placing === undefined || held <= 0 || !placing.serves(version, offset, held)) {
-      return this.#fromRange(id, offset, length, options);
-    }
+    if (held <= 0 || placing?.serves(version, offset, held) !== true) return undefined;
     if (known !== undefined) this.#joinedReads += 1;
-    const head = placing.read(offset, held, options.signal);
-    if (held === length) return head;
-    const rest = this.#fromRange(id, offset + held, length - held, options);
-    const [first, second] = await Promise.all([head, rest]);
-    return join(first, second);
+    return placing;
   }
 
-  #fromRange(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
+  #fromRange(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+    if (target.byteLength === 0) return NOTHING;
+    const range = this.#range(id, offset, target.byteLength);
+    return this.#parts.ranges.readInto(range, target, options.signal);
+  }
+
+  #range(id: number, offset: number, length: number): Range {
     const { host, ranges } = this.#parts;
     const { namespace } = host;
     const range = { id, key: namespace.keyOf(id), version: namespace.versionOf(id), offset, length };
     if (ranges.covers(range)) this.#joinedReads += 1;
-    return ranges.read(range, options.signal);
+    return range;
   }
 
   get #parts(): Parts {
@@ -307,25 +348,7 @@ export class PlacementHandler implements Placement {
   }
 }
 
-/** A failure of the source, where one of the tier could be meant. */
-class SourceFailure extends Error {}
-
-async function asOutcome(bytes: Promise<Uint8Array> | undefined): Promise<Uint8Array | undefined> {
-  try {
-    return await bytes;
-  } catch (cause) {
-    throw new SourceFailure('the source failed', { cause });
-  }
-}
-
-function unwrap(bytes: Uint8Array | undefined): Uint8Array {
-  invariant(bytes !== undefined, 'a read of two parts gave one');
-  return bytes;
-}
-
-function join(head: Uint8Array, tail: Uint8Array): Uint8Array {
-  const bytes = memoryFor(head.byteLength + tail.byteLength);
-  bytes.set(head);
-  bytes.set(tail, head.byteLength);
-  return bytes;
+/** Waits until both have ended, and then fails if one failed: they write to memory that is the caller's afterwards. */
+async function bothEnded(...work: Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason;
 }

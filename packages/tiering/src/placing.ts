@@ -67,7 +67,7 @@ export class Placing {
   readonly #arriving = new Map<number, { readonly bytes: Promise<Uint8Array>; ticket?: Ticket }>();
   readonly #work = new Set<Promise<void>>();
   #writer: Promise<ObjectWriter> | undefined;
-  #written = 0;
+  #publishing: Promise<void> | undefined;
   #next = 0;
   #failure: PlacingFailure | undefined;
   /** Resolves when it has ended, with what went wrong, if something did. */
@@ -118,24 +118,50 @@ export class Placing {
   async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const { chunkBytes } = this.#parts;
     const first = Math.floor(offset / chunkBytes);
-    const last = Math.floor((offset + length - 1) / chunkBytes);
-    this.#next = last + 1;
-    if (first === last && this.#state[first] !== WRITTEN) {
+    if (offset + length <= this.#endOf(first) && this.#state[first] !== WRITTEN) {
+      this.#next = first + 1;
       const bytes = await raceAbort(this.#chunk(first), signal);
       return partOf(bytes, offset - first * chunkBytes, length);
     }
     const result = memoryFor(length);
-    const parts: Promise<void>[] = [];
-    for (let chunk = first; chunk <= last; chunk++) {
-      const start = Math.max(offset, chunk * chunkBytes);
-      const end = Math.min(offset + length, this.#endOf(chunk));
-      parts.push(this.#readPart(chunk, start, result.subarray(start - offset, end - offset)));
-    }
+    const parts = this.#split(offset, result).map(({ chunk, start, part }) =>
+      this.#readPart(chunk, start, part),
+    );
     await raceAbort(allSettledOk(parts), signal);
     return result;
   }
 
-  /** Fills a part of a reader's result from one chunk. */
+  /**
+   * As `read`, into the caller's memory, which is the caller's again when this has settled. An abort ends it as soon as
+   * nothing is written there any more.
+   */
+  async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
+    const copies = this.#split(offset, target).map(async ({ chunk, start, part }) => {
+      if (this.#state[chunk] === WRITTEN) return this.#readBack(start, part);
+      const bytes = await raceAbort(this.#chunk(chunk), signal);
+      const from = start - chunk * this.#parts.chunkBytes;
+      part.set(bytes.subarray(from, from + part.byteLength));
+    });
+    await allSettledOk(copies);
+    signal?.throwIfAborted();
+  }
+
+  /** The parts of a range that lie in one chunk each. */
+  #split(offset: number, target: Uint8Array): { chunk: number; start: number; part: Uint8Array }[] {
+    const { chunkBytes } = this.#parts;
+    const end = offset + target.byteLength;
+    const parts = [];
+    for (let start = offset; start < end;) {
+      const chunk = Math.floor(start / chunkBytes);
+      const until = Math.min(end, this.#endOf(chunk));
+      parts.push({ chunk, start, part: target.subarray(start - offset, until - offset) });
+      start = until;
+    }
+    this.#next = Math.ceil(end / chunkBytes);
+    return parts;
+  }
+
+  /** Fills a part of a reader's result, which nobody else has. */
   async #readPart(chunk: number, start: number, target: Uint8Array): Promise<void> {
     if (this.#state[chunk] === WRITTEN) {
       await this.#readBack(start, target);
@@ -148,19 +174,23 @@ export class Placing {
     if (bytes !== target) target.set(bytes.subarray(from, from + target.byteLength));
   }
 
-  /** Reads what the tier has already, of an object that it does not show yet. */
+  /** Reads what the tier has already, of an object that it does not show yet, or has just come to show. */
   async #readBack(offset: number, target: Uint8Array): Promise<void> {
-    const { fill, closing } = this.#parts;
+    const { claim, fill, closing } = this.#parts;
+    const options = { offset, signal: closing };
     const writer = await this.#writer;
-    invariant(writer !== undefined, 'a chunk was written by nobody');
-    const count = await writer.readInto(target, { offset }).catch(() => 0);
+    let count = (await writer?.readInto(target, options).catch(() => 0)) ?? 0;
+    if (count !== target.byteLength && this.#publishing !== undefined) {
+      await this.#publishing;
+      count = await claim.readInto(target, options).catch(() => 0);
+    }
     // No tier can fail a read that the source can serve.
     if (count !== target.byteLength) await fill(target, offset, closing);
   }
 
   /** A chunk that somebody waits for. */
   #chunk(chunk: number, memory?: Uint8Array): Promise<Uint8Array> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure.error as Error);
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
     const arriving = this.#arriving.get(chunk);
     if (arriving === undefined)
       return this.#parts.gate.foreground(() => this.#request(chunk, undefined, memory));
@@ -200,7 +230,6 @@ export class Placing {
         const writer = await this.#openWriter();
         await writer.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
         this.#state[chunk] = WRITTEN;
-        this.#written += 1;
       });
     } catch (error) {
       this.#fail({ error, side, published: false });
@@ -219,7 +248,7 @@ export class Placing {
     const lanes = Math.min(this.#parts.lanes, this.#state.length);
     await Promise.all(Array.from({ length: lanes }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);
-    if (this.#failure === undefined) await this.#publish();
+    if (this.#failure === undefined) await (this.#publishing = this.#publish());
     const writer = await this.#writer?.catch(() => undefined);
     await writer?.discard();
     return this.#failure;
@@ -251,6 +280,10 @@ export class Placing {
   }
 
   async #publish(): Promise<void> {
+    invariant(
+      this.#state.every((state) => state === WRITTEN),
+      'a copy is to be published that is not whole',
+    );
     let published = false;
     try {
       await this.#parts.writes(async () => {

@@ -53,6 +53,7 @@ export class Placings {
   constructor(parts: PlacingsParts) {
     this.#parts = parts;
     this.#recency = parts.host.tiers.map(() => new Recency());
+    if (parts.policy.evicts === true) this.#knowCopies();
   }
 
   get count(): number {
@@ -122,6 +123,14 @@ export class Placings {
     this.#recency[level]?.forget(id);
   }
 
+  /** Copies of an earlier process may leave as well, in any order as long as they were not read. */
+  #knowCopies(): void {
+    const { namespace } = this.#parts.host;
+    for (let id = 0; id < namespace.count; id++) {
+      this.#recency[namespace.levelOf(id)]?.touch(id, namespace.sizeOf(id));
+    }
+  }
+
   /** The object, unless it is so large that not even a chunk of it fits into memory. */
   #candidate(id: number): PlacementCandidate | undefined {
     const { namespace } = this.#parts.host;
@@ -140,12 +149,13 @@ export class Placings {
       .map(({ level, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
   }
 
-  /** Bytes for all of an object, or for the chunks of it that fit. */
+  /** Bytes for all of an object, or for as much of it as fits. */
   #claim(id: number, { key, size, chunkBytes }: PlacementCandidate, level: number): Claim | undefined {
     const { host, copies, policy } = this.#parts;
     const room = host.tiers[level] === undefined ? -1 : copies.storeAt(level).freeBytes;
-    const bytes = room >= size ? size : Math.floor(room / chunkBytes) * chunkBytes;
-    if (room < 0 || (bytes === 0 && size > 0)) {
+    // All the room that is left, and not a whole number of chunks: the end of a partial copy may be anywhere.
+    const bytes = Math.min(size, room);
+    if (bytes < Math.min(size, chunkBytes)) {
       throw configError(
         `policy ${policy.name}`,
         `a level with room for ${chunkBytes} bytes, or undefined`,
@@ -165,16 +175,8 @@ export class Placings {
   ): Running {
     const { host, gate, writes, budget, checksum, lanes, closing } = this.#parts;
     const version = host.namespace.versionOf(id);
-    const common = { gate, writes, budget, checksum, lanes, closing };
-    const placing = new Placing({
-      key,
-      version,
-      size,
-      chunkBytes,
-      claim,
-      fill,
-      ...common,
-    });
+    const object = { key, version, size, chunkBytes, claim, fill };
+    const placing = new Placing({ ...object, gate, writes, budget, checksum, lanes, closing });
     const ended = placing.done.then(async (failure) => {
       this.#running.delete(id);
       await this.#end(id, level, placing, claim, failure, from);

@@ -1,4 +1,4 @@
-import { raceAbort } from '@tiered/core/internal';
+import { OperationScope, raceAbort } from '@tiered/core/internal';
 import type { MemoryBudget } from './memory-budget.js';
 import type { SourceGate } from './source-gate.js';
 import { memoryFor, partOf, type SourceObject, type SourceReads } from './source-reads.js';
@@ -10,23 +10,29 @@ export interface Range extends SourceObject {
   readonly length: number;
 }
 
+/** A request under way, and who takes what it brings. */
 interface Running extends Range {
+  /** Where it arrives: memory that its readers share, or that of the one reader who began it. */
   readonly memory: Uint8Array;
-  readonly abort: AbortController;
   readonly arrived: Promise<void>;
-  readers: number;
+  /** Copies for those who joined, made before the one who owns the memory has it back. */
+  readonly onArrival: Set<(memory: Uint8Array) => void>;
+  /** Readers of shared memory. The last who leaves ends the request. */
+  readonly shared: { readers: number; readonly abort: AbortController } | undefined;
+  /** Ends the request of a reader with memory of its own. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /**
  * Reads of what is not being placed: one request for each range, shared by all who want a part of it while it is under
- * way, and aborted when the last of them has left.
+ * way, and aborted when the last of them has left. A reader with memory of its own gets the bytes right there.
  */
 export class RangeReads {
   readonly #source: SourceReads;
   readonly #gate: SourceGate;
   readonly #budget: MemoryBudget;
   readonly #running = new Map<number, Set<Running>>();
-  readonly #ends = new Set<Promise<void>>();
+  readonly #scope = new OperationScope();
 
   constructor(source: SourceReads, gate: SourceGate, budget: MemoryBudget) {
     this.#source = source;
@@ -36,7 +42,7 @@ export class RangeReads {
 
   /** Requests under way. */
   get count(): number {
-    return this.#ends.size;
+    return this.#scope.size;
   }
 
   /** Whether a request under way brings this range of this version. */
@@ -47,21 +53,32 @@ export class RangeReads {
   /** The bytes of a range. An abort lets go at once; what others wait for goes on. */
   async read(range: Range, signal: AbortSignal | undefined): Promise<Uint8Array> {
     signal?.throwIfAborted();
-    const running = this.#covering(range) ?? this.#start(range);
-    running.readers += 1;
+    const running = this.#covering(range) ?? this.#startShared(range);
+    if (running.shared === undefined) {
+      const bytes = memoryFor(range.length);
+      return (await this.#join(running, range, bytes, signal)) ? bytes : this.read(range, signal);
+    }
+    running.shared.readers += 1;
     try {
       await raceAbort(running.arrived, signal);
       return partOf(running.memory, range.offset - running.offset, range.length);
     } finally {
-      running.readers -= 1;
-      if (running.readers === 0) this.#forget(running);
+      running.shared.readers -= 1;
+      if (running.shared.readers === 0) this.#abandon(running, running.shared.abort);
     }
   }
 
-  /** Aborts all, and waits until none is left. Nobody starts one meanwhile. */
-  async close(reason: Error): Promise<void> {
-    for (const ranges of this.#running.values()) for (const { abort } of ranges) abort.abort(reason);
-    while (this.#ends.size > 0) await Promise.all(this.#ends);
+  /** Fills the target, which is as long as the range. An abort ends it when nothing is written there any more. */
+  async readInto(range: Range, target: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const running = this.#covering(range);
+    if (running === undefined) return this.#startOwn(range, target, signal).arrived;
+    if (!(await this.#join(running, range, target, signal))) await this.readInto(range, target, signal);
+  }
+
+  /** Aborts all, and waits until none is left. */
+  close(reason: Error): Promise<void> {
+    return this.#scope.close(reason);
   }
 
   #covering({ id, version, offset, length }: Range): Running | undefined {
@@ -72,32 +89,80 @@ export class RangeReads {
     return undefined;
   }
 
-  #start(range: Range): Running {
-    const { id, key, version, offset, length } = range;
-    const memory = memoryFor(length);
+  /** Takes a part of what another reader's request brings. False if that reader gave up: then somebody has to ask anew. */
+  async #join(
+    running: Running,
+    range: Range,
+    target: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const from = range.offset - running.offset;
+    const take = (memory: Uint8Array) => target.set(memory.subarray(from, from + range.length));
+    running.onArrival.add(take);
+    if (running.shared !== undefined) running.shared.readers += 1;
+    try {
+      await raceAbort(running.arrived, signal);
+      return true;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (running.shared === undefined && running.signal?.aborted === true) return false;
+      throw error;
+    } finally {
+      running.onArrival.delete(take);
+      if (running.shared !== undefined) {
+        running.shared.readers -= 1;
+        if (running.shared.readers === 0) this.#abandon(running, running.shared.abort);
+      }
+    }
+  }
+
+  #startShared(range: Range): Running {
     const abort = new AbortController();
-    const request = () => this.#source.into({ key, version }, memory, offset, abort.signal);
+    const memory = memoryFor(range.length);
+    return this.#start(range, memory, abort.signal, { readers: 0, abort });
+  }
+
+  #startOwn(range: Range, target: Uint8Array, signal: AbortSignal | undefined): Running {
+    return this.#start(range, target, signal, undefined);
+  }
+
+  #start(
+    range: Range,
+    memory: Uint8Array,
+    signal: AbortSignal | undefined,
+    shared: Running['shared'],
+  ): Running {
+    const { key, version, offset, length } = range;
+    const onArrival: Running['onArrival'] = new Set();
     this.#budget.take(length);
-    const arrived = this.#gate.foreground(request);
-    const running = { ...range, memory, abort, arrived, readers: 0 };
-    const siblings = this.#running.get(id) ?? new Set();
-    this.#running.set(id, siblings.add(running));
-    const end = arrived
-      .catch(() => undefined)
-      .then(() => {
-        this.#ends.delete(end);
+    const arrived = this.#scope
+      .run(signal, (under) =>
+        this.#gate.foreground(() => this.#source.into({ key, version }, memory, offset, under)),
+      )
+      .then(() => onArrival.forEach((take) => take(memory)))
+      .finally(() => {
         this.#budget.release(length);
         // Whoever comes now asks anew: bytes that are there are their readers', and an error is over.
         this.#forget(running);
       });
-    this.#ends.add(end);
+    const running: Running = { ...range, memory, arrived, onArrival, shared, signal };
+    const siblings = this.#running.get(range.id) ?? new Set();
+    this.#running.set(range.id, siblings.add(running));
+    // Its readers may all have left when it fails.
+    arrived.catch(() => undefined);
     return running;
   }
 
-  #forget(running: Running): void {
+  #abandon(running: Running, abort: AbortController): void {
+    if (this.#forget(running)) {
+      abort.abort(new DOMException('Nobody waits for these bytes any more.', 'AbortError'));
+    }
+  }
+
+  #forget(running: Running): boolean {
     const siblings = this.#running.get(running.id);
-    if (siblings?.delete(running) !== true) return;
+    if (siblings?.delete(running) !== true) return false;
     if (siblings.size === 0) this.#running.delete(running.id);
-    running.abort.abort(new DOMException('Nobody waits for these bytes any more.', 'AbortError'));
+    return true;
   }
 }

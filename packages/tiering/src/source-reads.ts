@@ -32,8 +32,8 @@ export class SourceReads {
    * @throws TieredError `TIERED_SOURCE_CHANGED` if the object is not that version any more, or too short for it.
    */
   async into(object: SourceObject, target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
-    const { source, versionToAskFor } = this.#host;
-    const version = versionToAskFor(object.version);
+    const { source } = this.#host;
+    const version = this.#host.versionToAskFor(object.version);
     const start = this.#clock.now();
     this.#requests += 1;
     const got = await source.readInto(object.key, target, { offset, version, signal });

@@ -4,6 +4,7 @@ import {
   type Clock,
   type ObjectWriter,
   type OperationOptions,
+  type ReadIntoOptions,
   type SharedLog,
   type Tier,
 } from '@tiered/core';
@@ -30,6 +31,8 @@ export interface Claim {
   readonly bytes: number;
   /** Begins to write the copy. */
   create(options: OperationOptions): Promise<ObjectWriter>;
+  /** Reads what was published. */
+  readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number>;
   /** The copy was published: the tier has it from now on. */
   placed(content: CopyContent): Copy;
   /** Nothing is under the name, and the bytes are free. */
@@ -172,6 +175,7 @@ export class TierStore {
       name,
       bytes,
       create: (options) => this.#parts.tier.driver.create(name, { size: bytes, ...options }),
+      readInto: (target, options) => this.#parts.tier.driver.readInto(name, target, options),
       placed: (content) => this.#placed(name, content),
       release: () => this.#free(name),
     };

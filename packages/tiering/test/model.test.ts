@@ -134,19 +134,26 @@ describe('a hierarchy under any interleaving', () => {
           const { objects, source, drivers, hierarchy } = await world(options, scheduler);
           const ends = commands.map(async (one) => {
             const bytes = objects.get(one.key) ?? new Uint8Array();
-            if (one.kind === 'place') return void (await hierarchy.place(one.key));
+            if (one.kind === 'place') {
+              await hierarchy.place(one.key);
+              return;
+            }
             const expected = bytes.subarray(one.offset, one.offset + one.length);
             const range = { offset: one.offset, length: one.length };
             if (one.kind === 'abort' && expected.byteLength > 0) {
               const controller = new AbortController();
               const read = hierarchy.read(one.key, { ...range, signal: controller.signal });
               controller.abort(new Error('enough'));
-              return expect(read).rejects.toThrow('enough');
+              await expect(read).rejects.toThrow('enough');
+              return;
             }
-            if (one.kind === 'read') return expect(await hierarchy.read(one.key, range)).toEqual(expected);
+            if (one.kind === 'read') {
+              expect(await hierarchy.read(one.key, range)).toEqual(expected);
+              return;
+            }
             const target = new Uint8Array(one.length);
             const count = await hierarchy.readInto(one.key, target, { offset: one.offset });
-            return expect(target.subarray(0, count)).toEqual(expected);
+            expect(target.subarray(0, count)).toEqual(expected);
           });
           await scheduler.waitFor(Promise.all(ends));
           await scheduler.waitFor(hierarchy.idle());

@@ -94,7 +94,7 @@ describe('source traffic', () => {
     });
     expect(await hierarchy.place('0')).toBe(0);
     const brought = () => source.metrics().operations.readInto?.bytes ?? 0;
-    expect(brought()).toBe(400);
+    expect(brought()).toBe(450);
     const read = async (offset: number, length: number) => {
       const before = brought();
       const bytes = await hierarchy.read('0', { offset, length });
@@ -104,11 +104,11 @@ describe('source traffic', () => {
       expect(into).toEqual(bytes);
       return (brought() - before) / 2;
     };
-    expect(await read(0, 400)).toBe(0);
-    expect(await read(390, 10)).toBe(0);
-    expect(await read(390, 20)).toBe(10);
-    expect(await read(400, 100)).toBe(100);
-    expect(await read(0, 1000)).toBe(600);
+    expect(await read(0, 450)).toBe(0);
+    expect(await read(440, 10)).toBe(0);
+    expect(await read(440, 20)).toBe(10);
+    expect(await read(450, 100)).toBe(100);
+    expect(await read(0, 1000)).toBe(550);
     await hierarchy.close();
   });
 });

@@ -29,7 +29,8 @@ const history = fc.array(fc.tuple(record, fc.boolean()), { maxLength: 80 });
 
 function placedOf(ledger: TierLedger, claim: LogRecord & { op: 'claim' }): LogRecord | undefined {
   if (!ledger.holds(claim.member, claim.name)) return undefined;
-  const { name: placed, bytes: size } = claim;
+  const { name: placed, bytes: size } =
+    [...ledger.claims()].find((held) => held.name === claim.name) ?? claim;
   return {
     op: 'placed',
     name: placed,

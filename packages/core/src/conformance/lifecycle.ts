@@ -12,6 +12,21 @@ export const lifecycle: readonly ConformanceTest[] = [
     },
   },
   {
+    name: 'says where its storage is, before open() and after, without secrets, or that it is nowhere else',
+    run: async ({ driver }) => {
+      const before = driver.location;
+      await driver.open({});
+      const open = driver.location;
+      await driver.close();
+      assert.equal(driver.location, before, 'the location after close() is another one');
+      assert.equal(open === undefined, before === undefined, 'open() changed whether there is a location');
+      if (before === undefined) return;
+      // No credentials before the host, and a slash between location and key.
+      for (const location of [before, open])
+        assert.match(String(location), /^[a-z][a-z\d+.-]*:\/\/[^/@]*\/(.*\/)?$/);
+    },
+  },
+  {
     name: 'close() is idempotent, also without open()',
     run: async ({ driver }) => {
       await driver.close();

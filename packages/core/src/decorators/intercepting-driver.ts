@@ -52,6 +52,10 @@ export abstract class InterceptingDriver implements StorageDriver {
     this.capabilities = inner.capabilities;
   }
 
+  get location(): string | undefined {
+    return this.inner.location;
+  }
+
   /** Called instead of every operation; calls `call.proceed()` for the operation itself. */
   protected abstract intercept<T>(call: DriverCall<T>): Promise<T>;
 

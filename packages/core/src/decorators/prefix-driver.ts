@@ -40,6 +40,11 @@ export class PrefixDriver implements StorageDriver {
     this.capabilities = Object.freeze({ ...inner.capabilities, usage: inner.capabilities.list, log: false });
   }
 
+  get location(): string | undefined {
+    const { location } = this.#inner;
+    return location === undefined ? undefined : location + this.#prefix;
+  }
+
   open(options: OperationOptions): Promise<void> {
     return this.#inner.open(options);
   }

@@ -27,7 +27,7 @@ export interface PlacementPolicy {
   /**
    * The level that an object is to live on, or undefined to leave it in the source. Called for every read that no tier
    * could serve. Tiers come fastest first, without those that are out of service for writing. A level with room for a
-   * chunk and not for all takes the beginning of the object; one without room for a chunk is a bug of the policy, and
+   * chunk and not for all takes as much of the beginning of the object as it can; one without room for a chunk is a bug of the policy, and
    * throws.
    */
   readonly place: (object: PlacementCandidate, tiers: readonly TierRoom[]) => number | undefined;
@@ -49,7 +49,7 @@ export function fits({ size }: PlacementCandidate, { freeBytes }: TierRoom): boo
 }
 
 /** Whether a level has room for a beginning of an object. */
-export function fitsInPart({ size, chunkBytes }: PlacementCandidate, { freeBytes }: TierRoom): boolean {
+function fitsInPart({ size, chunkBytes }: PlacementCandidate, { freeBytes }: TierRoom): boolean {
   return size > chunkBytes && freeBytes >= chunkBytes;
 }
 

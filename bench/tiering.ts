@@ -1,0 +1,34 @@
+import path from 'node:path';
+import type { Bench } from './lib/bench.js';
+import { withScratch } from './lib/scratch.js';
+import { makeShards, makeSmallFiles } from './tiering/dataset.js';
+import { checksOf, rowsOf } from './tiering/figures.js';
+import { runRounds } from './tiering/rounds.js';
+import type { Case } from './tiering/run.js';
+
+/** MONARCH's experiment: see `tiering/setups.ts` for what is compared, `tiering/figures.ts` for what is promised. */
+const bench: Bench = {
+  summary:
+    'epochs from a source of 1 ms an operation and 150 MB/s, against the same through tiers and from the local disk ' +
+    '(files in the page cache; x local only is against node:fs)',
+  run: ({ quick, progress }) =>
+    withScratch(async (scratch) => {
+      progress('making the data');
+      const shards = await makeShards(path.join(scratch, 'shards'), quick);
+      const smallFiles = await makeSmallFiles(path.join(scratch, 'small'), quick);
+      const cases: Case[] = [
+        { name: 'shards, 1 reader', dataset: shards, readers: 1, inPieces: true },
+        { name: 'shards, 4 readers', dataset: shards, readers: 4, inPieces: true },
+        { name: 'small files, 4 readers', dataset: smallFiles, readers: 4, inPieces: false },
+      ];
+      const seen = await runRounds({ cases, rounds: quick ? 1 : 3, scratch, progress });
+      return {
+        rows: seen.flatMap(rowsOf),
+        checks: seen.flatMap(checksOf),
+        // Not loaded before: what is in the heap makes each garbage collection longer, and would count as reading.
+        chart: async () => (await import('./tiering/chart.js')).renderChart(seen),
+      };
+    }),
+};
+
+export default bench;

@@ -1,0 +1,123 @@
+import { mkdtemp, readdir, truncate } from 'node:fs/promises';
+import path from 'node:path';
+import { MetricsDriver, systemClock, ThrottleDriver, type Hierarchy } from '@tiered/core';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { shuffled, type Dataset } from './dataset.js';
+import { readAll, type Loader } from './loader.js';
+import type { Setup } from './setups.js';
+
+/** The source of SYSTEMS.md section 5, so that figures stand beside those of the originals. */
+const SOURCE_LATENCY_MS = 1;
+export const SOURCE_BYTES_PER_SECOND = 150e6;
+
+export const EPOCHS = 3;
+
+/** Copies under way when the tier is filled ahead: MONARCH's pool. */
+const COPIES_AT_ONCE = 6;
+
+/** A dataset and how it is read. */
+export interface Case extends Loader {
+  readonly name: string;
+  readonly dataset: Dataset;
+}
+
+/** A part of a run: filling the tier ahead, or an epoch. */
+export interface Phase {
+  readonly seconds: number;
+  /** Of all threads of the process. */
+  readonly cpuSeconds: number;
+  /** What reached the storage behind the throttle. */
+  readonly sourceOperations: number;
+  readonly sourceBytes: number;
+}
+
+/** What was seen of a setup, once. */
+export interface Run {
+  readonly copying: Phase | undefined;
+  readonly epochs: readonly Phase[];
+  /** From the end of the first epoch until nothing was being placed; later epochs did not wait for it. */
+  readonly idleSeconds: number | undefined;
+  /** From the beginning until nothing was being placed after the last epoch. */
+  readonly sourceBytes: number;
+}
+
+/** Reads all epochs of a dataset under a setup, from an empty tier in a new directory below `scratch`. */
+export async function runSetup(setup: Setup, { dataset, ...loader }: Case, scratch: string): Promise<Run> {
+  const cache = await mkdtemp(path.join(scratch, 'cache-'));
+  const counted = new MetricsDriver(new FileSystemDriver({ root: dataset.directory }));
+  const source = new ThrottleDriver(counted, {
+    latencyMs: SOURCE_LATENCY_MS,
+    bytesPerSecond: SOURCE_BYTES_PER_SECOND,
+  });
+  const { directory, bytes } = dataset;
+  const { access, hierarchy, close } = await setup.open({ source, directory, cache, bytes });
+  try {
+    globalThis.gc?.();
+    const before = countsOf(counted).sourceBytes;
+    const copying =
+      setup.fillFirst === true && hierarchy !== undefined
+        ? await measure(counted, () => placeAll(hierarchy, dataset))
+        : undefined;
+    const epochs: Phase[] = [];
+    let idle: Promise<number> | undefined;
+    for (let epoch = 0; epoch < (setup.epochs ?? EPOCHS); epoch++) {
+      const order = shuffled(dataset, epoch);
+      epochs.push(await measure(counted, () => readAll(access, order, loader)));
+      idle ??= hierarchy && secondsUntilIdle(hierarchy);
+    }
+    const idleSeconds = await idle;
+    await hierarchy?.idle();
+    return { copying, epochs, idleSeconds, sourceBytes: countsOf(counted).sourceBytes - before };
+  } finally {
+    await close();
+    await emptyFiles(cache);
+  }
+}
+
+/**
+ * Gives back the space of a tier, but leaves its files: ext4 is slow to make files for minutes after many were deleted
+ * (it looks for inodes that were not deleted just now), and the next run would pay for that.
+ */
+async function emptyFiles(directory: string): Promise<void> {
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) await truncate(path.join(entry.parentPath, entry.name));
+  }
+}
+
+async function measure(source: MetricsDriver, work: () => Promise<void>): Promise<Phase> {
+  const before = countsOf(source);
+  const cpu = process.cpuUsage();
+  const start = systemClock.now();
+  await work();
+  const seconds = (systemClock.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  const after = countsOf(source);
+  return {
+    seconds,
+    cpuSeconds: (user + system) / 1e6,
+    sourceOperations: after.sourceOperations - before.sourceOperations,
+    sourceBytes: after.sourceBytes - before.sourceBytes,
+  };
+}
+
+function countsOf(source: MetricsDriver): Pick<Phase, 'sourceOperations' | 'sourceBytes'> {
+  const operations = Object.values(source.metrics().operations);
+  return {
+    sourceOperations: operations.reduce((sum, { count }) => sum + count, 0),
+    sourceBytes: operations.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+async function secondsUntilIdle(hierarchy: Hierarchy): Promise<number> {
+  const start = systemClock.now();
+  await hierarchy.idle();
+  return (systemClock.now() - start) / 1000;
+}
+
+async function placeAll(hierarchy: Hierarchy, { objects }: Dataset): Promise<void> {
+  const remaining = objects.values();
+  const copyTheRest = async () => {
+    for (const { key } of remaining) await hierarchy.place(key);
+  };
+  await Promise.all(Array.from({ length: COPIES_AT_ONCE }, copyTheRest));
+}

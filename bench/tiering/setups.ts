@@ -1,0 +1,121 @@
+import { Hierarchy, type StorageDriver } from '@tiered/core';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { PlacementHandler } from '@tiered/tiering';
+import { fromDirectory, fromDriver, throughHierarchy, type Access } from './access.js';
+
+/** What a setup may use. */
+interface Surroundings {
+  /** The dataset behind the throttle. */
+  readonly source: StorageDriver;
+  /** The same dataset on the local disk. */
+  readonly directory: string;
+  /** An empty directory on the local disk. */
+  readonly cache: string;
+  /** Bytes of the dataset. */
+  readonly bytes: number;
+}
+
+/** A setup at work. */
+interface Opened {
+  readonly access: Access;
+  /** There if the setup has tiers: to fill them ahead, and to see when they are filled. */
+  readonly hierarchy?: Hierarchy;
+  readonly close: () => Promise<void>;
+}
+
+/** A way to store the data, and to read it. */
+export interface Setup {
+  readonly name: string;
+  readonly open: (surroundings: Surroundings) => Promise<Opened>;
+  /** Epochs of a run. Default: all. */
+  readonly epochs?: number;
+  /** Whether it is run in every round, because a check compares it. Default: once. */
+  readonly everyRound?: boolean;
+  /** Whether it reads the throttled source. Default: yes. */
+  readonly local?: boolean;
+  /** Bytes that its tier may hold, as a share of the dataset. Default: no tier. */
+  readonly room?: number;
+  /** Whether everything is put on the tier before the first epoch. Default: no. */
+  readonly fillFirst?: boolean;
+}
+
+/** More than the dataset: what a tier may need beside the bytes of the objects is no subject of this bench. */
+const ROOM_FOR_ALL = 1.1;
+/** MONARCH's share: 115 of 200 GiB, of which a part was taken by other things. */
+const ROOM_FOR_SOME = 0.56;
+
+export const sourceOnly: Setup = {
+  name: 'source only',
+  everyRound: true,
+  open: async ({ source }) => plain(await new Hierarchy({ source }).start()),
+};
+
+/** One epoch is enough: all are alike, and it costs as much as the slowest setup. */
+export const withoutSdk: Setup = {
+  name: 'source only, bare driver',
+  everyRound: true,
+  epochs: 1,
+  open: async ({ source }) => {
+    await source.open({});
+    return { access: fromDriver(source), close: () => source.close() };
+  },
+};
+
+/** What "local only" means in ratios and checks: the fastest of what a Node loader does on a directory. */
+export const localOnly: Setup = {
+  name: 'local only, node:fs',
+  everyRound: true,
+  local: true,
+  open: async ({ directory }) => ({ access: fromDirectory(directory), close: async () => undefined }),
+};
+
+export const tiered: Setup = {
+  name: 'tiered, room for all',
+  everyRound: true,
+  room: ROOM_FOR_ALL,
+  open: (surroundings) => withTier(surroundings, ROOM_FOR_ALL),
+};
+
+export const tieredInPart: Setup = {
+  name: 'tiered, room for 56 %',
+  room: ROOM_FOR_SOME,
+  open: (surroundings) => withTier(surroundings, ROOM_FOR_SOME),
+};
+
+export const SETUPS: readonly Setup[] = [
+  sourceOnly,
+  withoutSdk,
+  localOnly,
+  {
+    name: 'local only, by the SDK',
+    local: true,
+    open: async ({ directory }) =>
+      plain(await new Hierarchy({ source: new FileSystemDriver({ root: directory }) }).start()),
+  },
+  {
+    name: 'cache everything first',
+    room: ROOM_FOR_ALL,
+    fillFirst: true,
+    open: (surroundings) => withTier(surroundings, ROOM_FOR_ALL),
+  },
+  tiered,
+  tieredInPart,
+];
+
+/** Bytes that a setup may keep of a dataset. */
+export function keptBytes({ room = 0 }: Setup, datasetBytes: number): number {
+  return Math.min(datasetBytes, Math.floor(room * datasetBytes));
+}
+
+async function withTier({ source, cache, bytes }: Surroundings, room: number): Promise<Opened> {
+  const tier = {
+    driver: new FileSystemDriver({ root: cache, writable: true }),
+    quota: Math.floor(room * bytes),
+  };
+  const hierarchy = new Hierarchy({ source, tiers: [tier], placement: new PlacementHandler() });
+  return { ...plain(await hierarchy.start()), hierarchy };
+}
+
+function plain(hierarchy: Hierarchy): Opened {
+  return { access: throughHierarchy(hierarchy), close: () => hierarchy.close() };
+}

@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
+import { TieredError } from '../errors.js';
+
+/** Where in a configuration something is: keys of mappings and places in lists. */
+export type Path = readonly (string | number)[];
+
+/** A place in the text of a file, for people: lines and columns begin with 1. */
+export interface Position {
+  readonly offset: number;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A configuration as it was given, before anything about it is checked. */
+export interface ConfigDocument {
+  /** The file, as it was named; undefined for an object. */
+  readonly name: string | undefined;
+  readonly value: unknown;
+  /** Absolute. */
+  readonly baseDirectory: string;
+  /** Where a field is, or the nearest thing around it. */
+  positionOf(path: Path): Position | undefined;
+}
+
+/**
+ * Reads a configuration from a file of YAML 1.2 or JSON.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if it cannot be read, is neither, or holds no more than text.
+ */
+export async function readDocument(file: string | URL): Promise<ConfigDocument> {
+  const name = typeof file === 'string' ? file : pathOf(file);
+  const extension = path.extname(name).toLowerCase();
+  if (!['.yaml', '.yml', '.json'].includes(extension)) {
+    throw fileError(name, undefined, 'expected a file whose name ends with .yaml, .yml or .json');
+  }
+  const text = await textOf(name);
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+    resolveKnownTags: false,
+  });
+  const positionAt = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { offset, line, column: col };
+  };
+  // The first one: what follows are its consequences.
+  const [wrong] = [...document.errors, ...document.warnings];
+  if (wrong !== undefined) {
+    const quoteIt = text.startsWith('${', wrong.pos[0] - 1);
+    const message = quoteIt
+      ? 'put text with a variable in quotes inside of { } and [ ], as in { root: "${DATA}" }'
+      : withoutContent(wrong.message);
+    throw fileError(name, positionAt(wrong.pos[0]), message);
+  }
+  const value = extension === '.json' ? parseJson(name, text) : toValue(name, document);
+  if (value === null) throw fileError(name, undefined, 'the file is empty; it needs at least a source');
+  if (typeof value !== 'object')
+    throw fileError(name, undefined, 'this is text, not a mapping with a source');
+  const baseDirectory = path.dirname(path.resolve(name));
+  return {
+    name,
+    value,
+    baseDirectory,
+    positionOf: (where) => {
+      const offset = offsetOf(document, where);
+      return offset === undefined ? undefined : positionAt(offset);
+    },
+  };
+}
+
+/** A message with its place before it, as editors and terminals understand it. */
+export function located(name: string | undefined, position: Position | undefined, message: string): string {
+  const place = [name, position?.line, position?.column].filter((part) => part !== undefined).join(':');
+  return place === '' ? message : `${place}: ${message}`;
+}
+
+function fileError(
+  name: string | undefined,
+  position: Position | undefined,
+  message: string,
+  cause?: unknown,
+): TieredError {
+  return new TieredError('TIERED_CONFIG_INVALID', located(name, position, message), { cause });
+}
+
+function pathOf(url: URL): string {
+  if (url.protocol === 'file:') return fileURLToPath(url);
+  throw fileError(undefined, undefined, `expected the URL of a file, file:..., got ${url.protocol}...`);
+}
+
+async function textOf(name: string): Promise<string> {
+  try {
+    const text = await readFile(name, 'utf8');
+    return text.startsWith('\uFEFF') ? text.slice(1) : text;
+  } catch (error) {
+    const reasons: Readonly<Record<string, string>> = {
+      ENOENT: 'there is no such file',
+      ENOTDIR: 'there is no such file',
+      EISDIR: 'this is a directory; name a file in it',
+      EACCES: 'access is denied; check owner and mode',
+    };
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw fileError(name, undefined, reasons[code] ?? `the file cannot be read (${code})`, error);
+  }
+}
+
+function toValue(name: string, document: Document): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    // An alias without its anchor, or so many that their expansion is an attack.
+    throw fileError(name, undefined, withoutContent((error as Error).message));
+  }
+}
+
+/** A message of the parser without what stands in the file: it may be a secret. */
+function withoutContent(message: string): string {
+  return message.replace(/: .*$/s, '');
+}
+
+/** JSON and nothing more, so that other programs can read the file too. */
+function parseJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not the parser's message, which shows a part of the file.
+    throw fileError(
+      name,
+      undefined,
+      'this is not JSON; comments, trailing commas and text without quotes are for YAML, so name the file .yaml',
+    );
+  }
+}
+
+/** Where a field begins in the text: its key, or its place in a list; of a missing one, what should hold it. */
+function offsetOf(document: Document, where: Path): number | undefined {
+  for (let length = where.length; length > 0; length--) {
+    const holder = document.getIn(where.slice(0, length - 1), true);
+    const key = where[length - 1];
+    const node = isMap(holder)
+      ? holder.items.find((pair) => isScalar(pair.key) && pair.key.value === key)?.key
+      : isSeq(holder) && typeof key === 'number'
+        ? holder.items[key]
+        : undefined;
+    const range = (node as { readonly range?: readonly [number, ...number[]] | null } | undefined)?.range;
+    if (range) return range[0];
+  }
+  return undefined;
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { parseBytes } from '../bytes.js';
+import { describe } from '../errors.js';
+
+/**
+ * What the fields of a configuration are made of, for factories that describe their options with zod. One message
+ * says whatever may be wrong with a field; title and description go into the JSON Schema and the documentation.
+ */
+
+/** What a field is called where people read, and what it means. */
+export interface FieldText {
+  readonly title: string;
+  /** Ends with the default, if there is one. */
+  readonly description: string;
+}
+
+/** The error of a field, for zod: what was expected, and what came. */
+export function expected(what: string) {
+  return {
+    error: ({ input }: { readonly input?: unknown }) =>
+      input === undefined ? `missing; expected ${what}` : `expected ${what}, got ${shown(input)}`,
+  };
+}
+
+function shown(input: unknown): string {
+  if (Array.isArray(input)) return 'a list';
+  return typeof input === 'object' && input !== null ? 'a mapping' : describe(input);
+}
+
+/** A mapping that knows all its keys. */
+export function group<Shape extends z.core.$ZodLooseShape>(what: string, shape: Shape) {
+  return z.strictObject(shape, expected(what));
+}
+
+/** Text of at least one character. */
+export function text(what: string, about: FieldText) {
+  return z
+    .string(expected(what))
+    .min(1, expected(what))
+    .meta({ ...about });
+}
+
+/** `true` or `false`. */
+export function flag(about: FieldText) {
+  return z.boolean(expected('true or false')).meta({ ...about });
+}
+
+/** A whole number of at least `least`. */
+export function wholeNumber(least: number, about: FieldText) {
+  const error = expected(`a whole number of at least ${least}`);
+  return z
+    .int(error)
+    .min(least, error)
+    .meta({ ...about });
+}
+
+/** Milliseconds, more or at least 0. */
+export function milliseconds(bound: 'more than 0' | 'at least 0', about: FieldText) {
+  const error = expected(`milliseconds, ${bound}`);
+  const number = z.number(error);
+  return (bound === 'more than 0' ? number.positive(error) : number.min(0, error)).meta({ ...about });
+}
+
+/** What `parseBytes` takes, for the JSON Schema; or text with a variable, of which only its value can tell. */
+const SIZE = String.raw`^\s*\d+(\.\d+)?\s*([kKmMgGtTpP]?[bB]|[kKmMgGtTpP][iI][bB])?\s*$|\$\{`;
+
+/** A `ByteSize` of at least `least` bytes. */
+export function byteSize(least: 0 | 1, about: FieldText) {
+  const error = expected(
+    `a number of bytes${least === 1 ? ', at least 1,' : ''} or a string such as "200GiB"`,
+  );
+  return z
+    .union([z.int(error).min(least, error), z.string(error).meta({ pattern: SIZE })], error)
+    .refine((size) => bytesOf(size) >= least, error)
+    .meta({ ...about });
+}
+
+function bytesOf(size: number | string): number {
+  try {
+    return parseBytes(size);
+  } catch {
+    return -1;
+  }
+}

@@ -1,0 +1,180 @@
+import path from 'node:path';
+import { systemClock } from '../clock.js';
+import { LimitDriver } from '../decorators/limit-driver.js';
+import { PrefixDriver } from '../decorators/prefix-driver.js';
+import { RetryDriver } from '../decorators/retry-driver.js';
+import { ThrottleDriver } from '../decorators/throttle-driver.js';
+import type { StorageDriver } from '../driver.js';
+import { invariant, isTieredError, TieredError } from '../errors.js';
+import type { HierarchyOptions } from '../hierarchy-options.js';
+import type { Placement } from '../placement.js';
+import type {
+  DriverContext,
+  FactoryContext,
+  FromConfigOptions,
+  HierarchyConfig,
+  LevelConfig,
+  OptionsSchema,
+} from './contract.js';
+import { located, readDocument, type ConfigDocument, type Path } from './document.js';
+import { expandVariables } from './environment.js';
+import { loadDriver, loadPlacement } from './modules.js';
+import { Problems } from './problems.js';
+import { hierarchySchema, sourceSchema, tierSchema } from './schema.js';
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+/** What stands beside the options of a driver. */
+type LevelFields = Pick<LevelConfig, 'prefix' | 'retry' | 'limit' | 'throttle'>;
+
+/** The schema of a mapping, and the keys that it has. */
+interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
+  readonly shape: Mapping;
+}
+
+/**
+ * Implements `Hierarchy.fromConfig`; a module of its own because it needs parsers that options in code do not.
+ * @param make Makes the hierarchy.
+ */
+export async function fromConfig<Made>(
+  config: string | URL | HierarchyConfig,
+  { clock = systemClock, baseDirectory = '.', env = process.env }: FromConfigOptions,
+  make: (options: HierarchyOptions) => Made,
+): Promise<Made> {
+  const document = isFile(config) ? await readDocument(config) : documentOf(config, baseDirectory);
+  const { value, variables, problems: unset } = expandVariables(document.value, env);
+  const problems = new Problems(document, variables);
+  for (const problem of unset) problems.add(problem.path, problem.message);
+  const checked = await problems.check([], hierarchySchema, value);
+
+  const context = { baseDirectory: document.baseDirectory, clock };
+  const given: Mapping = isMapping(value) ? value : {};
+  const { source, tiers, placement } = given;
+  const sourceContext = { ...context, role: 'source' } as const;
+  const sourceLevel = await levelOf(problems, ['source'], source, sourceSchema, sourceContext);
+  const tierOptions = [];
+  const tierList: readonly unknown[] = Array.isArray(tiers) ? tiers : [];
+  for (const [index, tier] of tierList.entries()) {
+    const level = await levelOf(problems, ['tiers', index], tier, tierSchema, { ...context, role: 'tier' });
+    if (level !== undefined) tierOptions.push({ driver: level.driver, quota: level.fields.quota });
+  }
+  const needed = placement !== undefined || tierList.length > 0;
+  const placementOption = needed ? await placementOf(problems, placement ?? {}, context) : undefined;
+  problems.throwIfAny();
+
+  invariant(checked !== undefined && sourceLevel !== undefined, 'a wrong configuration has no problem');
+  const { scan, versions, manifest } = checked.value;
+  const made = {
+    source: sourceLevel.driver,
+    tiers: tierOptions,
+    placement: placementOption,
+    ...(manifest !== undefined && { manifest: path.resolve(document.baseDirectory, manifest) }),
+  };
+  try {
+    return make({ ...made, scan, versions, clock });
+  } catch (error) {
+    throw inFile(document.name, error);
+  }
+}
+
+function isFile(config: string | URL | HierarchyConfig): config is string | URL {
+  return typeof config === 'string' || config instanceof URL;
+}
+
+function documentOf(value: HierarchyConfig, baseDirectory: string): ConfigDocument {
+  return {
+    name: undefined,
+    value,
+    baseDirectory: path.resolve(baseDirectory),
+    positionOf: () => undefined,
+  };
+}
+
+/** The driver of a level with what is put around it; undefined if anything is wrong, which is then a problem. */
+async function levelOf<Fields extends LevelFields>(
+  problems: Problems,
+  where: Path,
+  given: unknown,
+  schema: FieldsSchema<Fields>,
+  context: DriverContext,
+): Promise<{ readonly driver: StorageDriver; readonly fields: Fields } | undefined> {
+  // Anything else is a problem of the configuration as a whole.
+  if (!isMapping(given)) return undefined;
+  const own = Object.keys(schema.shape);
+  const fields = await problems.check(
+    where,
+    schema,
+    partOf(given, (key) => own.includes(key)),
+  );
+  const { driver: name } = given;
+  if (typeof name !== 'string' || name === '') return undefined;
+  const { factory, problem, cause } = await loadDriver(name, context.baseDirectory);
+  if (factory === undefined) {
+    const field = [...where, 'driver'];
+    // It may be told by a part of the name, which is then not recognised as the value of a variable.
+    problems.add(field, problems.fromVariable(field) ? 'this driver cannot be loaded' : problem, cause);
+    return undefined;
+  }
+  const rest = partOf(given, (key) => !own.includes(key));
+  const options = await problems.check(where, factory.schema, rest, own);
+  if (fields === undefined || options === undefined) return undefined;
+  const driver = madeOf(problems, where, () =>
+    decorated(factory.create(options.value, context), fields.value, context),
+  );
+  return driver && { driver, fields: fields.value };
+}
+
+async function placementOf(
+  problems: Problems,
+  given: unknown,
+  context: FactoryContext,
+): Promise<Placement | undefined> {
+  const where = ['placement'];
+  const { factory, problem, cause } = await loadPlacement(context.baseDirectory);
+  if (factory === undefined) {
+    problems.add(where, problem, cause);
+    return undefined;
+  }
+  const options = await problems.check(where, factory.schema, given);
+  return options && madeOf(problems, where, () => factory.create(options.value, context));
+}
+
+/** What a factory makes; what it throws is a problem of its options. */
+function madeOf<Made>(problems: Problems, where: Path, make: () => Made): Made | undefined {
+  try {
+    const made = make();
+    if (typeof made === 'object' && made !== null) return made;
+    throw new Error('the factory made nothing of these options');
+  } catch (error) {
+    problems.add(where, error instanceof Error ? error.message : String(error), error);
+    return undefined;
+  }
+}
+
+/** From the inside out: retries are outside, so that their pauses hold no slot of the limit. */
+function decorated(
+  inner: StorageDriver,
+  { prefix, throttle, limit, retry }: LevelFields,
+  { clock }: FactoryContext,
+): StorageDriver {
+  let driver = inner;
+  if (prefix !== undefined) driver = new PrefixDriver(driver, prefix);
+  if (throttle !== undefined) driver = new ThrottleDriver(driver, { ...throttle, clock });
+  if (limit !== undefined) driver = new LimitDriver(driver, limit);
+  if (retry !== undefined) driver = new RetryDriver(driver, { ...retry, clock });
+  return driver;
+}
+
+/** What the hierarchy itself refuses, with the file that it came from. */
+function inFile(name: string | undefined, error: unknown): unknown {
+  if (name === undefined || !isTieredError(error, 'TIERED_CONFIG_INVALID')) return error;
+  return new TieredError(error.code, located(name, undefined, error.message), { cause: error.cause });
+}
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function partOf(mapping: Mapping, keep: (key: string) => boolean): Mapping {
+  return Object.fromEntries(Object.entries(mapping).filter(([key]) => keep(key)));
+}

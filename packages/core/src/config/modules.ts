@@ -1,0 +1,87 @@
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { DriverFactory, PlacementFactory } from './contract.js';
+import { nearest } from './unknown-keys.js';
+
+/** Short names of drivers beside `memory`, and the modules that they stand for. */
+const DRIVERS: ReadonlyMap<string, string> = new Map([
+  ['fs', '@tiered/node-fs-adapter/config'],
+  ['s3', '@tiered/s3-adapter/config'],
+]);
+
+/** The drivers that have a short name. */
+export const driverNames: readonly string[] = ['memory', ...DRIVERS.keys()];
+
+/** A driver's factory, or what is wrong with the name. */
+export type Loaded<Factory> =
+  | { readonly factory: Factory; readonly problem?: undefined; readonly cause?: undefined }
+  | { readonly factory?: undefined; readonly problem: string; readonly cause?: unknown };
+
+/** The factory of the driver that a configuration names. */
+export async function loadDriver(name: string, baseDirectory: string): Promise<Loaded<DriverFactory>> {
+  if (name === 'memory') return { factory: (await import('./memory.js')).driverFactory };
+  return load(DRIVERS.get(name) ?? name, 'driverFactory', baseDirectory);
+}
+
+/** The factory of the placement. */
+export function loadPlacement(baseDirectory: string): Promise<Loaded<PlacementFactory>> {
+  return load('@tiered/tiering/config', 'placementFactory', baseDirectory);
+}
+
+async function load<Factory extends object>(
+  specifier: string,
+  exported: string,
+  baseDirectory: string,
+): Promise<Loaded<Factory>> {
+  const isPath = /^\.{0,2}[/\\]/.test(specifier) || path.isAbsolute(specifier);
+  if (!isPath && specifier.includes(':')) {
+    return { problem: 'expected memory, fs, s3, the name of a package, or a path that begins with ./' };
+  }
+  try {
+    const url = isPath
+      ? pathToFileURL(path.resolve(baseDirectory, specifier)).href
+      : urlOfPackage(specifier, baseDirectory);
+    if (url === undefined) return { problem: notInstalled(specifier) };
+    // The one import of what is not known before: core must not import the packages that build on it.
+    const module = (await import(url)) as Readonly<Record<string, unknown>>;
+    const factory = module[exported];
+    if (isFactory(factory)) return { factory: factory as Factory };
+    return {
+      problem: `${specifier} exports no ${exported} with schema and create; it cannot be used in a file`,
+    };
+  } catch (cause) {
+    const [reason = ''] = String(cause).split('\n');
+    return { problem: `${specifier} cannot be loaded: ${reason.replace(/ imported from .*/, '')}`, cause };
+  }
+}
+
+/** The package as the directory of the file sees it, or else as this package does; undefined if neither does. */
+function urlOfPackage(specifier: string, baseDirectory: string): string | undefined {
+  try {
+    return pathToFileURL(createRequire(path.join(baseDirectory, 'tiers.yaml')).resolve(specifier)).href;
+  } catch {
+    try {
+      return import.meta.resolve(specifier);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return undefined;
+      throw error;
+    }
+  }
+}
+
+function notInstalled(specifier: string): string {
+  // Nobody should install a mistyped name: somebody may have waited for that. Two letters are near to everything.
+  const meant = nearest(
+    specifier,
+    driverNames.filter((name) => name.length > 2),
+  );
+  if (meant !== undefined) return `there is no driver ${specifier}; did you mean ${meant}?`;
+  const [packageName = specifier] = /^(@[^/]+\/)?[^/]+/.exec(specifier) ?? [];
+  return `the package ${packageName} is not installed; npm install ${packageName}`;
+}
+
+function isFactory(value: unknown): boolean {
+  const { schema, create } = (value ?? {}) as Partial<DriverFactory>;
+  return typeof schema?.['~standard']?.validate === 'function' && typeof create === 'function';
+}

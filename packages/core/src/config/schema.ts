@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { byteSize, expected, flag, group, milliseconds, text, wholeNumber } from './fields.js';
+
+const retry = group('options of retries, such as { attempts: 4 }', {
+  attempts: wholeNumber(1, {
+    title: 'Attempts',
+    description: 'Tries at most, the first included. Default: 5.',
+  }).optional(),
+  baseDelayMs: milliseconds('more than 0', {
+    title: 'First pause',
+    description: 'Upper bound of the first pause, in milliseconds; it doubles with each try. Default: 50.',
+  }).optional(),
+  maxDelayMs: milliseconds('more than 0', {
+    title: 'Longest pause',
+    description: 'Upper bound of every pause, in milliseconds. Default: 5000.',
+  }).optional(),
+  deadlineMs: milliseconds('more than 0', {
+    title: 'Deadline',
+    description: 'Milliseconds for all tries of an operation together. Default: 60000.',
+  }).optional(),
+  seed: wholeNumber(0, {
+    title: 'Seed',
+    description: 'Seeds the lengths of the pauses, so that a run can be repeated. Default: 0.',
+  }).optional(),
+}).meta({
+  title: 'Retries',
+  description: 'Makes operations again that failed with an error that may pass. Default: no retries.',
+});
+
+const limit = group('options of a limit, such as { concurrency: 16 }', {
+  concurrency: wholeNumber(1, {
+    title: 'Concurrency',
+    description: 'Operations under way at the same time; the others wait in order of arrival.',
+  }),
+}).meta({
+  title: 'Limit',
+  description: 'Bounds how many operations reach the storage at the same time. Default: no bound.',
+});
+
+const throttle = group('options of a throttle, such as { latencyMs: 1 }', {
+  latencyMs: milliseconds('at least 0', {
+    title: 'Latency',
+    description: 'Milliseconds that every operation waits before it begins. Default: 0.',
+  }).optional(),
+  bytesPerSecond: byteSize(1, {
+    title: 'Bandwidth',
+    description: 'Bytes a second that all operations share. Default: no bound.',
+  }).optional(),
+  concurrency: wholeNumber(1, {
+    title: 'Concurrency',
+    description: 'Operations under way at the same time. Default: no bound.',
+  }).optional(),
+}).meta({
+  title: 'Throttle',
+  description: 'Makes the storage as slow as another one, to see what would be. Default: as fast as it is.',
+});
+
+const levelFields = {
+  driver: text('the name of a driver: memory, fs, s3, a package, or a path that begins with ./', {
+    title: 'Driver',
+    description:
+      'What reads and writes the storage: memory, fs, s3, the name of a package that exports driverFactory, or the ' +
+      'path of such a module, which begins with ./ and is relative to the file. Its own options stand beside it.',
+  }),
+  prefix: text('the characters that the keys begin with', {
+    title: 'Prefix',
+    description:
+      'Only the objects whose keys begin with this, without it. It is put before keys as it is: end it with / if it ' +
+      'is a directory. Default: all objects.',
+  }).optional(),
+  retry: retry.optional(),
+  limit: limit.optional(),
+  throttle: throttle.optional(),
+};
+
+const A_LEVEL = 'a mapping with driver, such as { driver: fs, root: /data }';
+const A_TIER = 'a mapping with driver and quota, such as { driver: memory, quota: 8GiB }';
+
+/** What the source has beside the options of its driver. */
+export const sourceSchema = group(A_LEVEL, levelFields);
+
+/** What a tier has beside the options of its driver. */
+export const tierSchema = group(A_TIER, {
+  ...levelFields,
+  quota: byteSize(0, {
+    title: 'Quota',
+    description: 'Bytes that the tier holds at most, as a number or such as 200GiB.',
+  }),
+});
+
+/** The file as a whole. What a level holds is checked by one of the schemas above and by the schema of its driver. */
+export const hierarchySchema = group('a mapping with source, and mostly tiers', {
+  $schema: z
+    .string(expected('the address of the JSON Schema'))
+    .meta({ title: 'JSON Schema', description: 'The address of the JSON Schema, for editors. Not read.' })
+    .optional(),
+  source: z.looseObject({}, expected(A_LEVEL)).meta({
+    title: 'Source',
+    description: 'The full dataset: the last level, never written.',
+  }),
+  tiers: z
+    .array(z.looseObject({}, expected(A_TIER)), expected('a list of tiers, fastest first'))
+    .meta({ title: 'Tiers', description: 'The levels above the source, fastest first. Default: none.' })
+    .optional(),
+  placement: z
+    .looseObject({}, expected('options of the placement, such as { concurrency: 6 }'))
+    .meta({ title: 'Placement', description: 'Decides what is kept where. Needs @tiered/tiering.' })
+    .optional(),
+  scan: flag({
+    title: 'Scan',
+    description:
+      'Whether the source is listed at start, so that every size is known before the first read. Without it each ' +
+      'object costs one request when it is first used. Default: true if the source can list.',
+  }).optional(),
+  manifest: text('the path of a file', {
+    title: 'Manifest',
+    description:
+      'A file in which the namespace is kept, relative to this one, so that only the first start lists the source. ' +
+      'Default: none.',
+  }).optional(),
+  versions: z
+    .enum(['refresh', 'pin', 'ignore'], expected('refresh, pin or ignore'))
+    .meta({
+      title: 'Versions',
+      description:
+        'What to do when an object in the source has changed: refresh takes the new one, pin keeps to what was known at ' +
+        'first, ignore does not look. Default: refresh.',
+    })
+    .optional(),
+});

@@ -1,0 +1,45 @@
+import { distance } from 'fastest-levenshtein';
+import type { OptionsSchema } from './contract.js';
+import type { Path } from './document.js';
+
+/** As much of a JSON Schema as is needed to find keys in it. */
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+}
+
+/** The keys that a schema has at a place, as far as it tells: it may have no JSON Schema. */
+export function knownKeys(schema: OptionsSchema, within: Path): readonly string[] {
+  const root = jsonOf(schema);
+  const found = within.reduce<readonly JsonSchema[]>(
+    (schemas, key) => {
+      const inner = (one: JsonSchema) => (typeof key === 'number' ? one.items : one.properties?.[key]);
+      return alternatives(schemas).flatMap((one) => inner(one) ?? []);
+    },
+    [root],
+  );
+  return alternatives(found).flatMap(({ properties }) => Object.keys(properties ?? {}));
+}
+
+function jsonOf(schema: OptionsSchema): JsonSchema {
+  try {
+    return schema['~standard'].jsonSchema?.input({ target: 'draft-07' }) ?? {};
+  } catch {
+    // Not everything that can be checked can be written as a JSON Schema.
+    return {};
+  }
+}
+
+function alternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
+  return schemas.flatMap((one) => [one, ...alternatives([...(one.anyOf ?? []), ...(one.oneOf ?? [])])]);
+}
+
+/** The known name that was probably meant by an unknown one. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const distanceTo = (other: string) => distance(name.toLowerCase(), other.toLowerCase());
+  const [first] = [...known].sort((a, b) => distanceTo(a) - distanceTo(b));
+  // Two letters that changed places are a distance of 2.
+  return first !== undefined && distanceTo(first) <= Math.max(2, 0.45 * name.length) ? first : undefined;
+}

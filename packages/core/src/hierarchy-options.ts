@@ -1,0 +1,97 @@
+import { systemClock, type Clock } from './clock.js';
+import type { StorageDriver } from './driver.js';
+import { configError } from './errors.js';
+import { assertApart } from './locations.js';
+import type { Placement, VersionPolicy } from './placement.js';
+import type { TierOptions } from './tier.js';
+
+/** Options of `Hierarchy`. */
+export interface HierarchyOptions {
+  /** The full dataset: the last level, never written. */
+  readonly source: StorageDriver;
+  /** The levels above the source, fastest first. Default: none. */
+  readonly tiers?: readonly TierOptions[];
+  /** Decides what is kept where; `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
+  readonly placement?: Placement;
+  /**
+   * Whether `start` lists the source, so that every size is known before the first read. Without it each object
+   * costs one `stat` when first used. Default: true if the source can list.
+   */
+  readonly scan?: boolean;
+  /**
+   * A file in which the namespace is kept, so that only the first start lists the source; written when the source has been
+   * listed. Objects that changed since are noticed when they are read, and by `rescan`. Default: none.
+   */
+  readonly manifest?: string;
+  /** What to do when an object in the source has changed. Default: `refresh`. */
+  readonly versions?: VersionPolicy;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
+
+/** The options with their defaults. */
+export interface CheckedOptions extends HierarchyOptions {
+  readonly tiers: readonly TierOptions[];
+  readonly scan: boolean;
+  readonly versions: VersionPolicy;
+  readonly clock: Clock;
+}
+
+/**
+ * The options with their defaults, checked as far as they can be before anything is opened.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
+ */
+export function checkedOptions(options: HierarchyOptions): CheckedOptions {
+  const { source, tiers = [], placement, manifest, clock = systemClock } = options;
+  assertDriver('source', source);
+  assertList('tiers', tiers);
+  assertDistinct(source, tiers);
+  assertApart(source, tiers);
+  assertPlacement(placement, tiers);
+  if (options.scan === true && !source.capabilities.list) {
+    throw configError('scan', 'false, because the source cannot list', true);
+  }
+  const scan = options.scan ?? source.capabilities.list;
+  if (manifest !== undefined && (typeof manifest !== 'string' || manifest === '')) {
+    throw configError('manifest', 'the path of a file', manifest);
+  }
+  if (manifest !== undefined && !scan) {
+    throw configError('manifest', 'none, because the source is not listed', manifest);
+  }
+  return { ...options, tiers, scan, versions: checkedVersions(options.versions), clock };
+}
+
+/** For those who write JavaScript: a forgotten option is named, and not met later as an undefined property. */
+function assertDriver(field: string, driver: unknown): void {
+  const { capabilities } = (driver ?? {}) as Partial<StorageDriver>;
+  if (typeof capabilities !== 'object') throw configError(field, 'a StorageDriver', driver);
+}
+
+function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {
+  if (['refresh', 'pin', 'ignore'].includes(versions)) return versions;
+  throw configError('versions', '"refresh", "pin" or "ignore"', versions);
+}
+
+function assertList(field: string, list: unknown): void {
+  if (!Array.isArray(list)) throw configError(field, 'a list of { driver, quota }, fastest first', list);
+}
+
+function assertDistinct(source: StorageDriver, tiers: readonly TierOptions[]): void {
+  const drivers = new Set<StorageDriver>([source]);
+  for (const [level, { driver }] of tiers.entries()) {
+    assertDriver(`tiers[${level}].driver`, driver);
+    if (drivers.has(driver))
+      throw configError(`tiers[${level}].driver`, 'a driver that no other level uses', driver.name);
+    drivers.add(driver);
+  }
+}
+
+function assertPlacement(placement: Placement | undefined, tiers: readonly TierOptions[]): void {
+  const expected = 'new PlacementHandler() of @tiered/tiering';
+  if (placement !== undefined && typeof (placement as Partial<Placement>).read !== 'function') {
+    throw configError('placement', expected, placement);
+  }
+  if (tiers.length > 0 && placement === undefined) {
+    throw configError('placement', `${expected}, because there are tiers`, placement);
+  }
+}

@@ -1,0 +1,53 @@
+import type { StorageDriver } from './driver.js';
+import { isTieredError } from './errors.js';
+import type { HierarchyEvents, SafeEmitter } from './events.js';
+import { loadManifest, saveManifest } from './manifest.js';
+import type { MetadataContainer } from './metadata-container.js';
+
+/**
+ * The manifest that a hierarchy keeps of its source, if it was asked to. A manifest saves time and nothing else: where it
+ * cannot be read or written, that is told by the event `manifestFailed`, and the source is listed.
+ */
+export class KeptManifest {
+  readonly #path: string;
+  readonly #source: StorageDriver;
+  readonly #events: SafeEmitter<HierarchyEvents>;
+
+  constructor(path: string, source: StorageDriver, events: SafeEmitter<HierarchyEvents>) {
+    this.#path = path;
+    this.#source = source;
+    this.#events = events;
+  }
+
+  /**
+   * The namespace as it was saved; undefined if there is none that can be used.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for the manifest of another source: not the file to write over.
+   */
+  async load(sourceLevel: number, signal: AbortSignal): Promise<MetadataContainer | undefined> {
+    try {
+      return await loadManifest(this.#path, sourceLevel, { identity: this.#identity, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isTieredError(error, 'TIERED_CONFIG_INVALID')) throw error;
+      if (!isTieredError(error, 'TIERED_NOT_FOUND')) this.#failed(error);
+      return undefined;
+    }
+  }
+
+  async save(namespace: MetadataContainer, signal: AbortSignal): Promise<void> {
+    try {
+      await saveManifest(namespace, this.#path, { identity: this.#identity, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#failed(error);
+    }
+  }
+
+  get #identity(): string {
+    return this.#source.location ?? this.#source.name;
+  }
+
+  #failed(error: unknown): void {
+    this.#events.emit('manifestFailed', { path: this.#path, error });
+  }
+}

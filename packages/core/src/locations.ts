@@ -1,0 +1,44 @@
+import type { StorageDriver } from './driver.js';
+import { TieredError } from './errors.js';
+
+interface Place {
+  readonly field: string;
+  readonly location: string;
+}
+
+/**
+ * Refuses levels that share storage: the objects of one would be served, counted and deleted as those of the other,
+ * and a tier inside the source would write to it. What has no location is nowhere else.
+ * @throws TieredError `TIERED_CONFIG_INVALID`, naming both levels.
+ */
+export function assertApart(
+  source: StorageDriver,
+  tiers: readonly { readonly driver: StorageDriver }[],
+): void {
+  const levels = [
+    { field: 'source', driver: source },
+    ...tiers.map(({ driver }, level) => ({ field: `tiers[${level}]`, driver })),
+  ];
+  const places: Place[] = [];
+  for (const { field, driver } of levels) {
+    const { location } = driver;
+    if (location === undefined) continue;
+    const place = { field, location };
+    for (const other of places) {
+      if (location.startsWith(other.location)) throw overlap(place, other);
+      if (other.location.startsWith(location)) throw overlap(other, place);
+    }
+    places.push(place);
+  }
+}
+
+function overlap(inner: Place, outer: Place): TieredError {
+  const relation =
+    inner.location === outer.location
+      ? `is at ${inner.location}, where ${outer.field} is too`
+      : `is at ${inner.location}, inside ${outer.field} at ${outer.location}`;
+  return new TieredError(
+    'TIERED_CONFIG_INVALID',
+    `${inner.field}: ${relation}; give each level storage of its own.`,
+  );
+}

@@ -1,0 +1,42 @@
+import path from 'node:path';
+import type { DriverFactory } from '@tiered/core';
+import { flag, group, text, wholeNumber } from '@tiered/core/config';
+import { FileSystemDriver } from './driver.js';
+import type { FileSystemDriverOptions } from './options.js';
+
+const schema = group('options of the driver', {
+  root: text('the path of a directory', {
+    title: 'Directory',
+    description: 'The directory; relative to the file. Keys are paths below it.',
+  }),
+  fsync: flag({
+    title: 'fsync',
+    description: 'Whether what is written is on the disk itself before it is used. Default: false.',
+  }).optional(),
+  maxOpenFiles: wholeNumber(1, {
+    title: 'Open files',
+    description: 'Files kept open between reads. Default: 256.',
+  }).optional(),
+  blockingCalls: flag({
+    title: 'Blocking calls',
+    description:
+      'Whether small reads and writes may be blocking system calls as long as those are as fast as memory. Default: ' +
+      'true for a tier, false for the source.',
+  }).optional(),
+  listConcurrency: wholeNumber(1, {
+    title: 'Listing',
+    description: 'Operations that a listing has under way at the same time. Default: 32.',
+  }).optional(),
+});
+
+/** `driver: fs`: a directory, written only if it is a tier. */
+export const driverFactory: DriverFactory<Omit<FileSystemDriverOptions, 'writable' | 'clock'>> = {
+  schema,
+  create: (options, { baseDirectory, role, clock }) =>
+    new FileSystemDriver({
+      ...options,
+      root: path.resolve(baseDirectory, options.root),
+      writable: role === 'tier',
+      clock,
+    }),
+};

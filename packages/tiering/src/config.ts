@@ -1,0 +1,126 @@
+import type { PlacementFactory } from '@tiered/core';
+import { byteSize, expected, flag, group, text, wholeNumber } from '@tiered/core/config';
+import { z } from 'zod';
+import { PlacementHandler, type PlacementHandlerOptions } from './placement-handler.js';
+import { firstFit } from './policies/first-fit.js';
+import { lru } from './policies/lru.js';
+import { pinned } from './policies/pinned.js';
+import type { PlacementPolicy } from './policies/policy.js';
+import { promoting } from './policies/promoting.js';
+import { sizeAware } from './policies/size-aware.js';
+
+const promotes = {
+  promote: flag({
+    title: 'Promotion',
+    description:
+      'Whether what is read from a slower tier moves to a faster one that has room for it. Default: false.',
+  }).optional(),
+};
+
+/** Adds promotion to a policy where a file asks for it. */
+function withPromotion(policy: PlacementPolicy, promote: boolean | undefined): PlacementPolicy {
+  return promote === true ? promoting(policy) : policy;
+}
+
+const pin = group('a pin, such as { pattern: "val/**", level: 0 }', {
+  pattern: text('a glob such as "val/**"', {
+    title: 'Pattern',
+    description: 'Keys, as a glob: * within a segment, ** over segments, {a,b}.',
+  }),
+  level: z
+    .union(
+      [z.int().min(0), z.literal('source')],
+      expected('the number of a tier, 0 being the fastest, or "source"'),
+    )
+    .meta({
+      title: 'Level',
+      description: 'The tier that the objects live on, or source to leave them there.',
+    }),
+});
+
+/** Every policy that a file can name: its name and options, and how it is made of them. */
+const POLICIES = [
+  group('the policy firstFit and its options', { name: z.literal('firstFit'), ...promotes })
+    .meta({
+      title: 'First fit',
+      description: 'The first tier with room; nothing is ever evicted. The optimum for epochs.',
+    })
+    .transform(({ promote }) => withPromotion(firstFit, promote)),
+  group('the policy pinned and its options', {
+    name: z.literal('pinned'),
+    pins: z.array(pin, expected('a list of pins, such as { pattern: "val/**", level: 0 }')).meta({
+      title: 'Pins',
+      description: 'The first that matches decides; what none matches is placed by first fit.',
+    }),
+    ...promotes,
+  })
+    .meta({
+      title: 'Pinned',
+      description: 'Objects whose keys match a pattern live on the tier that it names.',
+    })
+    .transform(({ pins, promote }) => withPromotion(pinned({ pins }), promote)),
+  group('the policy sizeAware and its options', {
+    name: z.literal('sizeAware'),
+    largest: z
+      .array(
+        byteSize(0, { title: 'Size', description: 'The largest object of this tier.' }),
+        expected('a list of sizes'),
+      )
+      .meta({
+        title: 'Largest',
+        description:
+          'For each tier from the fastest, the largest object that it takes; tiers beyond the list take any.',
+      }),
+    ...promotes,
+  })
+    .meta({ title: 'Size aware', description: 'First fit, with the fast tiers kept for small objects.' })
+    .transform(({ largest, promote }) => withPromotion(sizeAware({ largest }), promote)),
+  group('the policy lru and its options', { name: z.literal('lru'), ...promotes })
+    .meta({
+      title: 'Least recently used',
+      description: 'Copies leave a full tier, those first that were not read for longest. Not for epochs.',
+    })
+    .transform(({ promote }) => withPromotion(lru, promote)),
+] as const;
+
+const names = POLICIES.map((policy) => policy.in.shape.name.value);
+const aPolicy = `a policy: ${names.join(', ')}`;
+
+const withOptions = z.discriminatedUnion('name', POLICIES, {
+  error: ({ input }) => expected(aPolicy).error({ input: (input as { readonly name?: unknown }).name }),
+});
+
+/** Policies that need no options may be named alone. */
+const byName = z.enum(['firstFit', 'lru']).transform((name) => (name === 'lru' ? lru : firstFit));
+
+const schema = group('options of the placement, such as { concurrency: 6 }', {
+  policy: z
+    .union([byName, withOptions], expected(`${aPolicy}, or { name, ...its options }`))
+    .meta({
+      title: 'Policy',
+      description:
+        'Where an object is to live: a name, or a mapping with name and options. Default: firstFit.',
+    })
+    .optional(),
+  concurrency: wholeNumber(1, {
+    title: 'Concurrency',
+    description:
+      'Requests to the source that nobody waits for, and writes to tiers, at the same time. Default: 6.',
+  }).optional(),
+  chunk: byteSize(1, {
+    title: 'Chunk',
+    description:
+      'Bytes of a request to the source when an object is placed; no quota may be smaller. Default: from 4MiB on, ' +
+      'between 1 and 16MiB, as the source is fast.',
+  }).optional(),
+  memory: byteSize(0, {
+    title: 'Memory',
+    description: 'Bytes of memory for chunks that are on their way. Default: 256MiB.',
+  }).optional(),
+});
+
+/** The placement of a configuration file. */
+export const placementFactory: PlacementFactory<PlacementHandlerOptions> = {
+  schema,
+  create: (options) => new PlacementHandler(options),
+};

@@ -1,0 +1,135 @@
+/** A configuration with one mistake. */
+export interface Mistake {
+  readonly what: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  /** The field that is told. */
+  readonly field: string;
+  /** A word that the message holds. */
+  readonly told?: string;
+  /** Whether the JSON Schema cannot know. */
+  readonly beyondSchema?: boolean;
+}
+
+const source = { driver: 'memory' };
+const tier = { driver: 'memory', quota: '8GiB' };
+
+const withTier = (options: object) => ({ source, tiers: [tier, { ...tier, ...options }] });
+const withPlacement = (placement: unknown) => ({ source, tiers: [tier], placement });
+
+/** Mistakes that people make. */
+export const MISTAKES: readonly Mistake[] = [
+  { what: 'no source', config: { tiers: [tier] }, field: 'source' },
+  { what: 'a source without a driver', config: { source: { root: '/data' } }, field: 'source.driver' },
+  { what: 'a source without its directory', config: { source: { driver: 'fs' } }, field: 'source.root' },
+  {
+    what: 'a directory that is a number',
+    config: { source: { driver: 'fs', root: 1 } },
+    field: 'source.root',
+  },
+  { what: 'an empty directory', config: { source: { driver: 'fs', root: '' } }, field: 'source.root' },
+  {
+    what: 'a directory that cannot be',
+    config: { source: { driver: 'fs', root: '/a\0b' } },
+    field: 'source',
+    told: 'root',
+    beyondSchema: true,
+  },
+  {
+    what: 'a source that is to be written',
+    config: { source: { driver: 'fs', root: '/data', writable: true } },
+    field: 'source.writable',
+  },
+  {
+    what: 'no file open',
+    config: { source: { driver: 'fs', root: '/data', maxOpenFiles: 0 } },
+    field: 'source.maxOpenFiles',
+  },
+  {
+    what: 'a source with a quota',
+    config: { source: { driver: 'fs', root: '/data', quota: 1 } },
+    field: 'source.quota',
+  },
+  { what: 'tiers that are a mapping', config: { source, tiers: tier }, field: 'tiers', told: 'list' },
+  { what: 'tiers that are nothing', config: { source, tiers: null }, field: 'tiers' },
+  { what: 'a tier that is a name', config: { source, tiers: ['memory'] }, field: 'tiers[0]' },
+  {
+    what: 'a tier without a quota',
+    config: { source, tiers: [{ driver: 'memory' }] },
+    field: 'tiers[0].quota',
+  },
+  {
+    what: 'a quota of a wrong unit',
+    config: withTier({ quota: '200GBit' }),
+    field: 'tiers[1].quota',
+    told: 'GiB',
+  },
+  { what: 'a quota below nothing', config: withTier({ quota: -1 }), field: 'tiers[1].quota' },
+  { what: 'a quota of half a byte', config: withTier({ quota: 0.5 }), field: 'tiers[1].quota' },
+  { what: 'a mistyped field', config: withTier({ qouta: 1 }), field: 'tiers[1].qouta', told: 'quota?' },
+  {
+    what: 'a mistyped driver',
+    config: withTier({ driver: 'memroy' }),
+    field: 'tiers[1].driver',
+    told: 'memory?',
+    beyondSchema: true,
+  },
+  {
+    what: 'a driver that is not installed',
+    config: withTier({ driver: 'tiered-missing-driver' }),
+    field: 'tiers[1].driver',
+    told: 'npm install tiered-missing-driver',
+    beyondSchema: true,
+  },
+  {
+    what: 'a package that is no driver',
+    config: withTier({ driver: '@tiered/tiering' }),
+    field: 'tiers[1].driver',
+    told: 'driverFactory',
+    beyondSchema: true,
+  },
+  { what: 'a placement that is a name', config: withPlacement('firstFit'), field: 'placement' },
+  {
+    what: 'an unknown policy',
+    config: withPlacement({ policy: 'lastFit' }),
+    field: 'placement.policy',
+    told: 'firstFit',
+  },
+  {
+    what: 'a policy that is a number',
+    config: withPlacement({ policy: 1 }),
+    field: 'placement.policy',
+    told: 'firstFit',
+  },
+  {
+    what: 'an unknown policy with options',
+    config: withPlacement({ policy: { name: 'lastFit', patterns: [] } }),
+    field: 'placement.policy.name',
+    told: 'firstFit',
+  },
+  {
+    what: 'a policy without a name',
+    config: withPlacement({ policy: {} }),
+    field: 'placement.policy.name',
+    told: 'firstFit',
+  },
+  {
+    what: 'a policy with a wrong option',
+    config: withPlacement({ policy: { name: 'firstFit', patterns: [] } }),
+    field: 'placement.policy.patterns',
+  },
+  { what: 'no copies', config: withPlacement({ concurrency: 0 }), field: 'placement.concurrency' },
+  { what: 'no chunk', config: withPlacement({ chunk: '0 B' }), field: 'placement.chunk', beyondSchema: true },
+  {
+    what: 'memory of a wrong unit',
+    config: withPlacement({ memory: '1 Kelvin' }),
+    field: 'placement.memory',
+  },
+  {
+    what: 'a mistyped option',
+    config: withPlacement({ concurency: 6 }),
+    field: 'placement.concurency',
+    told: 'concurrency?',
+  },
+  { what: 'a wrong placement without tiers', config: { source, placement: { x: 1 } }, field: 'placement.x' },
+  { what: 'an unknown field', config: { source, cache: [] }, field: 'cache' },
+];

@@ -1,0 +1,82 @@
+import type { HierarchyConfig } from '@tiered/core';
+import fc from 'fast-check';
+
+const optional = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined });
+
+const milliseconds = fc.double({ min: 0.5, max: 100, noNaN: true });
+const count = fc.integer({ min: 1, max: 100 });
+const size = (units: readonly string[]) =>
+  fc.oneof(
+    fc.integer({ min: 2 ** 22, max: 2 ** 40 }),
+    fc
+      .tuple(fc.integer({ min: 8, max: 999 }), fc.constantFrom(...units))
+      .map(([digits, unit]) => `${digits}${unit}`),
+    fc.constant('${SIZE}'),
+  );
+const large = size(['MiB', ' GB', 'TiB', '.5 gib']);
+
+const decorators = fc.record({
+  prefix: fc.constantFrom('part/', 'p', '${SIZE}/'),
+  retry: optional(
+    fc.record(
+      { attempts: count, baseDelayMs: milliseconds, maxDelayMs: milliseconds, seed: fc.nat() },
+      { requiredKeys: [] },
+    ),
+  ),
+  limit: optional(fc.record({ concurrency: count })),
+  throttle: optional(
+    fc.record({ latencyMs: milliseconds, bytesPerSecond: large, concurrency: count }, { requiredKeys: [] }),
+  ),
+});
+
+/** Options of a driver that takes any: under keys that no level has, and without variables. */
+const anyOptions = fc.dictionary(
+  fc.string({ unit: fc.constantFrom('a', 'b', '.', ' ', '-', ':', '#', '"', '\n') }).map((key) => `x${key}`),
+  fc.jsonValue({ noUnicodeString: false }).filter((value) => !/\$|__proto__/.test(JSON.stringify(value))),
+);
+
+/**
+ * Configurations that work.
+ * @param noting What a driver of the tests is named by; the source is one.
+ */
+export function someConfig(noting: string): fc.Arbitrary<HierarchyConfig> {
+  const source = fc
+    .tuple(anyOptions, decorators)
+    .map(([options, around]) => ({ ...options, ...around, driver: noting }));
+  const tier = fc
+    .tuple(
+      fc.oneof(
+        anyOptions.map((options) => ({ ...options, driver: noting })),
+        fc
+          .record({ driver: fc.constant('memory'), capacity: large, name: fc.string({ minLength: 1 }) })
+          .map(({ name, ...memory }) => ({ ...memory, name: name.replaceAll('$', 'S') })),
+      ),
+      decorators,
+      large,
+    )
+    .map(([driver, around, quota]) => ({ ...driver, ...around, quota }));
+  const placement = fc.record(
+    {
+      policy: fc.constantFrom('firstFit', { name: 'firstFit' }),
+      concurrency: count,
+      chunk: fc.constantFrom(1000, '64KiB', '1 MB'),
+      memory: large,
+    },
+    { requiredKeys: [] },
+  );
+  return (
+    fc
+      .record(
+        {
+          $schema: fc.string(),
+          source,
+          tiers: fc.array(tier, { maxLength: 3 }),
+          placement,
+          scan: fc.boolean(),
+        },
+        { requiredKeys: ['source'] },
+      )
+      // Files know neither undefined nor -0.
+      .map((config) => JSON.parse(JSON.stringify(config)) as HierarchyConfig)
+  );
+}

@@ -1,0 +1,129 @@
+import {
+  Hierarchy,
+  InterceptingDriver,
+  isTieredError,
+  MemoryDriver,
+  PrefixDriver,
+  RetryDriver,
+} from '@tiered/core';
+import type { DriverCall, StorageDriver } from '@tiered/core';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { PlacementHandler } from '@tiered/tiering';
+import fc from 'fast-check';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const REFUSED = expect.objectContaining({ code: 'TIERED_CONFIG_INVALID' }) as Error;
+
+function hierarchyOf(source: StorageDriver, ...tiers: readonly StorageDriver[]): Hierarchy {
+  const placement = new PlacementHandler();
+  return new Hierarchy({ source, tiers: tiers.map((driver) => ({ driver, quota: '1MiB' })), placement });
+}
+
+const at = (root: string) => new FileSystemDriver({ root, writable: true });
+
+/** The levels that the message of a refusal names, in its order. */
+function refusedLevels(make: () => unknown): string[] {
+  try {
+    make();
+  } catch (error) {
+    if (isTieredError(error, 'TIERED_CONFIG_INVALID'))
+      return error.message.match(/source|tiers\[\d\]/g) ?? [];
+    throw error;
+  }
+  return [];
+}
+
+async function temporaryDirectory(): Promise<string> {
+  const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
+  onTestFinished(() => fs.rm(directory, { recursive: true }));
+  return directory;
+}
+
+/** Storage that is somewhere, as a bucket is. */
+class Placed extends InterceptingDriver {
+  constructor(readonly at: string) {
+    super(new MemoryDriver());
+  }
+
+  override get location(): string {
+    return this.at;
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    return call.proceed();
+  }
+}
+
+describe('levels that share storage', () => {
+  it('[L1] are refused when the hierarchy is made, exactly if one directory is or holds the other', () => {
+    const directory = fc.array(fc.constantFrom('a', 'ab', 'b', ' #?%'), { maxLength: 3 });
+    fc.assert(
+      fc.property(directory, directory, (one, two) => {
+        const shared = Math.min(one.length, two.length);
+        const overlap = one.slice(0, shared).join('/') === two.slice(0, shared).join('/');
+        const roots = [one, two].map((segments) => path.join('/nowhere', ...segments));
+        const [inner, outer] = one.length >= two.length ? ['source', 'tiers[0]'] : ['tiers[0]', 'source'];
+        const refused = refusedLevels(() => hierarchyOf(at(roots[0] ?? ''), at(roots[1] ?? '')));
+        expect(overlap ? refused.sort() : refused).toEqual(overlap ? [inner, outer].sort() : []);
+      }),
+    );
+  });
+
+  it('are named both, the inner one first', () => {
+    const levels =
+      (source: string, ...tiers: string[]) =>
+      () =>
+        hierarchyOf(at(source), ...tiers.map(at));
+    expect(refusedLevels(levels('/data', '/data/cache'))).toEqual(['tiers[0]', 'source']);
+    expect(refusedLevels(levels('/cache/data', '/cache'))).toEqual(['source', 'tiers[0]']);
+    expect(refusedLevels(levels('/data', '/fast', '/slow', '/fast/'))).toEqual(['tiers[2]', 'tiers[0]']);
+    expect(refusedLevels(levels('/', '/cache'))).toEqual(['tiers[0]', 'source']);
+    expect(refusedLevels(levels('/data', '/data2', '/cache', '/cache 2'))).toEqual([]);
+  });
+
+  it('are recognised relative to the working directory, behind decorators and behind prefixes', () => {
+    const here = path.basename(process.cwd());
+    expect(refusedLevels(() => hierarchyOf(at('.'), at(`../${here}/cache`)))).toEqual(['tiers[0]', 'source']);
+    expect(refusedLevels(() => hierarchyOf(new RetryDriver(at('/data')), at('/data')))).toHaveLength(2);
+    const part = (name: string) => new PrefixDriver(new RetryDriver(at('/data')), name);
+    expect(refusedLevels(() => hierarchyOf(part('train/'), at('/data/train/cache')))).toHaveLength(2);
+    expect(refusedLevels(() => hierarchyOf(part('train/'), part('train/')))).toHaveLength(2);
+    // A prefix is no directory: "tr" is the beginning of the keys in "train/" too.
+    expect(refusedLevels(() => hierarchyOf(part('tr'), part('train/')))).toHaveLength(2);
+    expect(refusedLevels(() => hierarchyOf(part('train/'), part('cache/')))).toEqual([]);
+  });
+
+  it('are recognised by their location whatever their driver is; what has none is nowhere else', () => {
+    const [bucket, part, other] = ['s3://bucket/', 's3://bucket/part/', 's3://bucket2/'];
+    expect(refusedLevels(() => hierarchyOf(new Placed(bucket), new Placed(part)))).toHaveLength(2);
+    expect(refusedLevels(() => hierarchyOf(new Placed(bucket), new Placed(other)))).toEqual([]);
+    expect(
+      refusedLevels(() => hierarchyOf(new MemoryDriver(), new MemoryDriver(), new MemoryDriver())),
+    ).toEqual([]);
+  });
+
+  it('[L1] that meet through a symbolic link are refused by start(), before anything is deleted', async () => {
+    const directory = await temporaryDirectory();
+    const [real, link] = [path.join(directory, 'real'), path.join(directory, 'link')];
+    const kept = at(real);
+    await kept.open({});
+    await kept.write('object', new Uint8Array(10), { size: 10 });
+    await kept.close();
+    await fs.symlink(real, link);
+    const hierarchy = hierarchyOf(new MemoryDriver(), at(real), at(link));
+    await expect(hierarchy.start()).rejects.toEqual(REFUSED);
+    expect(await fs.readdir(real)).toContain('object');
+  });
+
+  it('[L1] that meet through a link in the way to a tier that does not exist yet are refused by start()', async () => {
+    const directory = await temporaryDirectory();
+    const [real, link] = [path.join(directory, 'real'), path.join(directory, 'link')];
+    await fs.mkdir(real);
+    await fs.symlink(real, link);
+    const source = new FileSystemDriver({ root: real });
+    await expect(hierarchyOf(source, at(path.join(link, 'cache'))).start()).rejects.toEqual(REFUSED);
+  });
+});

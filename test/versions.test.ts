@@ -1,0 +1,118 @@
+import { Hierarchy, MetricsDriver, type VersionPolicy } from '@tiered/core';
+import { someBytes } from '@tiered/core/testing';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { PlacementHandler } from '@tiered/tiering';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const OLD = someBytes(1000, 1);
+const NEW = someBytes(1000, 2);
+const LONGER = someBytes(1500, 3);
+const SHORTER = someBytes(300, 4);
+
+let directory: string;
+const file = () => path.join(directory, 'source', 'a');
+
+beforeEach(async () => {
+  directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
+  await fs.mkdir(path.join(directory, 'source'));
+  await fs.writeFile(file(), OLD);
+});
+
+afterEach(() => fs.rm(directory, { recursive: true, force: true }));
+
+/** A source changes in one of two ways. */
+const WAYS = {
+  'written in place': (bytes: Uint8Array) => fs.writeFile(file(), bytes),
+  'replaced by rename': async (bytes: Uint8Array) => {
+    await fs.writeFile(`${file()}.new`, bytes);
+    await fs.rename(`${file()}.new`, file());
+  },
+};
+
+async function start(versions: VersionPolicy | undefined, { tiers = true } = {}) {
+  const source = new MetricsDriver(
+    new FileSystemDriver({ root: path.join(directory, 'source'), maxOpenFiles: 1 }),
+  );
+  const driver = new FileSystemDriver({ root: path.join(directory, 'tier'), writable: true });
+  const hierarchy = new Hierarchy({
+    source,
+    tiers: tiers ? [{ driver, quota: 5000 }] : [],
+    placement: new PlacementHandler({ chunk: 400 }),
+    ...(versions && { versions }),
+  });
+  return { source, hierarchy: await hierarchy.start() };
+}
+
+describe.each(Object.entries(WAYS))('an object of the source that was %s', (_, change) => {
+  it.each([NEW, LONGER, SHORTER])(
+    '[V2] refresh: a read that goes to the source gives the new object, whole, with a copy or without',
+    async (bytes) => {
+      for (const tiers of [true, false]) {
+        await fs.writeFile(file(), OLD);
+        const { hierarchy } = await start(undefined, { tiers });
+        await change(bytes);
+        expect(await hierarchy.read('a')).toEqual(bytes);
+        await hierarchy.idle();
+        expect(await hierarchy.read('a')).toEqual(bytes);
+        expect(await hierarchy.stat('a')).toMatchObject({ size: bytes.byteLength, level: 0 });
+        await hierarchy.close();
+        await fs.rm(path.join(directory, 'tier'), { recursive: true, force: true });
+      }
+    },
+  );
+
+  it('[V2] refresh: a copy of the old one is dropped as soon as a listing shows the change', async () => {
+    const { hierarchy } = await start('refresh');
+    await hierarchy.place('a');
+    await change(NEW);
+    const progress: unknown[] = [];
+    hierarchy.on('scan', (told) => progress.push(told));
+    expect(await hierarchy.read('a')).toEqual(OLD);
+    await hierarchy.rescan();
+    expect(progress).toEqual([{ objects: 1, bytes: 1000 }]);
+    expect(await hierarchy.read('a')).toEqual(NEW);
+    expect(hierarchy.stats().placement.outdated).toBe(1);
+    await hierarchy.close();
+  });
+
+  it('[V3] pin: copies of what was there at first are served, and a read of anything else is an error', async () => {
+    const { hierarchy } = await start('pin');
+    await hierarchy.read('a', { length: 10 });
+    await hierarchy.idle();
+    await change(NEW);
+    await hierarchy.rescan();
+    expect(await hierarchy.read('a')).toEqual(OLD);
+    await hierarchy.close();
+    const bare = await start('pin', { tiers: false });
+    await change(LONGER);
+    const error = { code: 'TIERED_SOURCE_CHANGED', key: 'a', retryable: false };
+    await expect(bare.hierarchy.read('a')).rejects.toMatchObject(error);
+    await expect(bare.hierarchy.read('a')).rejects.toMatchObject(error);
+    await bare.hierarchy.rescan();
+    await expect(bare.hierarchy.read('a')).rejects.toMatchObject(error);
+    await bare.hierarchy.close();
+  });
+
+  it('[V4] ignore: equal size is equal content, also over a restart; another size is another object', async () => {
+    const first = await start('ignore');
+    await first.hierarchy.place('a');
+    await change(NEW);
+    await first.hierarchy.rescan();
+    expect(await first.hierarchy.read('a')).toEqual(OLD);
+    await first.hierarchy.close();
+    const second = await start('ignore');
+    expect(await second.hierarchy.read('a')).toEqual(OLD);
+    expect(second.source.metrics().operations.readInto).toBeUndefined();
+    await change(LONGER);
+    await second.hierarchy.rescan();
+    expect(await second.hierarchy.read('a')).toEqual(LONGER);
+    await second.hierarchy.close();
+  });
+});
+
+it('refuses a policy that there is not', async () => {
+  await expect(start('sometimes' as VersionPolicy)).rejects.toMatchObject({ code: 'TIERED_CONFIG_INVALID' });
+});

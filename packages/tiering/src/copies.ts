@@ -183,12 +183,14 @@ export class Copies {
     return bytes;
   }
 
-  /** The storage was full before the quota was: no more than what is there, and what is on its way, fits. */
-  shrink(store: TierStore): void {
-    const bytes = store.usedBytes + store.claimedBytes;
-    if (bytes >= store.quotaBytes) return;
+  /**
+   * The storage was full before the quota was.
+   * @param held Bytes of copies and of those on their way, at that moment.
+   * @param lost Those among them for which there was no room.
+   */
+  shrink(store: TierStore, held: number, lost: number): void {
     this.#guarded(store, '', () => {
-      store.shrinkTo(bytes);
+      store.shrink(held, lost);
       this.#host.tierShrunk(store.tier, store.quotaBytes);
     });
   }

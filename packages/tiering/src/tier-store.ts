@@ -203,9 +203,14 @@ export class TierStore {
     this.#free(name);
   }
 
-  /** The storage is full before the quota is: lets the tier hold no more than what is there, and what is on its way but this. */
-  shrinkTo(bytes: number): void {
-    const quota = Math.max(0, Math.min(bytes, this.quotaBytes));
+  /**
+   * The storage is full before the quota is: lowers that to what was held, without what was lost. Room that was written
+   * to and given back counts: of several copies that meet the end of the storage at the same time each gives back
+   * what it had, and the next ones are to find that.
+   */
+  shrink(held: number, lost: number): void {
+    const isFirst = this.#quota === this.#parts.tier.quotaBytes;
+    const quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
     this.#append({ op: 'quota', member: this.#log.member, quota });
     this.#quota = quota;
     this.refresh();

@@ -63,7 +63,7 @@ it('[R2] [Q1] a log that fails now and then fails no read, and no quota', async 
     fc.asyncProperty(fc.nat(), fc.constantFrom(0.02, 0.2, 1), async (seed, probability) => {
       const objects = objectsOf(sizes);
       const source = await memoryWith(objects);
-      const tier = new MemoryDriver();
+      const tier = new MemoryDriver({ log: true });
       const clock = new ManualClock();
       const drivers = [new FailingLogDriver(tier, seed), new FailingLogDriver(tier, seed + 1)];
       const live = async (driver: StorageDriver) => {

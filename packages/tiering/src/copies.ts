@@ -90,11 +90,11 @@ export class Copies {
   claim(level: number, object: Omit<CopyIdentity, 'dataset'>, bytes: number): Claim | undefined {
     const store = this.storeAt(level);
     if (this.#reopening.has(level)) return undefined;
-    if (!store.current) {
+    return this.#guarded(store, object.key, () => {
+      if (store.current) return store.claim(object, bytes);
       this.#reopen(store);
       return undefined;
-    }
-    return this.#guarded(store, object.key, () => store.claim(object, bytes));
+    });
   }
 
   /**
@@ -183,12 +183,16 @@ export class Copies {
     return bytes;
   }
 
-  /** The storage was full before the quota was: no more than what is there, and what is on its way, fits. */
-  shrink(store: TierStore): void {
-    const bytes = store.usedBytes + store.claimedBytes;
-    if (bytes >= store.quotaBytes) return;
-    this.#guarded(store, '', () => store.shrinkTo(bytes));
-    this.#host.tierShrunk(store.tier, store.quotaBytes);
+  /**
+   * The storage was full before the quota was.
+   * @param held Bytes of copies and of those on their way, at that moment.
+   * @param lost Those among them for which there was no room.
+   */
+  shrink(store: TierStore, held: number, lost: number): void {
+    this.#guarded(store, '', () => {
+      store.shrink(held, lost);
+      this.#host.tierShrunk(store.tier, store.quotaBytes);
+    });
   }
 
   /** Deletes a copy, or what there may be of one. Never rejects; what could not be deleted is tried again later. */

@@ -108,6 +108,13 @@ export class Placing {
     return !asked.includes(MISSING);
   }
 
+  /** Bytes of chunks that were written. */
+  get writtenBytes(): number {
+    let bytes = 0;
+    for (const [chunk, state] of this.#state.entries()) if (state === WRITTEN) bytes += this.#lengthOf(chunk);
+    return bytes;
+  }
+
   /** What is known of the copy once all its chunks are written. */
   get content(): CopyContent {
     const { size, chunkBytes, claim } = this.#parts;

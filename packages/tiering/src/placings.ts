@@ -199,7 +199,7 @@ export class Placings {
     const { tier } = copies.storeAt(level);
     const key = host.namespace.keyOf(id);
     if (failure !== undefined) {
-      this.#failed(id, tier, claim, failure);
+      this.#failed(id, tier, claim, placing, failure);
       return;
     }
     host.tierWorked(tier, 'write');
@@ -219,18 +219,23 @@ export class Placings {
     this.#makeRoom(level);
   }
 
-  #failed(id: number, tier: Tier, claim: Claim, { error, side, published }: PlacingFailure): void {
+  #failed(id: number, tier: Tier, claim: Claim, { writtenBytes }: Placing, failure: PlacingFailure): void {
     const { host, copies, closing } = this.#parts;
+    const { error, side, published } = failure;
     const store = copies.storeAt(tier.level);
     const key = host.namespace.keyOf(id);
+    const held = store.usedBytes + store.claimedBytes;
     if (published) void copies.remove(store, claim.name, key);
     else copies.release(store, claim, key);
     if (closing.aborted) return;
     this.counts.failed += 1;
     if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) {
       this.#refused.add(`${tier.level} ${id}`);
-    } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) copies.shrink(store);
-    else if (side === 'tier') host.tierFault(tier, 'write', key, error);
+    } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) {
+      // If all of it was written it is a directory, say, for which there was no room: some of it is to count as lost.
+      const lost = claim.bytes - writtenBytes;
+      copies.shrink(store, held, lost > 0 ? lost : claim.bytes);
+    } else if (side === 'tier') host.tierFault(tier, 'write', key, error);
     host.placementFailed(id, tier.level, error);
   }
 

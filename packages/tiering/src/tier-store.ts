@@ -1,4 +1,5 @@
 import {
+  isTieredError,
   TieredError,
   type Clock,
   type ObjectWriter,
@@ -67,6 +68,10 @@ export class TierStore {
   readonly #log: SharedLog;
   /** Names that this process is placing or freeing: it need not be told what becomes of them. */
   readonly #mine = new Set<string>();
+  /** Names that hold nothing, and whose bytes are still taken because the log could not be told. */
+  readonly #unfreed = new Set<string>();
+  /** Names that may have been granted, to a claim that failed. */
+  readonly #unsure = new Set<string>();
   #ledger = new TierLedger();
   /** What this process lets the tier hold. */
   #quota: number;
@@ -146,15 +151,24 @@ export class TierStore {
       if (change === 'placed') this.#parts.onPlaced(copy);
       else this.#parts.onFreed(copy);
     });
+    this.#freeLost();
   }
 
   /** Bytes for a copy, before it is fetched; undefined if there is no room, or if another process is at it. */
   claim(object: Omit<CopyIdentity, 'dataset'>, bytes: number): Claim | undefined {
     const { dataset } = this.#parts;
+    // First, because a name that is claimed now could be among them.
+    if (this.#unfreed.size + this.#unsure.size > 0) this.refresh();
+    if (this.#unfreed.size > 0) return undefined;
     this.#writeAnewIfLong();
     const name = this.#newName(object.key);
-    this.#append({ op: 'claim', member: this.#log.member, name, bytes, dataset, ...object });
-    this.refresh();
+    try {
+      this.#append({ op: 'claim', member: this.#log.member, name, bytes, dataset, ...object });
+      this.refresh();
+    } catch (error) {
+      this.#unsure.add(name);
+      throw error;
+    }
     if (!this.#ledger.holds(this.#log.member, name)) return undefined;
     this.#mine.add(name);
     return {
@@ -189,10 +203,16 @@ export class TierStore {
     this.#free(name);
   }
 
-  /** The storage is full before the quota is: lets the tier hold no more than what is there, and what is on its way but this. */
-  shrinkTo(bytes: number): void {
-    this.#quota = Math.max(0, Math.min(bytes, this.quotaBytes));
-    this.#append({ op: 'quota', member: this.#log.member, quota: this.#quota });
+  /**
+   * The storage is full before the quota is: lowers that to what was held, without what was lost. Room that was written
+   * to and given back counts: of several copies that meet the end of the storage at the same time each gives back
+   * what it had, and the next ones are to find that.
+   */
+  shrink(held: number, lost: number): void {
+    const isFirst = this.#quota === this.#parts.tier.quotaBytes;
+    const quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
+    this.#append({ op: 'quota', member: this.#log.member, quota });
+    this.#quota = quota;
     this.refresh();
   }
 
@@ -311,8 +331,26 @@ export class TierStore {
     try {
       this.#append({ op: 'free', name });
       this.refresh();
+    } catch (error) {
+      this.#unfreed.add(name);
+      throw error;
     } finally {
       this.#mine.delete(name);
+    }
+  }
+
+  /** Says what could not be said when it was time. That this failed was told then; it is tried again. */
+  #freeLost(): void {
+    for (const name of this.#unsure) {
+      if (this.#ledger.holds(this.#log.member, name)) this.#unfreed.add(name);
+      this.#unsure.delete(name);
+    }
+    if (this.#unfreed.size === 0) return;
+    try {
+      this.#append(...[...this.#unfreed].map((name) => ({ op: 'free' as const, name })));
+      this.#unfreed.clear();
+    } catch (error) {
+      if (!isTieredError(error)) throw error;
     }
   }
 

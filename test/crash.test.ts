@@ -1,0 +1,171 @@
+import { Random } from '@tiered/core';
+import { loadChecksum } from '@tiered/core/internal';
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { KillPoint } from './children/killing-driver.js';
+import type { Life } from './children/live-until-killed.js';
+import { cloneOf, expectNothingTwice, expectTrains, restart } from './restart.js';
+import { diskUsage, logOf, putObject, sourceOf, tierOf, type Place } from './training.js';
+
+const SEED = Number(process.env['TIERED_CRASH_SEED'] ?? randomInt(2 ** 31));
+/** Rows of lives, each row on places of its own; all rows at the same time. */
+const ROWS = 3;
+/** Processes of a row, one after the other, each killed. */
+const LIVES = 18;
+const CHUNK = 700;
+const SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 1700, 2800, 3500];
+const OBJECTS = 16;
+
+/** What a row trains on: each process is killed on all of these at once, at one of them at an exact call. */
+const SHAPES: readonly Pick<Place, 'quotas' | 'policy'>[] = [
+  { quotas: [14_100], policy: 'firstFit' },
+  { quotas: [7000, 8100], policy: 'firstFit' },
+  { quotas: [15_000], policy: 'lru' },
+  { quotas: [8000, 9000], policy: 'promoting' },
+];
+
+/** A place, and the keys whose copies were said to be there, and not to be gone. */
+interface Trained extends Place {
+  readonly said: Set<string>;
+}
+
+let directory: string;
+
+beforeAll(() => {
+  directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-crash-'));
+});
+
+afterAll(() => fs.rmSync(directory, { recursive: true, force: true }));
+
+function newPlace(row: number, index: number): Trained {
+  const shape = SHAPES[index];
+  if (shape === undefined) throw new Error(`there is no shape ${index}`);
+  const place = {
+    ...shape,
+    directory: path.join(directory, `${row}-${index}`),
+    chunk: CHUNK,
+    said: new Set<string>(),
+  };
+  for (let i = 0; i < OBJECTS; i++) putObject(place, keyOf(i), SIZES[i % SIZES.length] ?? 0, i + 1);
+  return place;
+}
+
+const keyOf = (i: number) => `dir${i % 3}/sub/object-${i}`;
+
+/** Another program changes the dataset between two lives: some objects are others, some gone, some new. */
+function changeSource(place: Trained, random: Random): void {
+  for (let changes = random.below(6); changes > 0; changes--) {
+    const key = keyOf(random.below(OBJECTS + 2));
+    place.said.delete(key);
+    const size = SIZES[random.below(SIZES.length)] ?? 0;
+    if (random.below(5) === 0) fs.rmSync(path.join(sourceOf(place), key), { force: true });
+    else putObject(place, key, size, 1 + random.below(1_000_000));
+  }
+}
+
+/** Sometimes a tier, or its log alone, is gone; sometimes the log is so long that it is about to be written anew. */
+async function changeTiers(place: Trained, random: Random): Promise<void> {
+  for (const [level] of place.quotas.entries()) {
+    const what = random.below(14);
+    if (what === 0) fs.rmSync(tierOf(place, level), { recursive: true, force: true });
+    if (what === 1) fs.rmSync(logOf(place, level), { force: true });
+    if (what <= 1) place.said.clear();
+    if (what > 1 && what <= 4 && fs.existsSync(logOf(place, level))) {
+      const checksum = await loadChecksum();
+      const json = '{"op":"leave","member":"nobody"}';
+      const line = `${checksum.text(json).toString(16).padStart(8, '0')} ${json}\r\n`;
+      fs.appendFileSync(logOf(place, level), `\n${line.repeat(1100)}`);
+    }
+  }
+}
+
+function nextKillPoint(random: Random): KillPoint {
+  const [call, most] = (
+    [
+      ['any', 12],
+      ['any', 90],
+      ['append', 40],
+      ['create', 10],
+      ['writeAt', 30],
+      ['publish', 10],
+      ['delete', 6],
+      ['replace', 1],
+    ] as const
+  )[random.below(8)] ?? ['any', 90];
+  const when = (['before', 'within', 'after'] as const)[random.below(3)] ?? 'before';
+  return { call, nth: 1 + random.below(most), when };
+}
+
+/** Runs a process until it is killed, by itself or after so many lines that it said. */
+async function live(life: Life, places: readonly Trained[], lines: number): Promise<void> {
+  const script = path.join(import.meta.dirname, 'children/live-until-killed.ts');
+  const args = ['--conditions=tiered-source', '--import', 'tsx', script, JSON.stringify(life)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const faults: string[] = [];
+  let count = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [index = '', what = '', key = ''] = line.split(' ');
+    const place = places[Number(index)];
+    if (what === 'placed') place?.said.add(key);
+    if (what === 'dropped') place?.said.delete(key);
+    if (what === 'fault' && place?.policy === 'firstFit') faults.push(line);
+    count += 1;
+    if (count === lines) child.kill('SIGKILL');
+  }
+  expect(await exited, 'how the process ended').toEqual([null, 'SIGKILL']);
+  expect(faults, 'faults of tiers').toEqual([]);
+}
+
+/** What must be true of a place after its process was killed; looks at a clone, so that the place stays as it is. */
+async function check(place: Trained, random: Random): Promise<void> {
+  for (const [level, quota] of place.quotas.entries())
+    expect(diskUsage(tierOf(place, level)).bytes, `tier ${level} when killed`).toBeLessThanOrEqual(quota);
+  const clone = cloneOf(place, 'clone');
+  const life = await restart(clone);
+  for (const key of place.said) {
+    const { level } = await life.hierarchy.stat(key);
+    expect(level, `${key}, which was placed`).toBeLessThan(place.quotas.length);
+  }
+  const epochs = await expectTrains(clone, life, random);
+  if (place.policy !== 'firstFit') return;
+  expectNothingTwice(clone, epochs);
+  expect(life.faults).toEqual([]);
+}
+
+let failed = false;
+
+async function runRow(row: number): Promise<void> {
+  const random = new Random(SEED, row);
+  const places = SHAPES.map((_, index) => newPlace(row, index));
+  for (let n = 0; n < LIVES && !failed; n++) {
+    for (const place of places) {
+      changeSource(place, random);
+      await changeTiers(place, random);
+    }
+    const index = random.below(places.length);
+    const level = random.below(places[index]?.quotas.length ?? 1);
+    const kill = { place: index, level, point: nextKillPoint(random) };
+    const fromOutside = random.below(6) === 0 ? 1 + random.below(80) : Infinity;
+    const life = { seed: random.uint32(), places, kill };
+    const step = `process ${n} of row ${row}, killed by itself at ${JSON.stringify(kill)}, or after ${fromOutside} lines`;
+    try {
+      await live(life, places, fromOutside);
+      for (const place of places) await check(place, random);
+    } catch (cause) {
+      failed = true;
+      throw new Error(`${step}; replay with TIERED_CRASH_SEED=${SEED}: ${String(cause)}`, { cause });
+    }
+  }
+}
+
+it('[T1] [T4] [A1] [Q1] [W1] a process killed at any instant leaves nothing wrong: bytes are right, quotas hold, what was placed is kept', async () => {
+  const rows = await Promise.allSettled(Array.from({ length: ROWS }, (_, row) => runRow(row)));
+  for (const row of rows) if (row.status === 'rejected') throw row.reason;
+}, 300_000);

@@ -23,6 +23,14 @@ const changes = fc.oneof(
 const atSource = (model: ReadonlyMap<string, Entry>) =>
   new Map([...model].map(([key, entry]) => [key, { ...entry, level: SOURCE, direct: true }]));
 
+/** An image, and what the container held when it was taken. */
+type Image = readonly [ReturnType<MetadataContainer['image']>, ReadonlyMap<string, Entry>];
+
+async function expectImages(images: readonly Image[]): Promise<void> {
+  for (const [image, then] of images)
+    expectEqual(await MetadataContainer.restore(image, SOURCE, undefined), then);
+}
+
 describe('MetadataContainer', () => {
   let container: MetadataContainer;
   beforeEach(() => {
@@ -40,7 +48,7 @@ describe('MetadataContainer', () => {
       fc.asyncProperty(fc.array(changes, { maxLength: 60 }), async (all) => {
         let tested = new MetadataContainer(SOURCE);
         let model = new Map<string, Entry>();
-        const images: [ReturnType<MetadataContainer['image']>, Map<string, Entry>][] = [];
+        const images: Image[] = [];
         for (const change of all) {
           if (change.do === 'put') {
             const { object } = change;
@@ -61,13 +69,14 @@ describe('MetadataContainer', () => {
           } else if (change.do === 'image') {
             images.push([tested.image(), atSource(model)]);
           } else if (change.do === 'restore') {
+            // Who restores an image takes it, with the pages that it shares with those before.
+            await expectImages(images.splice(0));
             tested = await MetadataContainer.restore(tested.image(), SOURCE, undefined);
             model = atSource(model);
           }
         }
         expectEqual(tested, model);
-        for (const [image, then] of images)
-          expectEqual(await MetadataContainer.restore(image, SOURCE, undefined), then);
+        await expectImages(images);
       }),
     );
   });

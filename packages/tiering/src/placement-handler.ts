@@ -23,7 +23,7 @@ import { ChunkSize } from './chunk-size.js';
 import { Copies } from './copies.js';
 import { MemoryBudget } from './memory-budget.js';
 import type { Placing } from './placing.js';
-import { Placings } from './placings.js';
+import { MOST_AT_A_TIME, Placings } from './placings.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { RangeReads, type Range } from './range-reads.js';
@@ -113,6 +113,7 @@ export class PlacementHandler implements Placement {
   /** Reads of tiers that write into readers' memory. */
   readonly #tierReads = new OperationScope();
   #started = false;
+  readonly #places = pLimit(MOST_AT_A_TIME);
   #joinedReads = 0;
   #attached: Parts | undefined;
 
@@ -186,9 +187,16 @@ export class PlacementHandler implements Placement {
     await this.#readParts(id, offset, target, options);
   }
 
-  async place(id: number, { signal }: OperationOptions): Promise<number> {
+  place(id: number, { signal }: OperationOptions): Promise<number> {
+    // So many at a time: whoever waits for room looks again whenever a placing has ended.
+    const placed = this.#places(() => this.#place(id, signal));
+    return raceAbort(placed, signal);
+  }
+
+  async #place(id: number, signal: AbortSignal | undefined): Promise<number> {
     const { host, copies, placings } = this.#parts;
-    for (;;) {
+    for (let waited = false; ;) {
+      signal?.throwIfAborted();
       this.#closing.signal.throwIfAborted();
       const level = host.namespace.levelOf(id);
       if (level < host.tiers.length || copies.adopt(id)) return host.namespace.levelOf(id);
@@ -198,8 +206,12 @@ export class PlacementHandler implements Placement {
         this.#closing.signal.throwIfAborted();
         return host.namespace.levelOf(id);
       }
-      if (copies.isRemoving(id)) await raceAbort(Promise.all(copies.underWay), signal);
-      else if (placings.isBusy) await raceAbort(placings.oneEnded(), signal);
+      if (copies.isRemoving(id)) {
+        // It could not be deleted, and keeps its bytes until it can.
+        if (waited) return host.namespace.levelOf(id);
+        waited = true;
+        await raceAbort(Promise.all(copies.underWay), signal);
+      } else if (placings.isBusy) await raceAbort(placings.oneEnded(), signal);
       else if (placings.start(id) === undefined) return host.namespace.levelOf(id);
     }
   }

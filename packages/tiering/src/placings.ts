@@ -27,7 +27,7 @@ export interface PlacingsParts {
 }
 
 /** Objects on their way at the same time: each may have a file open. */
-const MOST_AT_A_TIME = 256;
+export const MOST_AT_A_TIME = 256;
 
 /** Faults of an object, not of the tier: no other object would meet them. */
 const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;

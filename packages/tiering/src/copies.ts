@@ -20,7 +20,7 @@ const DELETES = 16;
 
 /** A copy that could not be deleted. */
 interface Undeleted {
-  readonly store: TierStore;
+  readonly level: number;
   readonly name: string;
 }
 
@@ -34,7 +34,8 @@ export class Copies {
   readonly #stores: TierStore[] = [];
   readonly #checked = new Map<number, CheckedCopy>();
   readonly #removals = new Map<string, Promise<void>>();
-  readonly #undeleted = new Map<string, Undeleted>();
+  /** Copies that could not be deleted: for a key, by `level name`. */
+  readonly #undeleted = new Map<string, Map<string, Undeleted>>();
   /** Names, as `level name`, whose copies must not be served again. */
   readonly #doomed = new Set<string>();
   readonly #deletes = pLimit(DELETES);
@@ -79,9 +80,11 @@ export class Copies {
   isRemoving(id: number): boolean {
     const key = this.#host.namespace.keyOf(id);
     const undeleted = this.#undeleted.get(key);
-    if (undeleted !== undefined && undeleted.store.tier.writing.inService) {
-      this.#undeleted.delete(key);
-      void this.remove(undeleted.store, undeleted.name, key);
+    for (const [doom, { level, name }] of undeleted ?? []) {
+      const store = this.storeAt(level);
+      if (!store.tier.writing.inService) continue;
+      undeleted?.delete(doom);
+      void this.remove(store, name, key);
     }
     return undeleted !== undefined || this.#removals.has(key);
   }
@@ -93,6 +96,7 @@ export class Copies {
     if (!store.current) {
       this.#reopen(store);
       return undefined;
+    if (undeleted?.size === 0) this.#undeleted.delete(key);
     }
     return this.#guarded(store, object.key, () => store.claim(object, bytes));
   }
@@ -202,7 +206,8 @@ export class Copies {
         this.#host.tierWorked(store.tier, 'write');
       },
       (error: unknown) => {
-        this.#undeleted.set(key, { store, name });
+        const undeleted = this.#undeleted.get(key) ?? new Map<string, Undeleted>();
+        this.#undeleted.set(key, undeleted.set(doom, { level: store.level, name }));
         this.#host.tierFault(store.tier, 'delete', key, error);
       },
     );

@@ -243,10 +243,10 @@ export class Copies {
         checksum: this.#checksum,
         clock,
         onPlaced: () => undefined,
-        onFreed: ({ key, name }) => {
-          const id = namespace.find(key);
-          if (id === ABSENT || namespace.levelOf(id) !== tier.level) return;
-          if (this.#find(this.storeAt(tier.level), id)?.name === name) return;
+        onFreed: (copy) => {
+          const id = namespace.find(copy.key);
+          // A copy of another version is not the one that is served.
+          if (id === ABSENT || namespace.levelOf(id) !== tier.level || !this.#matches(id, copy)) return;
           this.#checked.delete(id);
           this.#host.withdraw(id);
         },

@@ -16,6 +16,7 @@ import {
   loadChecksum,
   OperationScope,
   raceAbort,
+  sourceChanged,
 } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import type { CheckedCopy } from './checked-copy.js';
@@ -110,10 +111,10 @@ export class PlacementHandler implements Placement {
   readonly #chunkSize: ChunkSize;
   readonly #memoryBytes: number;
   readonly #closing = new AbortController();
-  /** Reads of tiers that write into readers' memory. */
+  /** Reads of tiers beside those of the read path: their readers may leave, close() waits. */
   readonly #tierReads = new OperationScope();
-  #started = false;
   readonly #places = pLimit(MOST_AT_A_TIME);
+  #started = false;
   #joinedReads = 0;
   #attached: Parts | undefined;
 
@@ -170,7 +171,8 @@ export class PlacementHandler implements Placement {
 
   async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
-    if (!this.#isOnTier(id)) {
+    const copy = this.#usableCopy(id);
+    if (copy === undefined || offset >= copy.copy.bytes) {
       const placing = this.#placingFor(id, offset, length);
       if (placing === undefined)
         return this.#parts.ranges.read(this.#range(id, offset, length), options.signal);
@@ -178,7 +180,7 @@ export class PlacementHandler implements Placement {
       if (offset + length <= placing.bytes) return placing.read(offset, length, options.signal);
     }
     const target = memoryFor(length);
-    await this.#readParts(id, offset, target, options);
+    await raceAbort(this.#readParts(id, offset, target, options), options.signal);
     return target;
   }
 
@@ -274,10 +276,22 @@ export class PlacementHandler implements Placement {
   }
 
   /** Fills the target from wherever its parts are. */
-  async #readParts(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+  /** The copy that is to be read here, if there is one and its tier is in service. */
+  #usableCopy(id: number): CheckedCopy | undefined {
     const copy = this.#isOnTier(id) ? this.#parts.copies.toCheck(id) : undefined;
-    const usable = copy?.tier.reading.inService === true;
-    if (usable && (await this.#fromCopy(id, copy, offset, target, options))) return;
+    return copy?.tier.reading.inService === true ? copy : undefined;
+  }
+
+  async #readParts(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+    const { namespace, source } = this.#parts.host;
+    const copy = this.#usableCopy(id);
+    if (copy !== undefined) {
+      const size = namespace.sizeOf(id);
+      if (await this.#fromCopy(id, copy, offset, target, options)) return;
+      // The range was that of another object: whoever asked has to look anew how much there is.
+      if (namespace.sizeOf(id) !== size)
+        throw sourceChanged(source, namespace.keyOf(id), { offset, got: 0, wanted: target.byteLength });
+    }
     const placing = this.#placingFor(id, offset, target.byteLength);
     const held = placing === undefined ? 0 : Math.min(target.byteLength, placing.bytes - offset);
     await bothEnded(
@@ -298,6 +312,8 @@ export class PlacementHandler implements Placement {
     const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
     const rest = this.#fromRange(id, offset + held, target.subarray(held), options);
     if (held > 0) {
+    // It may fail while the tier is still at it.
+    rest.catch(() => undefined);
       const head = target.subarray(0, held);
       const reading = this.#tierReads.run(options.signal, (signal) => copy.into(head, offset, signal));
       const failure = await reading.then(

@@ -5,7 +5,7 @@ import {
   type PlacementHost,
   type Tier,
 } from '@tiered/core';
-import { ABSENT, invariant, raceAbort, type Checksum } from '@tiered/core/internal';
+import { ABSENT, invariant, raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { CheckedCopy } from './checked-copy.js';
 import type { CopyContent, CopyIdentity } from './log-record.js';
@@ -40,12 +40,19 @@ export class Copies {
   readonly #doomed = new Set<string>();
   readonly #deletes = pLimit(DELETES);
   readonly #reopening = new Map<number, Promise<void>>();
+  readonly #tierReads: OperationScope;
   readonly #closing: AbortSignal;
   readonly counts = { adopted: 0, damaged: 0, outdated: 0 };
 
-  private constructor(host: PlacementHost, checksum: Checksum, closing: AbortSignal) {
+  private constructor(
+    host: PlacementHost,
+    checksum: Checksum,
+    tierReads: OperationScope,
+    closing: AbortSignal,
+  ) {
     this.#host = host;
     this.#checksum = checksum;
+    this.#tierReads = tierReads;
     this.#closing = closing;
   }
 
@@ -53,14 +60,17 @@ export class Copies {
   static async open(
     host: PlacementHost,
     checksum: Checksum,
+    tierReads: OperationScope,
     closing: AbortSignal,
     options: OperationOptions,
   ): Promise<Copies> {
-    const copies = new Copies(host, checksum, closing);
+    const copies = new Copies(host, checksum, tierReads, closing);
     try {
       for (const tier of host.tiers) copies.#stores.push(await copies.#openStore(tier, options));
       for (const store of copies.#stores) await copies.#takeOver(store, options.signal);
     } catch (error) {
+      // Deletions are not under the signal: the drivers stay open until they have ended.
+      await Promise.all(copies.underWay);
       copies.close();
       throw error;
     }
@@ -86,6 +96,7 @@ export class Copies {
       undeleted?.delete(doom);
       void this.remove(store, name, key);
     }
+    if (undeleted?.size === 0) this.#undeleted.delete(key);
     return undeleted !== undefined || this.#removals.has(key);
   }
 
@@ -96,7 +107,6 @@ export class Copies {
     if (!store.current) {
       this.#reopen(store);
       return undefined;
-    if (undeleted?.size === 0) this.#undeleted.delete(key);
     }
     return this.#guarded(store, object.key, () => store.claim(object, bytes));
   }
@@ -113,7 +123,7 @@ export class Copies {
       void this.remove(store, claim.name, key);
       return false;
     }
-    const checked = new CheckedCopy(copy, store.tier, this.#checksum, this.#closing, true);
+    const checked = new CheckedCopy(copy, store.tier, this.#checksum, this.#tierReads, true);
     if (!checked.isWhole) this.#checked.set(id, checked);
     this.#host.publish(id, { level, direct: checked.isWhole, name: copy.name });
     return true;
@@ -128,7 +138,7 @@ export class Copies {
     if (checked === undefined) {
       const copy = this.#find(this.storeAt(level), id);
       if (copy === undefined) return undefined;
-      checked = new CheckedCopy(copy, this.storeAt(level).tier, this.#checksum, this.#closing, false);
+      checked = new CheckedCopy(copy, this.storeAt(level).tier, this.#checksum, this.#tierReads, false);
       this.#checked.set(id, checked);
     }
     return checked;

@@ -152,7 +152,7 @@ export class PlacementHandler implements Placement {
     const budget = new MemoryBudget(this.#memoryBytes);
     const gate = new SourceGate(this.#concurrency);
     const source = new SourceReads(host, this.#chunkSize);
-    const copies = await Copies.open(host, checksum, this.#closing.signal, options);
+    const copies = await Copies.open(host, checksum, this.#tierReads, this.#closing.signal, options);
     const placings = new Placings({
       host,
       policy: this.#policy,
@@ -164,6 +164,7 @@ export class PlacementHandler implements Placement {
       chunkSize: this.#chunkSize,
       writes: pLimit(this.#concurrency),
       lanes: this.#concurrency,
+      tierReads: this.#tierReads,
       closing: this.#closing.signal,
     });
     this.#attached = { host, budget, source, ranges: new RangeReads(source, gate, budget), copies, placings };
@@ -275,13 +276,13 @@ export class PlacementHandler implements Placement {
     return placings.of(id) === undefined && copies.adopt(id);
   }
 
-  /** Fills the target from wherever its parts are. */
   /** The copy that is to be read here, if there is one and its tier is in service. */
   #usableCopy(id: number): CheckedCopy | undefined {
     const copy = this.#isOnTier(id) ? this.#parts.copies.toCheck(id) : undefined;
     return copy?.tier.reading.inService === true ? copy : undefined;
   }
 
+  /** Fills the target from wherever its parts are. */
   async #readParts(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
     const { namespace, source } = this.#parts.host;
     const copy = this.#usableCopy(id);
@@ -311,9 +312,9 @@ export class PlacementHandler implements Placement {
     const { host, copies, placings } = this.#parts;
     const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
     const rest = this.#fromRange(id, offset + held, target.subarray(held), options);
-    if (held > 0) {
     // It may fail while the tier is still at it.
     rest.catch(() => undefined);
+    if (held > 0) {
       const head = target.subarray(0, held);
       const reading = this.#tierReads.run(options.signal, (signal) => copy.into(head, offset, signal));
       const failure = await reading.then(

@@ -1,5 +1,5 @@
 import { isTieredError, TieredError, type PlacementHost, type Tier } from '@tiered/core';
-import { configError, type Checksum } from '@tiered/core/internal';
+import { configError, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { LimitFunction } from 'p-limit';
 import type { ChunkSize } from './chunk-size.js';
 import type { Copies } from './copies.js';
@@ -23,6 +23,7 @@ export interface PlacingsParts {
   readonly chunkSize: ChunkSize;
   readonly writes: LimitFunction;
   readonly lanes: number;
+  readonly tierReads: OperationScope;
   readonly closing: AbortSignal;
 }
 
@@ -173,10 +174,10 @@ export class Placings {
     fill: FillFrom,
     from: 'source' | Tier,
   ): Running {
-    const { host, gate, writes, budget, checksum, lanes, closing } = this.#parts;
+    const { host, gate, writes, budget, checksum, lanes, tierReads, closing } = this.#parts;
     const version = host.namespace.versionOf(id);
     const object = { key, version, size, chunkBytes, claim, fill };
-    const placing = new Placing({ ...object, gate, writes, budget, checksum, lanes, closing });
+    const placing = new Placing({ ...object, gate, writes, budget, checksum, lanes, tierReads, closing });
     const ended = placing.done.then(async (failure) => {
       this.#running.delete(id);
       await this.#end(id, level, placing, claim, failure, from);

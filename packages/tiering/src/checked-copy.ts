@@ -1,5 +1,5 @@
 import { TieredError, type Tier } from '@tiered/core';
-import { raceAbort, type Checksum } from '@tiered/core/internal';
+import { raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { Copy } from './tier-ledger.js';
 
 /**
@@ -12,20 +12,20 @@ export class CheckedCopy {
   readonly copy: Copy;
   readonly #tier: Tier;
   readonly #checksum: Checksum;
-  readonly #closing: AbortSignal;
+  readonly #tierReads: OperationScope;
   readonly #checked: Uint8Array;
   readonly #checking = new Map<number, Promise<Uint8Array>>();
   #left: number;
 
   /**
-   * @param closing Ends the checks, which several readers may wait for.
+   * @param tierReads Runs the checks: several readers may wait for one, and all may leave.
    * @param trusted Whether this process wrote it itself.
    */
-  constructor(copy: Copy, tier: Tier, checksum: Checksum, closing: AbortSignal, trusted: boolean) {
+  constructor(copy: Copy, tier: Tier, checksum: Checksum, tierReads: OperationScope, trusted: boolean) {
     this.copy = copy;
     this.#tier = tier;
     this.#checksum = checksum;
-    this.#closing = closing;
+    this.#tierReads = tierReads;
     this.#checked = new Uint8Array(copy.sums.length).fill(trusted ? 1 : 0);
     this.#left = trusted ? 0 : copy.sums.length;
   }
@@ -82,13 +82,14 @@ export class CheckedCopy {
   }
 
   async #readAndCheck(chunk: number): Promise<Uint8Array> {
-    const signal = this.#closing;
     const { name, bytes: size, chunkBytes, sums } = this.copy;
     const offset = chunk * chunkBytes;
     const length = Math.min(chunkBytes, size - offset);
     // A byte more than the last chunk has: what is longer than it was fills the tier with more than anybody counts.
     const beyond = chunk === sums.length - 1 ? 1 : 0;
-    const bytes = await this.#tier.driver.read(name, { offset, length: length + beyond, signal });
+    const bytes = await this.#tierReads.run(undefined, (signal) =>
+      this.#tier.driver.read(name, { offset, length: length + beyond, signal }),
+    );
     if (bytes.byteLength !== length)
       throw this.#corrupt(`chunk ${chunk} gave ${bytes.byteLength} bytes where it has ${length}`);
     if (this.#checksum.bytes(bytes) !== sums[chunk])

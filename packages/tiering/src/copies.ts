@@ -5,7 +5,7 @@ import {
   type PlacementHost,
   type Tier,
 } from '@tiered/core';
-import { ABSENT, invariant, raceAbort, type Checksum } from '@tiered/core/internal';
+import { ABSENT, invariant, raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { CheckedCopy } from './checked-copy.js';
 import type { CopyContent, CopyIdentity } from './log-record.js';
@@ -20,7 +20,7 @@ const DELETES = 16;
 
 /** A copy that could not be deleted. */
 interface Undeleted {
-  readonly store: TierStore;
+  readonly level: number;
   readonly name: string;
 }
 
@@ -34,17 +34,25 @@ export class Copies {
   readonly #stores: TierStore[] = [];
   readonly #checked = new Map<number, CheckedCopy>();
   readonly #removals = new Map<string, Promise<void>>();
-  readonly #undeleted = new Map<string, Undeleted>();
+  /** Copies that could not be deleted: for a key, by `level name`. */
+  readonly #undeleted = new Map<string, Map<string, Undeleted>>();
   /** Names, as `level name`, whose copies must not be served again. */
   readonly #doomed = new Set<string>();
   readonly #deletes = pLimit(DELETES);
   readonly #reopening = new Map<number, Promise<void>>();
+  readonly #tierReads: OperationScope;
   readonly #closing: AbortSignal;
   readonly counts = { adopted: 0, damaged: 0, outdated: 0 };
 
-  private constructor(host: PlacementHost, checksum: Checksum, closing: AbortSignal) {
+  private constructor(
+    host: PlacementHost,
+    checksum: Checksum,
+    tierReads: OperationScope,
+    closing: AbortSignal,
+  ) {
     this.#host = host;
     this.#checksum = checksum;
+    this.#tierReads = tierReads;
     this.#closing = closing;
   }
 
@@ -52,14 +60,17 @@ export class Copies {
   static async open(
     host: PlacementHost,
     checksum: Checksum,
+    tierReads: OperationScope,
     closing: AbortSignal,
     options: OperationOptions,
   ): Promise<Copies> {
-    const copies = new Copies(host, checksum, closing);
+    const copies = new Copies(host, checksum, tierReads, closing);
     try {
       for (const tier of host.tiers) copies.#stores.push(await copies.#openStore(tier, options));
       for (const store of copies.#stores) await copies.#takeOver(store, options.signal);
     } catch (error) {
+      // Deletions are not under the signal: the drivers stay open until they have ended.
+      await Promise.all(copies.underWay);
       copies.close();
       throw error;
     }
@@ -79,10 +90,13 @@ export class Copies {
   isRemoving(id: number): boolean {
     const key = this.#host.namespace.keyOf(id);
     const undeleted = this.#undeleted.get(key);
-    if (undeleted !== undefined && undeleted.store.tier.writing.inService) {
-      this.#undeleted.delete(key);
-      void this.remove(undeleted.store, undeleted.name, key);
+    for (const [doom, { level, name }] of undeleted ?? []) {
+      const store = this.storeAt(level);
+      if (!store.tier.writing.inService) continue;
+      undeleted?.delete(doom);
+      void this.remove(store, name, key);
     }
+    if (undeleted?.size === 0) this.#undeleted.delete(key);
     return undeleted !== undefined || this.#removals.has(key);
   }
 
@@ -109,7 +123,7 @@ export class Copies {
       void this.remove(store, claim.name, key);
       return false;
     }
-    const checked = new CheckedCopy(copy, store.tier, this.#checksum, this.#closing, true);
+    const checked = new CheckedCopy(copy, store.tier, this.#checksum, this.#tierReads, true);
     if (!checked.isWhole) this.#checked.set(id, checked);
     this.#host.publish(id, { level, direct: checked.isWhole, name: copy.name });
     return true;
@@ -124,7 +138,7 @@ export class Copies {
     if (checked === undefined) {
       const copy = this.#find(this.storeAt(level), id);
       if (copy === undefined) return undefined;
-      checked = new CheckedCopy(copy, this.storeAt(level).tier, this.#checksum, this.#closing, false);
+      checked = new CheckedCopy(copy, this.storeAt(level).tier, this.#checksum, this.#tierReads, false);
       this.#checked.set(id, checked);
     }
     return checked;
@@ -206,7 +220,8 @@ export class Copies {
         this.#host.tierWorked(store.tier, 'write');
       },
       (error: unknown) => {
-        this.#undeleted.set(key, { store, name });
+        const undeleted = this.#undeleted.get(key) ?? new Map<string, Undeleted>();
+        this.#undeleted.set(key, undeleted.set(doom, { level: store.level, name }));
         this.#host.tierFault(store.tier, 'delete', key, error);
       },
     );
@@ -242,10 +257,10 @@ export class Copies {
         checksum: this.#checksum,
         clock,
         onPlaced: () => undefined,
-        onFreed: ({ key, name }) => {
-          const id = namespace.find(key);
-          if (id === ABSENT || namespace.levelOf(id) !== tier.level) return;
-          if (this.#find(this.storeAt(tier.level), id)?.name === name) return;
+        onFreed: (copy) => {
+          const id = namespace.find(copy.key);
+          // A copy of another version is not the one that is served.
+          if (id === ABSENT || namespace.levelOf(id) !== tier.level || !this.#matches(id, copy)) return;
           this.#checked.delete(id);
           this.#host.withdraw(id);
         },

@@ -16,6 +16,7 @@ import {
   loadChecksum,
   OperationScope,
   raceAbort,
+  sourceChanged,
 } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import type { CheckedCopy } from './checked-copy.js';
@@ -23,7 +24,7 @@ import { ChunkSize } from './chunk-size.js';
 import { Copies } from './copies.js';
 import { MemoryBudget } from './memory-budget.js';
 import type { Placing } from './placing.js';
-import { Placings } from './placings.js';
+import { MOST_AT_A_TIME, Placings } from './placings.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { RangeReads, type Range } from './range-reads.js';
@@ -110,8 +111,9 @@ export class PlacementHandler implements Placement {
   readonly #chunkSize: ChunkSize;
   readonly #memoryBytes: number;
   readonly #closing = new AbortController();
-  /** Reads of tiers that write into readers' memory. */
+  /** Reads of tiers beside those of the read path: their readers may leave, close() waits. */
   readonly #tierReads = new OperationScope();
+  readonly #places = pLimit(MOST_AT_A_TIME);
   #started = false;
   #joinedReads = 0;
   #attached: Parts | undefined;
@@ -150,7 +152,7 @@ export class PlacementHandler implements Placement {
     const budget = new MemoryBudget(this.#memoryBytes);
     const gate = new SourceGate(this.#concurrency);
     const source = new SourceReads(host, this.#chunkSize);
-    const copies = await Copies.open(host, checksum, this.#closing.signal, options);
+    const copies = await Copies.open(host, checksum, this.#tierReads, this.#closing.signal, options);
     const placings = new Placings({
       host,
       policy: this.#policy,
@@ -162,6 +164,7 @@ export class PlacementHandler implements Placement {
       chunkSize: this.#chunkSize,
       writes: pLimit(this.#concurrency),
       lanes: this.#concurrency,
+      tierReads: this.#tierReads,
       closing: this.#closing.signal,
     });
     this.#attached = { host, budget, source, ranges: new RangeReads(source, gate, budget), copies, placings };
@@ -169,7 +172,8 @@ export class PlacementHandler implements Placement {
 
   async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
-    if (!this.#isOnTier(id)) {
+    const copy = this.#usableCopy(id);
+    if (copy === undefined || offset >= copy.copy.bytes) {
       const placing = this.#placingFor(id, offset, length);
       if (placing === undefined)
         return this.#parts.ranges.read(this.#range(id, offset, length), options.signal);
@@ -177,7 +181,7 @@ export class PlacementHandler implements Placement {
       if (offset + length <= placing.bytes) return placing.read(offset, length, options.signal);
     }
     const target = memoryFor(length);
-    await this.#readParts(id, offset, target, options);
+    await raceAbort(this.#readParts(id, offset, target, options), options.signal);
     return target;
   }
 
@@ -186,9 +190,16 @@ export class PlacementHandler implements Placement {
     await this.#readParts(id, offset, target, options);
   }
 
-  async place(id: number, { signal }: OperationOptions): Promise<number> {
+  place(id: number, { signal }: OperationOptions): Promise<number> {
+    // So many at a time: whoever waits for room looks again whenever a placing has ended.
+    const placed = this.#places(() => this.#place(id, signal));
+    return raceAbort(placed, signal);
+  }
+
+  async #place(id: number, signal: AbortSignal | undefined): Promise<number> {
     const { host, copies, placings } = this.#parts;
-    for (;;) {
+    for (let waited = false; ;) {
+      signal?.throwIfAborted();
       this.#closing.signal.throwIfAborted();
       const level = host.namespace.levelOf(id);
       if (level < host.tiers.length || copies.adopt(id)) return host.namespace.levelOf(id);
@@ -198,8 +209,12 @@ export class PlacementHandler implements Placement {
         this.#closing.signal.throwIfAborted();
         return host.namespace.levelOf(id);
       }
-      if (copies.isRemoving(id)) await raceAbort(Promise.all(copies.underWay), signal);
-      else if (placings.isBusy) await raceAbort(placings.oneEnded(), signal);
+      if (copies.isRemoving(id)) {
+        // It could not be deleted, and keeps its bytes until it can.
+        if (waited) return host.namespace.levelOf(id);
+        waited = true;
+        await raceAbort(Promise.all(copies.underWay), signal);
+      } else if (placings.isBusy) await raceAbort(placings.oneEnded(), signal);
       else if (placings.start(id) === undefined) return host.namespace.levelOf(id);
     }
   }
@@ -261,11 +276,23 @@ export class PlacementHandler implements Placement {
     return placings.of(id) === undefined && copies.adopt(id);
   }
 
+  /** The copy that is to be read here, if there is one and its tier is in service. */
+  #usableCopy(id: number): CheckedCopy | undefined {
+    const copy = this.#isOnTier(id) ? this.#parts.copies.toCheck(id) : undefined;
+    return copy?.tier.reading.inService === true ? copy : undefined;
+  }
+
   /** Fills the target from wherever its parts are. */
   async #readParts(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
-    const copy = this.#isOnTier(id) ? this.#parts.copies.toCheck(id) : undefined;
-    const usable = copy?.tier.reading.inService === true;
-    if (usable && (await this.#fromCopy(id, copy, offset, target, options))) return;
+    const { namespace, source } = this.#parts.host;
+    const copy = this.#usableCopy(id);
+    if (copy !== undefined) {
+      const size = namespace.sizeOf(id);
+      if (await this.#fromCopy(id, copy, offset, target, options)) return;
+      // The range was that of another object: whoever asked has to look anew how much there is.
+      if (namespace.sizeOf(id) !== size)
+        throw sourceChanged(source, namespace.keyOf(id), { offset, got: 0, wanted: target.byteLength });
+    }
     const placing = this.#placingFor(id, offset, target.byteLength);
     const held = placing === undefined ? 0 : Math.min(target.byteLength, placing.bytes - offset);
     await bothEnded(
@@ -285,6 +312,8 @@ export class PlacementHandler implements Placement {
     const { host, copies, placings } = this.#parts;
     const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
     const rest = this.#fromRange(id, offset + held, target.subarray(held), options);
+    // It may fail while the tier is still at it.
+    rest.catch(() => undefined);
     if (held > 0) {
       const head = target.subarray(0, held);
       const reading = this.#tierReads.run(options.signal, (signal) => copy.into(head, offset, signal));

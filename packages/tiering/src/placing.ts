@@ -1,5 +1,5 @@
 import type { ObjectWriter } from '@tiered/core';
-import { invariant, onAbort, raceAbort, type Checksum } from '@tiered/core/internal';
+import { invariant, onAbort, raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { LimitFunction } from 'p-limit';
 import type { CopyContent } from './log-record.js';
 import type { MemoryBudget } from './memory-budget.js';
@@ -25,6 +25,8 @@ export interface PlacingParts extends SourceObject {
   readonly checksum: Checksum;
   /** Chunks of this object that may be under way in the background at the same time. */
   readonly lanes: number;
+  /** Runs what is read back: its readers may leave, and whoever closes the tier waits for it. */
+  readonly tierReads: OperationScope;
   /** Aborts when everything ends. */
   readonly closing: AbortSignal;
 }
@@ -182,17 +184,22 @@ export class Placing {
   }
 
   /** Reads what the tier has already, of an object that it does not show yet, or has just come to show. */
-  async #readBack(offset: number, target: Uint8Array): Promise<void> {
-    const { claim, fill, closing } = this.#parts;
-    const options = { offset, signal: closing };
+  #readBack(offset: number, target: Uint8Array): Promise<void> {
+    return this.#parts.tierReads.run(undefined, (signal) => this.#readBackUnder(signal, offset, target));
+  }
+
+  async #readBackUnder(signal: AbortSignal, offset: number, target: Uint8Array): Promise<void> {
+    const { claim, fill } = this.#parts;
+    const options = { offset, signal };
     const writer = await this.#writer;
     let count = (await writer?.readInto(target, options).catch(() => 0)) ?? 0;
     if (count !== target.byteLength && this.#publishing !== undefined) {
       await this.#publishing;
       count = await claim.readInto(target, options).catch(() => 0);
     }
+    signal.throwIfAborted();
     // No tier can fail a read that the source can serve.
-    if (count !== target.byteLength) await fill(target, offset, closing);
+    if (count !== target.byteLength) await fill(target, offset, signal);
   }
 
   /** A chunk that somebody waits for. */

@@ -1,5 +1,5 @@
 import { isTieredError, TieredError, type PlacementHost, type Tier } from '@tiered/core';
-import { configError, type Checksum } from '@tiered/core/internal';
+import { configError, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { LimitFunction } from 'p-limit';
 import type { ChunkSize } from './chunk-size.js';
 import type { Copies } from './copies.js';
@@ -23,11 +23,12 @@ export interface PlacingsParts {
   readonly chunkSize: ChunkSize;
   readonly writes: LimitFunction;
   readonly lanes: number;
+  readonly tierReads: OperationScope;
   readonly closing: AbortSignal;
 }
 
 /** Objects on their way at the same time: each may have a file open. */
-const MOST_AT_A_TIME = 256;
+export const MOST_AT_A_TIME = 256;
 
 /** Faults of an object, not of the tier: no other object would meet them. */
 const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
@@ -173,10 +174,10 @@ export class Placings {
     fill: FillFrom,
     from: 'source' | Tier,
   ): Running {
-    const { host, gate, writes, budget, checksum, lanes, closing } = this.#parts;
+    const { host, gate, writes, budget, checksum, lanes, tierReads, closing } = this.#parts;
     const version = host.namespace.versionOf(id);
     const object = { key, version, size, chunkBytes, claim, fill };
-    const placing = new Placing({ ...object, gate, writes, budget, checksum, lanes, closing });
+    const placing = new Placing({ ...object, gate, writes, budget, checksum, lanes, tierReads, closing });
     const ended = placing.done.then(async (failure) => {
       this.#running.delete(id);
       await this.#end(id, level, placing, claim, failure, from);

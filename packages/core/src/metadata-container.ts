@@ -5,8 +5,7 @@ import type { NamespaceImage } from './namespace/image.js';
 import { hashOfString } from './namespace/key-hash.js';
 import { KeyIndex } from './namespace/key-index.js';
 import { PAGE_ENTRIES, PagedColumn } from './namespace/paged-column.js';
-import { LONGEST_TEXT, RecordArena } from './namespace/record-arena.js';
-import { ABSENT } from './namespace/slot-table.js';
+import { ABSENT, LONGEST_TEXT, RecordArena } from './namespace/record-arena.js';
 
 export { ABSENT };
 
@@ -30,20 +29,21 @@ export type Namespace = Pick<
  * of the garbage collector's time. A look-up is on the way of every read, of millions a second from a RAM tier.
  *
  * **Parts.** No object, string or array belongs to an entry. The *record arena* has key and version as bytes. *Paged
- * columns* have the reference of the record, the size, and the level, by id. The *key index* finds the id of a key: a hash
- * table of ids, with some bits of the hash beside each, so that no other key is looked at. Arena and columns are *pages*
+ * columns* have the reference of the record, the size, and the level, by id. The *key index* finds the record of a key: a
+ * hash table of references, with some bits of the hash beside each, so that hardly another key is looked at; the record
+ * has the id too. Arena and columns are *pages*
  * of a fixed size: growing adds one, and never copies what is there. The *image* is those pages, lent to
  * whoever saves them (`saveManifest`).
  *
  * **Invariants.** Ids below `count` have a record, a size and a level; the index finds each of them by its key and nothing
  * else. What an image shows does not change, whatever is put while it is being saved.
  *
- * **Bytes of an entry**: record 6 + key + version, rounded up to a multiple of 4 (a character is one byte, or two in a
- * string that has one above U+00FF); reference 4; size 8; level 1; index 5 to 11, and at most 16 while it grows. With a
- * key of 40 bytes and a version of 22 that is 86 to 92, and 97 at most; `npm run bench -- namespace` measures it.
+ * **Bytes of an entry**: record 10 + key + version, rounded up to a multiple of 4 (a character is one byte, or two in a
+ * string that has one above U+00FF); reference 4; size 8; level 1; index 6 to 12, and 6 more while it grows. With a
+ * key of 40 bytes and a version of 22 that is 91 to 97; `npm run bench -- namespace` measures it.
  *
- * **Cost.** `find` hashes the key and compares it once: some 0.1 us for 40 characters in a small namespace, and three
- * accesses to memory that is in no cache in a large one. Nothing but `keyOf`, `versionOf` and `describe` allocates.
+ * **Cost.** `find` hashes the key and compares it once: some 0.1 us for 40 characters in a small namespace, and two
+ * accesses, one after the other, to memory that is in no cache in a large one. Nothing but `keyOf`, `versionOf` and `describe` allocates.
  */
 export class MetadataContainer {
   readonly #sourceLevel: number;
@@ -69,18 +69,12 @@ export class MetadataContainer {
     this.#records = new RecordArena(image?.records, image?.recordBytes);
     this.#references = new PagedColumn((length) => new Uint32Array(length), image?.references);
     this.#sizes = new PagedColumn((length) => new Float64Array(length), image?.sizes);
-    const keys = {
-      hashOf: (id: number) => this.#records.hashAt(this.#references.get(id)),
-      hasKey: (id: number, key: string) => this.#records.hasKey(this.#references.get(id), key),
-      sameKey: (id: number, other: number) =>
-        this.#records.sameKey(this.#references.get(id), this.#references.get(other)),
-    };
-    this.#index = new KeyIndex(keys, image?.count);
+    this.#index = new KeyIndex(this.#records, (id) => this.#references.get(id), image?.count);
   }
 
   /**
-   * A container with the entries of an image, all of them at the source's level. The image is taken, not copied, and
-   * may come from anywhere: everything in it is checked.
+   * A container with the entries of an image, all of them at the source's level. The image is taken, not copied: it is
+   * of no use to others from then on. It may come from anywhere, and everything in it is checked.
    * @throws TieredError `TIERED_DATA_CORRUPT` if it is not the image of a container. Abort rejects with
    * `signal.reason`.
    */
@@ -133,10 +127,11 @@ export class MetadataContainer {
       return known;
     }
     const id = this.#count;
-    this.#references.set(id, this.#records.append(key, version));
+    const reference = this.#records.append(id, key, version);
+    this.#references.set(id, reference);
     this.#sizes.set(id, size);
     this.#levels.set(id, this.#sourceLevel);
-    this.#index.add(hash);
+    this.#index.add(hash, reference);
     this.#count = id + 1;
     this.#bytes += size;
     return id;
@@ -223,7 +218,7 @@ export class MetadataContainer {
   #takeIn(end: number): void {
     for (let id = this.#count; id < end; id++) {
       const size = this.#sizes.get(id);
-      if (!isSize(size) || !this.#records.isRecord(this.#references.get(id)))
+      if (!isSize(size) || !this.#records.isRecordOf(id, this.#references.get(id)))
         throw noImage(`entry ${id} is none`);
       this.#levels.set(id, this.#sourceLevel);
       this.#bytes += size;

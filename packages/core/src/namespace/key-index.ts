@@ -1,30 +1,38 @@
 import { invariant } from '../errors.js';
-import { ABSENT, SlotTable, type IndexedKeys } from './slot-table.js';
+import { ABSENT, type RecordArena } from './record-arena.js';
+import { bitsFor, SlotTable } from './slot-table.js';
 
-/** 1,024 slots, 4 KiB. */
+/** 1,024 slots, 5 KiB. */
 const SMALLEST_BITS = 10;
-/** So many entries move to a larger table at every 64th that is added: 16 for one, and no pause above 0.2 ms. */
+/** So many records move to a larger table at every 64th that is added: 16 for one, and no pause above 0.2 ms. */
 const MOVED_AT_ONCE = 1024;
 const MOVE_EVERY = 64;
 
 /**
- * Finds the id of a key. Ids are added in their order, 0, 1, 2 ...
+ * Finds the id of a key, by way of its record. The records of entries are added in the order of their ids. One that
+ * moves later, because its version became longer, need not be moved here: the old one has the same key and the same id.
  *
- * When its table is full, one of twice the size takes its place, and the entries move over little by little while others
+ * When its table is full, one of twice the size takes its place, and the records move over little by little while others
  * are added: moving millions at once would stop the event loop for seconds. Until all have moved, what is not in
  * the new table is looked for in the old one, which is then let go.
  */
 export class KeyIndex {
-  readonly #keys: IndexedKeys;
+  readonly #records: RecordArena;
+  readonly #referenceOf: (id: number) => number;
   #table: SlotTable;
   #old: SlotTable | undefined;
   #count = 0;
   #moved = 0;
 
-  /** @param capacity So many entries it takes without growing. Default: as few as it takes anyway. */
-  constructor(keys: IndexedKeys, capacity = 0) {
-    this.#keys = keys;
-    this.#table = new SlotTable(keys, Math.max(SMALLEST_BITS, Math.ceil(Math.log2(capacity / 0.75))));
+  /**
+   * @param records Where the references lead.
+   * @param referenceOf The record of an entry that was added, as it is now.
+   * @param capacity So many entries it takes without growing. Default: as few as it takes anyway.
+   */
+  constructor(records: RecordArena, referenceOf: (id: number) => number, capacity = 0) {
+    this.#records = records;
+    this.#referenceOf = referenceOf;
+    this.#table = new SlotTable(records, Math.max(SMALLEST_BITS, bitsFor(capacity)));
   }
 
   /** The id of a key, which has this hash, or `ABSENT`. */
@@ -33,33 +41,33 @@ export class KeyIndex {
     return id === ABSENT && this.#old !== undefined ? this.#old.find(hash, key) : id;
   }
 
-  /** Adds the next entry; its key must not be there. */
-  add(hash: number): void {
+  /** Adds the record of the next entry; its key must not be there. */
+  add(hash: number, reference: number): void {
     if (this.#count === this.#table.limit) this.#grow();
-    this.#table.add(hash, this.#count);
+    this.#table.add(hash, reference);
     this.#count += 1;
-    if (this.#old !== undefined && this.#count % MOVE_EVERY === 0) this.#move(this.#old);
+    if (this.#old !== undefined && this.#count % MOVE_EVERY === 0) this.#moveSome(this.#old);
   }
 
-  /** Adds the next entries up to `end`, within `capacity`; false if two of all have the same key. */
+  /** Adds the records of the next entries up to `end`, within `capacity`; false if two of all have the same key. */
   addUpTo(end: number): boolean {
     invariant(end <= this.#table.limit, 'entries are added beyond the capacity of their index');
-    const distinct = this.#table.addRange(this.#count, end);
+    const distinct = this.#table.addRange(this.#count, end, this.#referenceOf);
     this.#count = end;
     return distinct;
   }
 
   #grow(): void {
     invariant(this.#old === undefined, 'an index is to grow that has not finished growing');
-    const larger = new SlotTable(this.#keys, this.#table.bits + 1);
+    const larger = new SlotTable(this.#records, this.#table.bits + 1);
     this.#old = this.#table;
     this.#table = larger;
     this.#moved = 0;
   }
 
-  #move(old: SlotTable): void {
+  #moveSome(old: SlotTable): void {
     const end = Math.min(this.#moved + MOVED_AT_ONCE, old.limit);
-    this.#table.addRange(this.#moved, end);
+    this.#table.addRange(this.#moved, end, this.#referenceOf);
     this.#moved = end;
     if (end === old.limit) this.#old = undefined;
   }

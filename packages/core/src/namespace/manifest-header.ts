@@ -26,6 +26,7 @@ export interface ManifestHeader {
 }
 
 const MAGIC = 'TIEREDNS';
+/** Changes whenever the sections do: what records look like, and how long pages are. */
 export const FORMAT = 1;
 export const PREAMBLE_BYTES = 16;
 const FIELDS_BYTES = 40;

@@ -2,6 +2,9 @@ import { TieredError } from '../errors.js';
 import { byteAt, hashOfNarrow, hashOfWide, unitAt } from './key-hash.js';
 import { Pages } from './pages.js';
 
+/** What a search answers for a key that is not there. */
+export const ABSENT = -1;
+
 /** Longest key and longest version, in UTF-16 code units: their lengths are kept in 15 bits. */
 export const LONGEST_TEXT = 2 ** 15 - 1;
 
@@ -14,7 +17,7 @@ const GRAIN_BYTES = 2 ** GRAIN_BITS;
 const PAGE_OF = PAGE_BITS - GRAIN_BITS;
 const IN_PAGE = 2 ** PAGE_OF - 1;
 const MAX_PAGES = 2 ** (32 - PAGE_OF);
-/** So that 16 GiB of records are fewer than the 800 million that an index takes. */
+/** So that 16 GiB of records are fewer than the 900 million that the largest index takes. */
 const SMALLEST_RECORD = 24;
 
 /** Whether so many bytes of records, as a number that may be anything, can be those of so many entries. */
@@ -26,15 +29,17 @@ export function canHold(recordBytes: number, entries: number): boolean {
   );
 }
 
-/** Three numbers of two bytes each, where in the record they are. */
-const KEY_HEAD = 0;
-const VERSION_HEAD = 2;
-const VERSION_ROOM = 4;
-const TEXTS = 6;
+/** Where in a record its fields are. */
+const ID = 0;
+const KEY_HEAD = 4;
+const VERSION_HEAD = 6;
+const VERSION_ROOM = 8;
+const TEXTS = 10;
 
 /**
  * Key and version of every entry, as bytes in pages. A record is
  *
+ *     id                                     32 bits, the lowest byte first
  *     key head, version head, version room   16 bits each, the lower byte first
  *     key                                    one byte a code unit if all are below 256, else two
  *     version                                the same; as many bytes as its room, of which it may fill the first
@@ -69,13 +74,15 @@ export class RecordArena {
    * Adds a record; key and version have at most `LONGEST_TEXT` code units. Returns its reference.
    * @throws TieredError `TIERED_NO_SPACE` at 16 GiB, some 200 million objects.
    */
-  append(key: string, version: string, versionRoom = 0): number {
+  append(id: number, key: string, version: string, versionRoom = 0): number {
     const keyHead = headOf(key);
     const versionHead = headOf(version);
     const room = Math.max(versionRoom, byteLength(versionHead));
     const reference = this.#allot(TEXTS + byteLength(keyHead) + room);
     const page = this.#pages.at(reference >>> PAGE_OF);
     const at = offsetOf(reference);
+    writeUnit(page, at + ID, id);
+    writeUnit(page, at + ID + 2, id >>> 16);
     writeUnit(page, at + KEY_HEAD, keyHead);
     writeUnit(page, at + VERSION_ROOM, room);
     writeText(page, at + TEXTS, keyHead, key);
@@ -90,8 +97,10 @@ export class RecordArena {
     const at = offsetOf(reference);
     const head = headOf(version);
     const room = unitAt(found, at + VERSION_ROOM);
-    if (byteLength(head) > room)
-      return this.append(this.keyAt(reference), version, Math.min(2 * room, 2 * LONGEST_TEXT));
+    if (byteLength(head) > room) {
+      const larger = Math.min(2 * room, 2 * LONGEST_TEXT);
+      return this.append(idAt(found, at), this.keyAt(reference), version, larger);
+    }
     const page = this.#pages.writable(reference >>> PAGE_OF);
     writeUnit(page, at + VERSION_HEAD, head);
     writeText(page, at + TEXTS + byteLength(unitAt(page, at + KEY_HEAD)), head, version);
@@ -124,11 +133,11 @@ export class RecordArena {
       : hashOfWide(page, at + TEXTS, head >>> 1);
   }
 
-  /** Whether a record has this key. Reads no more of either than it must, and allocates nothing. */
-  hasKey(reference: number, key: string): boolean {
+  /** The id of a record if it has this key, else `ABSENT`. Reads no more of either than it must, allocates nothing. */
+  idIf(reference: number, key: string): number {
     const page = this.#pages.at(reference >>> PAGE_OF);
     const at = offsetOf(reference);
-    return isText(page, at + TEXTS, unitAt(page, at + KEY_HEAD), key);
+    return isText(page, at + TEXTS, unitAt(page, at + KEY_HEAD), key) ? idAt(page, at) : ABSENT;
   }
 
   /** Whether a record has this version. */
@@ -151,16 +160,16 @@ export class RecordArena {
     return true;
   }
 
-  /** Whether a number that may be anything is the reference of a record that is inside in all its parts. */
-  isRecord(reference: number): boolean {
+  /** Whether a number that may be anything is the reference of a record with this id that is inside in all its parts. */
+  isRecordOf(id: number, reference: number): boolean {
     const index = reference >>> PAGE_OF;
     if (index >= this.#pages.length) return false;
     const page = this.#pages.at(index);
     const left = Math.min(PAGE_BYTES, this.#usedBytes - index * PAGE_BYTES) - offsetOf(reference);
-    if (left < TEXTS) return false;
     const at = offsetOf(reference);
     const room = unitAt(page, at + VERSION_ROOM);
     return (
+      idAt(page, at) === id &&
       TEXTS + byteLength(unitAt(page, at + KEY_HEAD)) + room <= left &&
       byteLength(unitAt(page, at + VERSION_HEAD)) <= room
     );
@@ -193,6 +202,10 @@ export class RecordArena {
 /** Where in its page a record begins. */
 function offsetOf(reference: number): number {
   return (reference & IN_PAGE) << GRAIN_BITS;
+}
+
+function idAt(page: Uint8Array, at: number): number {
+  return (unitAt(page, at + ID) | (unitAt(page, at + ID + 2) << 16)) >>> 0;
 }
 
 function headOf(text: string): number {

@@ -115,8 +115,9 @@ export class Copies {
    * What was claimed was published: it is served from now on. False if the tier's log could not be told, or if the
    * quota became smaller meanwhile.
    */
-  placed(id: number, level: number, claim: Claim, content: CopyContent): boolean {
-    const store = this.storeAt(level);
+  placed(id: number, claim: Claim, content: CopyContent): boolean {
+    const { store } = claim;
+    const { level } = store;
     const key = this.#host.namespace.keyOf(id);
     const copy = this.#guarded(store, key, () => claim.placed(content));
     if (copy === undefined || store.excessBytes > 0) {
@@ -233,8 +234,8 @@ export class Copies {
   }
 
   /** Gives the bytes of a claim back under which there is nothing. */
-  release(store: TierStore, claim: Claim, key: string): void {
-    this.#guarded(store, key, () => claim.release());
+  release(claim: Claim, key: string): void {
+    this.#guarded(claim.store, key, () => claim.release());
   }
 
   storeAt(level: number): TierStore {

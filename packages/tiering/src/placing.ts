@@ -302,6 +302,7 @@ export class Placing {
     try {
       await this.#parts.writes(async () => {
         const writer = await this.#openWriter();
+        this.#parts.claim.assertCurrent();
         published = true;
         await writer.publish({ signal: this.#parts.closing });
       });

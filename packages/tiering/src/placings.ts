@@ -208,10 +208,10 @@ export class Placings {
     const moved = from !== 'source' && old !== from.level;
     if (host.namespace.versionOf(id) !== placing.version || moved) {
       // The object became another one meanwhile, or its copy went; the bytes stay claimed until they are gone.
-      await copies.remove(copies.storeAt(level), claim.name, key);
+      await copies.remove(claim.store, claim.name, key);
       return;
     }
-    if (!copies.placed(id, level, claim, placing.content)) return;
+    if (!copies.placed(id, claim, placing.content)) return;
     if (from === 'source') this.counts.placed += 1;
     else this.counts.promoted += 1;
     if (this.#parts.policy.evicts === true) this.#recency[level]?.touch(id, claim.bytes);
@@ -223,11 +223,11 @@ export class Placings {
   #failed(id: number, tier: Tier, claim: Claim, { writtenBytes }: Placing, failure: PlacingFailure): void {
     const { host, copies, closing } = this.#parts;
     const { error, side, published } = failure;
-    const store = copies.storeAt(tier.level);
+    const { store } = claim;
     const key = host.namespace.keyOf(id);
     const held = store.usedBytes + store.claimedBytes;
     if (published) void copies.remove(store, claim.name, key);
-    else copies.release(store, claim, key);
+    else copies.release(claim, key);
     if (closing.aborted) return;
     this.counts.failed += 1;
     if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) {

@@ -1,6 +1,5 @@
 import {
   isTieredError,
-  TieredError,
   type Clock,
   type ObjectWriter,
   type OperationOptions,
@@ -11,6 +10,7 @@ import {
 import { invariant, type Checksum } from '@tiered/core/internal';
 import { LogCodec, type CopyContent, type CopyIdentity, type LogRecord } from './log-record.js';
 import { PrivateLog } from './private-log.js';
+import { damagedError, notCurrentError, sealedError, takenForDeadError } from './tier-errors.js';
 import { TierLedger, type Copy } from './tier-ledger.js';
 
 /** What a store needs. */
@@ -27,12 +27,15 @@ export interface TierStoreParts {
 
 /** Bytes of a tier that belong to a copy on its way. Ends once, by `placed` or `release`. */
 export interface Claim {
+  readonly store: TierStore;
   readonly name: string;
   readonly bytes: number;
   /** Begins to write the copy. */
   create(options: OperationOptions): Promise<ObjectWriter>;
   /** Reads what was published. */
   readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number>;
+  /** Called before the copy is published. @throws TieredError `TIERED_UNAVAILABLE` if the tier has another log now. */
+  assertCurrent(): void;
   /** The copy was published: the tier has it from now on. */
   placed(content: CopyContent): Copy;
   /** Nothing is under the name, and the bytes are free. */
@@ -172,10 +175,14 @@ export class TierStore {
     if (!this.#ledger.holds(this.#log.member, name)) return undefined;
     this.#mine.add(name);
     return {
+      store: this,
       name,
       bytes,
       create: (options) => this.#parts.tier.driver.create(name, { size: bytes, ...options }),
       readInto: (target, options) => this.#parts.tier.driver.readInto(name, target, options),
+      assertCurrent: () => {
+        if (!this.current) throw notCurrentError(this.tier);
+      },
       placed: (content) => this.#placed(name, content),
       release: () => this.#free(name),
     };
@@ -199,6 +206,8 @@ export class TierStore {
 
   /** Deletes what is under a name, whatever that is, and then frees its bytes: what is still there still fills the tier. */
   async remove(name: string, options: OperationOptions): Promise<void> {
+    // Under another log the name may be that of another copy, and whoever began that log has deleted this one.
+    if (!this.current) return;
     await this.#parts.tier.driver.delete(name, options);
     this.#free(name);
   }
@@ -319,11 +328,7 @@ export class TierStore {
     this.#mine.delete(name);
     const copy = this.#ledger.copy(name);
     if (copy !== undefined) return copy;
-    throw new TieredError(
-      'TIERED_UNAVAILABLE',
-      `${this.tier.driver.name}: another process took this one for dead and cleared up after it; placing goes on.`,
-      { driver: this.tier.driver.name, operation: 'write', retryable: true },
-    );
+    throw takenForDeadError(this.tier);
   }
 
   #free(name: string): void {
@@ -374,20 +379,4 @@ export class TierStore {
       on(change.kind, copy);
     }
   }
-}
-
-function sealedError({ driver }: Tier): TieredError {
-  return new TieredError(
-    'TIERED_UNAVAILABLE',
-    `${driver.name} is kept busy by another process that is opening it; try again once that has started.`,
-    { driver: driver.name, operation: 'open', retryable: true },
-  );
-}
-
-function damagedError({ driver }: Tier): TieredError {
-  return new TieredError(
-    'TIERED_DATA_CORRUPT',
-    `${driver.name}: the log of the tier is damaged while other processes use it; stop them, and the next start mends it.`,
-    { driver: driver.name, operation: 'open' },
-  );
 }

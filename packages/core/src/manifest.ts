@@ -144,7 +144,8 @@ async function read(
   for (const [i, section] of sections.entries()) {
     signal?.throwIfAborted();
     await readAt(file, section, at);
-    if (checksum.bytes(section) !== header.checksums[i]) throw corrupt(`the checksum of section ${i} is wrong`);
+    if (checksum.bytes(section) !== header.checksums[i])
+      throw corrupt(`the checksum of section ${i} is wrong`);
     at += section.byteLength;
   }
   return image;

@@ -84,19 +84,22 @@ export class ReadPath {
     try {
       const tier = this.#tierOf(id);
       if (tier !== undefined) {
+        const name = this.#nameOf(id, key);
         try {
           const bytes = await this.#fromTier(signal, (under) =>
-            tier.driver.read(this.#nameOf(id, key), { offset, length, signal: under }),
+            tier.driver.read(name, { offset, length, signal: under }),
           );
           if (bytes.byteLength === length) {
             this.#served(tier, id, length);
             return bytes;
           }
-          this.#tierShort(tier, id, 'read', bytes.byteLength, length);
+          this.#tierShort(tier, id, name, 'read', bytes.byteLength, length);
         } catch (error) {
           signal?.throwIfAborted();
-          this.#tierFailed(tier, id, 'read', error);
+          this.#tierFailed(tier, id, name, 'read', error);
         }
+        // It is another object now: the range is to be looked at anew.
+        if (!this.#isAt(tier, id, name) && tries > 1) return await this.read(id, key, options, tries - 1);
       }
       const bytes = await this.#unlessChanged(id, options, tries, () =>
         this.#placement.read(id, offset, length, options),
@@ -121,21 +124,24 @@ export class ReadPath {
     try {
       const tier = this.#tierOf(id);
       if (tier !== undefined) {
+        const name = this.#nameOf(id, key);
         try {
           // Not left at an abort, as a read is: the tier writes into the caller's memory until it has stopped.
           const range = target.subarray(0, length);
           const count = await this.#scoped(signal, (under) =>
-            tier.driver.readInto(this.#nameOf(id, key), range, { offset, signal: under }),
+            tier.driver.readInto(name, range, { offset, signal: under }),
           );
           if (count === length) {
             this.#served(tier, id, length);
             return count;
           }
-          this.#tierShort(tier, id, 'readInto', count, length);
+          this.#tierShort(tier, id, name, 'readInto', count, length);
         } catch (error) {
           signal?.throwIfAborted();
-          this.#tierFailed(tier, id, 'readInto', error);
+          this.#tierFailed(tier, id, name, 'readInto', error);
         }
+        if (!this.#isAt(tier, id, name) && tries > 1)
+          return await this.readInto(id, key, target, options, tries - 1);
       }
       const range = target.subarray(0, length);
       const read = await this.#unlessChanged(id, options, tries, () =>
@@ -177,7 +183,8 @@ export class ReadPath {
       clock,
       versionToAskFor: (version) => (versions === 'ignore' ? undefined : version),
       publish: (id, { level, direct, name }) => {
-        if (name !== namespace.keyOf(id)) this.#names.set(id, name);
+        if (name === namespace.keyOf(id)) this.#names.delete(id);
+        else this.#names.set(id, name);
         namespace.setLevel(id, level, direct);
       },
       withdraw: (id) => this.#withdraw(id),
@@ -250,7 +257,13 @@ export class ReadPath {
     if (this.#active === 0) this.#onDrained?.();
   }
 
-  #tierShort(tier: Tier, id: number, operation: Operation, got: number, wanted: number): void {
+  /** Whether this is still the copy that is served. */
+  #isAt(tier: Tier, id: number, name: string): boolean {
+    const { level } = tier;
+    return this.#namespace.levelOf(id) === level && this.#nameOf(id, this.#namespace.keyOf(id)) === name;
+  }
+
+  #tierShort(tier: Tier, id: number, name: string, operation: Operation, got: number, wanted: number): void {
     const key = this.#namespace.keyOf(id);
     const message = `${tier.driver.name}: ${JSON.stringify(key)} gave ${got} of ${wanted} bytes; the copy is dropped.`;
     const error = new TieredError('TIERED_DATA_CORRUPT', message, {
@@ -259,13 +272,13 @@ export class ReadPath {
       key,
     });
     this.#fault(tier, operation, key, error);
-    if (this.#namespace.levelOf(id) === tier.level) this.drop(id, 'damaged');
+    if (this.#isAt(tier, id, name)) this.drop(id, 'damaged');
   }
 
-  #tierFailed(tier: Tier, id: number, operation: Operation, error: unknown): void {
+  #tierFailed(tier: Tier, id: number, name: string, operation: Operation, error: unknown): void {
     if (this.#closing.signal.aborted) return;
     // A copy that was moved away while the read was under way is no fault of the tier.
-    if (this.#namespace.levelOf(id) !== tier.level) return;
+    if (!this.#isAt(tier, id, name)) return;
     this.#fault(tier, operation, this.#namespace.keyOf(id), error);
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id, 'missing');
   }

@@ -189,13 +189,10 @@ export class Copies {
 
   /** Bytes of copies on a level that are being deleted. */
   bytesLeaving(level: number): number {
-    const store = this.storeAt(level);
     const prefix = `${level} `;
-    let bytes = 0;
-    for (const doom of this.#doomed) {
-      if (doom.startsWith(prefix)) bytes += store.copy(doom.slice(prefix.length))?.bytes ?? 0;
-    }
-    return bytes;
+    const names = [...this.#doomed].filter((doom) => doom.startsWith(prefix));
+    const bytesOf = (doom: string) => this.storeAt(level).copy(doom.slice(prefix.length))?.bytes ?? 0;
+    return names.reduce((bytes, doom) => bytes + bytesOf(doom), 0);
   }
 
   /**

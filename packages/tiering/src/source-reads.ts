@@ -44,7 +44,7 @@ export class SourceReads {
   }
 }
 
-/** Memory for bytes that readers get as views: not zeroed, and not of Node's shared pool, so that it can be transferred. */
+/** Memory for bytes that readers get as views: not zeroed, and not of Node's shared pool, which a kept view would keep. */
 export function memoryFor(bytes: number): Uint8Array {
   return new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
 }

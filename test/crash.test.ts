@@ -17,7 +17,7 @@ const SEED = Number(process.env['TIERED_CRASH_SEED'] ?? randomInt(2 ** 31));
 /** Rows of lives, each row on places of its own; all rows at the same time. */
 const ROWS = 3;
 /** Processes of a row, one after the other, each killed. */
-const LIVES = 18;
+const LIVES = 20;
 const CHUNK = 700;
 const SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 1700, 2800, 3500];
 const OBJECTS = 16;
@@ -60,7 +60,7 @@ const keyOf = (i: number) => `dir${i % 3}/sub/object-${i}`;
 
 /** Another program changes the dataset between two lives: some objects are others, some gone, some new. */
 function changeSource(place: Trained, random: Random): void {
-  for (let changes = random.below(6); changes > 0; changes--) {
+  for (let changes = random.below(14); changes > 0; changes--) {
     const key = keyOf(random.below(OBJECTS + 2));
     place.said.delete(key);
     const size = SIZES[random.below(SIZES.length)] ?? 0;
@@ -85,19 +85,22 @@ async function changeTiers(place: Trained, random: Random): Promise<void> {
   }
 }
 
+/** Calls of a process, and about how many of each it makes: it dies at one of them. */
+const CALLS = [
+  ['any', 8],
+  ['any', 30],
+  ['append', 14],
+  ['create', 5],
+  ['writeAt', 12],
+  ['publish', 5],
+  ['delete', 3],
+  ['read', 12],
+  ['list', 1],
+  ['replace', 1],
+] as const;
+
 function nextKillPoint(random: Random): KillPoint {
-  const [call, most] = (
-    [
-      ['any', 12],
-      ['any', 90],
-      ['append', 40],
-      ['create', 10],
-      ['writeAt', 30],
-      ['publish', 10],
-      ['delete', 6],
-      ['replace', 1],
-    ] as const
-  )[random.below(8)] ?? ['any', 90];
+  const [call, most] = CALLS[random.below(CALLS.length)] ?? CALLS[0];
   const when = (['before', 'within', 'after'] as const)[random.below(3)] ?? 'before';
   return { call, nth: 1 + random.below(most), when };
 }

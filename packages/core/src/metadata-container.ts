@@ -240,8 +240,11 @@ function isSize(size: number): boolean {
   return Number.isSafeInteger(size) && size >= 0;
 }
 
+function isText(text: unknown): boolean {
+  return typeof text === 'string' && text.length <= LONGEST_TEXT;
+}
+
 function assertDescribed({ key, size, version }: ObjectStat): void {
-  const isText = (text: unknown) => typeof text === 'string' && text.length <= LONGEST_TEXT;
   if (isText(key) && isText(version) && isSize(size)) return;
   throw new TypeError(
     `A driver described ${JSON.stringify({ key, size, version }).slice(0, 1000)}: stat() and list() must give a key, ` +

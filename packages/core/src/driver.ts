@@ -298,6 +298,11 @@ export async function* checkedPieces(
  */
 export function bufferedWriter(driver: StorageDriver, key: string, { size }: CreateOptions): ObjectWriter {
   const bytes = new Uint8Array(size);
+  return writerInto(bytes, ({ signal }) => driver.write(key, bytes, { size, signal }));
+}
+
+/** A writer whose parts go into memory that is published at the end. */
+export function writerInto(bytes: Uint8Array, publish: ObjectWriter['publish']): ObjectWriter {
   return {
     writeAt: async (part, { offset, signal }) => {
       signal?.throwIfAborted();
@@ -309,7 +314,7 @@ export function bufferedWriter(driver: StorageDriver, key: string, { size }: Cre
       target.set(range);
       return range.byteLength;
     },
-    publish: ({ signal }) => driver.write(key, bytes, { size, signal }),
+    publish,
     discard: async () => undefined,
   };
 }

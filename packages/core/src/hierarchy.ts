@@ -19,7 +19,6 @@ import { assertKey } from './validation.js';
 type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
 
 const NO_OPTIONS = Object.freeze({});
-const NOTHING = Promise.resolve();
 
 /**
  * The one object a loader holds: reads objects from the fastest level that has them, and keeps what the placement
@@ -73,7 +72,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       events: this,
       versions: this.#versions,
       clock: this.#clock,
-      isComplete: () => this.#scan,
+      complete: this.#scan,
       renew: (key) => this.#renew(key),
     });
   }
@@ -268,10 +267,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       for (const { size } of page) bytes += size;
       this.emit('scan', { objects, bytes });
     }
-    await this.#scope.run(
-      options.signal,
-      (signal) => this.#manifest?.save(this.#namespace, signal) ?? NOTHING,
-    );
+    const manifest = this.#manifest;
+    if (manifest === undefined) return;
+    await this.#scope.run(options.signal, (signal) => manifest.save(this.#namespace, signal));
   }
 
   /** Resolves when no object is being placed. */

@@ -6,6 +6,8 @@ export { loadChecksum, type Checksum } from './checksum.js';
 export { closedError, configError, invariant } from './errors.js';
 export { SafeEmitter } from './events.js';
 export { loadManifest, saveManifest, type ManifestOptions } from './manifest.js';
+export { identityOf } from './locations.js';
+export { memoryFor } from './memory-for.js';
 export { ABSENT, MetadataContainer } from './metadata-container.js';
 export { MemoryLogStorage } from './memory-log.js';
 export { sourceChanged } from './placement.js';

@@ -1,6 +1,7 @@
 import type { StorageDriver } from './driver.js';
 import { isTieredError } from './errors.js';
 import type { HierarchyEvents, SafeEmitter } from './events.js';
+import { identityOf } from './locations.js';
 import { loadManifest, saveManifest } from './manifest.js';
 import type { MetadataContainer } from './metadata-container.js';
 
@@ -25,7 +26,7 @@ export class KeptManifest {
    */
   async load(sourceLevel: number, signal: AbortSignal): Promise<MetadataContainer | undefined> {
     try {
-      return await loadManifest(this.#path, sourceLevel, { identity: this.#identity, signal });
+      return await loadManifest(this.#path, sourceLevel, { identity: identityOf(this.#source), signal });
     } catch (error) {
       signal.throwIfAborted();
       if (isTieredError(error, 'TIERED_CONFIG_INVALID')) throw error;
@@ -36,15 +37,11 @@ export class KeptManifest {
 
   async save(namespace: MetadataContainer, signal: AbortSignal): Promise<void> {
     try {
-      await saveManifest(namespace, this.#path, { identity: this.#identity, signal });
+      await saveManifest(namespace, this.#path, { identity: identityOf(this.#source), signal });
     } catch (error) {
       signal.throwIfAborted();
       this.#failed(error);
     }
-  }
-
-  get #identity(): string {
-    return this.#source.location ?? this.#source.name;
   }
 
   #failed(error: unknown): void {

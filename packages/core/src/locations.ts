@@ -42,3 +42,8 @@ function overlap(inner: Place, outer: Place): TieredError {
     `${inner.field}: ${relation}; give each level storage of its own.`,
   );
 }
+
+/** What a storage is known by from one start to the next: what was kept of it is of use for this one only. */
+export function identityOf({ location, name }: StorageDriver): string {
+  return location ?? name;
+}

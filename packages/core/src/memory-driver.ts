@@ -5,6 +5,7 @@ import {
   readEach,
   unsupported,
   versionChanged,
+  writerInto,
   type CreateOptions,
   type DriverCapabilities,
   type DriverUsage,
@@ -144,23 +145,10 @@ export class MemoryDriver implements StorageDriver {
   async create(key: string, { size, signal }: CreateOptions): Promise<ObjectWriter> {
     signal?.throwIfAborted();
     const bytes = this.#allocate('create', key, size);
-    return {
-      writeAt: async (part, options) => {
-        options.signal?.throwIfAborted();
-        bytes.set(part, options.offset);
-      },
-      readInto: async (target, options) => {
-        options.signal?.throwIfAborted();
-        const range = bytes.subarray(options.offset, options.offset + target.byteLength);
-        target.set(range);
-        return range.byteLength;
-      },
-      publish: async (options) => {
-        options.signal?.throwIfAborted();
-        this.#publish('publish', key, bytes);
-      },
-      discard: async () => undefined,
-    };
+    return writerInto(bytes, async (options) => {
+      options.signal?.throwIfAborted();
+      this.#publish('publish', key, bytes);
+    });
   }
 
   async delete(key: string, { signal }: OperationOptions): Promise<void> {

@@ -32,7 +32,7 @@ export interface ReadPathParts {
   readonly versions: VersionPolicy;
   readonly clock: Clock;
   /** Whether the namespace holds every object of the source. */
-  readonly isComplete: () => boolean;
+  readonly complete: boolean;
   /** Asks the source anew for size and version of an object. */
   readonly renew: (key: string) => Promise<void>;
 }
@@ -173,10 +173,10 @@ export class ReadPath {
 
   /** What the placement may see and do. */
   host(): PlacementHost {
-    const { namespace, tiers, source, events, versions, clock, isComplete } = this.#parts;
+    const { namespace, tiers, source, events, versions, clock, complete } = this.#parts;
     return {
       namespace,
-      complete: isComplete(),
+      complete,
       tiers,
       source,
       versions,

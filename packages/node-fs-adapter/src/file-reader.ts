@@ -7,6 +7,7 @@ import {
   type ReadOptions,
   type StorageDriver,
 } from '@tiered/core';
+import { memoryFor } from '@tiered/core/internal';
 import { BlockingMode } from './blocking-mode.js';
 import {
   openForReading,
@@ -152,11 +153,6 @@ export function notAFile(driver: StorageDriver, operation: Operation, key: strin
       key,
     },
   );
-}
-
-/** Memory for a read: not zeroed, and not of Node's shared pool, so that it can be transferred. */
-function memoryFor(length: number): Uint8Array {
-  return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
 }
 
 function fstatBlocking(fd: number): fs.BigIntStats {

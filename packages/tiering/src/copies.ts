@@ -5,7 +5,14 @@ import {
   type PlacementHost,
   type Tier,
 } from '@tiered/core';
-import { ABSENT, invariant, raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
+import {
+  ABSENT,
+  identityOf,
+  invariant,
+  raceAbort,
+  type Checksum,
+  type OperationScope,
+} from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { CheckedCopy } from './checked-copy.js';
 import type { CopyContent, CopyIdentity } from './log-record.js';
@@ -164,22 +171,19 @@ export class Copies {
 
   /** The copy of an object is not served any more. */
   drop(id: number, level: number, reason: DropReason): void {
-    const { namespace } = this.#host;
-    const key = namespace.keyOf(id);
-    const store = this.storeAt(level);
     this.#checked.delete(id);
-    if (namespace.levelOf(id) === level) this.#host.withdraw(id);
+    if (this.#host.namespace.levelOf(id) === level) this.#host.withdraw(id);
     if (reason === 'damaged' || reason === 'missing') this.counts.damaged += 1;
     if (reason === 'outdated') this.counts.outdated += 1;
-    for (const { name } of store.copiesOf(key)) void this.remove(store, name, key);
-    this.#host.dropped(key, level, reason);
+    this.removeFrom(id, level);
+    this.#host.dropped(this.#host.namespace.keyOf(id), level, reason);
   }
 
-  /** Deletes the copy of an object that is served from another level now. */
+  /** Deletes the copies of an object on a level, none of which is served any more. */
   removeFrom(id: number, level: number): void {
     const store = this.storeAt(level);
-    const key = this.#host.namespace.keyOf(id);
-    for (const { name } of store.copiesOf(key)) void this.remove(store, name, key);
+    for (const { name, key } of store.copiesOf(this.#host.namespace.keyOf(id)))
+      void this.remove(store, name, key);
   }
 
   /** The name of an object's copy on a level. */
@@ -190,8 +194,8 @@ export class Copies {
   /** Bytes of copies on a level that are being deleted. */
   bytesLeaving(level: number): number {
     const prefix = `${level} `;
-    const names = [...this.#doomed].filter((doom) => doom.startsWith(prefix));
     const bytesOf = (doom: string) => this.storeAt(level).copy(doom.slice(prefix.length))?.bytes ?? 0;
+    const names = [...this.#doomed].filter((doom) => doom.startsWith(prefix));
     return names.reduce((bytes, doom) => bytes + bytesOf(doom), 0);
   }
 
@@ -251,10 +255,9 @@ export class Copies {
     return TierStore.open(
       {
         tier,
-        dataset: source.location ?? source.name,
+        dataset: identityOf(source),
         checksum: this.#checksum,
         clock,
-        onPlaced: () => undefined,
         onFreed: (copy) => {
           const id = namespace.find(copy.key);
           // A copy of another version is not the one that is served.
@@ -270,8 +273,7 @@ export class Copies {
   /** Takes over what is on a tier since before. */
   async #takeOver(store: TierStore, signal: AbortSignal | undefined): Promise<void> {
     const { namespace, complete, clock } = this.#host;
-    let seen = 0;
-    for (const copy of [...store.copies()]) {
+    for (const [index, copy] of [...store.copies()].entries()) {
       const id = namespace.find(copy.key);
       if (id !== ABSENT && this.#matches(id, copy)) this.#adopt(id, store, copy);
       else if (id !== ABSENT || complete) {
@@ -279,8 +281,7 @@ export class Copies {
         void this.remove(store, copy.name, copy.key);
         this.#host.dropped(copy.key, store.level, 'outdated');
       }
-      seen += 1;
-      if (seen % AT_ONCE !== 0) continue;
+      if ((index + 1) % AT_ONCE !== 0) continue;
       signal?.throwIfAborted();
       await clock.turn();
     }
@@ -318,9 +319,9 @@ export class Copies {
   }
 
   #find(store: TierStore, id: number): Copy | undefined {
-    return store
-      .copiesOf(this.#host.namespace.keyOf(id))
-      .find((copy) => this.#matches(id, copy) && !this.#doomed.has(`${store.level} ${copy.name}`));
+    const isServed = (copy: Copy) =>
+      this.#matches(id, copy) && !this.#doomed.has(`${store.level} ${copy.name}`);
+    return store.copiesOf(this.#host.namespace.keyOf(id)).find(isServed);
   }
 
   /** Whether a copy is of the object as it is known. */
@@ -366,7 +367,7 @@ export class Copies {
     } catch (error) {
       if (!isTieredError(error)) throw error;
       this.#host.tierFault(store.tier, 'write', key, error);
-      return undefined;
+      return;
     }
   }
 }

@@ -14,11 +14,13 @@ import {
   configError,
   invariant,
   loadChecksum,
+  memoryFor,
   OperationScope,
   raceAbort,
   sourceChanged,
 } from '@tiered/core/internal';
 import pLimit from 'p-limit';
+import { allEnded } from './all-ended.js';
 import type { CheckedCopy } from './checked-copy.js';
 import { ChunkSize } from './chunk-size.js';
 import { Copies } from './copies.js';
@@ -29,7 +31,7 @@ import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { RangeReads, type Range } from './range-reads.js';
 import { SourceGate } from './source-gate.js';
-import { memoryFor, SourceReads } from './source-reads.js';
+import { SourceReads } from './source-reads.js';
 
 /** Options of `PlacementHandler`. */
 export interface PlacementHandlerOptions {
@@ -295,10 +297,10 @@ export class PlacementHandler implements Placement {
     }
     const placing = this.#placingFor(id, offset, target.byteLength);
     const held = placing === undefined ? 0 : Math.min(target.byteLength, placing.bytes - offset);
-    await bothEnded(
+    await allEnded([
       placing?.readInto(target.subarray(0, held), offset, options.signal) ?? NOTHING,
       this.#fromRange(id, offset + held, target.subarray(held), options),
-    );
+    ]);
   }
 
   /** Reads what a copy has of a range, and the rest from the source. False if the copy failed. */
@@ -375,9 +377,4 @@ export class PlacementHandler implements Placement {
     invariant(this.#attached !== undefined, 'a placement handler was used before its hierarchy started');
     return this.#attached;
   }
-}
-
-/** Waits until both have ended, and then fails if one failed: they write to memory that is the caller's afterwards. */
-async function bothEnded(...work: Promise<void>[]): Promise<void> {
-  for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason;
 }

@@ -1,10 +1,18 @@
 import type { ObjectWriter } from '@tiered/core';
-import { invariant, onAbort, raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
+import {
+  invariant,
+  memoryFor,
+  onAbort,
+  raceAbort,
+  type Checksum,
+  type OperationScope,
+} from '@tiered/core/internal';
 import type { LimitFunction } from 'p-limit';
+import { allEnded } from './all-ended.js';
 import type { CopyContent } from './log-record.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { SourceGate, Ticket } from './source-gate.js';
-import { memoryFor, partOf, type SourceObject } from './source-reads.js';
+import { partOf, type SourceObject } from './source-reads.js';
 import type { Claim } from './tier-store.js';
 
 /** Where the bytes of an object come from: the source, or another tier. */
@@ -39,6 +47,23 @@ export interface PlacingFailure {
   readonly published: boolean;
 }
 
+/** A part of a range that lies in one chunk: where it begins in the object, and where it is to go. */
+interface Part {
+  readonly chunk: number;
+  readonly start: number;
+  readonly target: Uint8Array;
+}
+
+/** A chunk that was asked for and is not yet written. */
+interface Arriving {
+  readonly bytes: Promise<Uint8Array>;
+  readonly memory: Uint8Array;
+  readonly ticket: Ticket | undefined;
+  isHere: boolean;
+  /** Whether somebody has the memory, or a view of it, for longer than it takes to copy from it. */
+  isShown: boolean;
+}
+
 const MISSING = 0;
 const ARRIVING = 1;
 const WRITTEN = 2;
@@ -57,8 +82,8 @@ const WRITTEN = 2;
  *
  * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range and for
  * nothing else; not for the tier either, unless the bytes are only there. Memory is held for chunks that are arriving
- * and for nothing else. After `done` nothing is held and nothing is under way, and either the copy is published, or
- * there is no trace of it.
+ * and for nothing else; it serves another chunk later, unless a reader may have kept a view of it. After `done` nothing
+ * is held and nothing is under way, and either the copy is published, or there is no trace of it.
  */
 export class Placing {
   readonly #parts: PlacingParts;
@@ -66,7 +91,7 @@ export class Placing {
   readonly #stop = new AbortController();
   readonly #state: Uint8Array;
   readonly #sums: BigUint64Array;
-  readonly #arriving = new Map<number, { readonly bytes: Promise<Uint8Array>; ticket?: Ticket }>();
+  readonly #arriving = new Map<number, Arriving>();
   readonly #work = new Set<Promise<void>>();
   #writer: Promise<ObjectWriter> | undefined;
   #publishing: Promise<void> | undefined;
@@ -129,14 +154,14 @@ export class Placing {
     const first = Math.floor(offset / chunkBytes);
     if (offset + length <= this.#endOf(first) && this.#state[first] !== WRITTEN) {
       this.#next = first + 1;
-      const bytes = await raceAbort(this.#chunk(first), signal);
-      return partOf(bytes, offset - first * chunkBytes, length);
+      const part = this.#withChunk(first, true, (bytes) =>
+        partOf(bytes, offset - first * chunkBytes, length),
+      );
+      return raceAbort(part, signal);
     }
     const result = memoryFor(length);
-    const parts = this.#split(offset, result).map(({ chunk, start, part }) =>
-      this.#readPart(chunk, start, part),
-    );
-    await raceAbort(allSettledOk(parts), signal);
+    const parts = this.#split(offset, result).map((part) => this.#readPart(part, undefined, true));
+    await raceAbort(allEnded(parts), signal);
     return result;
   }
 
@@ -145,42 +170,39 @@ export class Placing {
    * nothing is written there any more.
    */
   async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
-    const copies = this.#split(offset, target).map(async ({ chunk, start, part }) => {
-      if (this.#state[chunk] === WRITTEN) return this.#readBack(start, part);
-      const bytes = await raceAbort(this.#chunk(chunk), signal);
-      const from = start - chunk * this.#parts.chunkBytes;
-      part.set(bytes.subarray(from, from + part.byteLength));
-    });
-    await allSettledOk(copies);
+    await allEnded(this.#split(offset, target).map((part) => this.#readPart(part, signal, false)));
     signal?.throwIfAborted();
   }
 
   /** The parts of a range that lie in one chunk each. */
-  #split(offset: number, target: Uint8Array): { chunk: number; start: number; part: Uint8Array }[] {
+  #split(offset: number, target: Uint8Array): Part[] {
     const { chunkBytes } = this.#parts;
     const end = offset + target.byteLength;
-    const parts = [];
+    const parts: Part[] = [];
     for (let start = offset; start < end;) {
       const chunk = Math.floor(start / chunkBytes);
       const until = Math.min(end, this.#endOf(chunk));
-      parts.push({ chunk, start, part: target.subarray(start - offset, until - offset) });
+      parts.push({ chunk, start, target: target.subarray(start - offset, until - offset) });
       start = until;
     }
     this.#next = Math.ceil(end / chunkBytes);
     return parts;
   }
 
-  /** Fills a part of a reader's result, which nobody else has. */
-  async #readPart(chunk: number, start: number, target: Uint8Array): Promise<void> {
-    if (this.#state[chunk] === WRITTEN) {
-      await this.#readBack(start, target);
-      return;
-    }
-    const whole = target.byteLength === this.#lengthOf(chunk);
-    // A chunk that nobody asked for yet and that is wanted whole arrives where it is wanted.
-    const bytes = await this.#chunk(chunk, whole ? target : undefined);
+  /** @param isOurs Whether nobody writes to the target later: then a chunk that is wanted whole may arrive there. */
+  async #readPart(
+    { chunk, start, target }: Part,
+    signal: AbortSignal | undefined,
+    isOurs: boolean,
+  ): Promise<void> {
+    if (this.#state[chunk] === WRITTEN) return this.#readBack(start, target);
+    const whole = isOurs && target.byteLength === this.#lengthOf(chunk);
     const from = start - chunk * this.#parts.chunkBytes;
-    if (bytes !== target) target.set(bytes.subarray(from, from + target.byteLength));
+    const copy = (bytes: Uint8Array) => {
+      if (bytes !== target && signal?.aborted !== true)
+        target.set(bytes.subarray(from, from + target.byteLength));
+    };
+    await raceAbort(this.#withChunk(chunk, false, copy, whole ? target : undefined), signal);
   }
 
   /** Reads what the tier has already, of an object that it does not show yet, or has just come to show. */
@@ -202,34 +224,55 @@ export class Placing {
     if (count !== target.byteLength) await fill(target, offset, signal);
   }
 
-  /** A chunk that somebody waits for. */
-  #chunk(chunk: number, memory?: Uint8Array): Promise<Uint8Array> {
+  /**
+   * Looks at a chunk that somebody waits for as soon as it is there.
+   * @param isShown Whether the looker keeps its memory, or a view of it; else it must be done with it when it returns.
+   * @param memory Where it is to arrive if nobody has asked for it yet; it stays with whoever gave it.
+   */
+  #withChunk<T>(
+    chunk: number,
+    isShown: boolean,
+    look: (bytes: Uint8Array) => T,
+    memory?: Uint8Array,
+  ): Promise<T> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
-    const arriving = this.#arriving.get(chunk);
-    if (arriving === undefined)
-      return this.#parts.gate.foreground(() => this.#request(chunk, undefined, memory));
-    arriving.ticket?.promote();
-    return arriving.bytes;
+    let arriving = this.#arriving.get(chunk);
+    if (arriving !== undefined) {
+      arriving.ticket?.promote();
+      arriving.isShown ||= isShown;
+      // Not later: its memory may be another chunk's by then.
+      return arriving.isHere ? Promise.resolve(look(arriving.memory)) : arriving.bytes.then(look);
+    }
+    return this.#parts.gate.foreground(() => {
+      arriving = this.#request(chunk, undefined, memory);
+      arriving.isShown ||= isShown;
+      return arriving.bytes.then(look);
+    });
   }
 
   /** Asks for a chunk; what becomes of it afterwards is `#work`. */
-  #request(chunk: number, ticket?: Ticket, memory = memoryFor(this.#lengthOf(chunk))): Promise<Uint8Array> {
+  #request(chunk: number, ticket?: Ticket, given?: Uint8Array): Arriving {
     const { budget, chunkBytes, fill, checksum, closing } = this.#parts;
     this.#state[chunk] = ARRIVING;
-    budget.take(memory.byteLength);
+    if (given !== undefined) budget.take(given.byteLength);
+    const memory = given ?? budget.lend(this.#lengthOf(chunk));
     const bytes = fill(memory, chunk * chunkBytes, closing).then(() => {
       // Now, and not when it is written: until then its readers have it, and might write to it.
       this.#sums[chunk] = checksum.bytes(memory);
+      arriving.isHere = true;
       return memory;
     });
-    this.#arriving.set(chunk, { bytes, ...(ticket && { ticket }) });
+    const arriving: Arriving = { bytes, memory, ticket, isHere: false, isShown: given !== undefined };
+    this.#arriving.set(chunk, arriving);
     const work = this.#settle(chunk, bytes).finally(() => {
       this.#arriving.delete(chunk);
-      budget.release(memory.byteLength);
+      // What did not come may, by a driver that breaks its contract, be on its way still.
+      if (arriving.isHere && !arriving.isShown) budget.giveBack(memory);
+      else budget.release(memory.byteLength);
       this.#work.delete(work);
     });
     this.#work.add(work);
-    return bytes;
+    return arriving;
   }
 
   /** Writes a chunk once it is there. Never rejects. */
@@ -278,7 +321,7 @@ export class Placing {
         await gate.background(async (ticket) => {
           const chunk = this.#missing();
           if (chunk === undefined || this.#failure !== undefined || !budget.hasRoom(chunkBytes)) return;
-          await this.#request(chunk, ticket);
+          await this.#request(chunk, ticket).bytes;
         });
       }
     } catch (error) {
@@ -323,10 +366,4 @@ export class Placing {
   #lengthOf(chunk: number): number {
     return this.#endOf(chunk) - chunk * this.#parts.chunkBytes;
   }
-}
-
-/** As `Promise.all`, but settles when all have: the memory they write to is then nobody's any more. */
-async function allSettledOk(promises: readonly Promise<void>[]): Promise<void> {
-  for (const result of await Promise.allSettled(promises))
-    if (result.status === 'rejected') throw result.reason;
 }

@@ -1,7 +1,7 @@
-import { OperationScope, raceAbort } from '@tiered/core/internal';
+import { memoryFor, OperationScope, raceAbort } from '@tiered/core/internal';
 import type { MemoryBudget } from './memory-budget.js';
 import type { SourceGate } from './source-gate.js';
-import { memoryFor, partOf, type SourceObject, type SourceReads } from './source-reads.js';
+import { partOf, type SourceObject, type SourceReads } from './source-reads.js';
 
 /** A range of an object that is read without being placed. */
 export interface Range extends SourceObject {

@@ -44,11 +44,6 @@ export class SourceReads {
   }
 }
 
-/** Memory for bytes that readers get as views: not zeroed, and not of Node's shared pool, which a kept view would keep. */
-export function memoryFor(bytes: number): Uint8Array {
-  return new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
-}
-
 /** A view on a part of some memory, or a copy if it is a small part: a reader that keeps it would keep all of it. */
 export function partOf(memory: Uint8Array, offset: number, length: number): Uint8Array {
   const part = memory.subarray(offset, offset + length);

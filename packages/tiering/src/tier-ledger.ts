@@ -14,12 +14,6 @@ interface Claim extends CopyIdentity {
   readonly member: string;
 }
 
-/** What an applied record changed for those who serve copies. */
-export type LedgerChange =
-  | { readonly kind: 'placed'; readonly name: string }
-  | { readonly kind: 'freed'; readonly name: string }
-  | undefined;
-
 /**
  * Who may fill how much of a tier, and what is on it: the state that the lines of the tier's log amount to.
  *
@@ -100,42 +94,41 @@ export class TierLedger {
     return [...this.#members.keys()];
   }
 
-  isMember(member: string): boolean {
-    return this.#members.has(member);
-  }
-
   /** Takes in a line. */
-  apply(record: LogRecord | undefined): LedgerChange {
+  apply(record: LogRecord | undefined): void {
     this.#lines += 1;
     if (record === undefined) {
       this.#damaged += 1;
-      return undefined;
+      return;
     }
     switch (record.op) {
       case 'join':
       case 'quota':
         this.#members.set(record.member, record.quota);
-        return undefined;
+        break;
       case 'leave':
         this.#members.delete(record.member);
         if (this.#sealedBy === record.member) this.#sealedBy = undefined;
-        return undefined;
+        break;
       case 'doubt':
       case 'known':
         this.#isComplete = record.op === 'known';
-        return undefined;
+        break;
       case 'seal':
         this.#sealedBy = record.member;
-        return undefined;
+        break;
       case 'claim':
         this.#claim(record);
-        return undefined;
+        break;
       case 'placed':
-        return this.#place(record);
+        this.#place(record);
+        break;
       case 'kept':
-        return this.#keep(record);
+        this.#keep(record);
+        break;
       case 'free':
-        return this.#free(record.name);
+        this.#free(record.name);
+        break;
     }
   }
 
@@ -162,8 +155,7 @@ export class TierLedger {
 
   /** The copies of an object, of any version. */
   copiesOf(dataset: string, key: string): Copy[] {
-    const names = [key, ...(this.#namesOfKey.get(fullKey(dataset, key)) ?? [])];
-    return names
+    return this.#namesFor(dataset, key)
       .map((name) => this.copy(name))
       .filter((copy) => copy !== undefined)
       .filter((copy) => copy.dataset === dataset && copy.key === key);
@@ -202,8 +194,7 @@ export class TierLedger {
 
   /** Whether this version has a copy, or is getting one. */
   #isTaken(dataset: string, key: string, version: string): boolean {
-    const names = [key, ...(this.#namesOfKey.get(fullKey(dataset, key)) ?? [])];
-    return names.some((name) => {
+    return this.#namesFor(dataset, key).some((name) => {
       const id = this.#names.find(name);
       if (id === ABSENT || this.#stateOf(id) === 'free' || this.#names.versionOf(id) !== version)
         return false;
@@ -211,25 +202,28 @@ export class TierLedger {
     });
   }
 
-  #place({ name, bytes, size, chunkBytes, sums }: LogRecord & { op: 'placed' }): LedgerChange {
+  /** Names under which copies of an object may be; under the first, its key, may be another dataset's. */
+  #namesFor(dataset: string, key: string): string[] {
+    return [key, ...(this.#namesOfKey.get(fullKey(dataset, key)) ?? [])];
+  }
+
+  #place({ name, bytes, size, chunkBytes, sums }: LogRecord & { op: 'placed' }): void {
     const id = this.#names.find(name);
     const claim = this.#claims.get(id);
     // What is placed was claimed, by so many bytes; else that line was lost.
     const isAsClaimed = id !== ABSENT && bytes === this.#names.sizeOf(id);
     if (!isAsClaimed) this.#isComplete = false;
     // Without a claim its process was taken for dead: it finds out when it looks, and removes the copy.
-    if (claim === undefined || !isAsClaimed) return undefined;
+    if (claim === undefined || !isAsClaimed) return;
     this.#claims.delete(id);
     this.#claimedBytes -= bytes;
     this.#holdCopy(id, { bytes, size, chunkBytes, sums });
-    return { kind: 'placed', name };
   }
 
-  #keep({ name, dataset, key, version, ...content }: LogRecord & { op: 'kept' }): LedgerChange {
+  #keep({ name, dataset, key, version, ...content }: LogRecord & { op: 'kept' }): void {
     const id = this.#names.put({ key: name, size: content.bytes, version });
     this.#remember(id, name, dataset, key);
     this.#holdCopy(id, content);
-    return undefined;
   }
 
   #holdCopy(id: number, { bytes, size, chunkBytes, sums }: CopyContent): void {
@@ -250,10 +244,10 @@ export class TierLedger {
     this.#sums[id] = sum;
   }
 
-  #free(name: string): LedgerChange {
+  #free(name: string): void {
     const id = this.#names.find(name);
     const state = id === ABSENT ? 'free' : this.#stateOf(id);
-    if (state === 'free') return undefined;
+    if (state === 'free') return;
     const bytes = this.#names.sizeOf(id);
     if (state === 'claimed') this.#claimedBytes -= bytes;
     else {
@@ -264,7 +258,6 @@ export class TierLedger {
     this.#details.delete(id);
     this.#forget(id, name);
     this.#setState(id, 'free');
-    return state === 'placed' ? { kind: 'freed', name } : undefined;
   }
 
   #remember(id: number, name: string, dataset: string, key: string): void {

@@ -7,7 +7,7 @@ import {
   type SharedLog,
   type Tier,
 } from '@tiered/core';
-import { invariant, type Checksum } from '@tiered/core/internal';
+import type { Checksum } from '@tiered/core/internal';
 import { LogCodec, type CopyContent, type CopyIdentity, type LogRecord } from './log-record.js';
 import { PrivateLog } from './private-log.js';
 import { damagedError, notCurrentError, sealedError, takenForDeadError } from './tier-errors.js';
@@ -20,8 +20,7 @@ export interface TierStoreParts {
   readonly dataset: string;
   readonly checksum: Checksum;
   readonly clock: Clock;
-  /** Another process placed a copy of this dataset, or removed one. */
-  readonly onPlaced: (copy: Copy) => void;
+  /** Another process removed a copy of this dataset. */
   readonly onFreed: (copy: Copy) => void;
 }
 
@@ -149,10 +148,8 @@ export class TierStore {
   /** Takes in what other processes did. Costs a system call. */
   refresh(): void {
     if (this.#closed) return;
-    this.#read((change, copy) => {
-      if (copy.dataset !== this.#parts.dataset || this.#mine.has(copy.name)) return;
-      if (change === 'placed') this.#parts.onPlaced(copy);
-      else this.#parts.onFreed(copy);
+    this.#read((copy) => {
+      if (copy.dataset === this.#parts.dataset && !this.#mine.has(copy.name)) this.#parts.onFreed(copy);
     });
     this.#freeLost();
   }
@@ -306,7 +303,7 @@ export class TierStore {
       return;
     }
     const ledger = new TierLedger();
-    const lines = this.#snapshot((record) => void ledger.apply(record));
+    const lines = this.#snapshot((record) => ledger.apply(record));
     this.#log.replace(lines);
     this.#ledger = ledger;
   }
@@ -368,15 +365,12 @@ export class TierStore {
     this.#log.append(records.map((record) => this.#codec.encode(record)));
   }
 
-  #read(on?: (change: 'placed' | 'freed', copy: Copy) => void): void {
+  #read(onFreed?: (copy: Copy) => void): void {
     for (const line of this.#log.readNew()) {
       const record = this.#codec.decode(line);
-      const before = record?.op === 'free' ? this.#ledger.copy(record.name) : undefined;
-      const change = this.#ledger.apply(record);
-      if (change === undefined || on === undefined) continue;
-      const copy = change.kind === 'freed' ? before : this.#ledger.copy(change.name);
-      invariant(copy !== undefined, 'a copy changed that is none');
-      on(change.kind, copy);
+      const freed = record?.op === 'free' ? this.#ledger.copy(record.name) : undefined;
+      this.#ledger.apply(record);
+      if (freed !== undefined) onFreed?.(freed);
     }
   }
 }

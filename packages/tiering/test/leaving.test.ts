@@ -38,6 +38,17 @@ class Outstanding extends InterceptingDriver {
   }
 }
 
+/** An object of which a tier holds the first 60 bytes of 100; requests for the rest wait. */
+async function partlyPlaced() {
+  const objects = objectsOf([100]);
+  const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
+  const h = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: 60 }]);
+  const placed = h.place('0');
+  await source.releaseAll();
+  await placed;
+  return { objects, source, h };
+}
+
 describe('what readers leave behind', () => {
   it('[R2] a source that fails while the tier is still reading fails the read, and nothing else', async () => {
     const objects = objectsOf([100]);
@@ -63,12 +74,7 @@ describe('what readers leave behind', () => {
   });
 
   it('[B1] an aborted read of an object that is partly on a tier ends at once', async () => {
-    const objects = objectsOf([100]);
-    const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
-    const h = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: 60 }]);
-    const placed = h.place('0');
-    await source.releaseAll();
-    await placed;
+    const { source, h } = await partlyPlaced();
     const abort = new AbortController();
     let ended = false;
     const read = endOf(h.read('0', { offset: 50, length: 20, signal: abort.signal })).then((o) => {
@@ -86,12 +92,7 @@ describe('what readers leave behind', () => {
   });
 
   it('[B1] others who want the same range go on when the first aborts, and nothing is asked twice', async () => {
-    const objects = objectsOf([100]);
-    const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
-    const h = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: 60 }]);
-    const placed = h.place('0');
-    await source.releaseAll();
-    await placed;
+    const { objects, source, h } = await partlyPlaced();
     const abort = new AbortController();
     const range = { offset: 70, length: 20 };
     const first = endOf(h.read('0', { ...range, signal: abort.signal }));

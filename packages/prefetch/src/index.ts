@@ -7,9 +7,11 @@ export {
   type ShuffledSequenceOptions,
 } from './access-sequence.js';
 export {
-  Prefetcher,
-  type PrefetcherOptions,
-  type PrefetcherStats,
-  type Sample,
-  type SampleSource,
-} from './prefetcher.js';
+  type Autotuner,
+  type Tuning,
+  type TuningDecision,
+  type TuningLimits,
+  type TuningObservation,
+} from './autotuner/autotuner.js';
+export { Prefetcher, type PrefetcherOptions, type PrefetcherStats, type SampleSource } from './prefetcher.js';
+export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';

@@ -1,0 +1,88 @@
+import type { OperationOptions } from '@tiered/core';
+import type { Access } from './access-sequence.js';
+
+/** An object that was read ahead, lent to whoever took it until it is released. */
+export interface Sample extends Access, Disposable {
+  /**
+   * Its bytes: a view on the staging buffer, whose memory serves another sample after the release. Copy what you keep.
+   * @throws TieredError `TIERED_CLOSED` after the release.
+   */
+  readonly data: Uint8Array;
+  /** Gives the memory back. Does nothing a second time; `using` does it at the end of a block. */
+  release(): void;
+}
+
+/** Options of a read by key. */
+export interface SampleReadOptions extends OperationOptions {
+  /** First byte. Default: 0. */
+  readonly offset?: number | undefined;
+}
+
+/**
+ * What a consumer of samples holds: the `Prefetcher` itself, or a client of it in another thread or process. Any number
+ * of consumers may take from one sequence; each sample goes to one of them.
+ */
+export interface SampleReader extends AsyncIterable<Sample>, AsyncDisposable {
+  /**
+   * The next samples in order: resolves as soon as one is there, with as many as are there, all of one epoch. Whoever takes
+   * them releases them. Empty at the end of the sequence.
+   * @param most Samples at most, at least 1.
+   * @throws What the read of the first of them failed with; abort rejects with `signal.reason` and takes nothing.
+   */
+  take(most: number, options?: OperationOptions): Promise<readonly Sample[]>;
+  /**
+   * The samples in lists of `size`, the last of an epoch shorter. A list is released when the next is asked for.
+   * Cheaper than one at a time where samples are small: a promise a list.
+   */
+  batches(size: number): AsyncIterableIterator<readonly Sample[]>;
+  /** The samples one by one. Each is released when the next is asked for. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<Sample>;
+  /**
+   * Reads a part of an object as pread does: resolves to the number of bytes, fewer than the target holds only at the
+   * end of the object, 0 behind it. For consumers that ask by name, and in an order of their own (`Prisma.read` of the thesis,
+   * section 4.2). What was read ahead is served from memory and counts as taken once its end was read; all else is
+   * read from the source at once.
+   * @throws As `Hierarchy.readInto` does.
+   */
+  read(key: string, target: Uint8Array, options?: SampleReadOptions): Promise<number>;
+  /** Ends it; what waits rejects with `TIERED_CLOSED`. Samples that were taken are released. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** `SampleReader[Symbol.asyncIterator]` by means of `take`. */
+export async function* samplesOf(reader: Pick<SampleReader, 'take'>): AsyncIterableIterator<Sample> {
+  for (;;) {
+    const [sample] = await reader.take(1);
+    if (sample === undefined) return;
+    try {
+      yield sample;
+    } finally {
+      sample.release();
+    }
+  }
+}
+
+/** `SampleReader.batches` by means of `take`. */
+export async function* batchesOf(
+  reader: Pick<SampleReader, 'take'>,
+  size: number,
+): AsyncIterableIterator<readonly Sample[]> {
+  let ahead: readonly Sample[] = [];
+  const batch: Sample[] = [];
+  try {
+    for (;;) {
+      const epoch = batch[0]?.epoch;
+      const more = ahead.length > 0 ? ahead : await reader.take(size - batch.length);
+      ahead = [];
+      if (more.length === 0 && batch.length === 0) return;
+      const sameEpoch = epoch === undefined || more[0]?.epoch === epoch;
+      if (sameEpoch) batch.push(...more);
+      else ahead = more;
+      if (sameEpoch && more.length > 0 && batch.length < size) continue;
+      yield batch;
+      for (const sample of batch.splice(0)) sample.release();
+    }
+  } finally {
+    for (const sample of [...batch, ...ahead]) sample.release();
+  }
+}

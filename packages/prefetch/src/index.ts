@@ -13,5 +13,20 @@ export {
   type TuningLimits,
   type TuningObservation,
 } from './autotuner/autotuner.js';
-export { Prefetcher, type PrefetcherOptions, type PrefetcherStats, type SampleSource } from './prefetcher.js';
+export {
+  Prefetcher,
+  type PrefetcherOptions,
+  type PrefetcherProfile,
+  type PrefetcherStats,
+} from './prefetcher.js';
+export { type Profile } from './profile.js';
 export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
+export { type SampleSource } from './source.js';
+export {
+  StagingBuffer,
+  type StagingBufferEvents,
+  type StagingBufferOptions,
+  type TuningEvent,
+} from './staging-buffer.js';
+export { type PrefetcherState } from './state.js';
+export { type Limit, type Verdict } from './verdict.js';

@@ -1,30 +1,37 @@
 import {
-  parseBytes,
   systemClock,
+  TieredError,
   type ByteSize,
   type Clock,
-  type Hierarchy,
+  type HierarchyStats,
   type OperationOptions,
 } from '@tiered/core';
-import { configError, invariant, onAbort } from '@tiered/core/internal';
-import Queue from 'yocto-queue';
+import { configError, onAbort } from '@tiered/core/internal';
 import type { Access, AccessSequence } from './access-sequence.js';
-
-/** A sample in the order of the sequence, with its bytes. */
-export interface Sample extends Access {
-  /** May be a view on a tier's memory: read it, do not write to it. */
-  readonly data: Uint8Array;
-}
+import type { Autotuner, Tuning } from './autotuner/autotuner.js';
+import type { Line } from './line.js';
+import type { Profile } from './profile.js';
+import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
+import type { SampleSource } from './source.js';
+import { closeLine, openLine, StagingBuffer } from './staging-buffer.js';
+import { assertState, isSequence, type PrefetcherState } from './state.js';
 
 /** Options of `Prefetcher`. */
 export interface PrefetcherOptions extends OperationOptions {
-  /** Reads under way at the same time, at least 1. Default: 4, what PRISMA's autotuner ends at (Cluster'21, section V). */
-  readonly producers?: number;
-  /**
-   * Bytes of samples being read or waiting for the consumer, and 256 more for each. A sample larger than all of it is
-   * read when nothing else is held, so every budget works. Default: 64 MiB.
-   */
+  /** Memory and producers to share with other prefetchers; the options below are then those of the buffer. Default: one of its own. */
+  readonly staging?: StagingBuffer;
+  /** Its share of a shared buffer beside the shares of the others; any positive number. Default: 1. */
+  readonly priority?: number;
+  /** As `memory` of `StagingBuffer`. Default: 256 MiB. */
   readonly budget?: ByteSize;
+  /** As in `StagingBuffer`. Default: tuned. */
+  readonly producers?: number;
+  /** As in `StagingBuffer`. Default: `producers`; if those are tuned, 64. */
+  readonly maxProducers?: number;
+  /** As in `StagingBuffer`. Default: `adaptiveAutotuner()`. */
+  readonly autotuner?: Autotuner | false;
+  /** As in `StagingBuffer`. */
+  readonly debug?: (line: string) => void;
   /** Default: the clock of the machine. */
   readonly clock?: Clock;
 }
@@ -36,14 +43,25 @@ export interface PrefetcherStats {
   readonly bytes: number;
   /** Milliseconds that consumers waited for a sample that was not there yet. */
   readonly stallMs: number;
-  /** Reads under way. */
+  /** Reads by name of objects that had not been read ahead, and samples that were given up because nobody asked for them. */
+  readonly bypassed: number;
+  readonly dropped: number;
+  /** Samples being read, and samples that are there. */
   readonly reading: number;
-  /** Bytes of samples being read or waiting. */
+  readonly ready: number;
+  /** Bytes of samples being read, waiting, or with a consumer. */
   readonly heldBytes: number;
+  /** Bytes of samples that consumers have not released. */
+  readonly lentBytes: number;
+  /** What is in force in the staging buffer. */
+  readonly tuning: Tuning;
 }
 
-/** What a sample is charged beside its bytes: its own bookkeeping, so that empty objects are bounded too. */
-const BYTES_A_SLOT = 256;
+/** A profile with the levels that served the reads. */
+export interface PrefetcherProfile extends Profile {
+  /** Since the prefetcher was made, all reads of its hierarchy: bytes by level, the source last. Empty if the source has no `stats`. */
+  readonly levels: readonly { readonly driver: string; readonly reads: number; readonly bytes: number }[];
+}
 
 /**
  * Milliseconds after which a consumer lets the event loop turn. A loop over samples that are there already, with
@@ -51,252 +69,200 @@ const BYTES_A_SLOT = 256;
  */
 const TURN_EVERY_MS = 5;
 
-/** A sample that was admitted: being read, or waiting for its consumer. */
-interface Slot {
-  /** Its place in line. */
-  readonly order: number;
-  /** What it is charged. */
-  readonly bytes: number;
-  readonly sample: Promise<Sample>;
-  ready: boolean;
-}
-
-/** A consumer that came before its sample was admitted. */
-interface Waiting {
-  readonly resolve: (slot: Slot | undefined) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** What the prefetcher reads from. */
-export type SampleSource = Pick<Hierarchy, 'read' | 'stat'>;
+/** What a prefetcher reads from, and, if it has them, the figures by level. */
+type Source = SampleSource & { stats?(): HierarchyStats };
 
 /**
- * Reads the objects of an access sequence before the consumer asks for them (PRISMA, Cluster'21, section III).
+ * Reads the objects of an access sequence before consumers ask for them (PRISMA, Cluster'21, section III).
  *
- * **Problem.** The order of accesses is known, so reads can be under way while the consumer computes; but memory is
- * bounded, and samples must come in order.
+ * Samples come in the order of the sequence, across epochs, and are views on a staging buffer that are lent until they
+ * are released: by the loop that took them when it asks for the next, by `release()`, or by `using`. Any number of
+ * consumers may take from it, each sample goes to one.
  *
- * **Moving parts.** *Admission* walks the sequence and lets the next sample in when a producer is free and its bytes
- * fit the budget; the size is known before the read. A *slot* holds an admitted sample until its consumer takes it.
- * Consumers take slots in order; several may wait at the same time, each gets the next sample.
- *
- * **Invariants.** Samples are admitted strictly in order, and the first one not yet taken is always admitted when
- * nothing is held: whatever the budget and the number of producers, the sample that a consumer waits for is being
- * read, so there is no deadlock. Held bytes exceed the budget only by a single sample that alone is larger. What was
- * given to a consumer is the consumer's and no longer counts.
- *
- * Iterate it once: `for await (const sample of prefetcher)`; a second loop over a finished one is refused. A failed read is thrown at its position and ends the
- * iteration; so does an abort, with `signal.reason`. Leaving the loop stops every read and waits for it.
+ * A read that failed is thrown at its position, and ends it; so does an abort of the option `signal`, with its reason. The last loop
+ * over it that is left early closes it, as leaving a loop over a stream of Node does.
  */
-export class Prefetcher implements AsyncIterableIterator<Sample>, AsyncDisposable {
-  readonly #source: SampleSource;
-  readonly #accesses: Iterator<Access>;
-  readonly #producers: number;
-  readonly #budgetBytes: number;
+export class Prefetcher implements SampleReader {
+  readonly #staging: StagingBuffer;
+  readonly #source: Source;
+  readonly #accesses: AccessSequence | Iterable<Access>;
+  readonly #weight: number;
   readonly #clock: Clock;
-  readonly #stop = new AbortController();
-  #stopListening: (() => void) | undefined;
-  readonly #slots = new Queue<Slot>();
-  readonly #waiting = new Queue<Waiting>();
-  /** Slots that consumers wait for, in order. */
-  readonly #taken = new Set<Slot>();
-  readonly #reads = new Set<Promise<unknown>>();
-  readonly #counts = { samples: 0, bytes: 0, stallMs: 0 };
-  /** The sample whose turn it is, once its size is known. */
-  #next: { readonly access: Access; readonly bytes: number } | undefined;
-  #admitting = false;
-  /** Nothing more is admitted: the sequence is at its end, or the iteration is. */
-  #ended = false;
-  /** Somebody was told that nothing more comes: a second loop would read nothing, and mean something else. */
-  #finished = false;
-  /** What ended it, for all samples that come after this one in line. */
-  #failure: { readonly error: unknown; readonly after: number } | undefined;
-  #offered = 0;
-  #heldBytes = 0;
+  readonly #levelsBefore: HierarchyStats | undefined;
+  #stopListening: () => void = () => undefined;
+  #resumed: PrefetcherState | undefined;
+  #opened: Line | undefined;
+  #closed: Promise<void> | undefined;
+  #loops = 0;
   #turnedAt: number;
 
   /**
    * @param source The hierarchy; it stays the caller's to close.
-   * @param accesses A sequence from its beginning, or what its `from` gives in the middle of it.
+   * @param accesses A sequence, or some accesses.
    * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work.
    */
-  constructor(
-    source: SampleSource,
-    accesses: AccessSequence | Iterable<Access>,
-    options: PrefetcherOptions = {},
-  ) {
-    const { producers = 4, budget = '64MiB', clock = systemClock, signal } = options;
-    if (!Number.isSafeInteger(producers) || producers < 1) {
-      throw configError('producers', 'a whole number of at least 1', producers);
-    }
+  constructor(source: Source, accesses: AccessSequence | Iterable<Access>, options: PrefetcherOptions = {}) {
+    const { priority = 1, clock = systemClock, signal } = options;
+    if (!(priority > 0 && priority < Infinity)) throw configError('priority', 'a positive number', priority);
+    this.#staging = stagingOf(options);
     this.#source = source;
-    this.#accesses = accesses[Symbol.iterator]();
-    this.#producers = producers;
-    this.#budgetBytes = parseBytes(budget, 'budget');
+    this.#accesses = accesses;
+    this.#weight = priority;
     this.#clock = clock;
     this.#turnedAt = clock.now();
-    this.#stopListening = onAbort(signal, (reason) => this.#fail(reason));
-    void this.#admit();
+    this.#levelsBefore = source.stats?.();
+    this.#stopListening = onAbort(signal, (reason) => this.#line.end(reason));
+    // It reads ahead without being asked, but lets its maker resume it first.
+    queueMicrotask(() => this.#line);
   }
 
-  /** The next sample in order, as soon as it is there. */
-  async next(): Promise<IteratorResult<Sample, undefined>> {
-    if (this.#failure !== undefined) throw this.#failure.error;
-    const ready = this.#slots.peek()?.ready === true;
-    const start = ready ? 0 : this.#clock.now();
-    try {
-      const slot = this.#slots.dequeue() ?? (await this.#nextSlot());
-      if (slot === undefined) return this.#done();
-      return { done: false, value: await this.#take(slot) };
-    } finally {
-      if (!ready) this.#counts.stallMs += this.#clock.now() - start;
+  async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
+    if (!Number.isSafeInteger(most) || most < 1)
+      throw configError('most', 'a whole number of at least 1', most);
+    if (this.#clock.now() - this.#turnedAt >= TURN_EVERY_MS) {
+      await this.#clock.turn();
+      this.#turnedAt = this.#clock.now();
     }
+    return this.#line.take(most, signal);
   }
 
-  /** Ends the iteration; resolves when every read has stopped. */
-  async return(): Promise<IteratorResult<Sample, undefined>> {
-    this.#end(new DOMException('The prefetcher was closed.', 'AbortError'));
-    while (this.#reads.size > 0) await Promise.allSettled(this.#reads);
-    return this.#done();
+  read(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
+    return this.#line.readByName(key, target, options);
   }
 
-  [Symbol.asyncIterator](): this {
-    if (this.#finished && this.#failure === undefined)
-      throw configError(
-        'prefetcher',
-        'one that was not iterated to its end; make a new one',
-        'a finished one',
-      );
+  batches(size: number): AsyncIterableIterator<readonly Sample[]> {
+    return this.#loop(batchesOf(this, size));
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<Sample> {
+    return this.#loop(samplesOf(this));
+  }
+
+  /**
+   * Where it stands, to be kept with a checkpoint. Samples that consumers have taken count as done, also those that they
+   * still hold; what was read ahead does not.
+   * @throws TieredError `TIERED_UNSUPPORTED` if it reads accesses that are no sequence.
+   */
+  state(): PrefetcherState {
+    const sequence = this.#sequence();
+    const { next, taken, early } = this.#line.position();
+    return {
+      version: 1,
+      epoch: next?.epoch ?? sequence.epochs,
+      position: next?.position ?? 0,
+      taken: taken.map(({ epoch, position }) => [epoch, position] as const),
+      early,
+      epochs: sequence.epochs,
+      epochLength: sequence.epochLength,
+    };
+  }
+
+  /**
+   * Goes on where another prefetcher of the same sequence stood: exactly the samples that were left then come, in the
+   * same order. To be called right after `new Prefetcher(...)`, before it begins to read.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a state of another sequence, or if it has begun.
+   */
+  resume(state: PrefetcherState): this {
+    assertState(state, this.#sequence());
+    if (this.#opened !== undefined)
+      throw configError('resume', 'a call right after the prefetcher was made', 'one that has begun to read');
+    this.#resumed = state;
     return this;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.return();
   }
 
   /** A snapshot. */
   stats(): PrefetcherStats {
-    return { ...this.#counts, reading: this.#reads.size, heldBytes: this.#heldBytes };
-  }
-
-  async #take(slot: Slot): Promise<Sample> {
-    this.#taken.add(slot);
-    try {
-      if (this.#clock.now() - this.#turnedAt >= TURN_EVERY_MS) {
-        await this.#clock.turn();
-        this.#turnedAt = this.#clock.now();
-      }
-      const sample = await slot.sample;
-      // It was on its way when an earlier one failed.
-      if (this.#failure !== undefined && slot.order > this.#failure.after) throw this.#failure.error;
-      this.#counts.samples += 1;
-      this.#counts.bytes += sample.data.byteLength;
-      return sample;
-    } catch (error) {
-      await this.#takenBefore(slot);
-      this.#fail(error, slot.order);
-      throw error;
-    } finally {
-      this.#taken.delete(slot);
-      this.#heldBytes -= slot.bytes;
-      void this.#admit();
-    }
-  }
-
-  /** Consumers that came before this one have their samples: a failure must not take those away from them. */
-  async #takenBefore(slot: Slot): Promise<void> {
-    for (const earlier of this.#taken) {
-      if (earlier === slot) return;
-      await Promise.allSettled([earlier.sample]);
-    }
-  }
-
-  /** The next slot for a consumer that found none: undefined at the end of the sequence. */
-  #nextSlot(): Promise<Slot | undefined> {
-    if (this.#ended) return Promise.resolve(undefined);
-    return new Promise((resolve, reject) => this.#waiting.enqueue({ resolve, reject }));
-  }
-
-  /** Admits samples, in order, as long as there is a producer and room. One loop at a time; never rejects. */
-  async #admit(): Promise<void> {
-    if (this.#admitting) return;
-    this.#admitting = true;
-    while (!this.#ended && this.#reads.size < this.#producers) {
-      this.#next ??= await this.#lookAhead();
-      if (this.#ended || this.#next === undefined) break;
-      const { access, bytes } = this.#next;
-      if (this.#heldBytes > 0 && this.#heldBytes + bytes > this.#budgetBytes) break;
-      this.#next = undefined;
-      this.#offer(bytes, this.#read(access));
-    }
-    this.#admitting = false;
-  }
-
-  /** The next access with what it will be charged; undefined at the end, or if its size cannot be had. */
-  async #lookAhead(): Promise<{ access: Access; bytes: number } | undefined> {
-    try {
-      const step = this.#accesses.next();
-      if (step.done === true) {
-        this.#endOfSequence();
-        return undefined;
-      }
-      const access = step.value;
-      const { size } = await this.#source.stat(access.key, { signal: this.#stop.signal });
-      return { access, bytes: size + BYTES_A_SLOT };
-    } catch (error) {
-      // Thrown where the sample would have been; nothing comes after it.
-      if (!this.#ended) this.#offer(0, Promise.reject(error));
-      this.#endOfSequence();
-      return undefined;
-    }
-  }
-
-  async #read(access: Access): Promise<Sample> {
-    const data = await this.#source.read(access.key, { signal: this.#stop.signal });
-    return { key: access.key, epoch: access.epoch, position: access.position, data };
-  }
-
-  /** Puts a sample in line, or gives it to the consumer that has waited longest. */
-  #offer(bytes: number, sample: Promise<Sample>): void {
-    const slot: Slot = { order: this.#offered, bytes, sample, ready: false };
-    this.#offered += 1;
-    this.#heldBytes += bytes;
-    const settled = () => {
-      slot.ready = true;
-      this.#reads.delete(sample);
-      void this.#admit();
+    const line = this.#line;
+    return {
+      ...line.counts,
+      stallMs: line.waiters.stallMs,
+      reading: line.reading,
+      ready: line.readySamples,
+      heldBytes: line.heldBytes,
+      lentBytes: line.lentBytes,
+      tuning: this.#staging.tuning,
     };
-    this.#reads.add(sample);
-    sample.then(settled, settled);
-    const consumer = this.#waiting.dequeue();
-    if (consumer === undefined) this.#slots.enqueue(slot);
-    else consumer.resolve(slot);
   }
 
-  #endOfSequence(): void {
-    this.#ended = true;
-    for (const consumer of this.#waiting.drain()) consumer.resolve(undefined);
+  /** What was measured, and what it says about the limit of this loader. */
+  profile(): PrefetcherProfile {
+    return { ...this.#staging.profile(), levels: levelsBetween(this.#levelsBefore, this.#source.stats?.()) };
   }
 
-  #fail(error: unknown, after = -1): void {
-    this.#failure ??= { error, after };
-    for (const consumer of this.#waiting.drain()) consumer.reject(error);
-    this.#end(error);
+  /** As `SampleReader.close`; resolves when every read has stopped. */
+  close(): Promise<void> {
+    this.#closed ??= closeLine(this.#staging, this.#line);
+    return this.#closed;
   }
 
-  #done(): IteratorResult<Sample, undefined> {
-    this.#finished = true;
-    this.#stopListening?.();
-    return { done: true, value: undefined };
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
-  /** Stops every read and drops what nobody has taken. */
-  #end(reason: unknown): void {
-    this.#endOfSequence();
-    this.#stopListening?.();
-    this.#stop.abort(reason);
-    this.#accesses.return?.();
-    for (const slot of this.#slots.drain()) this.#heldBytes -= slot.bytes;
-    invariant(this.#heldBytes >= 0, `the prefetcher holds ${this.#heldBytes} bytes`);
+  /** Made when it is first needed. */
+  get #line(): Line {
+    this.#opened ??= openLine(this.#staging, {
+      source: this.#source,
+      accesses: this.#start(),
+      resumed: this.#resumed,
+      weight: this.#weight,
+      onEnd: () => this.#stopListening(),
+    });
+    return this.#opened;
   }
+
+  #start(): Iterator<Access> {
+    if (this.#resumed === undefined) return this.#accesses[Symbol.iterator]();
+    return this.#sequence().from(this.#resumed.epoch, this.#resumed.position);
+  }
+
+  #sequence(): AccessSequence {
+    if (isSequence(this.#accesses)) return this.#accesses;
+    throw new TieredError(
+      'TIERED_UNSUPPORTED',
+      'Only an AccessSequence can be resumed: make one with shuffledSequence or listSequence.',
+    );
+  }
+
+  async *#loop<T>(samples: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
+    let hasEnded = false;
+    this.#loops += 1;
+    try {
+      yield* samples;
+      hasEnded = true;
+    } finally {
+      this.#loops -= 1;
+      if (!hasEnded && this.#loops === 0) await this.close();
+    }
+  }
+}
+
+function stagingOf({
+  staging,
+  budget,
+  producers,
+  maxProducers,
+  autotuner,
+  debug,
+  clock,
+}: PrefetcherOptions): StagingBuffer {
+  const own = { memory: budget, producers, maxProducers, autotuner, debug };
+  if (staging === undefined) return new StagingBuffer({ ...own, clock });
+  for (const [field, value] of Object.entries(own)) {
+    if (value !== undefined) throw configError(field, 'an option of the shared staging buffer', value);
+  }
+  return staging;
+}
+
+function levelsBetween(
+  before: HierarchyStats | undefined,
+  now: HierarchyStats | undefined,
+): PrefetcherProfile['levels'] {
+  if (before === undefined || now === undefined) return [];
+  const was = [...before.tiers, before.source];
+  return [...now.tiers, now.source].map(({ driver, reads, readBytes }, i) => ({
+    driver,
+    reads: reads - (was[i]?.reads ?? 0),
+    bytes: readBytes - (was[i]?.readBytes ?? 0),
+  }));
 }

@@ -8,13 +8,21 @@ import {
   type StorageDriver,
 } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
-import type { Access, Prefetcher, Sample } from '@tiered/prefetch';
+import type { Access, Prefetcher, Sample, SampleReader } from '@tiered/prefetch';
 import { expect, onTestFinished } from 'vitest';
 
 export { listenersOn, outcomeOf } from '@tiered/core/testing';
 
-/** What a sample is charged beside its bytes, as the option `budget` promises. */
-export const SLOT = 256;
+/** What the bytes of a sample are rounded up to in memory. */
+const ALIGNMENT = 64;
+
+/** Bytes of the staging buffer that a sample of this size takes. */
+export function charge(size: number): number {
+  return Math.max(ALIGNMENT, Math.ceil(size / ALIGNMENT) * ALIGNMENT);
+}
+
+/** A sample with a copy of its bytes. */
+export type Copied = Access & { readonly data: Uint8Array };
 
 /** For `toThrow(...)` and `rejects.toEqual(...)`: an error with this code. */
 export function withCode(code: ErrorCode): Error {
@@ -59,17 +67,31 @@ export async function over(...args: Parameters<typeof started>): Promise<Hierarc
 }
 
 /** The samples that these accesses must give. */
-export function samplesOf(accesses: Iterable<Access>, sizes: readonly number[]): Sample[] {
+export function samplesOf(accesses: Iterable<Access>, sizes: readonly number[]): Copied[] {
   return [...accesses].map((access) => {
     const i = Number(access.key);
     return { ...access, data: bytesOf(i, sizes[i] ?? 0) };
   });
 }
 
-/** Everything that is left of an iteration. */
-export async function collect(prefetcher: AsyncIterable<Sample>): Promise<Sample[]> {
-  const samples: Sample[] = [];
-  for await (const sample of prefetcher) samples.push(sample);
+/** What a sample holds at this moment. */
+export function copyOf({ key, epoch, position, data }: Sample): Copied {
+  return { key, epoch, position, data: data.slice() };
+}
+
+/** The next sample, copied and released; undefined at the end. */
+export async function next(reader: SampleReader, signal?: AbortSignal): Promise<Copied | undefined> {
+  const [sample] = await reader.take(1, { signal });
+  if (sample === undefined) return undefined;
+  const copy = copyOf(sample);
+  sample.release();
+  return copy;
+}
+
+/** Everything that is left. */
+export async function collect(reader: AsyncIterable<Sample>): Promise<Copied[]> {
+  const samples: Copied[] = [];
+  for await (const sample of reader) samples.push(copyOf(sample));
   return samples;
 }
 
@@ -80,7 +102,7 @@ export function settled(): Promise<void> {
 
 /** Asserts that a prefetcher holds nothing and reads nothing. */
 export function expectIdle(prefetcher: Prefetcher): void {
-  expect(prefetcher.stats()).toMatchObject({ reading: 0, heldBytes: 0 });
+  expect(prefetcher.stats()).toMatchObject({ reading: 0, heldBytes: 0, lentBytes: 0 });
 }
 
 /** Counts reads of the source, and lets the test look, or wait, while each is under way. */
@@ -94,7 +116,7 @@ export class WatchedDriver extends InterceptingDriver {
 
   protected override async intercept<T>(call: DriverCall<T>): Promise<T> {
     if (call.operation === 'stat') await this.during(call);
-    if (call.operation !== 'read') return call.proceed();
+    if (call.operation !== 'readInto') return call.proceed();
     this.started.push(call.key);
     this.reading += 1;
     this.mostReading = Math.max(this.mostReading, this.reading);
@@ -112,11 +134,18 @@ export class HoldingDriver extends WatchedDriver {
   readonly #held: { readonly key: string; readonly release: () => void }[] = [];
 
   override during = ({ operation, key }: { operation: string; key: string }): unknown =>
-    operation === 'read' && new Promise<void>((release) => this.#held.push({ key, release }));
+    operation === 'readInto' && new Promise<void>((release) => this.#held.push({ key, release }));
 
   /** Keys of the reads that wait. */
   get held(): string[] {
     return this.#held.map(({ key }) => key);
+  }
+
+  /** Lets all reads go, until this has settled. */
+  async releaseAll<T>(until: Promise<T>): Promise<T> {
+    await settled();
+    while (this.#held.length > 0) await this.release();
+    return until;
   }
 
   /** Lets the read of a key go, or the one that has waited longest, and all that follows happen. */

@@ -1,18 +1,19 @@
 import { ThrottleDriver } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
-import { listSequence, Prefetcher, type PrefetcherOptions } from '@tiered/prefetch';
+import { listSequence, Prefetcher, StagingBuffer, type PrefetcherOptions } from '@tiered/prefetch';
 import { describe, expect, it } from 'vitest';
 import {
+  charge,
   collect,
   expectIdle,
   HoldingDriver,
   keys,
+  next,
   objects,
   over,
   outcomeOf,
   samplesOf,
   settled,
-  SLOT,
   WatchedDriver,
   withCode,
 } from './helpers.js';
@@ -21,7 +22,7 @@ import {
 async function prefetching(sizes: readonly number[], options: PrefetcherOptions) {
   const driver = new WatchedDriver(await objects(sizes));
   const accesses = listSequence(keys(sizes.length));
-  const prefetcher = new Prefetcher(await over(driver), accesses, options);
+  const prefetcher = new Prefetcher(await over(driver), accesses, { autotuner: false, ...options });
   return { driver, prefetcher, expected: samplesOf(accesses, sizes) };
 }
 
@@ -29,7 +30,7 @@ async function prefetching(sizes: readonly number[], options: PrefetcherOptions)
 async function holding(sizes: readonly number[], options: PrefetcherOptions) {
   const driver = new HoldingDriver(await objects(sizes));
   const accesses = listSequence(keys(sizes.length));
-  const prefetcher = new Prefetcher(await over(driver), accesses, options);
+  const prefetcher = new Prefetcher(await over(driver), accesses, { autotuner: false, ...options });
   await settled();
   return { driver, prefetcher, expected: samplesOf(accesses, sizes) };
 }
@@ -38,13 +39,13 @@ const hundred = Array.from({ length: 100 }, () => 1000);
 
 describe('a consumer that does not consume', () => {
   it('[P2] stops the reads where the budget ends, and each sample it takes lets the next one in', async () => {
-    const budget = 5 * (1000 + SLOT);
-    const { driver, prefetcher, expected } = await prefetching(hundred, { budget });
+    const budget = 5 * charge(1000);
+    const { driver, prefetcher, expected } = await prefetching(hundred, { budget, producers: 4 });
     await settled();
     expect(driver.started).toEqual(keys(5));
     expect(prefetcher.stats()).toMatchObject({ reading: 0, heldBytes: budget, samples: 0 });
     for (let taken = 1; taken <= 10; taken++) {
-      expect((await prefetcher.next()).value).toEqual(expected[taken - 1]);
+      expect(await next(prefetcher)).toEqual(expected[taken - 1]);
       await settled();
       expect(driver.started).toEqual(keys(5 + taken));
       expect(prefetcher.stats()).toMatchObject({ heldBytes: budget, samples: taken, bytes: 1000 * taken });
@@ -56,10 +57,10 @@ describe('a consumer that does not consume', () => {
   it('stops the reads of empty objects too, which cost their bookkeeping', async () => {
     const { driver, prefetcher } = await prefetching(
       Array.from({ length: 50 }, () => 0),
-      { budget: 7 * SLOT },
+      { budget: 7 * 64 },
     );
     await settled();
-    expect(prefetcher.stats().heldBytes).toBe(7 * SLOT);
+    expect(prefetcher.stats().heldBytes).toBe(7 * 64);
     expect(driver.started, 'an empty object needs no read of the source').toEqual([]);
     expect(await collect(prefetcher)).toHaveLength(50);
   });
@@ -69,9 +70,9 @@ describe('a consumer that does not consume', () => {
     for (const [i, sample] of expected.entries()) {
       await settled();
       expect(driver.started).toEqual(keys(i + 1));
-      expect((await prefetcher.next()).value).toEqual(sample);
+      expect(await next(prefetcher)).toEqual(sample);
     }
-    expect(await prefetcher.next()).toEqual({ done: true, value: undefined });
+    expect(await next(prefetcher)).toBeUndefined();
   });
 });
 
@@ -79,7 +80,7 @@ describe('reads under way', () => {
   it('are as many as there are producers, as long as the budget takes them', async () => {
     const { driver, prefetcher } = await holding(hundred, { producers: 3 });
     expect(driver.held).toEqual(['0', '1', '2']);
-    expect(prefetcher.stats()).toMatchObject({ reading: 3, heldBytes: 3 * (1000 + SLOT) });
+    expect(prefetcher.stats()).toMatchObject({ reading: 3, heldBytes: 3 * charge(1000) });
     // The first ones are the last to come: their places stay taken.
     for (const [key, held] of [
       ['2', ['0', '1', '3']],
@@ -90,27 +91,25 @@ describe('reads under way', () => {
       expect(driver.held).toEqual(held);
     }
     expect(driver.mostReading).toBe(3);
-    expect((await prefetcher.next()).value?.key).toBe('0');
-    await prefetcher.return();
-  });
-
-  it('are 4 unless said otherwise', async () => {
-    const { driver } = await holding(hundred, {});
-    expect(driver.held).toHaveLength(4);
+    expect((await next(prefetcher))?.key).toBe('0');
+    await driver.releaseAll(prefetcher.close());
   });
 
   it('[P2] is one alone for a sample larger than the budget, once nothing else is held', async () => {
-    const { driver, prefetcher, expected } = await holding([10, 5000, 10, 10], { budget: 1000 });
+    const { driver, prefetcher, expected } = await holding([10, 5000, 10, 10], {
+      budget: 1000,
+      producers: 2,
+    });
     expect(driver.held, 'the small one before it').toEqual(['0']);
     await driver.release();
     expect(driver.held, 'nothing, as long as the small one is held').toEqual([]);
-    expect((await prefetcher.next()).value).toEqual(expected[0]);
+    expect(await next(prefetcher)).toEqual(expected[0]);
     await settled();
     expect(driver.held).toEqual(['1']);
-    expect(prefetcher.stats().heldBytes).toBe(5000 + SLOT);
+    expect(prefetcher.stats().heldBytes).toBe(charge(5000));
     await driver.release();
     expect(driver.held).toEqual([]);
-    expect((await prefetcher.next()).value).toEqual(expected[1]);
+    expect(await next(prefetcher)).toEqual(expected[1]);
     await settled();
     expect(driver.held).toEqual(['2', '3']);
     while (driver.held.length > 0) await driver.release();
@@ -124,7 +123,7 @@ it('a loop that computes without waiting lets the event loop turn all the same',
   const accesses = listSequence(Array.from({ length: 100 }, (_, i) => `${i}`));
   let turns = 0;
   void settled().then(() => turns++);
-  const prefetcher = new Prefetcher(hierarchy, accesses, { clock });
+  const prefetcher = new Prefetcher(hierarchy, accesses, { clock, producers: 4 });
   for await (const { position } of prefetcher) {
     // Each sample takes a millisecond of computing, in which nothing else can happen.
     clock.pass(1);
@@ -139,18 +138,18 @@ describe('stallMs', () => {
     const slow = new ThrottleDriver(await objects([10, 10, 10]), { latencyMs: 100, clock });
     const hierarchy = await clock.run(over(slow, { scan: true, clock }));
     const prefetcher = new Prefetcher(hierarchy, listSequence(keys(3)), { producers: 1, clock });
-    const first = outcomeOf(prefetcher.next());
+    const first = outcomeOf(next(prefetcher));
     await clock.advance(99);
     expect(first.value).toBeUndefined();
     await clock.advance(1);
-    expect(first.value).toMatchObject({ done: false });
+    expect(first.value).toMatchObject({ key: '0' });
     expect(prefetcher.stats().stallMs).toBe(100);
     await clock.advance(500);
-    await prefetcher.next();
+    await next(prefetcher);
     expect(prefetcher.stats().stallMs, 'the second was there').toBe(100);
-    expect(await prefetcher.next()).toMatchObject({ value: { key: '2' } });
+    expect(await next(prefetcher)).toMatchObject({ key: '2' });
     expect(prefetcher.stats().stallMs, 'the third too').toBe(100);
-    expect((await prefetcher.next()).done).toBe(true);
+    expect(await next(prefetcher)).toBeUndefined();
     expect(prefetcher.stats().stallMs).toBe(100);
     expect(clock.sleeping).toBe(0);
   });
@@ -161,21 +160,28 @@ describe('stallMs', () => {
     const hierarchy = await clock.run(over(slow, { scan: true, clock }));
     const prefetcher = new Prefetcher(hierarchy, listSequence(keys(2)), { producers: 1, clock });
     await clock.advance(130);
-    await prefetcher.next();
+    await next(prefetcher);
     expect(prefetcher.stats().stallMs).toBe(0);
-    const second = outcomeOf(prefetcher.next());
+    const second = outcomeOf(next(prefetcher));
     await clock.advance(70);
-    expect(second.value).toMatchObject({ value: { key: '1' } });
+    expect(second.value).toMatchObject({ key: '1' });
     expect(prefetcher.stats().stallMs).toBe(70);
   });
 });
 
-it.each([{ producers: 0 }, { producers: 1.5 }, { producers: NaN }, { budget: -1 }, { budget: 'much' }])(
-  '%j is TIERED_CONFIG_INVALID',
-  async (options) => {
-    const hierarchy = await over(await objects([1]));
-    expect(() => new Prefetcher(hierarchy, listSequence(['0']), options as PrefetcherOptions)).toThrow(
-      withCode('TIERED_CONFIG_INVALID'),
-    );
-  },
-);
+it.each([
+  { producers: 0 },
+  { producers: 1.5 },
+  { producers: NaN },
+  { maxProducers: 0 },
+  { budget: -1 },
+  { budget: 'much' },
+  { priority: 0 },
+  { priority: NaN },
+  { staging: new StagingBuffer(), budget: 1 },
+])('%j is TIERED_CONFIG_INVALID', async (options) => {
+  const hierarchy = await over(await objects([1]));
+  expect(() => new Prefetcher(hierarchy, listSequence(['0']), options as PrefetcherOptions)).toThrow(
+    withCode('TIERED_CONFIG_INVALID'),
+  );
+});

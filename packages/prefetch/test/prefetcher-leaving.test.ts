@@ -6,15 +6,16 @@ import {
   HoldingDriver,
   keys,
   listenersOn,
+  next,
   objects,
   outcomeOf,
   over,
   settled,
+  withCode,
 } from './helpers.js';
 
 const SIZES = Array.from({ length: 10 }, (_, i) => 100 + i);
 const sequence = listSequence(keys(10));
-const done = { done: true, value: undefined };
 
 /** A source that cannot be hurried: its reads end when the test says so, whatever their signal. */
 class Unhurried implements SampleSource {
@@ -22,13 +23,17 @@ class Unhurried implements SampleSource {
   readonly #held: (() => void)[] = [];
 
   async stat(key: string) {
-    return { key, size: 10, version: '1', level: 0 };
+    return { key, size: 10 };
   }
 
-  async read(_: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Uint8Array> {
+  async readInto(
+    _: string,
+    target: Uint8Array,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<number> {
     if (signal !== undefined) this.signals.push(signal);
     await new Promise<void>((resolve) => this.#held.push(resolve));
-    return new Uint8Array(10);
+    return target.byteLength;
   }
 
   async release(count: number): Promise<void> {
@@ -38,7 +43,7 @@ class Unhurried implements SampleSource {
 }
 
 describe('leaving early', () => {
-  it.each(['break', 'return', 'asyncDispose'])(
+  it.each(['break', 'close', 'asyncDispose'])(
     'by %s stops every read, and waits until it has stopped',
     async (way) => {
       const source = new Unhurried();
@@ -47,14 +52,13 @@ describe('leaving early', () => {
       const prefetcher = new Prefetcher(source, sequence, { producers: 3, signal });
       await settled();
       const leave = async () => {
-        if (way === 'return') return prefetcher.return();
+        if (way === 'close') return prefetcher.close();
         if (way === 'asyncDispose') return prefetcher[Symbol.asyncDispose]();
         for await (const sample of prefetcher) if (sample.position === 0) break;
       };
       const left = outcomeOf(leave().then(() => 'left'));
       await settled();
       if (way === 'break') await source.release(1);
-      expect(prefetcher.stats().heldBytes, 'what nobody takes is let go at once').toBe(0);
       expect(source.signals.slice(-3).map(({ aborted }) => aborted)).toEqual([true, true, true]);
       await source.release(2);
       expect(left).toEqual({});
@@ -62,7 +66,7 @@ describe('leaving early', () => {
       expect(left).toEqual({ value: 'left' });
       expectIdle(prefetcher);
       expect(listenersOn(signal)).toBe(0);
-      expect(await prefetcher.next()).toEqual(done);
+      await expect(next(prefetcher)).rejects.toEqual(withCode('TIERED_CLOSED'));
       expect(source.signals).toHaveLength(way === 'break' ? 4 : 3);
     },
   );
@@ -71,26 +75,39 @@ describe('leaving early', () => {
     const source = new Unhurried();
     const prefetcher = new Prefetcher(source, sequence, { producers: 2 });
     await settled();
-    const both = [outcomeOf(prefetcher.return()), outcomeOf(prefetcher.return())];
+    const both = [outcomeOf(prefetcher.close()), outcomeOf(prefetcher.close())];
     await source.release(1);
     expect(both).toEqual([{}, {}]);
     await source.release(1);
-    expect(both).toEqual([{ value: done }, { value: done }]);
-    expect(await prefetcher.return()).toEqual(done);
+    expect(both).toEqual([{ value: undefined }, { value: undefined }]);
+    await prefetcher.close();
   });
 
   it('ends the waits of consumers', async () => {
     const driver = new HoldingDriver(await objects(SIZES));
     const prefetcher = new Prefetcher(await over(driver), sequence, { producers: 1 });
-    const calls = Array.from({ length: 3 }, () => outcomeOf(prefetcher.next()));
+    const calls = Array.from({ length: 3 }, () => outcomeOf(next(prefetcher)));
     await settled();
-    await prefetcher.return();
+    const closed = prefetcher.close();
     await settled();
-    expect(calls[0], 'its read was stopped').toMatchObject({ error: { name: 'AbortError' } });
-    expect(calls.slice(1)).toEqual([{ value: done }, { value: done }]);
-    expectIdle(prefetcher);
+    expect(calls).toEqual(calls.map(() => ({ error: withCode('TIERED_CLOSED') })));
     await driver.release();
+    await closed;
+    expectIdle(prefetcher);
   });
+});
+
+it('[P4] a sample that was released, also by closing, cannot be read any more', async () => {
+  const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence);
+  const [first, second] = [...(await prefetcher.take(1)), ...(await prefetcher.take(1))];
+  expect(first?.data.byteLength).toBe(100);
+  first?.release();
+  expect(() => first?.data).toThrow(withCode('TIERED_CLOSED'));
+  first?.release();
+  expect(second?.data.byteLength).toBe(101);
+  await prefetcher.close();
+  expect(() => second?.data).toThrow(withCode('TIERED_CLOSED'));
+  expectIdle(prefetcher);
 });
 
 it('many producers make Node warn of nothing', async () => {

@@ -1,0 +1,89 @@
+import { invariant } from '@tiered/core/internal';
+import Queue from 'yocto-queue';
+
+/** Memory lent by an arena, or of its own where the arena has no room. */
+export interface Block {
+  readonly bytes: Uint8Array;
+  /** Gives it back. Once. */
+  free(): void;
+}
+
+interface Piece {
+  readonly start: number;
+  isFree: boolean;
+}
+
+/** Samples begin at cache lines, so that any typed array can be a view on them. */
+const ALIGNMENT = 64;
+
+/**
+ * Circular memory on one `SharedArrayBuffer`: pieces are taken one behind the other and come back in any order; what
+ * is free is used again once everything taken before it is free too. So it never fragments, and taking a piece costs
+ * the same however many there are. The part in use follows `limit`; the rest is address space that was never touched.
+ */
+export class Arena {
+  readonly buffer: SharedArrayBuffer;
+  readonly #pieces = new Queue<Piece>();
+  #limit: number;
+  #head = 0;
+  #usedBytes = 0;
+
+  /** @param capacity Bytes that `limit` may grow to. */
+  constructor(capacity: number) {
+    this.buffer = new SharedArrayBuffer(capacity);
+    this.#limit = capacity;
+  }
+
+  /** Bytes of pieces that were not given back. */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Pieces that lie beyond a smaller limit stay until they are free. */
+  set limit(bytes: number) {
+    this.#limit = Math.min(bytes, this.buffer.byteLength);
+  }
+
+  /** A piece of this many bytes; undefined if there is no room for it now. */
+  take(bytes: number): Block | undefined {
+    const length = memoryOf(bytes);
+    const start = this.#roomFor(length);
+    if (start === undefined) return undefined;
+    const piece: Piece = { start, isFree: false };
+    this.#pieces.enqueue(piece);
+    this.#head = start + length;
+    this.#usedBytes += length;
+    return {
+      bytes: new Uint8Array(this.buffer, start, bytes),
+      free: () => {
+        invariant(!piece.isFree, 'memory was given back twice');
+        piece.isFree = true;
+        this.#usedBytes -= length;
+        while (this.#pieces.peek()?.isFree === true) this.#pieces.dequeue();
+      },
+    };
+  }
+
+  #roomFor(length: number): number | undefined {
+    const oldest = this.#pieces.peek();
+    if (oldest === undefined) return length <= this.#limit ? 0 : undefined;
+    const hasWrapped = this.#head <= oldest.start;
+    const end = hasWrapped ? Math.min(oldest.start, this.#limit) : this.#limit;
+    if (this.#head + length <= end) return this.#head;
+    return !hasWrapped && length <= Math.min(oldest.start, this.#limit) ? 0 : undefined;
+  }
+}
+
+/** Bytes of memory that so many bytes take: also none take some, so that empty objects are bounded too. */
+export function memoryOf(bytes: number): number {
+  return Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT);
+}
+
+/** Memory outside of any arena. */
+export function blockOfItsOwn(bytes: number): Block {
+  return { bytes: new Uint8Array(new SharedArrayBuffer(bytes)), free: () => undefined };
+}

@@ -1,0 +1,131 @@
+import { invariant } from '@tiered/core/internal';
+import type { Access } from './access-sequence.js';
+import { blockOfItsOwn, type Block } from './arena.js';
+import { releasedError } from './errors.js';
+import type { Sample } from './sample.js';
+
+/** Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped. */
+export type EntryState = 'reading' | 'ready' | 'failed' | 'gone';
+
+/** A sample that was admitted: it has memory, and is being read or waits for its consumer. */
+export class Entry {
+  readonly access: Access;
+  /** Bytes of the object, as far as they were known when it was admitted. */
+  readonly size: number;
+  /** Its place in the line, from 0. */
+  readonly order: number;
+  state: EntryState = 'reading';
+  error: unknown;
+  #block: Block;
+  #bytes: Uint8Array;
+  readonly #followers: Entry[] = [];
+  #lookers: (() => void)[] | undefined;
+  readonly #onSettled: () => void;
+
+  /** @param onSettled Called when it is ready or has failed, after those who asked by `whenSettled`. */
+  constructor(access: Access, size: number, order: number, block: Block, onSettled: () => void) {
+    this.access = access;
+    this.size = size;
+    this.order = order;
+    this.#block = block;
+    this.#bytes = block.bytes;
+    this.#onSettled = onSettled;
+  }
+
+  /** Where it is read to, and what was read once it is ready. */
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
+  /** Calls back, synchronously, when it is ready or has failed: its memory is there at that moment, and maybe not later. */
+  whenSettled(callback: () => void): void {
+    if (this.state !== 'reading') callback();
+    else (this.#lookers ??= []).push(callback);
+  }
+
+  /** Gets its bytes from an entry of the same object, that is being read or there: PRISMA's n_reads. */
+  follow(first: Entry): void {
+    if (first.state === 'reading') first.#followers.push(this);
+    else {
+      this.#copyFrom(first);
+      this.#settle('ready');
+    }
+  }
+
+  /** All of its bytes are there: in the memory it was given, or in another block if the object has changed its size. */
+  succeed(bytes: Uint8Array, block = this.#block): void {
+    invariant(this.state === 'reading', 'a sample was read twice');
+    if (block !== this.#block) this.#block.free();
+    this.#block = block;
+    this.#bytes = bytes;
+    // First, because its memory may be given back when it has settled.
+    for (const follower of this.#followers) follower.#copyFrom(this);
+    this.#settle('ready');
+    for (const follower of this.#followers) follower.#settle('ready');
+  }
+
+  fail(error: unknown): void {
+    invariant(this.state === 'reading', 'a sample was read twice');
+    this.error = error;
+    this.#settle('failed');
+    for (const follower of this.#followers) follower.fail(error);
+  }
+
+  /** Leaves the line with its memory; whoever takes it gives that back. */
+  leave(): Block {
+    invariant(this.state !== 'reading' && this.state !== 'gone', 'a sample left the line that was not there');
+    this.state = 'gone';
+    return this.#block;
+  }
+
+  #copyFrom(first: Entry): void {
+    if (first.bytes.byteLength !== this.#bytes.byteLength) {
+      this.#block.free();
+      this.#block = blockOfItsOwn(first.bytes.byteLength);
+      this.#bytes = this.#block.bytes;
+    }
+    this.#bytes.set(first.bytes);
+  }
+
+  #settle(state: 'ready' | 'failed'): void {
+    this.state = state;
+    const lookers = this.#lookers;
+    this.#lookers = undefined;
+    if (lookers !== undefined) for (const look of lookers) look();
+    this.#onSettled();
+  }
+}
+
+/** A sample in the hands of a consumer. */
+export class LentSample implements Sample {
+  readonly key: string;
+  readonly epoch: number;
+  readonly position: number;
+  #bytes: Uint8Array | undefined;
+  #onRelease: ((sample: LentSample) => void) | undefined;
+
+  /** @param onRelease Called once, when the bytes are not looked at any more. */
+  constructor(access: Access, bytes: Uint8Array, onRelease: (sample: LentSample) => void) {
+    this.key = access.key;
+    this.epoch = access.epoch;
+    this.position = access.position;
+    this.#bytes = bytes;
+    this.#onRelease = onRelease;
+  }
+
+  get data(): Uint8Array {
+    if (this.#bytes === undefined) throw releasedError(this.key);
+    return this.#bytes;
+  }
+
+  release(): void {
+    const onRelease = this.#onRelease;
+    this.#bytes = undefined;
+    this.#onRelease = undefined;
+    onRelease?.(this);
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+}

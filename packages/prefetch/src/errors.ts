@@ -1,0 +1,15 @@
+import { TieredError } from '@tiered/core';
+
+/** The error of a prefetcher, or a client of one, that was closed. */
+export function prefetcherClosedError(): TieredError {
+  return new TieredError('TIERED_CLOSED', 'The prefetcher is closed; make a new one to go on reading.');
+}
+
+/** The error of a sample whose memory was given back. */
+export function releasedError(key: string): TieredError {
+  return new TieredError(
+    'TIERED_CLOSED',
+    `The sample ${JSON.stringify(key)} was released, and its memory serves others; copy what you keep (data.slice()).`,
+    { key },
+  );
+}

@@ -1,0 +1,391 @@
+import type { Clock } from '@tiered/core';
+import { raceAbort } from '@tiered/core/internal';
+import type { Access } from './access-sequence.js';
+import { Arena, blockOfItsOwn, memoryOf, type Block } from './arena.js';
+import { Entry, LentSample } from './entry.js';
+import { LookAhead, sizeOf } from './look-ahead.js';
+import { readEntries } from './read-entries.js';
+import type { Sample, SampleReadOptions } from './sample.js';
+import type { SampleSource } from './source.js';
+import type { PrefetcherState } from './state.js';
+import { Waiters } from './waiters.js';
+import { Window } from './window.js';
+
+/** What a line tells the staging buffer that it belongs to. */
+export interface LineHost {
+  readonly clock: Clock;
+  /** Something may be admitted, or is wanted: a consumer came or left, or memory was given back. */
+  wake(): void;
+  /** So many more consumers wait. */
+  starving(change: number): void;
+  /** A sample was put in or taken out. */
+  moved(line: Line, taken: { readonly samples: number; readonly bytes: number }): void;
+}
+
+/** How much of the next samples a producer takes at once. */
+export interface BatchLimits {
+  readonly samples: number;
+  readonly bytes: number;
+}
+
+/** What a line is made of. */
+export interface LineParts {
+  readonly source: SampleSource;
+  readonly accesses: Iterator<Access>;
+  readonly resumed: Pick<PrefetcherState, 'taken' | 'early'> | undefined;
+  readonly weight: number;
+  /** Called once, when the last sample was taken or the line has failed. */
+  readonly onEnd: () => void;
+  /** Bytes that the line may ever hold. */
+  readonly capacity: number;
+  readonly host: LineHost;
+}
+
+/**
+ * The samples of one sequence between their admission and their release.
+ *
+ * **Problem.** Samples come in order, from reads that end in any order, into memory that is bounded; consumers take
+ * the next ones, or ask for objects by name, and give memory back whenever they like. None of that may end in
+ * everybody waiting for everybody.
+ *
+ * **Moving parts.** The *look-ahead* knows the next access and its size. *Admission* gives it memory, strictly in
+ * order. The *window* holds what was admitted and not taken, in order. *Consumers* take from its head, or wait; or
+ * pick an entry by its key. *Lent* samples have left the window and hold their memory until they are released.
+ *
+ * **Invariants.** What is admitted precedes, in the sequence, all that is not (PRISMA's ordered admission). What is in the window
+ * is being read, or there, so whoever wants it gets it whatever else happens. A consumer that waits for the next
+ * sample while the window is empty gets it admitted, if need be in memory of its own: so there is no deadlock with any
+ * limit, also when consumers hold all memory. Beyond its limit a line holds one such sample in the window, and what
+ * its consumers do not release. Memory is given back exactly once.
+ */
+export class Line {
+  readonly weight: number;
+  readonly arena: Arena;
+  readonly waiters: Waiters;
+  readonly counts = { samples: 0, bytes: 0, bypassed: 0, dropped: 0 };
+  readonly #source: SampleSource;
+  readonly #host: LineHost;
+  readonly #onEnd: () => void;
+  readonly #stop = new AbortController();
+  readonly #ahead: LookAhead;
+  readonly #window = new Window();
+  readonly #lent = new Set<LentSample>();
+  readonly #reads = new Set<Promise<void>>();
+  /** Bytes that samples hold outside the arena. */
+  #ownBytes = 0;
+  /** Bytes of samples that consumers hold. */
+  lentBytes = 0;
+  #admitted = 0;
+  #isFull = false;
+  #failure: { readonly error: unknown } | undefined;
+  /** Samples that may be in the window, PRISMA's N. */
+  mostSamples = Infinity;
+
+  constructor({ source, accesses, resumed, weight, onEnd, capacity, host }: LineParts) {
+    this.weight = weight;
+    this.arena = new Arena(capacity);
+    this.waiters = new Waiters(host.clock, (change) => host.starving(change));
+    this.#source = source;
+    this.#host = host;
+    this.#onEnd = onEnd;
+    this.#ahead = new LookAhead(source, accesses, resumed ?? {}, this.#stop.signal, () => host.wake());
+  }
+
+  /** Whether its source reads many objects at once. */
+  get readsBatches(): boolean {
+    return this.#source.readMany !== undefined;
+  }
+
+  /** Whether nothing more will be admitted. */
+  get ended(): boolean {
+    return this.#ahead.ended;
+  }
+
+  /** Whether the next sample had no room when it was last looked at. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** Whether a consumer waits for a sample that nobody is reading yet. */
+  get isUrgent(): boolean {
+    return this.#window.count === 0 && this.waiters.first() !== undefined;
+  }
+
+  get heldBytes(): number {
+    return this.arena.usedBytes + this.#ownBytes;
+  }
+
+  /** Reads under way. */
+  get reading(): number {
+    return this.#window.count - this.#window.settled;
+  }
+
+  /** Samples that are there for their consumers. */
+  get readySamples(): number {
+    return this.#window.settled;
+  }
+
+  /** Bytes of the object that comes next, if that is known. */
+  get upcomingBytes(): number | undefined {
+    return this.#peek()?.size;
+  }
+
+  /** Admits the next samples, as many as a producer reads at once and as there is room for. */
+  admit(limits: BatchLimits): Entry[] {
+    const batch: Entry[] = [];
+    let bytes = 0;
+    while (batch.length < limits.samples) {
+      const next = this.#peek();
+      if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
+      const block = this.#blockFor(next.size);
+      this.#isFull = block === undefined;
+      if (block === undefined) break;
+      const same = this.#window.find(next.access.key);
+      const entry = this.#enter(next.access, next.size, block);
+      // What is there already, or on its way, is not read again.
+      if (same?.state === 'reading' || same?.state === 'ready') entry.follow(same);
+      else batch.push(entry);
+      bytes += next.size;
+    }
+    // Those who wait are to know that nothing more comes.
+    if (this.ended) this.#serve();
+    return batch;
+  }
+
+  /** Reads what was admitted. Never rejects. */
+  read(batch: readonly Entry[]): Promise<void> {
+    const reading = readEntries(this.#source, batch, this.#stop.signal).finally(() =>
+      this.#reads.delete(reading),
+    );
+    this.#reads.add(reading);
+    return reading;
+  }
+
+  async take(most: number, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
+    signal?.throwIfAborted();
+    if (this.waiters.first() === undefined) {
+      const samples = this.#collect(most);
+      if (samples !== undefined) return samples;
+    }
+    const waiting = this.waiters.wait(most, signal);
+    this.#host.wake();
+    return waiting;
+  }
+
+  /** As `SampleReader.read`. */
+  async readByName(
+    key: string,
+    target: Uint8Array,
+    { offset = 0, signal }: SampleReadOptions,
+  ): Promise<number> {
+    signal?.throwIfAborted();
+    if (this.#failure !== undefined) throw this.#failure.error;
+    const entry = this.#window.find(key);
+    const read = entry === undefined ? undefined : this.#fromEntry(entry, target, offset);
+    if (read !== undefined) {
+      const count = typeof read === 'number' ? read : await raceAbort(this.waiters.during(read), signal);
+      if (count !== undefined) return count;
+    }
+    return this.#bypass(key, target, offset, signal);
+  }
+
+  /** Where the line stands, as far as it is known here: accesses that are not taken, and what ran ahead. */
+  position(): {
+    readonly next: Access | undefined;
+    readonly taken: Access[];
+    readonly early: Record<string, number>;
+  } {
+    const taken: Access[] = [];
+    let next: Access | undefined;
+    for (const { state, access } of this.#window.entries()) {
+      if (state !== 'gone') next ??= access;
+      else if (next !== undefined) taken.push(access);
+    }
+    return { next: next ?? this.#ahead.access, taken, early: this.#ahead.early };
+  }
+
+  /** Ends it with this error for all who wait and come; reads that are under way are aborted. */
+  end(error: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = { error };
+    this.#ahead.end();
+    this.#stop.abort(error);
+    for (const entry of this.#window.entries()) {
+      // The memory of one that is being read is written to until the read has ended.
+      if (entry.state === 'ready' || entry.state === 'failed') this.#window.remove(entry).free();
+    }
+    this.waiters.rejectAll(error);
+    this.#onEnd();
+  }
+
+  /** Ends it, takes lent samples back, and resolves when nothing is being read. */
+  async close(error: unknown): Promise<void> {
+    this.end(error);
+    for (const sample of this.#lent) sample.release();
+    while (this.#reads.size > 0) await Promise.all(this.#reads);
+  }
+
+  /** The next access. A size that cannot be had fails where the sample would have been, and ends what is read ahead. */
+  #peek(): { readonly access: Access; readonly size: number } | undefined {
+    try {
+      return this.#ahead.peek();
+    } catch (error) {
+      const access = this.#ahead.access ?? { key: '', epoch: 0, position: 0 };
+      this.#ahead.end();
+      const entry = this.#enter(access, 0, blockOfItsOwn(0));
+      entry.fail(error);
+      return undefined;
+    }
+  }
+
+  #blockFor(size: number): Block | undefined {
+    if (this.#window.count >= this.mostSamples) return undefined;
+    const isAlone = this.#window.count === 0 && (this.#lent.size === 0 || this.waiters.count > 0);
+    const fits = this.#ownBytes === 0 || this.heldBytes + memoryOf(size) <= this.arena.limit;
+    const block = fits || isAlone ? this.arena.take(size) : undefined;
+    if (block !== undefined || !isAlone) return block;
+    const own = blockOfItsOwn(size);
+    this.#ownBytes += memoryOf(size);
+    return {
+      bytes: own.bytes,
+      free: () => {
+        this.#ownBytes -= memoryOf(size);
+        own.free();
+      },
+    };
+  }
+
+  #enter(access: Access, size: number, block: Block): Entry {
+    this.#ahead.advance();
+    const entry = new Entry(access, size, this.#admitted, block, () => this.#settled(entry));
+    this.#admitted += 1;
+    this.#window.add(entry);
+    return entry;
+  }
+
+  #settled(entry: Entry): void {
+    this.#window.settled += 1;
+    if (this.#failure !== undefined) {
+      this.#window.remove(entry).free();
+      return;
+    }
+    this.#host.moved(this, NOTHING_TAKEN);
+    this.#serve();
+  }
+
+  /** Gives what is there to those who wait. */
+  #serve(): void {
+    for (let waiter = this.waiters.first(); waiter !== undefined; waiter = this.waiters.first()) {
+      try {
+        const samples = this.#collect(waiter.most);
+        if (samples === undefined) return;
+        waiter.resolve(samples);
+      } catch (error) {
+        waiter.reject(error);
+      }
+    }
+  }
+
+  /** The samples at the head of the window that are there; none at the end; undefined if the first is still to come. */
+  #collect(most: number): Sample[] | undefined {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    const samples: Sample[] = [];
+    let bytes = 0;
+    for (
+      let head = this.#window.head();
+      head !== undefined && samples.length < most;
+      head = this.#window.head()
+    ) {
+      if (head.state === 'failed' && samples.length === 0) {
+        this.end(head.error);
+        throw head.error;
+      }
+      if (head.state !== 'ready' || (samples[0]?.epoch ?? head.access.epoch) !== head.access.epoch) break;
+      bytes += head.bytes.byteLength;
+      samples.push(this.#lend(head));
+    }
+    if (samples.length > 0) this.#taken(samples.length, bytes);
+    else if (!this.ended || this.#window.head() !== undefined) return undefined;
+    else this.#onEnd();
+    return samples;
+  }
+
+  #lend(entry: Entry): LentSample {
+    const { bytes } = entry;
+    const block = this.#window.remove(entry);
+    this.lentBytes += bytes.byteLength;
+    const sample = new LentSample(entry.access, bytes, (released) => {
+      this.lentBytes -= bytes.byteLength;
+      block.free();
+      this.#lent.delete(released);
+      this.#host.wake();
+    });
+    this.#lent.add(sample);
+    return sample;
+  }
+
+  #taken(samples: number, bytes: number): void {
+    this.counts.samples += samples;
+    this.counts.bytes += bytes;
+    this.#host.moved(this, { samples, bytes });
+  }
+
+  /** Copies from an entry, now or when it is there; undefined if it turned out not to be there any more. */
+  #fromEntry(
+    entry: Entry,
+    target: Uint8Array,
+    offset: number,
+  ): number | Promise<number | undefined> | undefined {
+    if (entry.state === 'ready') return this.#copy(entry, target, offset);
+    return new Promise((resolve, reject) => {
+      entry.whenSettled(() => {
+        if (entry.state === 'ready') resolve(this.#copy(entry, target, offset));
+        else if (entry.state === 'failed') reject(entry.error);
+        else resolve(undefined);
+      });
+    });
+  }
+
+  #copy(entry: Entry, target: Uint8Array, offset: number): number {
+    const { bytes } = entry;
+    const part = bytes.subarray(offset, offset + target.byteLength);
+    target.set(part);
+    if (offset + part.byteLength >= bytes.byteLength) {
+      this.#window.remove(entry).free();
+      this.#taken(1, bytes.byteLength);
+      this.#host.wake();
+    }
+    return part.byteLength;
+  }
+
+  /** Reads what was not admitted from the source. */
+  async #bypass(
+    key: string,
+    target: Uint8Array,
+    offset: number,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    this.counts.bypassed += 1;
+    this.#dropStale();
+    const count = await this.waiters.during(this.#source.readInto(key, target, { offset, signal }));
+    const size = sizeOf(this.#source, key) ?? offset + target.byteLength;
+    if (offset + count >= size && offset < size) this.#ahead.readEarly(key);
+    return count;
+  }
+
+  /**
+   * Consumers that ask by name may leave objects out, which would fill the window for good. If it is full, and more of
+   * what came after its head was taken than is left in it, the head is given up.
+   */
+  #dropStale(): void {
+    const head = this.#window.head();
+    if (!this.#isFull || head?.state !== 'ready') return;
+    const takenBehind = this.#admitted - head.order - this.#window.count;
+    if (takenBehind <= this.#window.count) return;
+    this.#window.remove(head).free();
+    this.counts.dropped += 1;
+    this.#host.wake();
+  }
+}
+
+const NOTHING_TAKEN = Object.freeze({ samples: 0, bytes: 0 });

@@ -1,0 +1,274 @@
+import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
+import { configError, SafeEmitter } from '@tiered/core/internal';
+import { adaptiveAutotuner } from './autotuner/adaptive.js';
+import type { Autotuner, Tuning, TuningDecision, TuningObservation } from './autotuner/autotuner.js';
+import { BatchSize } from './batch-size.js';
+import { prefetcherClosedError } from './errors.js';
+import { Line, type LineParts } from './line.js';
+import { Meter } from './meter.js';
+import { profileOf, type Profile } from './profile.js';
+
+/** Options of `StagingBuffer`. */
+export interface StagingBufferOptions {
+  /**
+   * Bytes of samples that are read, wait, or are in consumers' hands; the budget that tuning keeps to. Address space until
+   * it is used. A sample larger than its share is read when it is alone, and consumers that hold all of it still get
+   * the next sample, in memory beyond it. Default: 256 MiB.
+   */
+  readonly memory?: ByteSize | undefined;
+  /** Producers, fixed. Default: the autotuner chooses. */
+  readonly producers?: number | undefined;
+  /**
+   * Reads under way at the same time at most: the budget of requests to the source. Producers are never more, and read
+   * small objects in batches, from storage as fast as memory, only as far as all of them together keep to it.
+   * Default: `producers`; if those are tuned, 64.
+   */
+  readonly maxProducers?: number | undefined;
+  /** Default: `adaptiveAutotuner()`; with `producers` given it tunes memory only. `undefined` is the default, `false` tunes nothing. */
+  readonly autotuner?: Autotuner | false | undefined;
+  /** Gets a line for each decision of the autotuner and for each read, as the debug mode of PRISMA's thesis. Default: none. */
+  readonly debug?: ((line: string) => void) | undefined;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock | undefined;
+}
+
+/** What a staging buffer tells. */
+export interface StagingBufferEvents {
+  /** The autotuner has decided something, if only to leave everything as it is. */
+  tuned: (event: TuningEvent) => void;
+}
+
+/** A decision with what it was made from; without that, the first. */
+export interface TuningEvent {
+  /** Milliseconds since the buffer was made. */
+  readonly atMs: number;
+  readonly autotuner: string;
+  readonly observation: TuningObservation | undefined;
+  readonly decision: TuningDecision;
+}
+
+/** Decisions that are kept for the profile. */
+const DECISIONS_KEPT = 256;
+
+/** Reads at a time where nothing is tuned and nothing was given: what PRISMA's autotuner ends at (Cluster'21, section V). */
+const UNTUNED_PRODUCERS = 4;
+
+/** Opens a line of a buffer: for prefetchers only. */
+export let openLine: (buffer: StagingBuffer, parts: Omit<LineParts, 'host' | 'capacity'>) => Line;
+
+/** Closes it: resolves when it reads nothing and holds nothing. */
+export let closeLine: (buffer: StagingBuffer, line: Line) => Promise<void>;
+
+/**
+ * Memory and producers that prefetchers share: train and validation under one budget, say. PRISMA's in-memory buffer and
+ * thread pool (Cluster'21, section III), in bytes.
+ *
+ * Each prefetcher has a line with its share of the memory, by priority; a producer serves the line whose consumer waits,
+ * else the one that has the least of its share. The autotuner is shown what happened when it wants to be, on the
+ * occasion of a read or of a consumer: there is no timer, and nothing runs while nothing is read.
+ */
+export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
+  /** Bytes, the budget. */
+  readonly memoryBytes: number;
+  readonly #clock: Clock;
+  readonly #maxProducers: number;
+  readonly #fixed: Partial<Tuning>;
+  readonly #autotuner: Autotuner | undefined;
+  readonly #debug: ((line: string) => void) | undefined;
+  readonly #meter: Meter;
+  readonly #lines = new Map<Line, BatchSize>();
+  readonly #decisions: TuningEvent[] = [];
+  #tuning: Tuning;
+  #lookAt = Infinity;
+  #hasBegun = false;
+  #isWaking = false;
+  #isToWake = false;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  constructor(options: StagingBufferOptions = {}) {
+    super();
+    const {
+      memory = '256MiB',
+      producers,
+      maxProducers = 64,
+      autotuner,
+      debug,
+      clock = systemClock,
+    } = options;
+    for (const [field, count] of Object.entries({ producers: producers ?? 1, maxProducers })) {
+      if (!Number.isSafeInteger(count) || count < 1)
+        throw configError(field, 'a whole number of at least 1', count);
+    }
+    this.memoryBytes = parseBytes(memory, 'memory');
+    this.#maxProducers = Math.max(maxProducers, producers ?? 1);
+    this.#fixed = producers === undefined ? {} : { producers };
+    this.#autotuner = autotuner === false ? undefined : (autotuner ?? adaptiveAutotuner());
+    this.#debug = debug;
+    this.#clock = clock;
+    this.#meter = new Meter(clock);
+    this.#tuning = {
+      producers: producers ?? UNTUNED_PRODUCERS,
+      memoryBytes: this.memoryBytes,
+      samples: Infinity,
+    };
+  }
+
+  /** What is in force now. */
+  get tuning(): Tuning {
+    return this.#tuning;
+  }
+
+  /** What was measured since the buffer was made, and what it says about the limit of this loader. Cheap enough for every second. */
+  profile(): Profile {
+    return profileOf({
+      totals: this.#meter.totals(),
+      durations: this.#meter.durations,
+      tuning: this.#tuning,
+      limits: { producers: this.#maxProducers, memoryBytes: this.memoryBytes },
+      cpuSeconds: this.#meter.cpuSeconds,
+      decisions: [...this.#decisions],
+    });
+  }
+
+  static {
+    openLine = (buffer, parts) => buffer.#open(parts);
+    closeLine = (buffer, line) => buffer.#close(line);
+  }
+
+  #open(parts: Omit<LineParts, 'host' | 'capacity'>): Line {
+    const line = new Line({
+      ...parts,
+      capacity: this.memoryBytes,
+      host: {
+        clock: this.#clock,
+        wake: () => this.#wake(),
+        starving: (change) => this.#meter.starving(change),
+        moved: (moving, { samples, bytes }) => this.#moved(moving, samples, bytes),
+      },
+    });
+    this.#lines.set(line, new BatchSize());
+    this.#share();
+    // Not at once: whoever made the prefetcher may want to resume it first.
+    queueMicrotask(() => this.#wake());
+    return line;
+  }
+
+  async #close(line: Line): Promise<void> {
+    await line.close(prefetcherClosedError());
+    this.#lines.delete(line);
+    this.#share();
+    this.#wake();
+  }
+
+  /** Gives every line its part of memory and samples. */
+  #share(): void {
+    const weights = [...this.#lines.keys()].reduce((sum, { weight }) => sum + weight, 0);
+    for (const line of this.#lines.keys()) {
+      const share = line.weight / weights;
+      line.arena.limit = Math.floor(this.#tuning.memoryBytes * share);
+      line.mostSamples = Math.max(1, Math.floor(this.#tuning.samples * share));
+    }
+  }
+
+  /** Lets producers read as much as there is to read and room for. */
+  #wake(): void {
+    if (this.#isWaking) {
+      this.#isToWake = true;
+      return;
+    }
+    this.#isWaking = true;
+    do {
+      this.#isToWake = false;
+      while (this.#meter.busy < this.#tuning.producers && this.#startOne());
+    } while (this.#isToWake && this.#meter.busy < this.#tuning.producers);
+    this.#isWaking = false;
+    this.#meter.full = this.#meter.busy < this.#tuning.producers && this.#isFull();
+  }
+
+  #isFull(): boolean {
+    for (const line of this.#lines.keys()) if (line.isFull && !line.ended) return true;
+    return false;
+  }
+
+  #startOne(): boolean {
+    for (const [line, size] of this.#inOrder()) {
+      if (line.ended) continue;
+      if (!this.#hasBegun) this.#begin(line);
+      const batch = line.admit(size.limits(line, this.#tuning.producers, this.#maxProducers));
+      const [first] = batch;
+      if (first === undefined) continue;
+      const start = this.#clock.now();
+      this.#meter.began();
+      void line.read(batch).then(() => {
+        const ms = this.#clock.now() - start;
+        const bytes = batch.reduce((sum, entry) => sum + entry.size, 0);
+        size.observe(batch.length, ms);
+        this.#meter.ended(batch.length, bytes, ms);
+        this.#debug?.(`read ${batch.length} from ${first.access.key}, ${bytes} bytes in ${ms.toFixed(3)} ms`);
+        this.#look();
+        this.#wake();
+      });
+      return true;
+    }
+    return false;
+  }
+
+  /** Lines whose consumer waits, then those that hold the least of their share. */
+  #inOrder(): Iterable<[Line, BatchSize]> {
+    if (this.#lines.size < 2) return this.#lines;
+    const share = (line: Line) => line.heldBytes / line.weight;
+    return [...this.#lines].sort(
+      ([a], [b]) => Number(b.isUrgent) - Number(a.isUrgent) || share(a) - share(b),
+    );
+  }
+
+  #moved(line: Line, samples: number, bytes: number): void {
+    const { samples: most, memoryBytes } = this.#tuning;
+    const usage = Number.isFinite(most) ? line.readySamples / most : line.heldBytes / memoryBytes;
+    this.#meter.usage(Math.min(100, usage * 100));
+    if (samples === 0) return;
+    this.#meter.taken(samples, bytes);
+    this.#look();
+  }
+
+  /** The first tuning, made when the first object's size is known. */
+  #begin(line: Line): void {
+    const upcoming = line.upcomingBytes;
+    if (upcoming === undefined) return;
+    this.#hasBegun = true;
+    if (this.#autotuner === undefined) return;
+    const limits = {
+      producers: this.#maxProducers,
+      memoryBytes: this.memoryBytes,
+      fixed: this.#fixed,
+      objectBytes: upcoming,
+    };
+    this.#follow(this.#autotuner.begin(limits), undefined);
+  }
+
+  /** Shows the autotuner what happened, if it is time. */
+  #look(): void {
+    if (this.#autotuner === undefined || this.#clock.now() < this.#lookAt) return;
+    const observation = this.#meter.observe(this.#tuning);
+    this.#follow(this.#autotuner.decide(observation), observation);
+    this.#wake();
+  }
+
+  #follow(decision: TuningDecision, observation: TuningObservation | undefined): void {
+    const now = this.#clock.now();
+    this.#lookAt = decision.nextInMs === undefined ? Infinity : now + decision.nextInMs;
+    const { producers, memoryBytes, samples } = { ...decision.tuning, ...this.#fixed };
+    this.#tuning = {
+      producers: Math.min(this.#maxProducers, Math.max(1, Math.floor(producers))),
+      memoryBytes: Math.min(this.memoryBytes, memoryBytes),
+      samples,
+    };
+    this.#share();
+    const atMs = this.#meter.totals().ms;
+    const event = { atMs, autotuner: this.#autotuner?.name ?? 'none', observation, decision };
+    if (this.#decisions.length === DECISIONS_KEPT) this.#decisions.shift();
+    this.#decisions.push(event);
+    this.#debug?.(`tuned at ${atMs.toFixed(0)} ms: ${decision.reason}`);
+    this.emit('tuned', event);
+  }
+}

@@ -1,0 +1,49 @@
+import { configError } from '@tiered/core/internal';
+import type { AccessSequence } from './access-sequence.js';
+
+/** Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. */
+export interface PrefetcherState {
+  readonly version: 1;
+  /** The first access that no consumer has taken. The end of the sequence is epoch `epochs`, position 0. */
+  readonly epoch: number;
+  readonly position: number;
+  /** Accesses behind that one that consumers took by name, as [epoch, position]. */
+  readonly taken: readonly (readonly [number, number])[];
+  /** Objects that consumers read by name before they were admitted, and how often. */
+  readonly early: Readonly<Record<string, number>>;
+  /** The sequence it belongs to. */
+  readonly epochs: number;
+  readonly epochLength: number;
+}
+
+/**
+ * Checks a state that came from outside.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if it is none, or one of another sequence.
+ */
+export function assertState(state: PrefetcherState, sequence: AccessSequence): void {
+  const { version, epoch, position, taken, early, epochs, epochLength } = state;
+  if (version !== 1) throw configError('state.version', '1', version);
+  if (epochs !== sequence.epochs)
+    throw configError('state.epochs', `${sequence.epochs}, as the sequence has`, epochs);
+  if (epochLength !== sequence.epochLength)
+    throw configError('state.epochLength', `${sequence.epochLength}, as the sequence has`, epochLength);
+  if (!isIndex(epoch, epochs + 1)) throw configError('state.epoch', `0 to ${epochs}`, epoch);
+  if (!isIndex(position, epochLength + 1))
+    throw configError('state.position', `0 to ${epochLength}`, position);
+  const areTaken =
+    Array.isArray(taken) &&
+    taken.every(([e, p]: readonly unknown[]) => isIndex(e, epochs) && isIndex(p, epochLength));
+  if (!areTaken) throw configError('state.taken', 'pairs of epoch and position', taken);
+  const isEarly = typeof early === 'object' && early !== null;
+  if (!isEarly || !Object.values(early).every((count) => isIndex(count, Infinity)))
+    throw configError('state.early', 'counts by key', early);
+}
+
+/** Whether a sequence can be resumed in its middle. */
+export function isSequence(accesses: object): accesses is AccessSequence {
+  return 'from' in accesses && 'epochLength' in accesses;
+}
+
+function isIndex(value: unknown, count: number): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) < count;
+}

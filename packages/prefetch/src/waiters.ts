@@ -1,0 +1,84 @@
+import type { Clock } from '@tiered/core';
+import { onAbort } from '@tiered/core/internal';
+import Queue from 'yocto-queue';
+import type { Sample } from './sample.js';
+
+/** A consumer that came before its sample was there. */
+export interface Waiter {
+  readonly most: number;
+  readonly resolve: (samples: readonly Sample[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Consumers that wait, who came first first, and for how long they did. */
+export class Waiters {
+  readonly #clock: Clock;
+  readonly #onChange: (waiting: number) => void;
+  readonly #queue = new Queue<Waiter & { isGone: boolean }>();
+  #waiting = 0;
+  /** Milliseconds that consumers waited, summed over them. */
+  stallMs = 0;
+
+  /** @param onChange Told by how many the number of those who wait has changed. */
+  constructor(clock: Clock, onChange: (change: number) => void) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  get count(): number {
+    return this.#waiting;
+  }
+
+  /** Waits for what `takeFirst` or `failAll` brings. An abort leaves the queue. */
+  wait(most: number, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
+    return this.during(
+      new Promise((resolve, reject) => {
+        const settled = () => {
+          waiter.isGone = true;
+          stopListening();
+        };
+        const waiter = {
+          most,
+          isGone: false,
+          resolve: (samples: readonly Sample[]) => {
+            settled();
+            resolve(samples);
+          },
+          reject: (error: unknown) => {
+            settled();
+            reject(error);
+          },
+        };
+        this.#queue.enqueue(waiter);
+        const stopListening = onAbort(signal, (reason) => waiter.reject(reason));
+      }),
+    );
+  }
+
+  /** Counts a consumer as waiting until the promise settles. */
+  async during<T>(promise: Promise<T>): Promise<T> {
+    const start = this.#clock.now();
+    this.#change(1);
+    try {
+      return await promise;
+    } finally {
+      this.#change(-1);
+      this.stallMs += this.#clock.now() - start;
+    }
+  }
+
+  /** Who has waited longest; undefined if nobody waits for the next sample. */
+  first(): Waiter | undefined {
+    while (this.#queue.peek()?.isGone === true) this.#queue.dequeue();
+    return this.#queue.peek();
+  }
+
+  rejectAll(error: unknown): void {
+    for (const waiter of this.#queue.drain()) if (!waiter.isGone) waiter.reject(error);
+  }
+
+  #change(by: number): void {
+    this.#waiting += by;
+    this.#onChange(by);
+  }
+}

@@ -18,13 +18,13 @@ export class BatchSize {
   #meanMs: number | undefined;
 
   /** @param most Requests at the same time, over all producers: a batch may be as many as it has samples. */
-  limits({ arena, readsBatches }: Line, producers: number, most: number): BatchLimits {
+  limits({ memory, readsBatches }: Line, producers: number, most: number): BatchLimits {
     const mean = this.#meanMs ?? SLOW_MS;
     const isSlow = mean >= SLOW_MS || !readsBatches;
     const samples = isSlow ? 1 : Math.min(MOST_SAMPLES, BATCH_MS / mean, most / producers);
     return {
       samples: Math.max(1, Math.floor(samples)),
-      bytes: arena.limit / (producers * BATCHES_IN_MEMORY),
+      bytes: memory.limit / (producers * BATCHES_IN_MEMORY),
     };
   }
 

@@ -1,8 +1,9 @@
 import type { Clock } from '@tiered/core';
 import { raceAbort } from '@tiered/core/internal';
 import type { Access } from './access-sequence.js';
-import { Arena, blockOfItsOwn, memoryOf, type Block } from './arena.js';
+import { blockOfItsOwn, type Block } from './arena.js';
 import { Entry, LentSample } from './entry.js';
+import { LineMemory } from './line-memory.js';
 import { LookAhead, sizeOf } from './look-ahead.js';
 import { readEntries } from './read-entries.js';
 import type { Sample, SampleReadOptions } from './sample.js';
@@ -26,6 +27,11 @@ export interface LineHost {
 export interface BatchLimits {
   readonly samples: number;
   readonly bytes: number;
+}
+
+/** Where a line stands. */
+interface LinePosition extends Pick<PrefetcherState, 'taken' | 'early'> {
+  readonly next: Access | undefined;
 }
 
 /** What a line is made of. */
@@ -60,7 +66,7 @@ export interface LineParts {
  */
 export class Line {
   readonly weight: number;
-  readonly arena: Arena;
+  readonly memory: LineMemory;
   readonly waiters: Waiters;
   readonly counts = { samples: 0, bytes: 0, bypassed: 0, dropped: 0 };
   readonly #source: SampleSource;
@@ -71,24 +77,31 @@ export class Line {
   readonly #window = new Window();
   readonly #lent = new Set<LentSample>();
   readonly #reads = new Set<Promise<void>>();
-  /** Bytes that samples hold outside the arena. */
-  #ownBytes = 0;
   /** Bytes of samples that consumers hold. */
   lentBytes = 0;
   #admitted = 0;
   #isFull = false;
+  /** Whether somebody takes samples in order, and is to get all of them. */
+  #isInOrder = false;
   #failure: { readonly error: unknown } | undefined;
   /** Samples that may be in the window, PRISMA's N. */
   mostSamples = Infinity;
 
   constructor({ source, accesses, resumed, weight, onEnd, capacity, host }: LineParts) {
     this.weight = weight;
-    this.arena = new Arena(capacity);
+    this.memory = new LineMemory(capacity);
     this.waiters = new Waiters(host.clock, (change) => host.starving(change));
     this.#source = source;
     this.#host = host;
     this.#onEnd = onEnd;
-    this.#ahead = new LookAhead(source, accesses, resumed ?? {}, this.#stop.signal, () => host.wake());
+    this.#ahead = new LookAhead({
+      source,
+      accesses,
+      resumed: resumed ?? { taken: [], early: {} },
+      signal: this.#stop.signal,
+      onKnown: () => host.wake(),
+      onPassed: (access) => this.#window.pass(access),
+    });
   }
 
   /** Whether its source reads many objects at once. */
@@ -109,10 +122,6 @@ export class Line {
   /** Whether a consumer waits for a sample that nobody is reading yet. */
   get isUrgent(): boolean {
     return this.#window.count === 0 && this.waiters.first() !== undefined;
-  }
-
-  get heldBytes(): number {
-    return this.arena.usedBytes + this.#ownBytes;
   }
 
   /** Reads under way. */
@@ -163,6 +172,7 @@ export class Line {
 
   async take(most: number, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
     signal?.throwIfAborted();
+    this.#isInOrder = true;
     if (this.waiters.first() === undefined) {
       const samples = this.#collect(most);
       if (samples !== undefined) return samples;
@@ -180,28 +190,22 @@ export class Line {
   ): Promise<number> {
     signal?.throwIfAborted();
     if (this.#failure !== undefined) throw this.#failure.error;
+    // Whoever reads to the end of a file asks once more, and takes nothing with that.
+    if (offset > 0 && offset >= (sizeOf(this.#source, key) ?? Infinity)) return 0;
     const entry = this.#window.find(key);
-    const read = entry === undefined ? undefined : this.#fromEntry(entry, target, offset);
-    if (read !== undefined) {
+    if (entry !== undefined) {
+      const read = this.#fromEntry(entry, target, offset, signal);
       const count = typeof read === 'number' ? read : await raceAbort(this.waiters.during(read), signal);
       if (count !== undefined) return count;
     }
     return this.#bypass(key, target, offset, signal);
   }
 
-  /** Where the line stands, as far as it is known here: accesses that are not taken, and what ran ahead. */
-  position(): {
-    readonly next: Access | undefined;
-    readonly taken: Access[];
-    readonly early: Record<string, number>;
-  } {
-    const taken: Access[] = [];
-    let next: Access | undefined;
-    for (const { state, access } of this.#window.entries()) {
-      if (state !== 'gone') next ??= access;
-      else if (next !== undefined) taken.push(access);
-    }
-    return { next: next ?? this.#ahead.access, taken, early: this.#ahead.early };
+  /** Where the line stands: the first access that is not taken, those behind it that are, and what ran ahead. */
+  position(): LinePosition {
+    const next = this.#window.head()?.access ?? this.#ahead.access;
+    const taken = this.#window.gone().map(({ epoch, position }) => [epoch, position] as const);
+    return { next, taken: [...taken, ...this.#ahead.taken], early: this.#ahead.early };
   }
 
   /** Ends it with this error for all who wait and come; reads that are under way are aborted. */
@@ -241,18 +245,7 @@ export class Line {
   #blockFor(size: number): Block | undefined {
     if (this.#window.count >= this.mostSamples) return undefined;
     const isAlone = this.#window.count === 0 && (this.#lent.size === 0 || this.waiters.count > 0);
-    const fits = this.#ownBytes === 0 || this.heldBytes + memoryOf(size) <= this.arena.limit;
-    const block = fits || isAlone ? this.arena.take(size) : undefined;
-    if (block !== undefined || !isAlone) return block;
-    const own = blockOfItsOwn(size);
-    this.#ownBytes += memoryOf(size);
-    return {
-      bytes: own.bytes,
-      free: () => {
-        this.#ownBytes -= memoryOf(size);
-        own.free();
-      },
-    };
+    return this.memory.take(size, isAlone);
   }
 
   #enter(access: Access, size: number, block: Block): Entry {
@@ -335,11 +328,14 @@ export class Line {
     entry: Entry,
     target: Uint8Array,
     offset: number,
-  ): number | Promise<number | undefined> | undefined {
+    signal: AbortSignal | undefined,
+  ): number | Promise<number | undefined> {
     if (entry.state === 'ready') return this.#copy(entry, target, offset);
     return new Promise((resolve, reject) => {
       entry.whenSettled(() => {
-        if (entry.state === 'ready') resolve(this.#copy(entry, target, offset));
+        // Its memory is the caller's again.
+        if (signal?.aborted === true) resolve(undefined);
+        else if (entry.state === 'ready') resolve(this.#copy(entry, target, offset));
         else if (entry.state === 'failed') reject(entry.error);
         else resolve(undefined);
       });
@@ -359,27 +355,20 @@ export class Line {
   }
 
   /** Reads what was not admitted from the source. */
-  async #bypass(
-    key: string,
-    target: Uint8Array,
-    offset: number,
-    signal: AbortSignal | undefined,
-  ): Promise<number> {
+  #bypass(key: string, target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<number> {
     this.counts.bypassed += 1;
+    if (offset === 0) this.#ahead.readEarly(key);
     this.#dropStale();
-    const count = await this.waiters.during(this.#source.readInto(key, target, { offset, signal }));
-    const size = sizeOf(this.#source, key) ?? offset + target.byteLength;
-    if (offset + count >= size && offset < size) this.#ahead.readEarly(key);
-    return count;
+    return this.waiters.during(this.#source.readInto(key, target, { offset, signal }));
   }
 
   /**
    * Consumers that ask by name may leave objects out, which would fill the window for good. If it is full, and more of
-   * what came after its head was taken than is left in it, the head is given up.
+   * what came after its head was taken than is left in it, the head is given up; unless somebody takes in order as well.
    */
   #dropStale(): void {
     const head = this.#window.head();
-    if (!this.#isFull || head?.state !== 'ready') return;
+    if (!this.#isFull || this.#isInOrder || head?.state !== 'ready') return;
     const takenBehind = this.#admitted - head.order - this.#window.count;
     if (takenBehind <= this.#window.count) return;
     this.#window.remove(head).free();

@@ -1,5 +1,6 @@
 import type { Access } from './access-sequence.js';
 import type { SampleSource } from './source.js';
+import type { PrefetcherState } from './state.js';
 
 /** The next access, with what is known of its object. */
 export interface Upcoming {
@@ -11,39 +12,38 @@ export interface Upcoming {
 /** Reads by name that ran ahead of the sequence and are remembered: more are not, and their objects are read twice. */
 const MOST_EARLY = 65_536;
 
+/** What a look-ahead works with. */
+export interface LookAheadParts {
+  readonly source: SampleSource;
+  readonly accesses: Iterator<Access>;
+  /** What consumers had already when the sequence was resumed. */
+  readonly resumed: Pick<PrefetcherState, 'taken' | 'early'>;
+  readonly signal: AbortSignal;
+  /** Called when an object's size has come from the source. */
+  readonly onKnown: () => void;
+  /** Called for an access that is passed over, because a consumer had it before its turn. */
+  readonly onPassed: (access: Access) => void;
+}
+
 /** Walks the accesses of a sequence, and knows the size of the next object before it is read. */
 export class LookAhead {
-  readonly #source: SampleSource;
-  readonly #accesses: Iterator<Access>;
-  readonly #signal: AbortSignal;
-  readonly #onKnown: () => void;
+  readonly #parts: LookAheadParts;
   /** Objects that a consumer has read by name before their turn came, and how often. */
-  readonly #early = new Map<string, number>();
-  /** Accesses that are passed over: a consumer had them before the sequence was resumed. */
+  readonly #early: Map<string, number>;
+  /** Accesses that consumers had before the sequence was resumed, as `epoch position`. */
   readonly #taken: Set<string>;
   #access: Access | undefined;
-  #upcoming: Upcoming | undefined;
-  #failure: { readonly access: Access; readonly error: unknown } | undefined;
+  /** Bytes of its object, if they are known. */
+  #size: number | undefined;
+  #failure: { readonly error: unknown } | undefined;
   #isAsking = false;
   #ended = false;
 
-  /** @param onKnown Called when an object's size has come from the source. */
-  constructor(
-    source: SampleSource,
-    accesses: Iterator<Access>,
-    {
-      taken = [],
-      early = {},
-    }: { taken?: readonly (readonly [number, number])[]; early?: Record<string, number> },
-    signal: AbortSignal,
-    onKnown: () => void,
-  ) {
-    this.#source = source;
-    this.#accesses = accesses;
-    this.#signal = signal;
-    this.#onKnown = onKnown;
+  constructor(parts: LookAheadParts) {
+    const { taken, early } = parts.resumed;
+    this.#parts = parts;
+    this.#early = new Map(Object.entries(early));
     this.#taken = new Set(taken.map(([epoch, position]) => `${epoch} ${position}`));
-    for (const [key, count] of Object.entries(early)) this.#early.set(key, count);
   }
 
   /** Whether the sequence has no more accesses. */
@@ -51,9 +51,20 @@ export class LookAhead {
     return this.#ended;
   }
 
-  /** Where the sequence stands: the access whose turn it is, if it is known already. */
+  /** The access whose turn it is; undefined at the end. */
   get access(): Access | undefined {
+    if (this.#access !== undefined || this.#ended) return this.#access;
+    this.#access = this.#step();
+    if (this.#access === undefined) this.#ended = true;
     return this.#access;
+  }
+
+  /** Accesses to come that consumers had before the sequence was resumed. */
+  get taken(): PrefetcherState['taken'] {
+    return [...this.#taken].map((place) => {
+      const [epoch, position] = place.split(' ').map(Number);
+      return [epoch ?? 0, position ?? 0] as const;
+    });
   }
 
   /** How often objects were read by name before their turn, by key. */
@@ -66,28 +77,28 @@ export class LookAhead {
    * @throws What the source failed with when it was asked for the size, or what the sequence threw.
    */
   peek(): Upcoming | undefined {
+    const { access } = this;
+    if (access === undefined) return undefined;
     if (this.#failure !== undefined) throw this.#failure.error;
-    if (this.#upcoming !== undefined || this.#ended || this.#isAsking) return this.#upcoming;
-    const access = this.#step();
-    this.#access = access;
-    if (access === undefined) {
-      this.#ended = true;
-      return undefined;
-    }
-    const size = sizeOf(this.#source, access.key);
-    if (size === undefined) this.#ask(access);
-    else this.#upcoming = { access, size };
-    return this.#upcoming;
+    this.#size ??= sizeOf(this.#parts.source, access.key);
+    if (this.#size !== undefined) return { access, size: this.#size };
+    this.#ask(access);
+    return undefined;
   }
 
   /** The access whose turn it was is being read. */
   advance(): void {
-    this.#upcoming = undefined;
     this.#access = undefined;
+    this.#size = undefined;
   }
 
-  /** An object was read by name that was not admitted: it is passed over when its turn comes. */
+  /** An object is read by name that was not admitted: it is passed over when its turn comes. */
   readEarly(key: string): void {
+    if (this.#access?.key === key) {
+      this.#parts.onPassed(this.#access);
+      this.advance();
+      return;
+    }
     const count = this.#early.get(key) ?? 0;
     if (count > 0 || this.#early.size < MOST_EARLY) this.#early.set(key, count + 1);
   }
@@ -95,38 +106,41 @@ export class LookAhead {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#upcoming = undefined;
-    this.#accesses.return?.();
+    this.#access = undefined;
+    this.#parts.accesses.return?.();
   }
 
   #step(): Access | undefined {
     for (;;) {
-      const step = this.#accesses.next();
+      const step = this.#parts.accesses.next();
       if (step.done === true) return undefined;
-      const { key, epoch, position } = step.value;
-      if (this.#taken.size > 0 && this.#taken.delete(`${epoch} ${position}`)) continue;
-      const early = this.#early.size === 0 ? 0 : (this.#early.get(key) ?? 0);
-      if (early === 0) return step.value;
-      if (early === 1) this.#early.delete(key);
-      else this.#early.set(key, early - 1);
+      if (!this.#wasRead(step.value)) return step.value;
+      this.#parts.onPassed(step.value);
     }
   }
 
+  /** Whether a consumer has had it already. */
+  #wasRead({ key, epoch, position }: Access): boolean {
+    if (this.#taken.size > 0 && this.#taken.delete(`${epoch} ${position}`)) return true;
+    const early = this.#early.size === 0 ? 0 : (this.#early.get(key) ?? 0);
+    if (early === 1) this.#early.delete(key);
+    else if (early > 1) this.#early.set(key, early - 1);
+    return early > 0;
+  }
+
   #ask(access: Access): void {
+    if (this.#isAsking) return;
     this.#isAsking = true;
-    const known = (size: number) => {
-      this.#upcoming = { access, size };
+    const answered = (take: () => void) => {
+      this.#isAsking = false;
+      // Else it was read by name in the meantime.
+      if (this.#access === access) take();
+      this.#parts.onKnown();
     };
-    const failed = (error: unknown) => {
-      this.#failure = { access, error };
-    };
-    void this.#source
-      .stat(access.key, { signal: this.#signal })
-      .then(({ size }) => known(size), failed)
-      .then(() => {
-        this.#isAsking = false;
-        this.#onKnown();
-      });
+    void this.#parts.source.stat(access.key, { signal: this.#parts.signal }).then(
+      ({ size }) => answered(() => (this.#size = size)),
+      (error: unknown) => answered(() => (this.#failure = { error })),
+    );
   }
 }
 

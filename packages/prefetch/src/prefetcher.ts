@@ -150,7 +150,7 @@ export class Prefetcher implements SampleReader {
       version: 1,
       epoch: next?.epoch ?? sequence.epochs,
       position: next?.position ?? 0,
-      taken: taken.map(({ epoch, position }) => [epoch, position] as const),
+      taken,
       early,
       epochs: sequence.epochs,
       epochLength: sequence.epochLength,
@@ -178,7 +178,7 @@ export class Prefetcher implements SampleReader {
       stallMs: line.waiters.stallMs,
       reading: line.reading,
       ready: line.readySamples,
-      heldBytes: line.heldBytes,
+      heldBytes: line.memory.heldBytes,
       lentBytes: line.lentBytes,
       tuning: this.#staging.tuning,
     };

@@ -165,7 +165,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     const weights = [...this.#lines.keys()].reduce((sum, { weight }) => sum + weight, 0);
     for (const line of this.#lines.keys()) {
       const share = line.weight / weights;
-      line.arena.limit = Math.floor(this.#tuning.memoryBytes * share);
+      line.memory.limit = Math.floor(this.#tuning.memoryBytes * share);
       line.mostSamples = Math.max(1, Math.floor(this.#tuning.samples * share));
     }
   }
@@ -216,7 +216,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   /** Lines whose consumer waits, then those that hold the least of their share. */
   #inOrder(): Iterable<[Line, BatchSize]> {
     if (this.#lines.size < 2) return this.#lines;
-    const share = (line: Line) => line.heldBytes / line.weight;
+    const share = (line: Line) => line.memory.heldBytes / line.weight;
     return [...this.#lines].sort(
       ([a], [b]) => Number(b.isUrgent) - Number(a.isUrgent) || share(a) - share(b),
     );
@@ -224,7 +224,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   #moved(line: Line, samples: number, bytes: number): void {
     const { samples: most, memoryBytes } = this.#tuning;
-    const usage = Number.isFinite(most) ? line.readySamples / most : line.heldBytes / memoryBytes;
+    const usage = Number.isFinite(most) ? line.readySamples / most : line.memory.heldBytes / memoryBytes;
     this.#meter.usage(Math.min(100, usage * 100));
     if (samples === 0) return;
     this.#meter.taken(samples, bytes);

@@ -1,7 +1,10 @@
 import { configError } from '@tiered/core/internal';
 import type { AccessSequence } from './access-sequence.js';
 
-/** Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. */
+/**
+ * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers by name left
+ * out, so that it was given up (`stats().dropped`), counts as taken.
+ */
 export interface PrefetcherState {
   readonly version: 1;
   /** The first access that no consumer has taken. The end of the sequence is epoch `epochs`, position 0. */

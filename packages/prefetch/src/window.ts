@@ -1,10 +1,14 @@
 import Queue from 'yocto-queue';
+import type { Access } from './access-sequence.js';
 import type { Block } from './arena.js';
 import type { Entry } from './entry.js';
 
+/** A place in the order of the sequence: an entry, or an access that needs none any more. */
+type Placed = Entry | { readonly state: 'gone'; readonly access: Access };
+
 /** Entries that were admitted and not taken, in the order of the sequence and by the key of their object. */
 export class Window {
-  readonly #entries = new Queue<Entry>();
+  readonly #entries = new Queue<Placed>();
   /** Of an object that is in it more than once, in order. */
   readonly #byKey = new Map<string, Entry[]>();
   #count = 0;
@@ -24,10 +28,18 @@ export class Window {
     else same.push(entry);
   }
 
+  /** An access was taken before it was admitted: its place is kept as long as there are entries before it. */
+  pass(access: Access): void {
+    this.#entries.enqueue({ state: 'gone', access });
+  }
+
   /** The first that is still in it. */
   head(): Entry | undefined {
-    while (this.#entries.peek()?.state === 'gone') this.#entries.dequeue();
-    return this.#entries.peek();
+    for (;;) {
+      const first = this.#entries.peek();
+      if (first?.state !== 'gone') return first;
+      this.#entries.dequeue();
+    }
   }
 
   /** The first of an object. */
@@ -46,9 +58,14 @@ export class Window {
     return entry.leave();
   }
 
-  /** From its first entry that is still in it: all of them, also those that have been taken out behind that one. */
+  /** Those that are still in it. */
   *entries(): IterableIterator<Entry> {
+    for (const entry of this.#entries) if (entry.state !== 'gone') yield entry;
+  }
+
+  /** Accesses behind the first entry that is still in it, that are not in it themselves. */
+  gone(): Access[] {
     this.head();
-    yield* this.#entries;
+    return [...this.#entries].filter(({ state }) => state === 'gone').map(({ access }) => access);
   }
 }

@@ -1,0 +1,93 @@
+import { listSequence, Prefetcher, shuffledSequence, type PrefetcherState } from '@tiered/prefetch';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { collect, keys, next, objects, over, samplesOf, started, withCode, type Copied } from './helpers.js';
+
+const setup = fc.record({
+  sizes: fc.array(fc.nat(500), { maxLength: 15 }),
+  producers: fc.integer({ min: 1, max: 6 }),
+  budget: fc.constantFrom(0, 640, 1e6),
+  epochs: fc.integer({ min: 1, max: 3 }),
+  seed: fc.nat(1000),
+  /** What is done before the state is taken: the next samples, or one by name. */
+  before: fc.array(
+    fc.oneof(fc.record({ take: fc.integer({ min: 1, max: 4 }) }), fc.record({ name: fc.nat() })),
+    {
+      maxLength: 25,
+    },
+  ),
+});
+
+describe('a prefetcher that is resumed', () => {
+  it('[P6] gives exactly the samples that were left, in the same order, with any number of producers', async () => {
+    await fc.assert(
+      fc.asyncProperty(setup, fc.integer({ min: 1, max: 6 }), async (there, producersLater) => {
+        const { sizes, producers, budget, epochs, seed } = there;
+        const hierarchy = await started(await objects(sizes));
+        const sequence = shuffledSequence(keys(sizes.length), { seed, epochs });
+        const left = samplesOf(sequence, sizes);
+        const first = new Prefetcher(hierarchy, sequence, { producers, budget });
+        for (const step of there.before) {
+          if ('take' in step) {
+            const samples = await first.take(step.take);
+            for (const { key, epoch, position } of samples)
+              expect(left.shift()).toMatchObject({ key, epoch, position });
+            for (const sample of samples) sample.release();
+          } else if (left.length > 0) {
+            const { key } = left[step.name % left.length] as Copied;
+            const size = sizes[Number(key)] ?? 0;
+            await first.read(key, new Uint8Array(size + 1));
+            left.splice(
+              left.findIndex((sample) => sample.key === key),
+              1,
+            );
+          }
+        }
+        // What consumers by name left out, and was given up, counts as taken.
+        fc.pre(first.stats().dropped === 0);
+        const state = JSON.parse(JSON.stringify(first.state())) as PrefetcherState;
+        await first.close();
+        const second = new Prefetcher(hierarchy, sequence, { producers: producersLater, budget }).resume(
+          state,
+        );
+        expect(await collect(second)).toEqual(left);
+        await hierarchy.close();
+      }),
+      { numRuns: 200 },
+    );
+  }, 30_000);
+
+  it('at the end has nothing left', async () => {
+    const sequence = listSequence(keys(2));
+    const hierarchy = await over(await objects([1, 2]));
+    const first = new Prefetcher(hierarchy, sequence);
+    await collect(first);
+    expect(first.state()).toMatchObject({ epoch: 1, position: 0, taken: [] });
+    expect(await next(new Prefetcher(hierarchy, sequence).resume(first.state()))).toBeUndefined();
+  });
+
+  it('is refused where it cannot be the same', async () => {
+    const hierarchy = await over(await objects([1, 2]));
+    const sequence = listSequence(keys(2));
+    const state = new Prefetcher(hierarchy, sequence).state();
+    const invalid = withCode('TIERED_CONFIG_INVALID');
+    const resume = (wrong: object) => () =>
+      new Prefetcher(hierarchy, sequence).resume({ ...state, ...wrong });
+    for (const wrong of [
+      { version: 2 },
+      { epochs: 7 },
+      { epochLength: 3 },
+      { epoch: 9 },
+      { position: -1 },
+      { taken: [[0]] },
+      { taken: 'none' },
+      { early: { a: -1 } },
+      { early: null },
+    ])
+      expect(resume(wrong), JSON.stringify(wrong)).toThrow(invalid);
+    const begun = new Prefetcher(hierarchy, sequence);
+    await next(begun);
+    expect(() => begun.resume(state), 'it has begun').toThrow(invalid);
+    expect(() => new Prefetcher(hierarchy, [...sequence]).state()).toThrow(withCode('TIERED_UNSUPPORTED'));
+  });
+});

@@ -21,6 +21,8 @@ export {
 } from './prefetcher.js';
 export { type Profile } from './profile.js';
 export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
+export { ThreadPrefetchClient } from './sharing/thread-client.js';
+export { threadPort } from './sharing/thread-host.js';
 export { type SampleSource } from './source.js';
 export {
   StagingBuffer,

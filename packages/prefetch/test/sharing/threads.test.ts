@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { MessageChannel, Worker } from 'node:worker_threads';
+import { Prefetcher, shuffledSequence, ThreadPrefetchClient, threadPort } from '@tiered/prefetch';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  collect,
+  expectIdle,
+  HoldingDriver,
+  keys,
+  next,
+  objects,
+  outcomeOf,
+  over,
+  samplesOf,
+  settled,
+  withCode,
+} from '../helpers.js';
+import type { Job, Seen } from './thread-child.js';
+
+const SIZES = Array.from({ length: 60 }, (_, i) => 37 * i);
+const sequence = shuffledSequence(keys(60), { seed: 7, epochs: 2 });
+const expected = samplesOf(sequence, SIZES);
+const sha = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
+
+/** A worker thread with a port of the prefetcher, as a user starts one. */
+function thread(prefetcher: Prefetcher, job: Omit<Job, 'port'>): Worker {
+  const port = threadPort(prefetcher);
+  const worker = new Worker(new URL('thread-child.mjs', import.meta.url), {
+    workerData: { ...job, port, module: new URL('thread-child.ts', import.meta.url).href },
+    transferList: [port],
+    execArgv: ['--conditions=tiered-source'],
+  });
+  onTestFinished(() => worker.terminate().then(() => undefined));
+  return worker;
+}
+
+async function resultOf(worker: Worker): Promise<Seen[]> {
+  const [result] = (await once(worker, 'message')) as [Seen[]];
+  return result;
+}
+
+describe('consumers in worker threads', () => {
+  it.each(['loop', 'batches'] as const)(
+    '[P7] get each sample once by %s, in order, where it lies in shared memory',
+    async (way) => {
+      const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { budget: '32KiB' });
+      const parts = await Promise.all([1, 2, 3].map(() => resultOf(thread(prefetcher, { way }))));
+      const place = (s: Pick<Seen, 'epoch' | 'position'>) => s.epoch * 60 + s.position;
+      for (const part of parts) expect(part).toEqual(part.toSorted((a, b) => place(a) - place(b)));
+      const all = parts.flat().sort((a, b) => place(a) - place(b));
+      expect(all).toEqual(
+        expected.map(({ key, epoch, position, data }) => ({
+          key,
+          epoch,
+          position,
+          sha: sha(data),
+          isShared: true,
+        })),
+      );
+      await prefetcher.close();
+      expectIdle(prefetcher);
+    },
+    60_000,
+  );
+
+  it('[P7] read by name as the prefetcher does', async () => {
+    const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence);
+    const names = expected.slice(0, 20).map(({ key }) => key);
+    const seen = await resultOf(thread(prefetcher, { way: 'names', keys: names }));
+    expect(seen.map((s) => s.sha)).toEqual(expected.slice(0, 20).map(({ data }) => sha(data)));
+    await prefetcher.close();
+  }, 60_000);
+
+  it('[P7] give back what they held when they die', async () => {
+    const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { budget: 2000 });
+    const worker = thread(prefetcher, { way: 'keep' });
+    expect(await once(worker, 'message')).toEqual([expect.any(Number)]);
+    expect(prefetcher.stats().lentBytes).toBeGreaterThan(0);
+    const taken = prefetcher.stats().samples;
+    await worker.terminate();
+    expect((await collect(prefetcher)).length).toBe(120 - taken);
+    expectIdle(prefetcher);
+  }, 60_000);
+});
+
+describe('a client of a port', () => {
+  /** In this thread: what it does is the same. */
+  async function client(options: { held?: boolean; budget?: number } = {}) {
+    const driver = new HoldingDriver(await objects(SIZES));
+    const prefetcher = new Prefetcher(await over(driver), sequence, {
+      producers: 1,
+      budget: options.budget ?? 1e6,
+    });
+    const reader = new ThreadPrefetchClient(threadPort(prefetcher));
+    const close = () => driver.releaseAll(Promise.all([reader.close(), prefetcher.close()]));
+    return { driver, prefetcher, reader, close };
+  }
+
+  /** Lets the ports of this thread exchange what they have. */
+  async function exchanged(): Promise<void> {
+    for (let turns = 0; turns < 10; turns++) await settled();
+  }
+
+  it('[P3] leaves a wait at an abort, and the sample goes to the next who asks', async () => {
+    const { driver, reader, close } = await client();
+    const controller = new AbortController();
+    const first = outcomeOf(reader.take(1, controller));
+    await exchanged();
+    const reason = new Error('enough');
+    controller.abort(reason);
+    await exchanged();
+    expect(first).toEqual({ error: reason });
+    const second = outcomeOf(next(reader));
+    while (driver.held.length > 0) await driver.release();
+    await exchanged();
+    expect(second).toEqual({ value: expected[0] });
+    await close();
+  });
+
+  it('[P3] gets the error of a read as it was', async () => {
+    const hierarchy = await over(await objects([1]));
+    const prefetcher = new Prefetcher(hierarchy, [{ key: 'missing', epoch: 0, position: 0 }]);
+    const reader = new ThreadPrefetchClient(threadPort(prefetcher));
+    await expect(reader.take(1)).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
+    await reader.close();
+    await expect(reader.take(1)).rejects.toEqual(withCode('TIERED_CLOSED'));
+    await prefetcher.close();
+  });
+
+  it('[P2] rings when memory is waited for: a prefetcher of one sample at a time gives all of them', async () => {
+    const hierarchy = await over(await objects(SIZES));
+    const prefetcher = new Prefetcher(hierarchy, sequence, { budget: 0 });
+    const reader = new ThreadPrefetchClient(threadPort(prefetcher));
+    expect(await collect(reader)).toEqual(expected);
+    expectIdle(prefetcher);
+    await reader.close();
+    await prefetcher.close();
+  });
+
+  it('[P7] takes no more than it may hold, and says what to do', async () => {
+    const many = Array.from({ length: 9000 }, (_, i) => ({ key: '0', epoch: 0, position: i }));
+    const prefetcher = new Prefetcher(await over(await objects([1])), many);
+    const reader = new ThreadPrefetchClient(threadPort(prefetcher));
+    const held = [];
+    while (held.length < 8192) held.push(...(await reader.take(9000)));
+    expect(held).toHaveLength(8192);
+    await expect(reader.take(1)).rejects.toEqual(withCode('TIERED_UNSUPPORTED'));
+    for (const sample of held) sample.release();
+    expect(await reader.take(9000)).not.toHaveLength(0);
+    await reader.close();
+    await prefetcher.close();
+  });
+
+  it('ends when the other side is gone', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const reader = new ThreadPrefetchClient(port1);
+    const waiting = reader.take(1);
+    port2.close();
+    await expect(waiting).rejects.toEqual(withCode('TIERED_CLOSED'));
+  });
+});

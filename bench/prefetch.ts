@@ -1,0 +1,59 @@
+import path from 'node:path';
+import type { Bench, BenchOptions, Check, Row } from './lib/bench.js';
+import { withScratch } from './lib/scratch.js';
+import { compare, type Comparison } from './prefetch/compare.js';
+import { manyConsumers, stalls, threeEpochs } from './prefetch/consuming.js';
+import { againstGrid } from './prefetch/grid.js';
+import { jittered, throttled, warmDisk } from './prefetch/sources.js';
+import { makeFiles } from './prefetch/work.js';
+
+const MIB = 1024 * 1024;
+
+/** A part of the bench. */
+interface Part {
+  readonly rows: Row[];
+  readonly checks: Check[];
+}
+
+const bench: Bench = {
+  summary:
+    'the prefetcher against loops written by hand, its autotuner against a grid of settings, many consumers, and three epochs from a slow source',
+  run: (options) => withScratch((scratch) => run(scratch, options)),
+};
+
+export default bench;
+
+async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[]; checks: Check[] }> {
+  const { quick, progress } = options;
+  progress('making the data');
+  const small = await makeFiles(path.join(scratch, 'small'), '100 KB', quick ? 300 : 6000, 100_000);
+  const shards = await makeFiles(path.join(scratch, 'shards'), '16 MiB', quick ? 4 : 32, 16 * MIB);
+  const of = (source: Comparison['source'], dataset: Comparison['dataset'], count: number): Comparison => ({
+    source,
+    dataset,
+    count: Math.min(count, dataset.count),
+  });
+  const parts: Part[] = [];
+  for (const comparison of [
+    of(warmDisk, small, 3000),
+    of(warmDisk, shards, 32),
+    of(throttled, small, 3000),
+    of(throttled, shards, 16),
+    of(jittered, small, 2000),
+    of(jittered, shards, 32),
+  ])
+    parts.push(await compare(comparison, options));
+  for (const comparison of [of(throttled, small, 2000), of(jittered, small, 2000), of(warmDisk, small, 6000)])
+    parts.push(await againstGrid(comparison, options));
+  parts.push(await stalls(of(throttled, small, 1500), options));
+  parts.push(await manyConsumers(of(warmDisk, small, 3000), options));
+  parts.push(await threeEpochs(small, options));
+  return { rows: tableOf(parts), checks: parts.flatMap(({ checks }) => checks) };
+}
+
+/** One table of all parts: a column that a part does not have is empty. */
+function tableOf(parts: readonly Part[]): Row[] {
+  const rows = parts.flatMap((part) => part.rows);
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  return rows.map((row) => Object.fromEntries(columns.map((column) => [column, row[column] ?? []])));
+}

@@ -263,11 +263,16 @@ export function readEach(
 ): Promise<readonly ReadOutcome[]> {
   return Promise.all(
     requests.map(({ key, offset, target, version }) =>
-      driver.readInto(key, target, { offset, version, signal: options.signal }).then(
-        (bytes) => ({ bytes }),
-        (error: unknown) => ({ error }),
-      ),
+      readOutcome(driver.readInto(key, target, { offset, version, signal: options.signal })),
     ),
+  );
+}
+
+/** How a read ended, given its promise of the number of bytes. */
+export function readOutcome(read: Promise<number>): Promise<ReadOutcome> {
+  return read.then(
+    (bytes) => ({ bytes }),
+    (error: unknown) => ({ error }),
   );
 }
 

@@ -20,12 +20,17 @@ import type { RootDirectory } from './root-directory.js';
 const FIRST_PAUSE = 1;
 const LAST_PAUSE = 64;
 
+/** For so long another program may have had the core, in milliseconds: that says nothing about the storage. */
+const SLICE_MS = 4;
+
 /**
  * Bytes of reads that a message is worth: a batch of twice as many is shared by two threads. To open a file takes about
  * as long as to read so many.
  */
 const WORTH_A_MESSAGE = 2 * 1024 * 1024;
 const BYTES_OF_AN_OPEN = 64 * 1024;
+
+const POSSIBLE_VERSION = /^[\w-]+$/;
 
 /**
  * Batches of reads, by one of two ways. *Threads* read into shared memory by blocking calls: on files that are in memory
@@ -87,12 +92,7 @@ export class BatchReads {
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]> {
     const numbers = numbersOf(requests, memories);
-    const batch = {
-      numbers: numbers.buffer,
-      names: namesOf(requests),
-      versions: versionsOf(requests),
-      memories,
-    };
+    const batch = { numbers: numbers.buffer, ...textsOf(requests), memories };
     const stopListening = onAbort(options.signal, () => (numbers[0] = 1));
     const ms = await this.#inThread(batch).finally(stopListening);
     const outcomes: ReadOutcome[] = [];
@@ -105,7 +105,7 @@ export class BatchReads {
       outcomes.push({ bytes: count });
     }
     const files = requests.length - unread.length;
-    this.#pauses.learn(files > 0 && ms !== undefined && isAsFastAsMemory(ms, files, bytes));
+    this.#pauses.learn(files > 0 && ms !== undefined && isAsFastAsMemory(ms - SLICE_MS, files, bytes));
     return unread.length === 0 ? outcomes : this.#readAgain(requests, unread, outcomes, options);
   }
 
@@ -167,12 +167,15 @@ function numbersOf(
   return numbers;
 }
 
-/** Keys that name no file are left to the driver, which says so. */
-function namesOf(requests: readonly ReadRequest[]): string {
-  return requests.map(({ key }) => (problemOf(key) === undefined ? key : '')).join('\0');
-}
-
-function versionsOf(requests: readonly ReadRequest[]): (string | undefined)[] | undefined {
-  if (requests.every(({ version }) => version === undefined)) return undefined;
-  return requests.map(({ version }) => version);
+/** The texts of a batch. Keys that name no file, and versions that none has, are left to the driver, which says so. */
+function textsOf(requests: readonly ReadRequest[]): Pick<Batch, 'names' | 'versions'> {
+  const names: string[] = [];
+  const versions: string[] = [];
+  for (const { key, version } of requests) {
+    const possible =
+      problemOf(key) === undefined && (version === undefined || POSSIBLE_VERSION.test(version));
+    names.push(possible ? key : '');
+    versions.push(possible ? (version ?? '') : '');
+  }
+  return { names: names.join('\0'), versions: versions.join('\0') };
 }

@@ -80,7 +80,8 @@ describe.each(BOTH_WAYS)('a read of a version: $way', ({ blockingCalls }) => {
       await expect(one(there, old), 'from the descriptor that was kept').rejects.toEqual(changed);
       await expect(one(there, old), 'from one that is opened').rejects.toEqual(changed);
       expect(await one(there, await versionOf(there))).toBe('old and more');
-      await expect(one(there, 'never-was')).rejects.toEqual(changed);
+      for (const none of ['never-was', '', '\0'])
+        await expect(one(there, none), JSON.stringify(none)).rejects.toEqual(changed);
     }
   });
 

@@ -20,6 +20,6 @@ export const FIRST = 1;
  * @typedef {object} Batch
  * @property {SharedArrayBuffer} numbers As `Float64Array`.
  * @property {string} names Keys, with NUL between; an empty one is not read.
- * @property {readonly (string | undefined)[] | undefined} versions The version that each must be of; undefined for any.
+ * @property {string} versions The version that each must be of, with NUL between; empty for any.
  * @property {readonly SharedArrayBuffer[]} memories Where the targets are.
  */

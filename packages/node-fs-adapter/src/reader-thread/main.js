@@ -19,7 +19,7 @@ const inodes = new KnownInodes(root);
  * Reads a file of the root; returns the bytes read, fewer than asked for only at its end.
  *
  * @param {string} name
- * @param {string | undefined} version
+ * @param {string} version Empty for any.
  * @param {Uint8Array} target
  * @param {number} position
  * @returns {number}
@@ -33,7 +33,7 @@ function read(name, version, target, position) {
     if (!stat.isFile() || !inodes.has(fd, stat)) throw new Error('not a file of the root');
     const count = readFullyBlocking({ fd, size: stat.size }, target, position);
     // Afterwards, because a file may be changed while it is read.
-    if (version !== undefined && versionOf(fs.fstatSync(fd, { bigint: true })) !== version)
+    if (version !== '' && versionOf(fs.fstatSync(fd, { bigint: true })) !== version)
       throw new Error('another version');
     return count;
   } finally {
@@ -44,6 +44,7 @@ function read(name, version, target, position) {
 /** @param {import('./batch.js').Batch} batch */
 function readAll({ numbers, names, versions, memories }) {
   const table = new Float64Array(numbers);
+  const wanted = versions.split('\0');
   let at = FIRST;
   for (const [index, name] of names.split('\0').entries()) {
     // Nobody waits for it any more.
@@ -51,7 +52,7 @@ function readAll({ numbers, names, versions, memories }) {
     try {
       const memory = memories[table[at + 1] ?? 0] ?? new SharedArrayBuffer(0);
       const target = new Uint8Array(memory, table[at + 2], table[at + 3]);
-      if (name !== '') table[at] = read(name, versions?.[index], target, table[at + 4] ?? 0);
+      if (name !== '') table[at] = read(name, wanted[index] ?? '', target, table[at + 4] ?? 0);
     } catch {
       // It stays unread.
     }

@@ -62,6 +62,8 @@ export interface ReadRequest {
   readonly key: string;
   readonly offset: number;
   readonly target: Uint8Array;
+  /** Only bytes of this version, as in `ReadIntoOptions`. Default: any. */
+  readonly version?: string | undefined;
 }
 
 /** How one read of a batch ended: so many bytes, or its own error. */
@@ -192,7 +194,10 @@ export interface StorageDriver {
    */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number>;
 
-  /** Many `readInto` at once, for drivers that do better on batches; outcome i belongs to request i. */
+  /**
+   * Many `readInto` at once, for drivers that do better on batches; outcome i belongs to request i. Does not reject: an
+   * abort is the outcome of the reads that it stopped. No target is touched after it has settled.
+   */
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]>;
 
   /**
@@ -257,12 +262,17 @@ export function readEach(
   options: OperationOptions,
 ): Promise<readonly ReadOutcome[]> {
   return Promise.all(
-    requests.map(({ key, offset, target }) =>
-      driver.readInto(key, target, { offset, signal: options.signal }).then(
-        (bytes) => ({ bytes }),
-        (error: unknown) => ({ error }),
-      ),
+    requests.map(({ key, offset, target, version }) =>
+      readOutcome(driver.readInto(key, target, { offset, version, signal: options.signal })),
     ),
+  );
+}
+
+/** How a read ended, given its promise of the number of bytes. */
+export function readOutcome(read: Promise<number>): Promise<ReadOutcome> {
+  return read.then(
+    (bytes) => ({ bytes }),
+    (error: unknown) => ({ error }),
   );
 }
 

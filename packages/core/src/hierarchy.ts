@@ -1,7 +1,8 @@
 import { onAbort, OperationScope, raceAbort } from './abort.js';
+import type { HierarchyReadRequest } from './batch-path.js';
 import type { Clock } from './clock.js';
 import type { FromConfigOptions, HierarchyConfig } from './config/contract.js';
-import type { ListOptions, ObjectStat, OperationOptions, StorageDriver } from './driver.js';
+import type { ListOptions, ObjectStat, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
 import { closedError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
 import { checkedOptions, type HierarchyOptions } from './hierarchy-options.js';
@@ -74,6 +75,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       clock: this.#clock,
       complete: this.#scan,
       renew: (key) => this.#renew(key),
+      readInto: (key, target, options) => this.readInto(key, target, options),
     });
   }
 
@@ -183,6 +185,28 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       target,
       options,
     );
+  }
+
+  /**
+   * Reads many objects, or ranges of them, into memory of the caller: a batch that costs less than its reads, each with
+   * a promise of its own. Fastest with targets on one `SharedArrayBuffer`, which drivers may fill by threads.
+   * @param requests At best some dozens; they are all under way at once.
+   * @returns How each read ended, in the order of the requests: as many bytes as `readInto` would have resolved to, or
+   * the error that it would have rejected with. One that fails disturbs no other.
+   * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. Abort rejects with `signal.reason`, when no target is written to
+   * any more; what is in the targets then is anything.
+   */
+  async readMany(
+    requests: readonly HierarchyReadRequest[],
+    options: OperationOptions = NO_OPTIONS,
+  ): Promise<readonly ReadOutcome[]> {
+    this.#assertUsable(options.signal);
+    const outcomes = await this.#path.readMany(requests, options);
+    if (!outcomes.some((outcome) => 'error' in outcome)) return outcomes;
+    // An abort or a close has ended all of it, and not some reads.
+    options.signal?.throwIfAborted();
+    this.#assertUsable(undefined);
+    return outcomes;
   }
 
   /**

@@ -1,3 +1,4 @@
+export { type HierarchyReadRequest } from './batch-path.js';
 export { formatBytes, parseBytes, type ByteSize } from './bytes.js';
 export { systemClock, type Clock } from './clock.js';
 export {
@@ -57,6 +58,7 @@ export {
   type DropReason,
   type Placement,
   type PlacementHost,
+  type PlacementRead,
   type PlacementStats,
   type VersionPolicy,
 } from './placement.js';

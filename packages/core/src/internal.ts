@@ -10,4 +10,5 @@ export { identityOf } from './locations.js';
 export { memoryFor } from './memory-for.js';
 export { ABSENT, MetadataContainer } from './metadata-container.js';
 export { MemoryLogStorage } from './memory-log.js';
-export { sourceChanged } from './placement.js';
+export { readOutcome } from './driver.js';
+export { NOTHING_PLACED, sourceChanged } from './placement.js';

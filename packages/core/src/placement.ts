@@ -1,5 +1,5 @@
 import type { Clock } from './clock.js';
-import type { Operation, OperationOptions, StorageDriver } from './driver.js';
+import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
 import { TieredError } from './errors.js';
 import type { TierUse } from './events.js';
 import type { Namespace } from './metadata-container.js';
@@ -94,6 +94,31 @@ export interface PlacementStats {
   }[];
 }
 
+/** One read of a batch: all of the target, which is not empty, from an offset of an object. */
+export interface PlacementRead {
+  readonly id: number;
+  readonly offset: number;
+  readonly target: Uint8Array;
+}
+
+/** What a placement did that has done nothing. */
+export const NOTHING_PLACED: PlacementStats = Object.freeze({
+  sourceReads: 0,
+  sourceBytes: 0,
+  joinedReads: 0,
+  placed: 0,
+  adopted: 0,
+  damaged: 0,
+  outdated: 0,
+  evicted: 0,
+  promoted: 0,
+  declined: 0,
+  failed: 0,
+  fetching: 0,
+  fetchingBytes: 0,
+  tiers: [],
+});
+
 /**
  * The way of a read that no tier can serve, and the decision what to keep. `Hierarchy` asks, `@tiered/tiering`
  * implements; this contract is all that the two know of each other.
@@ -118,6 +143,11 @@ export interface Placement {
    * this has settled, also if it was aborted.
    */
   readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void>;
+  /**
+   * Many `readInto` at once; outcome i is that of read i, and its bytes are all of the target. Rejects only if it is
+   * aborted or closed.
+   */
+  readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]>;
   /** Places an object now, and resolves to its level: the source's, if no tier takes it. */
   place(id: number, options: OperationOptions): Promise<number>;
   /** The copy of this object is not to be served any more; the namespace points to the source again already. */

@@ -1,7 +1,8 @@
 import { OperationScope, raceAbort } from './abort.js';
+import { BatchPath, type HierarchyReadRequest } from './batch-path.js';
 import type { Clock } from './clock.js';
 import { clampLength } from './validation.js';
-import type { Operation, OperationOptions, StorageDriver } from './driver.js';
+import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
 import { isTieredError, TieredError } from './errors.js';
 import type { HierarchyEvents, SafeEmitter, TierUse } from './events.js';
 import type { MetadataContainer } from './metadata-container.js';
@@ -35,6 +36,8 @@ export interface ReadPathParts {
   readonly complete: boolean;
   /** Asks the source anew for size and version of an object. */
   readonly renew: (key: string) => Promise<void>;
+  /** A read by key, of an object that need not be known. */
+  readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
 }
 
 const NO_BYTES = new Uint8Array(0);
@@ -57,6 +60,7 @@ export class ReadPath {
   readonly #namespace: MetadataContainer;
   readonly #tiers: readonly Tier[];
   readonly #placement: Placement;
+  readonly #batches: BatchPath;
   /** Copies whose name on their tier is not the key: there was an older one under that. */
   readonly #names = new Map<number, string>();
   readonly #scope = new OperationScope();
@@ -69,6 +73,7 @@ export class ReadPath {
     this.#namespace = parts.namespace;
     this.#tiers = parts.tiers;
     this.#placement = parts.placement;
+    this.#batches = new BatchPath(parts, this);
   }
 
   /** Reads under way. */
@@ -80,17 +85,17 @@ export class ReadPath {
     const { offset = 0, signal } = options;
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, options.length);
     if (length === 0) return NO_BYTES;
-    this.#active += 1;
+    this.begin(1);
     try {
-      const tier = this.#tierOf(id);
+      const tier = this.tierOf(id);
       if (tier !== undefined) {
-        const name = this.#nameOf(id, key);
+        const name = this.nameOf(id, key);
         try {
           const bytes = await this.#fromTier(signal, (under) =>
             tier.driver.read(name, { offset, length, signal: under }),
           );
           if (bytes.byteLength === length) {
-            this.#served(tier, id, length);
+            this.served(tier, id, length);
             return bytes;
           }
           this.#tierShort(tier, id, name, 'read', bytes.byteLength, length);
@@ -106,7 +111,7 @@ export class ReadPath {
       );
       return bytes ?? (await this.read(id, key, options, tries - 1));
     } finally {
-      this.#done();
+      this.end(1);
     }
   }
 
@@ -120,19 +125,19 @@ export class ReadPath {
     const { offset = 0, signal } = options;
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, target.byteLength);
     if (length === 0) return 0;
-    this.#active += 1;
+    this.begin(1);
     try {
-      const tier = this.#tierOf(id);
+      const tier = this.tierOf(id);
       if (tier !== undefined) {
-        const name = this.#nameOf(id, key);
+        const name = this.nameOf(id, key);
         try {
           // Not left at an abort, as a read is: the tier writes into the caller's memory until it has stopped.
           const range = target.subarray(0, length);
-          const count = await this.#scoped(signal, (under) =>
+          const count = await this.scoped(signal, (under) =>
             tier.driver.readInto(name, range, { offset, signal: under }),
           );
           if (count === length) {
-            this.#served(tier, id, length);
+            this.served(tier, id, length);
             return count;
           }
           this.#tierShort(tier, id, name, 'readInto', count, length);
@@ -149,8 +154,16 @@ export class ReadPath {
       );
       return read ?? (await this.readInto(id, key, target, options, tries - 1));
     } finally {
-      this.#done();
+      this.end(1);
     }
+  }
+
+  /** See `BatchPath`. */
+  readMany(
+    requests: readonly HierarchyReadRequest[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    return this.#batches.readMany(requests, options);
   }
 
   /** Ends every read of a tier, and waits until no read is under way; the caller sees to it that none begins. */
@@ -169,6 +182,16 @@ export class ReadPath {
     if (level === this.#tiers.length) return;
     this.#withdraw(id);
     this.#placement.lost(id, level, reason);
+  }
+
+  /** So many reads begin; the path is not closed before they `end`. */
+  begin(reads: number): void {
+    this.#active += reads;
+  }
+
+  end(reads: number): void {
+    this.#active -= reads;
+    if (this.#active === 0) this.#onDrained?.();
   }
 
   /** What the placement may see and do. */
@@ -201,15 +224,16 @@ export class ReadPath {
 
   /** A read of a tier that its caller may leave at once; close() waits for what it leaves behind. */
   #fromTier<T>(signal: AbortSignal | undefined, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return raceAbort(this.#scoped(signal, read), signal);
+    return raceAbort(this.scoped(signal, read), signal);
   }
 
   /** Runs under the caller's signal and that of closing. Without a caller's signal, as mostly, that costs nothing. */
-  #scoped<T>(signal: AbortSignal | undefined, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  scoped<T>(signal: AbortSignal | undefined, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return signal === undefined ? read(this.#closing.signal) : this.#scope.run(signal, read);
   }
 
-  #tierOf(id: number): Tier | undefined {
+  /** The tier that serves all of an object by itself, if there is one and it is in service. */
+  tierOf(id: number): Tier | undefined {
     const tier = this.#tiers[this.#namespace.directLevelOf(id)];
     return tier?.reading.inService === true ? tier : undefined;
   }
@@ -232,7 +256,7 @@ export class ReadPath {
   }
 
   /** The name of an object's copy on its tier. */
-  #nameOf(id: number, key: string): string {
+  nameOf(id: number, key: string): string {
     return this.#names.size === 0 ? key : (this.#names.get(id) ?? key);
   }
 
@@ -241,7 +265,8 @@ export class ReadPath {
     this.#namespace.setLevel(id, this.#tiers.length);
   }
 
-  #served(tier: Tier, id: number, length: number): void {
+  /** A tier served a read of an object. */
+  served(tier: Tier, id: number, length: number): void {
     this.#count(tier, length);
     if (this.#placement.seesHits) this.#placement.hit(id, tier.level);
   }
@@ -252,15 +277,10 @@ export class ReadPath {
     this.#worked(tier, 'read');
   }
 
-  #done(): void {
-    this.#active -= 1;
-    if (this.#active === 0) this.#onDrained?.();
-  }
-
   /** Whether this is still the copy that is served. */
   #isAt(tier: Tier, id: number, name: string): boolean {
     const { level } = tier;
-    return this.#namespace.levelOf(id) === level && this.#nameOf(id, this.#namespace.keyOf(id)) === name;
+    return this.#namespace.levelOf(id) === level && this.nameOf(id, this.#namespace.keyOf(id)) === name;
   }
 
   #tierShort(tier: Tier, id: number, name: string, operation: Operation, got: number, wanted: number): void {

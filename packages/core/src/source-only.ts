@@ -1,7 +1,14 @@
 import { OperationScope, raceAbort } from './abort.js';
-import type { OperationOptions, ReadIntoOptions, StorageDriver } from './driver.js';
+import type { OperationOptions, ReadIntoOptions, ReadOutcome, StorageDriver } from './driver.js';
 import { closedError, invariant } from './errors.js';
-import { sourceChanged, type Placement, type PlacementHost, type PlacementStats } from './placement.js';
+import {
+  NOTHING_PLACED,
+  sourceChanged,
+  type Placement,
+  type PlacementHost,
+  type PlacementRead,
+  type PlacementStats,
+} from './placement.js';
 
 /** The placement of a hierarchy without tiers: every read goes to the source, nothing is kept. */
 export class SourceOnly implements Placement {
@@ -34,6 +41,29 @@ export class SourceOnly implements Placement {
     });
   }
 
+  async readMany(
+    reads: readonly PlacementRead[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    const host = this.#startedHost;
+    const { namespace, source } = host;
+    const requests = reads.map(({ id, offset, target }) => ({
+      key: namespace.keyOf(id),
+      version: host.versionToAskFor(namespace.versionOf(id)),
+      offset,
+      target,
+    }));
+    this.#sourceReads += reads.length;
+    const found = await this.#reads.run(options.signal, (signal) => source.readMany(requests, { signal }));
+    return requests.map(({ key, offset, target }, i) => {
+      const outcome = found[i] ?? { bytes: 0 };
+      if ('error' in outcome) return outcome;
+      const [got, wanted] = [outcome.bytes, target.byteLength];
+      this.#sourceBytes += got;
+      return got === wanted ? outcome : { error: sourceChanged(source, key, { offset, got, wanted }) };
+    });
+  }
+
   /** Makes a request that gives all that was wanted, or fails. */
   #request(
     id: number,
@@ -45,8 +75,7 @@ export class SourceOnly implements Placement {
       range: ReadIntoOptions,
     ) => Promise<{ bytes: Uint8Array; got: number }>,
   ): Promise<Uint8Array> {
-    const host = this.#host;
-    invariant(host !== undefined, 'read before start');
+    const host = this.#startedHost;
     const { namespace, source } = host;
     const key = namespace.keyOf(id);
     const version = host.versionToAskFor(namespace.versionOf(id));
@@ -57,6 +86,11 @@ export class SourceOnly implements Placement {
       if (got === wanted) return bytes;
       throw sourceChanged(source, key, { offset, got, wanted });
     });
+  }
+
+  get #startedHost(): PlacementHost {
+    invariant(this.#host !== undefined, 'read before start');
+    return this.#host;
   }
 
   async place(): Promise<number> {
@@ -77,20 +111,10 @@ export class SourceOnly implements Placement {
 
   stats(): PlacementStats {
     return {
+      ...NOTHING_PLACED,
       sourceReads: this.#sourceReads,
       sourceBytes: this.#sourceBytes,
-      joinedReads: 0,
-      placed: 0,
-      adopted: 0,
-      damaged: 0,
-      outdated: 0,
-      evicted: 0,
-      promoted: 0,
-      declined: 0,
-      failed: 0,
       fetching: this.#reads.size,
-      fetchingBytes: 0,
-      tiers: [],
     };
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@tiered/core';
+import { Pauses } from './pauses.js';
 
 /** Calls that move more bytes never block: even from and to memory they would hold the event loop for too long. */
 const LONGEST = 256 * 1024;
@@ -13,7 +14,7 @@ const FAST_MS_A_BYTE = 1000 / 2e9;
 /** Calls in a row that may block before one goes through the thread pool, so that the event loop has its turn. */
 const IN_A_ROW = 32;
 
-/** Calls that stay off the event loop after a slow one; doubles up to the last while slow ones follow each other. */
+/** Calls that stay off the event loop after a slow one. */
 const FIRST_PAUSE = 16;
 const LAST_PAUSE = 4096;
 
@@ -27,9 +28,8 @@ const LAST_PAUSE = 4096;
 export class BlockingMode {
   readonly #clock: Clock;
   readonly #enabled: boolean;
+  readonly #pauses = new Pauses(FIRST_PAUSE, LAST_PAUSE);
   #inARow = 0;
-  #pause = FIRST_PAUSE;
-  #pausedCalls = 0;
 
   constructor(clock: Clock, enabled: boolean) {
     this.#clock = clock;
@@ -53,10 +53,7 @@ export class BlockingMode {
   /** Whether the next call, which moves so many bytes, is to block. */
   mayBlock(length: number): boolean {
     if (!this.#enabled || length > LONGEST) return false;
-    if (this.#pausedCalls > 0) {
-      this.#pausedCalls -= 1;
-      return false;
-    }
+    if (this.#pauses.leaveOut()) return false;
     this.#inARow = (this.#inARow + 1) % IN_A_ROW;
     return this.#inARow !== 0;
   }
@@ -67,12 +64,12 @@ export class BlockingMode {
     try {
       return call();
     } finally {
-      this.#learn(this.#clock.now() - start <= FAST_MS + length * FAST_MS_A_BYTE);
+      this.#pauses.learn(isAsFastAsMemory(this.#clock.now() - start, 1, length));
     }
   }
+}
 
-  #learn(fast: boolean): void {
-    this.#pausedCalls = fast ? 0 : this.#pause;
-    this.#pause = fast ? FIRST_PAUSE : Math.min(LAST_PAUSE, this.#pause * 2);
-  }
+/** Whether calls on so many files that moved so many bytes together were served from memory, given how long they took. */
+export function isAsFastAsMemory(ms: number, files: number, bytes: number): boolean {
+  return ms <= files * FAST_MS + bytes * FAST_MS_A_BYTE;
 }

@@ -23,6 +23,11 @@ const schema = group('options of the driver', {
       'Whether small reads and writes may be blocking system calls as long as those are as fast as memory. Default: ' +
       'true for a tier, false for the source.',
   }).optional(),
+  readerThreads: wholeNumber(0, {
+    title: 'Reader threads',
+    description:
+      'Threads that read batches into shared memory as long as that is as fast as memory; 0 for none. Default: 2.',
+  }).optional(),
   listConcurrency: wholeNumber(1, {
     title: 'Listing',
     description: 'Operations that a listing has under way at the same time. Default: 32.',

@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {
   checkedPieces,
-  readEach,
   unsupported,
   type CreateOptions,
   type DriverCapabilities,
@@ -22,6 +21,7 @@ import {
   type WriteOptions,
 } from '@tiered/core';
 import { invariant } from '@tiered/core/internal';
+import { BatchReads } from './batch-reads.js';
 import { BlockingMode } from './blocking-mode.js';
 import { fromFsError, hasErrno } from './errors.js';
 import { FileReader, notAFile } from './file-reader.js';
@@ -38,7 +38,8 @@ import { walk } from './walk.js';
  * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are
  * `TIERED_KEY_INVALID`. Reads are positioned reads on descriptors that stay open between calls; a file that was
  * replaced under the same name is noticed by the next `stat`. Abort is looked at before each system call: one
- * that is under way cannot be stopped. Small reads of a tier block for as long as they are as fast as memory.
+ * that is under way cannot be stopped. Small reads of a tier block for as long as they are as fast as memory; batches into
+ * shared memory are read by threads for as long.
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
@@ -46,6 +47,7 @@ export class FileSystemDriver implements StorageDriver {
   readonly #path: string;
   readonly #options: Required<FileSystemDriverOptions>;
   readonly #reader: FileReader;
+  readonly #batches: BatchReads;
   readonly #writeMode: BlockingMode;
   readonly #writers = new Set<FileWriter>();
   readonly #logs = new Set<FileLog>();
@@ -67,6 +69,7 @@ export class FileSystemDriver implements StorageDriver {
       log: writable,
     });
     this.#reader = new FileReader(this, () => this.#root, this.#options);
+    this.#batches = new BatchReads(this, () => this.#root, this.#options.readerThreads);
     this.#writeMode = new BlockingMode(this.#options.clock, this.#options.blockingCalls);
   }
 
@@ -76,9 +79,9 @@ export class FileSystemDriver implements StorageDriver {
     return `file://${path.posix.join('/', directory.replaceAll(path.sep, '/'), '/')}`;
   }
 
-  /** Descriptors that are open now: kept ones, writers that have not ended, and logs. */
+  /** Descriptors that are open now: kept ones, those of reader threads, writers that have not ended, and logs. */
   get openFiles(): number {
-    return this.#reader.files.count + this.#writers.size + this.#logs.size;
+    return this.#reader.files.count + this.#batches.openFiles + this.#writers.size + this.#logs.size;
   }
 
   open({ signal }: OperationOptions): Promise<void> {
@@ -91,6 +94,7 @@ export class FileSystemDriver implements StorageDriver {
   async close(): Promise<void> {
     await Promise.all([...this.#writers].map((writer) => writer.discard()));
     await this.#reader.files.close();
+    await this.#batches.close();
     this.#opened = undefined;
   }
 
@@ -133,7 +137,7 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
-    return readEach(this, requests, options);
+    return this.#batches.readMany(requests, options);
   }
 
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {

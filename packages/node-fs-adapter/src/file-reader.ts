@@ -9,16 +9,11 @@ import {
 } from '@tiered/core';
 import { memoryFor } from '@tiered/core/internal';
 import { BlockingMode } from './blocking-mode.js';
-import {
-  openForReading,
-  openForReadingBlocking,
-  readFully,
-  readFullyBlocking,
-  statOf,
-} from './file-reads.js';
+import { openForReading, openForReadingBlocking, readFully, statOf } from './file-reads.js';
 import { isSame } from './listing.js';
 import { openFile, OpenFiles, type OpenFile } from './open-files.js';
 import type { FileSystemDriverOptions } from './options.js';
+import { readFullyBlocking } from './reader-thread/file-calls.js';
 import type { RootDirectory } from './root-directory.js';
 
 /** Reads of files by key, from descriptors that stay open between them. */

@@ -1,11 +1,6 @@
 import fs from 'node:fs';
 import type { OpenFile } from './open-files.js';
-
-/** `read(2)` takes 2 GiB at most; a round number below that. */
-const MOST_AT_ONCE = 2 ** 30;
-
-/** Opening must neither follow into waiting for a FIFO's writer nor take a terminal over. */
-const OPEN_FLAGS = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0) | (fs.constants.O_NOCTTY ?? 0);
+import { MOST_AT_ONCE, OPEN_FLAGS } from './reader-thread/file-calls.js';
 
 /** Opens a file for reading, without waiting for anything but the disk. */
 export function openForReading(filePath: string): Promise<number> {
@@ -51,15 +46,4 @@ function readOnce(fd: number, target: Uint8Array, filled: number, position: numb
   return new Promise((resolve, reject) => {
     fs.read(fd, target, filled, length, position, (error, count) => (error ? reject(error) : resolve(count)));
   });
-}
-
-/** As `readFully`, blocking. */
-export function readFullyBlocking({ fd, size }: OpenFile, target: Uint8Array, position: number): number {
-  let filled = 0;
-  while (filled < target.byteLength) {
-    const count = fs.readSync(fd, target, filled, target.byteLength - filled, position + filled);
-    filled += count;
-    if (count === 0 || position + filled >= size) break;
-  }
-  return filled;
 }

@@ -22,11 +22,6 @@ export function pathOfKey(root: string, key: string, driver: string): string {
   return root + path.sep + key;
 }
 
-/** Whether a real path is the root or below it. */
-export function isInside(root: string, realPath: string): boolean {
-  return realPath === root || realPath.startsWith(root.endsWith(path.sep) ? root : root + path.sep);
-}
-
 /** The error for a key whose symbolic links lead out of the root. */
 export function leavesRoot(driver: string, key: string): TieredError {
   return new TieredError(
@@ -37,8 +32,12 @@ export function leavesRoot(driver: string, key: string): TieredError {
   );
 }
 
+/** Keys worth a closer look, as hardly any is: a segment is empty or begins with a dot, or a character is special. */
+const UNUSUAL = /(?:^|\/)(?:[./]|$)|[\0\\:]/;
+
 /** What is wrong with a key, in words; undefined if nothing is. */
 export function problemOf(key: string): string | undefined {
+  if (!UNUSUAL.test(key)) return undefined;
   if (key.includes('\0')) return 'contains NUL';
   if (key.startsWith('/')) return 'is absolute';
   if (process.platform === 'win32' && /[\\:]/.test(key)) return 'contains a backslash or a colon';

@@ -2,19 +2,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { ObjectStat } from '@tiered/core';
 import { hasErrno } from './errors.js';
-import { isInside, problemOf } from './keys.js';
+import { problemOf } from './keys.js';
+import { isInside, versionOf } from './reader-thread/file-calls.js';
 
 /** Size and identity of a file, to the nanosecond and the inode. */
 export function describe(key: string, stat: fs.BigIntStats): ObjectStat {
   return { key, size: Number(stat.size), version: versionOf(stat) };
 }
 
-/** The identity of a file's content: changes with its size, its time of modification, and its inode; see `isSame`. */
-export function versionOf({ mtimeNs, size, ino }: fs.BigIntStats): string {
-  return `${mtimeNs.toString(36)}-${size.toString(36)}-${ino.toString(36)}`;
-}
-
-/** Whether two looks at files found the same version, without the strings. */
+/** Whether two looks at files found the same version, without the strings of `versionOf`. */
 export function isSame(one: fs.BigIntStats, other: fs.BigIntStats): boolean {
   return one.mtimeNs === other.mtimeNs && one.size === other.size && one.ino === other.ino;
 }

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { LRUCache } from 'lru-cache';
-import { versionOf } from './listing.js';
+import { versionOf } from './reader-thread/file-calls.js';
 
 /** A file that is open for reading. */
 export interface OpenFile {

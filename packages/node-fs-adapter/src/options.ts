@@ -27,6 +27,11 @@ export interface FileSystemDriverOptions {
    */
   readonly blockingCalls?: boolean;
   /**
+   * Threads that read batches (`readMany`) into shared memory as long as that is as fast as memory; 0 for none. They start
+   * with the first such batch, and end at `close`. Default: 2: they keep two cores busy, more gain little. Only on Linux.
+   */
+  readonly readerThreads?: number;
+  /**
    * Operations of the file system that a listing has under way at the same time, at least 1: directories that are read
    * and files that are described. Default: 32, because a shared file system answers slowly and many at a time. Node's
    * thread pool makes 4 of them at a time unless UV_THREADPOOL_SIZE, set before Node starts, says otherwise.
@@ -42,10 +47,15 @@ export function checkedOptions(options: FileSystemDriverOptions): Required<FileS
   if (typeof root !== 'string' || root.length === 0 || root.includes('\0')) {
     throw configError('root', 'the path of a directory', root);
   }
-  for (const [field, count] of Object.entries({ maxOpenFiles, listConcurrency })) {
-    if (!Number.isSafeInteger(count) || count < 1)
-      throw configError(field, 'a whole number of at least 1', count);
+  const { blockingCalls = writable, readerThreads = 2, clock = systemClock } = options;
+  assertCounts({ maxOpenFiles, listConcurrency }, 1);
+  assertCounts({ readerThreads }, 0);
+  return { root, writable, fsync, maxOpenFiles, listConcurrency, blockingCalls, readerThreads, clock };
+}
+
+function assertCounts(counts: Readonly<Record<string, number>>, least: number): void {
+  for (const [field, count] of Object.entries(counts)) {
+    if (!Number.isSafeInteger(count) || count < least)
+      throw configError(field, `a whole number of at least ${least}`, count);
   }
-  const { blockingCalls = writable, clock = systemClock } = options;
-  return { root, writable, fsync, maxOpenFiles, listConcurrency, blockingCalls, clock };
 }

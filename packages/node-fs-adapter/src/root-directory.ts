@@ -2,8 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { TieredError } from '@tiered/core';
 import { hasErrno } from './errors.js';
-import { isInside, leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
+import { leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
 import { namerOf, uniqueName } from './process-identity.js';
+import { isInside } from './reader-thread/file-calls.js';
 
 /**
  * The directory that a driver may not leave. Knows its real path, whether it is still there, where temporary files

@@ -1,7 +1,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BOTH_WAYS, place, putFile, settledTo, textOf, withCode, type Place } from './helpers.js';
+import {
+  BOTH_WAYS,
+  place,
+  putFile,
+  settledTo,
+  sharedTextOf,
+  textOf,
+  withCode,
+  type Place,
+} from './helpers.js';
 
 describe.each(BOTH_WAYS)('a file that another program changes: $way', ({ blockingCalls }) => {
   it('is served as it is now after the next stat()', async () => {
@@ -59,8 +68,10 @@ describe.each(BOTH_WAYS)('a read of a version: $way', ({ blockingCalls }) => {
     return target.toString('utf8', 0, count);
   };
 
+  const readShared = ({ driver }: Place, version: string) => sharedTextOf(driver, 'file', version);
+
   it('gives its bytes, and none of a file that was changed in place', async () => {
-    for (const one of [read, readInto]) {
+    for (const one of [read, readInto, readShared]) {
       const there = await place({ blockingCalls });
       await putFile(there.root, 'file', Buffer.from('old'));
       const old = await versionOf(there);
@@ -69,7 +80,8 @@ describe.each(BOTH_WAYS)('a read of a version: $way', ({ blockingCalls }) => {
       await expect(one(there, old), 'from the descriptor that was kept').rejects.toEqual(changed);
       await expect(one(there, old), 'from one that is opened').rejects.toEqual(changed);
       expect(await one(there, await versionOf(there))).toBe('old and more');
-      await expect(one(there, 'never-was')).rejects.toEqual(changed);
+      for (const none of ['never-was', '', '\0'])
+        await expect(one(there, none), JSON.stringify(none)).rejects.toEqual(changed);
     }
   });
 

@@ -22,8 +22,9 @@ describe('FileSystemDriver for writing', () => {
   driverConformance({ test: it, factory: () => subject({ writable: true }) });
 });
 
-describe('FileSystemDriver for writing, with fsync and a single file kept open', () => {
-  driverConformance({ test: it, factory: () => subject({ writable: true, fsync: true, maxOpenFiles: 1 }) });
+describe('FileSystemDriver for writing, with fsync, a single file kept open and no reader threads', () => {
+  const options = { writable: true, fsync: true, maxOpenFiles: 1, readerThreads: 0 };
+  driverConformance({ test: it, factory: () => subject(options) });
 });
 
 describe('FileSystemDriver for reading', () => {

@@ -79,6 +79,33 @@ export async function textOf(driver: StorageDriver, key: string): Promise<string
   return Buffer.from(await driver.read(key, { offset: 0, length: 1000 })).toString();
 }
 
+/** The first bytes of many objects, as text, or the errors of those that failed: by one batch into shared memory. */
+export async function textsOf(
+  driver: StorageDriver,
+  keys: readonly string[],
+  version?: string,
+): Promise<unknown[]> {
+  const memory = new SharedArrayBuffer(keys.length * 100);
+  const targets = keys.map((_, i) => new Uint8Array(memory, i * 100, 100));
+  const requests = keys.map((key, i) => ({
+    key,
+    offset: 0,
+    target: targets[i] ?? new Uint8Array(),
+    version,
+  }));
+  const outcomes = await driver.readMany(requests, {});
+  return outcomes.map((outcome, i) =>
+    'error' in outcome ? outcome.error : Buffer.from(targets[i]?.slice(0, outcome.bytes) ?? []).toString(),
+  );
+}
+
+/** As `textsOf`, of one object; throws its error. */
+export async function sharedTextOf(driver: StorageDriver, key: string, version?: string): Promise<string> {
+  const [found] = await textsOf(driver, [key], version);
+  if (typeof found !== 'string') throw found;
+  return found;
+}
+
 /** Every key of a listing, sorted. */
 export async function keysOf(driver: StorageDriver, prefix?: string): Promise<string[]> {
   const keys: string[] = [];

@@ -3,7 +3,17 @@ import path from 'node:path';
 import { isTieredError, type StorageDriver } from '@tiered/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BOTH_WAYS, keysOf, place, put, SECRET, snapshot, withCode, type Place } from './helpers.js';
+import {
+  BOTH_WAYS,
+  keysOf,
+  place,
+  put,
+  SECRET,
+  sharedTextOf,
+  snapshot,
+  withCode,
+  type Place,
+} from './helpers.js';
 
 const REFUSED = [
   ['..', '.. alone'],
@@ -32,9 +42,12 @@ const OPERATIONS: Record<string, (driver: StorageDriver, key: string) => Promise
   read: (driver, key) => driver.read(key, { offset: 0, length: 100 }),
   readInto: (driver, key) => driver.readInto(key, new Uint8Array(100), { offset: 0 }),
   readMany: async (driver, key) => {
-    const [outcome] = await driver.readMany([{ key, offset: 0, target: new Uint8Array(100) }], {});
+    const target = new Uint8Array(100);
+    const [outcome] = await driver.readMany([{ key, offset: 0, target }], {});
     if (outcome !== undefined && 'error' in outcome) throw outcome.error;
+    return target;
   },
+  'readMany into shared memory': async (driver, key) => Buffer.from(await sharedTextOf(driver, key)),
   write: (driver, key) => put(driver, key, 'written'),
   delete: (driver, key) => driver.delete(key, {}),
 };

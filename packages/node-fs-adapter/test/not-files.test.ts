@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { expect, it, onTestFinished, describe } from 'vitest';
-import { descriptorsBelow, keysOf, onLinux, place, put, textOf, withCode } from './helpers.js';
+import { descriptorsBelow, keysOf, onLinux, place, put, textOf, textsOf, withCode } from './helpers.js';
 
 const missing = withCode('TIERED_NOT_FOUND');
 
@@ -41,6 +41,7 @@ describe.skipIf(process.platform === 'win32')('what is no regular file', () => {
         await expect(driver.stat('thing', {})).rejects.toEqual(missing);
         await expect(textOf(driver, 'thing')).rejects.toEqual(missing);
         await expect(driver.readInto('thing', new Uint8Array(5), { offset: 0 })).rejects.toEqual(missing);
+        expect(await textsOf(driver, ['thing', 'thing/below'])).toEqual([missing, missing]);
         await expect(driver.stat('thing/below', {})).rejects.toEqual(missing);
         await expect(textOf(driver, 'thing/below')).rejects.toEqual(missing);
         const inside = fs.existsSync(path.join(root, 'thing', 'file')) ? ['thing/file'] : [];
@@ -56,6 +57,7 @@ describe.skipIf(process.platform === 'win32')('what is no regular file', () => {
       fs.symlinkSync(device, path.join(root, path.basename(device)));
       await expect(driver.stat(path.basename(device), {})).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
     }
+    expect(await textsOf(driver, ['zero'])).toEqual([withCode('TIERED_KEY_INVALID')]);
     await expect(textOf(driver, 'zero')).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
     expect(driver.openFiles).toBe(0);
   });

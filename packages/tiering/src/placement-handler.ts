@@ -6,7 +6,9 @@ import {
   type OperationOptions,
   type Placement,
   type PlacementHost,
+  type PlacementRead,
   type PlacementStats,
+  type ReadOutcome,
   type Tier,
 } from '@tiered/core';
 import {
@@ -15,7 +17,9 @@ import {
   invariant,
   loadChecksum,
   memoryFor,
+  NOTHING_PLACED,
   OperationScope,
+  readOutcome,
   raceAbort,
   sourceChanged,
 } from '@tiered/core/internal';
@@ -66,23 +70,6 @@ interface Parts {
 }
 
 const NOTHING = Promise.resolve();
-
-const NOTHING_YET: PlacementStats = {
-  sourceReads: 0,
-  sourceBytes: 0,
-  joinedReads: 0,
-  placed: 0,
-  adopted: 0,
-  damaged: 0,
-  outdated: 0,
-  evicted: 0,
-  promoted: 0,
-  declined: 0,
-  failed: 0,
-  fetching: 0,
-  fetchingBytes: 0,
-  tiers: [],
-};
 
 /**
  * Places objects on tiers while they are read (MONARCH, CCGrid'22, section III).
@@ -192,6 +179,13 @@ export class PlacementHandler implements Placement {
     await this.#readParts(id, offset, target, options);
   }
 
+  readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    // What is being placed is fetched in chunks that readers share: there is no batch to make of them.
+    const readOne = ({ id, offset, target }: PlacementRead) =>
+      readOutcome(this.readInto(id, offset, target, options).then(() => target.byteLength));
+    return Promise.all(reads.map(readOne));
+  }
+
   place(id: number, { signal }: OperationOptions): Promise<number> {
     // So many at a time: whoever waits for room looks again whenever a placing has ended.
     const placed = this.#places(() => this.#place(id, signal));
@@ -240,7 +234,7 @@ export class PlacementHandler implements Placement {
   }
 
   stats(): PlacementStats {
-    if (this.#attached === undefined) return NOTHING_YET;
+    if (this.#attached === undefined) return NOTHING_PLACED;
     const { budget, source, ranges, copies, placings } = this.#attached;
     return {
       ...source.counts,

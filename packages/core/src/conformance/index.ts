@@ -1,6 +1,7 @@
 import { InterceptingDriver, type DriverCall } from '../decorators/intercepting-driver.js';
 import { PrefixDriver } from '../decorators/prefix-driver.js';
 import type { StorageDriver } from '../driver.js';
+import { batches } from './batches.js';
 import { lifecycle } from './lifecycle.js';
 import { listing } from './listing.js';
 import { logs } from './logs.js';
@@ -34,6 +35,7 @@ export function driverConformance({ test, factory }: ConformanceOptions): void {
   const groups: readonly ConformanceTest[] = [
     ...lifecycle,
     ...reads,
+    ...batches,
     ...listing,
     ...writes,
     ...writers,

@@ -98,29 +98,6 @@ export const reads: readonly ConformanceTest[] = [
     assert.equal(await driver.readInto('object', target, { offset: 0 }), 5000);
     assertBytes(target, bytes, 'shared memory');
   }),
-  openTest('readMany() answers each request in its place, errors too', async ({ driver, put }) => {
-    const bytes = someBytes(300, 5);
-    await put('a', bytes);
-    await put('b', bytes.subarray(0, 50));
-    const targets = [new Uint8Array(100), new Uint8Array(100), new Uint8Array(100)] as const;
-    const outcomes = await driver.readMany(
-      [
-        { key: 'a', offset: 200, target: targets[0] },
-        { key: 'missing', offset: 0, target: targets[1] },
-        { key: 'b', offset: 0, target: targets[2] },
-      ],
-      {},
-    );
-    assert.equal(outcomes.length, 3);
-    assert.deepEqual(outcomes[0], { bytes: 100 });
-    assertBytes(targets[0], bytes.subarray(200), 'first target');
-    const failed = outcomes[1];
-    assert.ok(failed !== undefined && 'error' in failed, 'the missing object did not fail');
-    await assertCode(Promise.reject(failed.error), 'TIERED_NOT_FOUND');
-    assert.deepEqual(outcomes[2], { bytes: 50 });
-    assertBytes(targets[2].subarray(0, 50), bytes.subarray(0, 50), 'third target');
-    assert.deepEqual(await driver.readMany([], {}), []);
-  }),
   openTest('many reads at the same time each get their own bytes', async ({ driver, put }) => {
     const objects = Array.from({ length: 8 }, (_, i) => someBytes(20_000 + i, i));
     for (const [i, bytes] of objects.entries()) await put(`object-${i}`, bytes);

@@ -19,6 +19,7 @@ export const states: readonly ConformanceTest[] = [
       const calls = [
         () => hierarchy.read('object'),
         () => hierarchy.readInto('object', new Uint8Array(1)),
+        () => hierarchy.readMany([{ key: 'object', target: new Uint8Array(1) }]),
         () => hierarchy.open('object'),
         () => hierarchy.stat('object'),
         () => hierarchy.list().next(),

@@ -1,0 +1,141 @@
+import { readOutcome, type OperationOptions, type ReadOutcome } from './driver.js';
+import { isTieredError } from './errors.js';
+import { ABSENT } from './metadata-container.js';
+import type { PlacementRead } from './placement.js';
+import type { ReadPath, ReadPathParts } from './read-path.js';
+import type { Tier } from './tier.js';
+import { clampLength } from './validation.js';
+
+/** One read of a batch, into the caller's memory. */
+export interface HierarchyReadRequest {
+  readonly key: string;
+  /** Where the bytes go, as many as fit; the caller's again when the batch has settled. */
+  readonly target: Uint8Array;
+  /** First byte. Default: 0. */
+  readonly offset?: number | undefined;
+}
+
+/** A read on its way: as a driver takes it, and as the placement does. */
+interface KnownRead extends PlacementRead {
+  /** The name of the object on its tier. */
+  readonly key: string;
+  /** Its place in the batch. */
+  readonly index: number;
+}
+
+/** A batch under way. */
+interface Batch {
+  readonly requests: readonly HierarchyReadRequest[];
+  readonly options: OperationOptions;
+  readonly outcomes: ReadOutcome[];
+}
+
+/**
+ * The way of many reads at once: one call of each tier's driver for the objects it holds, one of the placement for the
+ * others. What these calls do not serve entirely is read singly, which is where a tier's faults are counted and objects
+ * that changed are looked at anew; so a batch means the same as its reads, each on its own.
+ *
+ * Costs some microseconds a read, an object and an outcome: promises are made for the calls, not for the reads.
+ */
+export class BatchPath {
+  readonly #parts: ReadPathParts;
+  readonly #path: ReadPath;
+
+  constructor(parts: ReadPathParts, path: ReadPath) {
+    this.#parts = parts;
+    this.#path = path;
+  }
+
+  /** Outcome i is that of request i. Does not reject; no target is written to any more when it has settled. */
+  async readMany(
+    requests: readonly HierarchyReadRequest[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    const batch: Batch = { requests, options, outcomes: requests.map(() => ({ bytes: 0 })) };
+    this.#path.begin(requests.length);
+    try {
+      await Promise.all(this.#start(batch));
+    } finally {
+      this.#path.end(requests.length);
+    }
+    return batch.outcomes;
+  }
+
+  /** Begins every read; what it returns does not reject. */
+  #start(batch: Batch): Promise<void>[] {
+    const groups = new Map<Tier | undefined, KnownRead[]>();
+    const singles: number[] = [];
+    for (const [index, { key, target, offset = 0 }] of batch.requests.entries()) {
+      const id = this.#parts.namespace.find(key);
+      if (id === ABSENT) {
+        singles.push(index);
+        continue;
+      }
+      const length = this.#lengthOf(batch, index, id, offset);
+      if (length === 0) continue;
+      const tier = this.#path.tierOf(id);
+      const range = length === target.byteLength ? target : target.subarray(0, length);
+      const name = tier === undefined ? key : this.#path.nameOf(id, key);
+      const read = { index, id, key: name, offset, target: range };
+      const group = groups.get(tier);
+      if (group === undefined) groups.set(tier, [read]);
+      else group.push(read);
+    }
+    const started = [...groups].map(([tier, reads]) =>
+      tier === undefined ? this.#fromPlacement(batch, reads) : this.#fromTier(batch, tier, reads),
+    );
+    return [...started, this.#singly(batch, singles)];
+  }
+
+  /** Bytes to be read; 0 also if the range is none, which is the outcome then. */
+  #lengthOf({ requests, outcomes }: Batch, index: number, id: number, offset: number): number {
+    const { key = '', target } = requests[index] ?? {};
+    try {
+      return clampLength(key, this.#parts.namespace.sizeOf(id), offset, target?.byteLength);
+    } catch (error) {
+      outcomes[index] = { error };
+      return 0;
+    }
+  }
+
+  async #fromTier(batch: Batch, tier: Tier, reads: readonly KnownRead[]): Promise<void> {
+    const reading = async (signal: AbortSignal) => tier.driver.readMany(reads, { signal });
+    const found = await this.#path.scoped(batch.options.signal, reading).catch(() => []);
+    const unserved: number[] = [];
+    for (const [i, { index, id, target }] of reads.entries()) {
+      const outcome = found[i];
+      if (outcome !== undefined && 'bytes' in outcome && outcome.bytes === target.byteLength) {
+        this.#path.served(tier, id, outcome.bytes);
+        batch.outcomes[index] = outcome;
+      } else unserved.push(index);
+    }
+    await this.#singly(batch, unserved);
+  }
+
+  async #fromPlacement(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
+    const { placement, versions } = this.#parts;
+    const found = await placement
+      .readMany(reads, batch.options)
+      .catch((error: unknown) => reads.map(() => ({ error })));
+    const changed: number[] = [];
+    for (const [i, { index }] of reads.entries()) {
+      const outcome = found[i] ?? { bytes: 0 };
+      batch.outcomes[index] = outcome;
+      if (!('error' in outcome) || versions === 'pin') continue;
+      if (isTieredError(outcome.error, 'TIERED_SOURCE_CHANGED')) changed.push(index);
+    }
+    await this.#singly(batch, changed);
+  }
+
+  /** Makes reads of the batch on their own, all at once. */
+  async #singly({ requests, options, outcomes }: Batch, indexes: readonly number[]): Promise<void> {
+    const { signal } = options;
+    const readOne = async (index: number) => {
+      const request = requests[index];
+      if (request === undefined) return;
+      const { key, target, offset } = request;
+      outcomes[index] = await readOutcome(this.#parts.readInto(key, target, { offset, signal }));
+    };
+    await Promise.all(indexes.map(readOne));
+  }
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import type { ReadOutcome, StorageDriver } from '../driver.js';
+import { isTieredError, type ErrorCode } from '../errors.js';
+import { Random } from '../random.js';
+import { someBytes } from '../testing/some-bytes.js';
+import { assertBytes, assertCode, openTest, type ConformanceTest, type OpenSubject } from './subject.js';
+
+/** Memory of either kind: a driver may treat batches into shared memory in a way of their own. */
+const MEMORIES: Readonly<Record<string, (bytes: number) => Uint8Array>> = {
+  'own memory': (bytes) => new Uint8Array(bytes),
+  'shared memory': (bytes) => new Uint8Array(new SharedArrayBuffer(bytes)),
+};
+
+/** A test for each kind of memory. */
+function batchTest(
+  name: string,
+  body: (subject: OpenSubject, memoryOf: (bytes: number) => Uint8Array) => Promise<void>,
+): readonly ConformanceTest[] {
+  return Object.entries(MEMORIES).map(([kind, memoryOf]) =>
+    openTest(`readMany() into ${kind} ${name}`, (subject) => body(subject, memoryOf)),
+  );
+}
+
+/** Asserts that one read of a batch failed with a `TieredError` of this code. */
+async function assertFailed(outcome: ReadOutcome | undefined, code: ErrorCode): Promise<void> {
+  assert.ok(outcome !== undefined && 'error' in outcome, `expected ${code}, got ${JSON.stringify(outcome)}`);
+  await assertCode(Promise.reject(outcome.error), code);
+}
+
+/** Reads with a version; gives the bytes, or undefined where the driver says that the object is another one. */
+async function readVersion(
+  driver: StorageDriver,
+  target: Uint8Array,
+  version: string,
+): Promise<Uint8Array | undefined> {
+  const [outcome] = await driver.readMany([{ key: 'object', offset: 0, target, version }], {});
+  assert.ok(outcome !== undefined);
+  if ('bytes' in outcome) return target.subarray(0, outcome.bytes);
+  if (isTieredError(outcome.error, 'TIERED_SOURCE_CHANGED')) return undefined;
+  throw outcome.error;
+}
+
+/** Reading many at once. */
+export const batches: readonly ConformanceTest[] = [
+  ...batchTest('answers each request in its place, errors too', async ({ driver, put }, memoryOf) => {
+    const bytes = someBytes(300, 5);
+    await put('a', bytes);
+    await put('b', bytes.subarray(0, 50));
+    const targets = [memoryOf(100), memoryOf(100), memoryOf(100)] as const;
+    const outcomes = await driver.readMany(
+      [
+        { key: 'a', offset: 200, target: targets[0] },
+        { key: 'missing', offset: 0, target: targets[1] },
+        { key: 'b', offset: 0, target: targets[2] },
+      ],
+      {},
+    );
+    assert.equal(outcomes.length, 3);
+    assert.deepEqual(outcomes[0], { bytes: 100 });
+    assertBytes(targets[0], bytes.subarray(200), 'first target');
+    await assertFailed(outcomes[1], 'TIERED_NOT_FOUND');
+    assert.deepEqual(outcomes[2], { bytes: 50 });
+    assertBytes(targets[2].subarray(0, 50), bytes.subarray(0, 50), 'third target');
+    assert.deepEqual(await driver.readMany([], {}), []);
+  }),
+  ...batchTest(
+    'serves 64 requests on one memory, and touches nothing between the targets',
+    async ({ driver, put }, memoryOf) => {
+      const random = new Random(13);
+      const objects = Array.from({ length: 16 }, (_, i) => someBytes(random.below(3000), i));
+      for (const [i, bytes] of objects.entries()) await put(`object-${i}`, bytes);
+      const memory = memoryOf(64 * 4000).fill(0xaa);
+      const expected = new Uint8Array(memory);
+      const requests = Array.from({ length: 64 }, (_, i) => {
+        const [from, length, offset] = [i * 4000 + random.below(100), random.below(3500), random.below(2000)];
+        const range = objects[i % 16]?.subarray(offset, offset + length) ?? new Uint8Array();
+        expected.set(range, from);
+        const target = memory.subarray(from, from + length);
+        return { request: { key: `object-${i % 16}`, offset, target }, range };
+      });
+      const outcomes = await driver.readMany(
+        requests.map(({ request }) => request),
+        {},
+      );
+      assert.deepEqual(
+        outcomes,
+        requests.map(({ range }) => ({ bytes: range.byteLength })),
+      );
+      assertBytes(memory, expected, 'memory with 64 targets');
+    },
+  ),
+  ...batchTest('takes empty targets, and one key more than once', async ({ driver, put }, memoryOf) => {
+    const bytes = someBytes(1000, 14);
+    await put('object', bytes);
+    const targets = [memoryOf(0), memoryOf(1000), memoryOf(0), memoryOf(600)] as const;
+    const requests = targets.map((target, i) => ({ key: 'object', offset: i * 200, target }));
+    assert.deepEqual(
+      await driver.readMany(requests, {}),
+      [0, 800, 0, 400].map((count) => ({ bytes: count })),
+    );
+    assertBytes(targets[1].subarray(0, 800), bytes.subarray(200), 'second target');
+    assertBytes(targets[3].subarray(0, 400), bytes.subarray(600), 'fourth target');
+  }),
+  ...batchTest(
+    'gives the version asked for or TIERED_SOURCE_CHANGED, and never other bytes',
+    async ({ driver, put }, memoryOf) => {
+      const [old, replacement] = [someBytes(1000, 15), someBytes(1500, 16)];
+      const read = (version: string) => readVersion(driver, memoryOf(2000), version);
+      await put('object', old);
+      const before = await driver.stat('object', {});
+      assertBytes((await read(before.version)) ?? new Uint8Array(), old, 'the version that is there');
+      await put('object', replacement);
+      // A driver may still have the old version, as an open file.
+      assertBytes((await read(before.version)) ?? old, old, 'the version that was there');
+      const now = await driver.stat('object', {});
+      assertBytes((await read(now.version)) ?? new Uint8Array(), replacement, 'the version of now');
+      assertBytes((await read(before.version)) ?? old, old, 'the version of before');
+    },
+  ),
+  ...batchTest('makes an abort the outcome of what it stops', async ({ driver, put }, memoryOf) => {
+    await put('object', someBytes(1000, 17));
+    const reason = new Error('no longer wanted');
+    const requests = Array.from({ length: 40 }, () => ({ key: 'object', offset: 0, target: memoryOf(1000) }));
+    const stopped = requests.map(() => ({ error: reason }));
+    assert.deepEqual(await driver.readMany(requests, { signal: AbortSignal.abort(reason) }), stopped);
+    const controller = new AbortController();
+    const reading = driver.readMany(requests, { signal: controller.signal });
+    controller.abort(reason);
+    for (const outcome of await reading)
+      assert.deepEqual(outcome, 'bytes' in outcome ? { bytes: 1000 } : { error: reason });
+  }),
+];

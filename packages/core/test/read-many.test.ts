@@ -1,0 +1,164 @@
+import {
+  FaultDriver,
+  Hierarchy,
+  MemoryDriver,
+  versionChanged,
+  type OperationOptions,
+  type ReadRequest,
+  type VersionPolicy,
+} from '@tiered/core';
+import { HoldingDriver, settled, someBytes } from '@tiered/core/testing';
+import fc from 'fast-check';
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+
+const code = (value: string) => expect.objectContaining({ code: value }) as Error;
+
+/** A source with objects `0`, `1`, ... of these sizes, that tells which batches it was asked for. */
+class Batches extends MemoryDriver {
+  readonly asked: (readonly ReadRequest[])[] = [];
+
+  override readMany(requests: readonly ReadRequest[], options: OperationOptions) {
+    this.asked.push(requests);
+    return super.readMany(requests, options);
+  }
+}
+
+async function sourceOf(...sizes: number[]): Promise<Batches> {
+  const source = new Batches();
+  for (const [i, size] of sizes.entries()) await source.write(String(i), someBytes(size, i), { size });
+  return source;
+}
+
+const wholes = (keys: readonly string[], bytes = 100) =>
+  keys.map((key) => ({ key, target: new Uint8Array(bytes) }));
+
+describe('Hierarchy.readMany', () => {
+  it('[R1] means the same as as many calls of readInto, for any keys and ranges', async () => {
+    const source = await sourceOf(0, 1, 50, 100);
+    await using scanned = await new Hierarchy({ source }).start();
+    await using unscanned = await new Hierarchy({ source, scan: false }).start();
+    const request = fc.record({
+      key: fc.constantFrom('0', '1', '2', '3', 'none', '', 'a\0b', '\ud800'),
+      offset: fc.oneof(fc.nat(120), fc.constantFrom(undefined, -1, 0.5, Number.NaN)),
+      length: fc.nat(120),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(request, { maxLength: 20 }), fc.boolean(), async (requests, scan) => {
+        const hierarchy = scan ? scanned : unscanned;
+        const filled = () =>
+          requests.map(({ key, offset, length }) => ({
+            key,
+            offset,
+            target: new Uint8Array(length).fill(0xff),
+          }));
+        const [single, batch] = [filled(), filled()];
+        const expected = await Promise.all(
+          single.map(({ key, target, offset }) =>
+            hierarchy.readInto(key, target, { offset }).then(
+              (bytes) => ({ bytes }),
+              (error: unknown) => ({ error }),
+            ),
+          ),
+        );
+        expect(await hierarchy.readMany(batch)).toEqual(expected);
+        expect(batch).toEqual(single);
+      }),
+    );
+    expect(scanned.stats().activeReads + unscanned.stats().activeReads).toBe(0);
+  });
+
+  it('asks the source once, for the versions that are known, and counts each read', async () => {
+    const source = await sourceOf(100, 100, 100);
+    await using hierarchy = await new Hierarchy({ source }).start();
+    await hierarchy.readMany(wholes(['0', '2', '0']));
+    const version = async (key: string) => (await source.stat(key, {})).version;
+    expect(source.asked).toMatchObject([
+      [
+        { key: '0', version: await version('0') },
+        { key: '2', version: await version('2') },
+        { key: '0', version: await version('0') },
+      ],
+    ]);
+    expect(hierarchy.stats()).toMatchObject({ source: { reads: 3, readBytes: 300 }, activeReads: 0 });
+    expect(await hierarchy.readMany([])).toEqual([]);
+    expect(source.asked).toHaveLength(1);
+  });
+
+  it('[E1] gives a failed read its error, and disturbs no other', async () => {
+    const source = new FaultDriver(await sourceOf(100, 100, 100), {
+      rules: [{ operations: ['readInto'], key: /1/, fault: { kind: 'fail', code: 'TIERED_IO' } }],
+    });
+    await using hierarchy = await new Hierarchy({ source }).start();
+    expect(await hierarchy.readMany(wholes(['0', '1', 'none', '2']))).toEqual([
+      { bytes: 100 },
+      { error: code('TIERED_IO') },
+      { error: code('TIERED_NOT_FOUND') },
+      { bytes: 100 },
+    ]);
+    expect(source.injected, 'tries').toHaveLength(1);
+  });
+
+  it.each<[VersionPolicy, unknown]>([
+    ['refresh', { bytes: 40 }],
+    ['pin', { error: code('TIERED_SOURCE_CHANGED') }],
+    ['ignore', { bytes: 40 }],
+  ])(
+    '[V2] [V3] [V4] an object that became shorter is read as the policy %s says',
+    async (versions, expected) => {
+      const source = await sourceOf(100, 100);
+      await using hierarchy = await new Hierarchy({ source, versions }).start();
+      await source.write('0', someBytes(40, 7), { size: 40 });
+      const requests = wholes(['0', '1']);
+      expect(await hierarchy.readMany(requests)).toEqual([expected, { bytes: 100 }]);
+      if (versions !== 'pin') expect(requests[0]?.target.subarray(0, 40)).toEqual(someBytes(40, 7));
+    },
+  );
+
+  it('[V2] an object that is another one at each look is an error, and not read forever', async () => {
+    class Restless extends Batches {
+      override async readInto(): Promise<number> {
+        throw versionChanged(this, 'readInto', '0');
+      }
+    }
+    const source = new Restless();
+    await source.write('0', someBytes(10, 0), { size: 10 });
+    await using hierarchy = await new Hierarchy({ source }).start();
+    expect(await hierarchy.readMany(wholes(['0']))).toEqual([{ error: code('TIERED_SOURCE_CHANGED') }]);
+  });
+
+  it('[B1] an aborted batch rejects with the reason once nothing is written any more, and leaves no listener', async () => {
+    const source = new HoldingDriver(await sourceOf(100, 100), { operations: ['readInto'] });
+    await using hierarchy = await new Hierarchy({ source }).start();
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    let over = false;
+    const reading = hierarchy.readMany(wholes(['0', '1']), { signal: controller.signal });
+    const rejected = expect(reading.finally(() => (over = true))).rejects.toBe(reason);
+    await settled();
+    controller.abort(reason);
+    await settled();
+    expect(over).toBe(false);
+    await source.releaseAll();
+    await rejected;
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+    await expect(hierarchy.readMany([], { signal: controller.signal })).rejects.toBe(reason);
+    expect(hierarchy.stats().activeReads).toBe(0);
+  });
+
+  it('[C1] close ends a batch that waits for the source, and waits until the source has let go', async () => {
+    const source = new HoldingDriver(await sourceOf(100, 100), { operations: ['readInto'] });
+    const hierarchy = await new Hierarchy({ source }).start();
+    const rejected = expect(hierarchy.readMany(wholes(['0', '1']))).rejects.toEqual(code('TIERED_CLOSED'));
+    await settled();
+    expect(hierarchy.stats().activeReads).toBe(2);
+    let closed = false;
+    const closing = hierarchy.close().then(() => (closed = true));
+    await settled();
+    expect(closed).toBe(false);
+    await source.releaseAll();
+    await rejected;
+    await closing;
+    expect(hierarchy.stats()).toMatchObject({ activeReads: 0, placement: { fetching: 0 } });
+  });
+});

@@ -1,0 +1,223 @@
+/**
+ * Throughput over the number of producers, as far as it was measured, and the search for its knee: the fewest producers
+ * that reach nearly the most there is.
+ *
+ * Reads that do not hinder each other grow in proportion to producers; then a link, a disk, the CPU or the consumer is
+ * the limit, and the curve is flat or falls. So the search doubles while doubling pays, and then closes in from both
+ * sides. Where it closes in first is Little's law: the throughput of the limit times the time a read takes without
+ * it. It needs no model of the source beyond that, and what it settles on was measured.
+ */
+import { between } from './limits.js';
+import { Totals } from './totals.js';
+
+/** Part of the best throughput that is enough: the rest is not worth producers, nor can it be told from noise. */
+const ENOUGH = 0.975;
+
+/** Part of the best throughput below which a single window is enough to say that it is less. */
+const DOUBTFUL = 0.85;
+
+/** Doubling pays if it brings at least this part of what it would bring without any limit. */
+const WORTHWHILE = 0.2;
+
+/** Standard error of a throughput that is precise enough to tell 0.975 from 1. */
+const PRECISE = 0.01;
+
+const WINDOWS_TO_TRUST = 4;
+const WINDOWS_AT_MOST = 48;
+const MEASURE_AT_MOST_MS = 3000;
+const WINDOWS_OF_SATISFIED = 2;
+
+/** More producers than consumers need, for their needs are not quite even. */
+const SPARE = 1.1;
+
+/** Throughput with one number of producers, over windows of time. */
+export class Point {
+  readonly producers: number;
+  totals = new Totals();
+  windows = 0;
+  #rates = 0;
+  #squares = 0;
+
+  constructor(producers: number) {
+    this.producers = producers;
+  }
+
+  add(window: Totals): void {
+    this.totals = this.totals.plus(window);
+    this.windows++;
+    this.#rates += window.rate;
+    this.#squares += window.rate ** 2;
+  }
+
+  get rate(): number {
+    return this.totals.rate;
+  }
+
+  /** Whether more windows would hardly say more. Where nobody starves the windows are long, and there is no hurry. */
+  get complete(): boolean {
+    if (!this.totals.starved) return this.windows >= WINDOWS_OF_SATISFIED;
+    if (this.windows < WINDOWS_TO_TRUST) return false;
+    return this.windows >= WINDOWS_AT_MOST || this.totals.elapsedMs >= MEASURE_AT_MOST_MS || this.precise;
+  }
+
+  /** Whether windows hardly differ. */
+  get precise(): boolean {
+    return this.standardError <= PRECISE;
+  }
+
+  /** Producers that would do, as far as this point can tell: consumers that do not starve keep so many at work. */
+  get needed(): number {
+    return this.totals.starved
+      ? this.producers
+      : between(1, Math.ceil(SPARE * this.totals.busy), this.producers);
+  }
+
+  /** Of the rate, relative to it. */
+  get standardError(): number {
+    const mean = this.#rates / this.windows;
+    const variance = Math.max(0, this.#squares / this.windows - mean * mean);
+    return mean > 0 ? Math.sqrt(variance / this.windows) / mean : 0;
+  }
+}
+
+/** Where to measure next, or where the search ended. */
+export interface Step {
+  readonly producers: number;
+  readonly settled: boolean;
+  /** Part of a sentence. */
+  readonly reason: string;
+}
+
+/** How far the search goes from what it knows: by what it multiplies. */
+export interface Stride {
+  readonly up: number;
+  readonly down: number;
+  /** The part of the possible gain that needs no second look. */
+  readonly obvious: number;
+}
+
+/** The stride of a search that knows nothing. */
+export const LONG_STRIDE: Stride = { up: 2, down: 0.5, obvious: 0.5 };
+
+/** The stride of a search that only checks. */
+export const SHORT_STRIDE: Stride = { up: 1.25, down: 0.875, obvious: Infinity };
+
+/** The points that were measured under one workload. */
+export class Curve {
+  #points: Point[] = [];
+
+  /** The point of this number of producers, made if it is not there. */
+  at(producers: number): Point {
+    const known = this.#points.find((point) => point.producers === producers);
+    if (known !== undefined) return known;
+    const point = new Point(producers);
+    this.#points = [...this.#points, point].sort((a, b) => a.producers - b.producers);
+    return point;
+  }
+
+  /** Forgets a point. */
+  drop(producers: number): void {
+    this.#points = this.#points.filter((point) => point.producers !== producers);
+  }
+
+  /**
+   * What to do after a window at `current`.
+   * @param current A number of producers with at least one window.
+   * @param most Producers at most.
+   */
+  next(current: number, most: number, stride: Stride): Step {
+    const point = this.at(current);
+    const top = this.#points.at(-1) ?? point;
+    if (point === top && this.#mayClimb(top, stride)) return this.#climb(top, most, stride);
+    if (!point.complete && !this.#clearlyLess(point)) return measure(point);
+    return this.#gain(top) >= WORTHWHILE ? this.#climb(top, most, stride) : this.#closeIn(stride);
+  }
+
+  /** Whether this is less than enough, with the noise that it shows: there is no need to know by how much. */
+  #clearlyLess(point: Point): boolean {
+    return (
+      point.windows >= WINDOWS_TO_TRUST && point.rate * (1 + 3 * point.standardError) < ENOUGH * this.#best
+    );
+  }
+
+  get #best(): number {
+    return Math.max(...this.#points.map(({ rate }) => rate));
+  }
+
+  /** Whether there is no need to measure the topmost point to the end. */
+  #mayClimb(top: Point, stride: Stride): boolean {
+    if (this.#gain(top) >= stride.obvious) return true;
+    // A lucky window below hides a gain. Further up it shows, and looking there costs no throughput.
+    const below = this.#reference(top);
+    const lucky = below !== undefined && below.windows < WINDOWS_TO_TRUST;
+    return lucky && top.totals.starved && top.windows >= WINDOWS_TO_TRUST && !top.precise;
+  }
+
+  #climb(from: Point, most: number, stride: Stride): Step {
+    const producers = between(1, Math.max(from.producers + 1, Math.ceil(from.producers * stride.up)), most);
+    if (producers <= from.producers) return this.#closeIn(stride);
+    const below = this.#reference(from);
+    const gain =
+      below === undefined
+        ? `consumers starve ${percent(from.totals.starvedShare)} of the time`
+        : `throughput grew ${percent(from.rate / below.rate - 1)} from ${below.producers} to ${from.producers} producers`;
+    return { producers, settled: false, reason: `${gain}, trying ${producers}` };
+  }
+
+  /** The part of the gain that there would be without any limit, against the next point that is clearly below. */
+  #gain(point: Point): number {
+    if (!point.totals.starved) return 0;
+    const below = this.#reference(point);
+    if (below === undefined) return 1;
+    return (point.rate / below.rate - 1) / (point.producers / below.producers - 1);
+  }
+
+  /** Neighbours that are too close would give gains within the noise. */
+  #reference(point: Point): Point | undefined {
+    const below = this.#points.filter((other) => other.producers < point.producers);
+    return below.findLast((other) => 1.25 * other.producers <= point.producers) ?? below.at(-1);
+  }
+
+  /** The fewest producers that are enough lie above all points that are not, and at or below the first that is. */
+  #closeIn(stride: Stride): Step {
+    const best = this.#best;
+    const index = this.#points.findIndex((point) => point.rate >= ENOUGH * best);
+    const good = this.#points[index];
+    if (good === undefined) return { producers: 1, settled: false, reason: 'nothing is known yet' };
+    const low = this.#points[index - 1];
+    if (!good.complete) return measure(good);
+    if (low !== undefined && low.rate > DOUBTFUL * best && !low.complete && !this.#clearlyLess(low))
+      return measure(low);
+    if (low === undefined) return this.#descend(good, stride);
+    const { producers } = good;
+    const figures = `${producers} producers reach ${percent(good.rate / best)} of the best throughput, ${low.producers} only ${percent(low.rate / best)}`;
+    if (producers - low.producers <= Math.max(1, producers >> 4))
+      return { producers, settled: true, reason: figures };
+    const half = Math.ceil((low.producers + producers) / 2);
+    const little = low.rate > 0 ? Math.ceil((best * low.producers) / low.rate) : half;
+    const guess = producers >= 2 * low.producers ? little : half;
+    const tried = between(low.producers + 1, guess, producers - 1);
+    return { producers: tried, settled: false, reason: `${figures}, trying ${tried}` };
+  }
+
+  #descend(good: Point, stride: Stride): Step {
+    const { producers, totals } = good;
+    const fewer = totals.starved
+      ? Math.min(producers - 1, Math.floor(producers * stride.down))
+      : Math.min(producers, good.needed);
+    const figures = totals.starved
+      ? `${producers} producers reach as much as any number above`
+      : `consumers starve ${percent(totals.starvedShare)} of the time and ${totals.busy.toFixed(1)} of ${producers} producers are busy`;
+    if (fewer < 1 || fewer === producers) return { producers, settled: true, reason: figures };
+    return { producers: fewer, settled: false, reason: `${figures}, trying ${fewer}` };
+  }
+}
+
+function measure({ producers }: Point): Step {
+  return { producers, settled: false, reason: `measuring ${producers} producers` };
+}
+
+/** A share, for people. */
+export function percent(part: number): string {
+  return `${(100 * part).toFixed(0)} %`;
+}

@@ -1,0 +1,71 @@
+import { formatBytes } from '@tiered/core';
+import type { Tuning, TuningLimits } from './autotuner.js';
+import { percent } from './curve.js';
+import type { Totals } from './totals.js';
+
+/** Less is not worth saving, and small objects are taken in large batches. */
+const LEAST_BYTES = 8 * 2 ** 20;
+
+/** One round of reads under way, one that waits for consumers, and a few for those that come out of turn. */
+const ROUNDS = 2;
+const OUT_OF_TURN = 4;
+
+/** Part of the time that producers stand still, and consumers starve, from which room is tried as the remedy. */
+const OFTEN = 0.05;
+
+/** What twice the memory has to bring: so much more throughput, or so much less waiting on either side. */
+const WORTH_DOUBLING = { rate: 1.03, starved: 0.9, full: 0.8 };
+
+/**
+ * How much memory goes with a number of producers: small, for what is read into a cache is still in it when it is taken;
+ * large enough that consumers do not starve while producers stand still.
+ */
+export class Memory {
+  #boost = 1;
+  #before: Totals | undefined;
+  #useless = false;
+
+  /** Bytes for so many producers and objects of this mean size, 0 if it is not known. A power of two. */
+  bytesFor(producers: number, objectBytes: number): number {
+    const needed = (ROUNDS * producers + OUT_OF_TURN) * objectBytes;
+    return this.#boost * 2 ** Math.ceil(Math.log2(Math.max(LEAST_BYTES, needed)));
+  }
+
+  /** Whether room was the limit, all time with this tuning counted: changes `bytesFor`, and says why. */
+  judge(totals: Totals, tuning: Tuning, limits: TuningLimits): string | undefined {
+    const figures = `consumers starve ${percent(totals.starvedShare)} and producers stand still ${percent(totals.fullShare)} of the time`;
+    const before = this.#before;
+    this.#before = undefined;
+    if (before !== undefined && !helped(before, totals)) {
+      this.#boost /= 2;
+      this.#useless = true;
+      return `${figures}, no better than with half of ${formatBytes(tuning.memoryBytes)}`;
+    }
+    if (totals.starvedShare < OFTEN || totals.fullShare < OFTEN || this.#useless) return undefined;
+    if (!this.grow(tuning, limits)) return undefined;
+    this.#before = totals;
+    return `${figures}, trying more than ${formatBytes(tuning.memoryBytes)}`;
+  }
+
+  /** Doubles `bytesFor`, unless memory is at its limit or fixed. */
+  grow(tuning: Tuning, limits: TuningLimits): boolean {
+    if (limits.fixed.memoryBytes !== undefined || tuning.memoryBytes >= limits.memoryBytes) return false;
+    this.#boost *= 2;
+    return true;
+  }
+
+  /** Forgets what was learnt from another workload. */
+  reset(): void {
+    this.#boost = 1;
+    this.#before = undefined;
+    this.#useless = false;
+  }
+}
+
+function helped(before: Totals, after: Totals): boolean {
+  return (
+    after.rate > WORTH_DOUBLING.rate * before.rate ||
+    after.starvedShare < WORTH_DOUBLING.starved * before.starvedShare ||
+    after.fullShare < WORTH_DOUBLING.full * before.fullShare
+  );
+}

@@ -6,6 +6,7 @@ export {
   type ListSequenceOptions,
   type ShuffledSequenceOptions,
 } from './access-sequence.js';
+export { adaptiveAutotuner } from './autotuner/adaptive.js';
 export {
   type Autotuner,
   type Tuning,
@@ -13,6 +14,7 @@ export {
   type TuningLimits,
   type TuningObservation,
 } from './autotuner/autotuner.js';
+export { prismaAutotuner } from './autotuner/prisma.js';
 export {
   Prefetcher,
   type PrefetcherOptions,

@@ -90,7 +90,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     const {
       memory = '256MiB',
       producers,
-      maxProducers = 64,
+      maxProducers = producers ?? 64,
       autotuner,
       debug,
       clock = systemClock,

@@ -19,6 +19,8 @@ export interface LineHost {
   wake(): void;
   /** So many more consumers wait. */
   starving(change: number): void;
+  /** The next sample had no room when its turn came. Told once for each. */
+  refused(): void;
   /** A sample was put in or taken out. */
   moved(line: Line, taken: { readonly samples: number; readonly bytes: number }): void;
 }
@@ -81,6 +83,8 @@ export class Line {
   lentBytes = 0;
   #admitted = 0;
   #isFull = false;
+  /** The last access that had no room when its turn came. */
+  #refused: Access | undefined;
   /** Whether somebody takes samples in order, and is to get all of them. */
   #isInOrder = false;
   #failure: { readonly error: unknown } | undefined;
@@ -148,7 +152,11 @@ export class Line {
       if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
       const block = this.#blockFor(next.size);
       this.#isFull = block === undefined;
-      if (block === undefined) break;
+      if (block === undefined) {
+        if (this.#refused !== next.access) this.#host.refused();
+        this.#refused = next.access;
+        break;
+      }
       const same = this.#window.find(next.access.key);
       const entry = this.#enter(next.access, next.size, block);
       // What is there already, or on its way, is not read again.

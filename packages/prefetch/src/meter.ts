@@ -16,7 +16,7 @@ export interface Totals {
   readonly consumerWaits: number;
   readonly stallMs: number;
   readonly fullMs: number;
-  /** How often a producer found no room. */
+  /** Samples that had no room when their turn came. */
   readonly fullTimes: number;
   readonly busyMs: number;
   readonly usageRecords: number;
@@ -103,12 +103,16 @@ export class Meter {
     if (change > 0) this.#totals.consumerWaits += change;
   }
 
+  /** A producer found no room for the next sample. */
+  refused(): void {
+    this.#totals.fullTimes += 1;
+  }
+
   /** Whether a producer is free and has no room for what it would read. */
   set full(isFull: boolean) {
     if (isFull === this.#isFull) return;
     this.#count();
     this.#isFull = isFull;
-    if (isFull) this.#totals.fullTimes += 1;
   }
 
   taken(samples: number, bytes: number): void {

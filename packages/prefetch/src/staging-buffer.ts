@@ -143,6 +143,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         clock: this.#clock,
         wake: () => this.#wake(),
         starving: (change) => this.#meter.starving(change),
+        refused: () => this.#meter.refused(),
         moved: (moving, { samples, bytes }) => this.#moved(moving, samples, bytes),
       },
     });

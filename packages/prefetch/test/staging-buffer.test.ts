@@ -1,0 +1,224 @@
+import { ThrottleDriver } from '@tiered/core';
+import { ManualClock } from '@tiered/core/testing';
+import {
+  listSequence,
+  Prefetcher,
+  StagingBuffer,
+  type Autotuner,
+  type Tuning,
+  type TuningEvent,
+  type TuningObservation,
+} from '@tiered/prefetch';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  charge,
+  collect,
+  expectIdle,
+  HoldingDriver,
+  keys,
+  next,
+  objects,
+  outcomeOf,
+  over,
+  samplesOf,
+  settled,
+  started,
+  WatchedDriver,
+  withCode,
+} from './helpers.js';
+
+const SIZES = Array.from({ length: 40 }, () => 1000);
+const sequence = listSequence(keys(40));
+const UNIT = charge(1000);
+
+describe('prefetchers that share a staging buffer', () => {
+  it('[P8] hold no more than their share each, by priority, and get the share of one that has ended', async () => {
+    const hierarchy = await over(await objects(SIZES));
+    const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 4, autotuner: false });
+    const train = new Prefetcher(hierarchy, sequence, { staging, priority: 3 });
+    const validation = new Prefetcher(hierarchy, sequence, { staging });
+    await settled();
+    expect(train.stats().heldBytes).toBe(12 * UNIT);
+    expect(validation.stats().heldBytes).toBe(4 * UNIT);
+    await validation.close();
+    await settled();
+    expect(train.stats().heldBytes).toBe(16 * UNIT);
+    expect(await collect(train)).toHaveLength(40);
+    await train.close();
+  });
+
+  it('[P8] serve the one first whose consumer waits', async () => {
+    const driver = new HoldingDriver(await objects(SIZES));
+    const hierarchy = await over(driver);
+    const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 1, autotuner: false });
+    const train = new Prefetcher(hierarchy, sequence, { staging });
+    await settled();
+    const validation = new Prefetcher(hierarchy, listSequence(['39', '38']), { staging });
+    const wanted = outcomeOf(next(validation));
+    await settled();
+    expect(driver.held).toEqual(['0']);
+    await driver.release();
+    expect(driver.held).toEqual(['39']);
+    await driver.release();
+    expect(wanted).toMatchObject({ value: { key: '39' } });
+    await driver.releaseAll(Promise.all([train.close(), validation.close()]));
+  });
+
+  it('[P1] [P8] never wait for each other, in whatever order they are consumed', async () => {
+    const setup = fc.record({
+      sizes: fc.array(fc.nat(2000), { minLength: 1, maxLength: 12 }),
+      memory: fc.constantFrom(0, 64, 1000, 5000, 1e6),
+      producers: fc.integer({ min: 1, max: 4 }),
+      priorities: fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 2, maxLength: 4 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), setup, async (scheduler, { sizes, memory, producers, priorities }) => {
+        const driver = new WatchedDriver(await objects(sizes));
+        driver.during = ({ operation, key }) => scheduler.schedule(Promise.resolve(), `${operation} ${key}`);
+        const hierarchy = await started(driver);
+        const staging = new StagingBuffer({ memory, producers, autotuner: false });
+        const accesses = listSequence(keys(sizes.length));
+        const readers = priorities.map(
+          (priority) => new Prefetcher(hierarchy, accesses, { staging, priority }),
+        );
+        // One after the other: all but the first fill their share, and are not consumed meanwhile.
+        const consume = async () => {
+          for (const reader of readers) expect(await collect(reader)).toEqual(samplesOf(accesses, sizes));
+        };
+        await scheduler.waitFor(consume());
+        expect(driver.mostReading).toBeLessThanOrEqual(producers);
+        for (const reader of readers) expectIdle(reader);
+        await scheduler.waitFor(Promise.all(readers.map((reader) => reader.close())));
+        await scheduler.waitFor(hierarchy.close());
+      }),
+      { numRuns: 80 },
+    );
+  }, 30_000);
+});
+
+/** An autotuner that does what it was given to do, and remembers what it was shown. */
+class Scripted implements Autotuner {
+  readonly name = 'scripted';
+  readonly seen: TuningObservation[] = [];
+  readonly #tunings: Tuning[];
+
+  constructor(...tunings: Tuning[]) {
+    this.#tunings = tunings;
+  }
+
+  begin() {
+    return this.#decision();
+  }
+
+  decide(observation: TuningObservation) {
+    this.seen.push(observation);
+    return this.#decision();
+  }
+
+  #decision() {
+    const [tuning = { producers: 1, memoryBytes: 0, samples: 1 }] = this.#tunings;
+    if (this.#tunings.length > 1) this.#tunings.shift();
+    return { tuning, reason: 'as written', nextInMs: 100 };
+  }
+}
+
+describe('tuning', () => {
+  const tuning = { producers: 1, memoryBytes: 10 * UNIT, samples: Infinity };
+
+  it('[P9] shows what happened since the last decision: reads, consumers that waited, producers that had no room', async () => {
+    const clock = new ManualClock();
+    const source = new ThrottleDriver(await objects(SIZES), { latencyMs: 50, clock });
+    const hierarchy = await clock.run(started(source, { scan: true, clock }));
+    const autotuner = new Scripted(tuning);
+    const staging = new StagingBuffer({ memory: 10 * UNIT, autotuner, clock });
+    const events: TuningEvent[] = [];
+    staging.on('tuned', (event) => events.push(event));
+    const prefetcher = new Prefetcher(hierarchy, sequence, { staging, clock });
+    const first = outcomeOf(next(prefetcher));
+    await clock.advance(100);
+    expect(first.value).toMatchObject({ key: '0' });
+    expect(autotuner.seen).toHaveLength(1);
+    expect(autotuner.seen[0]).toMatchObject({
+      elapsedMs: 100,
+      tuning,
+      read: { samples: 2, bytes: 2000, ms: 100 },
+      taken: { samples: 1, bytes: 1000 },
+      starvedMs: 50,
+      fullMs: 0,
+      busyProducers: 1,
+    });
+    // Ten fit: the tenth is there at 550 ms, and then the producer stands still until somebody comes.
+    await clock.advance(900);
+    await next(prefetcher);
+    const last = autotuner.seen.at(-1);
+    expect(last).toMatchObject({ taken: { samples: 1 }, starvedMs: 0 });
+    const full = autotuner.seen.reduce((sum, { fullMs }) => sum + fullMs, 0);
+    expect(full).toBe(1000 - 550);
+    expect(events).toHaveLength(autotuner.seen.length + 1);
+    expect(events[0]).toMatchObject({ atMs: 0, autotuner: 'scripted', observation: undefined });
+    expect(prefetcher.profile().decisions).toEqual(events);
+    await clock.run(Promise.all([prefetcher.close(), hierarchy.close()]));
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('[P9] is followed at once, within the limits', async () => {
+    const clock = new ManualClock();
+    const source = new ThrottleDriver(await objects(SIZES), { latencyMs: 100, clock });
+    const hierarchy = await clock.run(started(source, { scan: true, clock }));
+    const autotuner = new Scripted(
+      tuning,
+      { ...tuning, producers: 5 },
+      { ...tuning, producers: 1000, memoryBytes: 1e12 },
+    );
+    const staging = new StagingBuffer({ memory: 20 * UNIT, maxProducers: 8, autotuner, clock });
+    const prefetcher = new Prefetcher(hierarchy, sequence, { staging, clock });
+    const reader = outcomeOf(collect(prefetcher));
+    await clock.advance(50);
+    expect(prefetcher.stats().reading).toBe(1);
+    await clock.advance(100);
+    expect(prefetcher.stats().reading).toBe(5);
+    await clock.advance(100);
+    expect(prefetcher.stats()).toMatchObject({
+      reading: 8,
+      tuning: { producers: 8, memoryBytes: 20 * UNIT },
+    });
+    await clock.advance(10_000);
+    expect(reader.value).toHaveLength(40);
+    await clock.run(hierarchy.close());
+  });
+
+  it("[P9] may hold a number of samples, PRISMA's N", async () => {
+    const hierarchy = await over(await objects(SIZES));
+    const autotuner = new Scripted({ producers: 4, memoryBytes: 1e6, samples: 3 });
+    const prefetcher = new Prefetcher(hierarchy, sequence, { autotuner });
+    await settled();
+    expect(prefetcher.stats()).toMatchObject({ ready: 3, reading: 0 });
+    expect(await collect(prefetcher)).toHaveLength(40);
+  });
+
+  it('[P9] leaves the producers alone that the user gave', async () => {
+    const driver = new HoldingDriver(await objects(SIZES));
+    const autotuner = new Scripted({ ...tuning, producers: 9, memoryBytes: 1e6 });
+    const prefetcher = new Prefetcher(await over(driver), sequence, { autotuner, producers: 2 });
+    await settled();
+    expect(driver.held).toHaveLength(2);
+    await driver.releaseAll(prefetcher.close());
+  });
+
+  it('writes a line for each read and each decision, where somebody wants them', async () => {
+    const lines: string[] = [];
+    const hierarchy = await over(await objects(SIZES));
+    const prefetcher = new Prefetcher(hierarchy, sequence, { debug: (line) => lines.push(line) });
+    await collect(prefetcher);
+    expect(lines.some((line) => line.startsWith('tuned at'))).toBe(true);
+    expect(lines.some((line) => line.startsWith('read'))).toBe(true);
+  });
+});
+
+it.each([{ memory: -1 }, { memory: 'much' }, { producers: 0 }, { maxProducers: 1.5 }])(
+  '%j is TIERED_CONFIG_INVALID',
+  (options) => {
+    expect(() => new StagingBuffer(options)).toThrow(withCode('TIERED_CONFIG_INVALID'));
+  },
+);

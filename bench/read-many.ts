@@ -74,7 +74,7 @@ async function measure(
     'Hierarchy.readMany from the source': readAll(which, keys, (requests) => plain.readMany(requests)),
     'Hierarchy.readMany from a tier': readAll(which, keys, (requests) => tiered.readMany(requests)),
   };
-  const rounds = options.quick ? 3 : 15;
+  const rounds = options.quick ? 3 : 31;
   const timings = await alternate(setups, rounds, (round) =>
     options.progress(`${name}: round ${round} of ${rounds}`),
   );

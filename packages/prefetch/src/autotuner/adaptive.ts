@@ -12,7 +12,7 @@
  * - `Curve` holds the throughput of each number of producers that was tried, and where to look next. It ends at the
  *   fewest producers that are within a few percent of the best.
  * - `Memory` gives each number of producers room for two rounds of reads, and doubles it as long as producers
- *   stand still while consumers starve, and it helps.
+ *   stand still while consumers starve.
  * - `AdaptiveTuner`, here, drives the three: *searching*, where every window moves the search on, and *settled*, where
  *   windows are long, and only compared with what was found. It searches anew when the workload is another (in long
  *   strides), and from time to time (in short ones), as what was measured in a hurry can be wrong.
@@ -119,7 +119,8 @@ class AdaptiveTuner {
     const seen = Totals.of(observation);
     const moved = seen.samples > 0 || seen.taken > 0;
     this.#all = this.#all.plus(seen);
-    if (!moved && !seen.starved) return this.#keep('nothing was read and nobody waits', UNHURRIED_MS);
+    if (!moved && !seen.starved)
+      return this.#keep('nothing was read and nobody waits', Math.min(2 * seen.elapsedMs, UNHURRIED_MS));
     this.#still = moved ? new Totals() : this.#still.plus(seen);
     if (this.#isStuck && this.#memory.grow(this.#tuning, this.#limits))
       return this.#change(this.#tuning.producers, 'nothing moves: consumers starve and there is no room');
@@ -135,8 +136,8 @@ class AdaptiveTuner {
       return this.#keep(`measuring ${this.#tuning.producers} producers`);
     }
     this.#windows++;
-    const short = this.#windows % WINDOWS_TO_JUDGE === 0 ? this.#judgeMemory() : undefined;
-    return short ?? (this.#settled ? this.#compare(window) : this.#search(window));
+    const roomier = this.#windows % WINDOWS_TO_JUDGE === 0 ? this.#judgeMemory() : undefined;
+    return roomier ?? (this.#settled ? this.#compare(window) : this.#search(window));
   }
 
   #judgeMemory(): TuningDecision | undefined {

@@ -11,7 +11,7 @@ import { between } from './limits.js';
 import { Totals } from './totals.js';
 
 /** Part of the best throughput that is enough: the rest is not worth producers, nor can it be told from noise. */
-const ENOUGH = 0.975;
+const ENOUGH = 0.97;
 
 /** Part of the best throughput below which a single window is enough to say that it is less. */
 const DOUBTFUL = 0.85;
@@ -19,7 +19,7 @@ const DOUBTFUL = 0.85;
 /** Doubling pays if it brings at least this part of what it would bring without any limit. */
 const WORTHWHILE = 0.2;
 
-/** Standard error of a throughput that is precise enough to tell 0.975 from 1. */
+/** Standard error of a throughput that is precise enough to tell 0.97 from 1. */
 const PRECISE = 0.01;
 
 const WINDOWS_TO_TRUST = 4;
@@ -181,7 +181,10 @@ export class Curve {
   /** The fewest producers that are enough lie above all points that are not, and at or below the first that is. */
   #closeIn(stride: Stride): Step {
     const best = this.#best;
-    const index = this.#points.findIndex((point) => point.rate >= ENOUGH * best);
+    // In doubt more producers: too few cost throughput.
+    const index = this.#points.findIndex(
+      (point) => point.rate === best || point.rate * (1 - point.standardError) >= ENOUGH * best,
+    );
     const good = this.#points[index];
     if (good === undefined) return { producers: 1, settled: false, reason: 'nothing is known yet' };
     const low = this.#points[index - 1];

@@ -11,10 +11,7 @@ const ROUNDS = 2;
 const OUT_OF_TURN = 4;
 
 /** Part of the time that producers stand still, and consumers starve, from which room is tried as the remedy. */
-const OFTEN = 0.05;
-
-/** What twice the memory has to bring: so much more throughput, or so much less waiting on either side. */
-const WORTH_DOUBLING = { rate: 1.03, starved: 0.9, full: 0.8 };
+const OFTEN = 0.03;
 
 /**
  * How much memory goes with a number of producers: small, for what is read into a cache is still in it when it is taken;
@@ -22,8 +19,6 @@ const WORTH_DOUBLING = { rate: 1.03, starved: 0.9, full: 0.8 };
  */
 export class Memory {
   #boost = 1;
-  #before: Totals | undefined;
-  #useless = false;
 
   /** Bytes for so many producers and objects of this mean size, 0 if it is not known. A power of two. */
   bytesFor(producers: number, objectBytes: number): number {
@@ -31,20 +26,15 @@ export class Memory {
     return this.#boost * 2 ** Math.ceil(Math.log2(Math.max(LEAST_BYTES, needed)));
   }
 
-  /** Whether room was the limit, all time with this tuning counted: changes `bytesFor`, and says why. */
+  /** Whether room was the limit, all time with this tuning counted: then doubles `bytesFor`, and says why. */
   judge(totals: Totals, tuning: Tuning, limits: TuningLimits): string | undefined {
-    const figures = `consumers starve ${percent(totals.starvedShare)} and producers stand still ${percent(totals.fullShare)} of the time`;
-    const before = this.#before;
-    this.#before = undefined;
-    if (before !== undefined && !helped(before, totals)) {
-      this.#boost /= 2;
-      this.#useless = true;
-      return `${figures}, no better than with half of ${formatBytes(tuning.memoryBytes)}`;
-    }
-    if (totals.starvedShare < OFTEN || totals.fullShare < OFTEN || this.#useless) return undefined;
-    if (!this.grow(tuning, limits)) return undefined;
-    this.#before = totals;
-    return `${figures}, trying more than ${formatBytes(tuning.memoryBytes)}`;
+    // One producer of many that waits for room is no loss.
+    const idleShare = Math.min(totals.fullShare, 1 - totals.busy / tuning.producers);
+    if (totals.starvedShare < OFTEN || idleShare < OFTEN || !this.grow(tuning, limits)) return undefined;
+    return (
+      `consumers starve ${percent(totals.starvedShare)} of the time and producers have no room ` +
+      `${percent(idleShare)} of theirs, trying more than ${formatBytes(tuning.memoryBytes)}`
+    );
   }
 
   /** Doubles `bytesFor`, unless memory is at its limit or fixed. */
@@ -57,15 +47,5 @@ export class Memory {
   /** Forgets what was learnt from another workload. */
   reset(): void {
     this.#boost = 1;
-    this.#before = undefined;
-    this.#useless = false;
   }
-}
-
-function helped(before: Totals, after: Totals): boolean {
-  return (
-    after.rate > WORTH_DOUBLING.rate * before.rate ||
-    after.starvedShare < WORTH_DOUBLING.starved * before.starvedShare ||
-    after.fullShare < WORTH_DOUBLING.full * before.fullShare
-  );
 }

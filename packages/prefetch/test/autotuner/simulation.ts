@@ -14,7 +14,7 @@ export interface Workload {
   readonly consumer?: (position: number) => { readonly batch: number; readonly ms: number };
 }
 
-export interface Decided {
+interface Decided {
   readonly atMs: number;
   /** Samples that had been taken. */
   readonly taken: number;

@@ -22,12 +22,12 @@ const matches = (text: string, pattern: RegExp) =>
   new Set([...text.matchAll(pattern)].map(([, id]) => id ?? ''));
 
 describe('SEMANTICS.md', () => {
-  const promised = matches(readFileSync(path.join(root, 'SEMANTICS.md'), 'utf8'), /^- \*\*([A-Z]\d)\*\*/gm);
+  const promised = matches(readFileSync(path.join(root, 'SEMANTICS.md'), 'utf8'), /^- \*\*([A-Z]\d+)\*\*/gm);
   const cited = matches(
     testFiles()
       .map((file) => readFileSync(file, 'utf8'))
       .join('\n'),
-    /\[([A-Z]\d)\] /g,
+    /\[([A-Z]\d+)\] /g,
   );
 
   it('has a test for every promise, and a promise for every test that cites one', () => {

@@ -14,7 +14,7 @@ export {
   type TuningLimits,
   type TuningObservation,
 } from './autotuner/autotuner.js';
-export { prismaAutotuner } from './autotuner/prisma.js';
+export { prismaAutotuner, type PrismaAutotunerOptions } from './autotuner/prisma.js';
 export {
   Prefetcher,
   type PrefetcherOptions,

@@ -50,15 +50,18 @@ export class PrefetchClient implements SampleReader {
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
     if (!Number.isSafeInteger(most) || most < 1)
       throw configError('most', 'a whole number of at least 1', most);
-    for (;;) {
-      if (this.#closed) throw closedError();
-      signal?.throwIfAborted();
-      if (this.#received.length > 0) return this.#lend(most);
-      const ended = await raceAbort(
-        this.#takes(() => this.#receive(most, signal)),
-        signal,
+    if (this.#closed) throw closedError();
+    signal?.throwIfAborted();
+    const turn = this.#takes(() => this.#next(most, signal));
+    try {
+      return await raceAbort(turn, signal);
+    } catch (error) {
+      // The abort may have come in the moment in which the samples did: they are for the next take then.
+      void turn.then(
+        (samples) => this.#received.unshift(...samples),
+        () => undefined,
       );
-      if (ended && this.#received.length === 0) return [];
+      throw error;
     }
   }
 
@@ -97,15 +100,17 @@ export class PrefetchClient implements SampleReader {
     await this.close();
   }
 
-  /** Asks the server, unless a call before this one left something. Whether that was the end of the sequence. */
-  async #receive(most: number, signal: AbortSignal | undefined): Promise<boolean> {
+  /** Asks the server, unless a take before this one left something. */
+  async #next(most: number, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
     signal?.throwIfAborted();
-    if (this.#received.length > 0) return false;
-    const answer = new SampleAssembly(this.#held, (sample) => this.#received.push(sample));
-    const body = { most: Math.min(most, this.#connection.maxSamples) };
-    const frame = (id: number) => encodeHead(CLIENT_FRAMES.take, id, body);
-    await this.#connection.request(frame, answer, signal);
-    return this.#received.length === 0;
+    if (this.#received.length === 0) {
+      const answer = new SampleAssembly(this.#held, (sample) => this.#received.push(sample));
+      const body = { most: Math.min(most, this.#connection.maxSamples) };
+      const frame = (id: number) => encodeHead(CLIENT_FRAMES.take, id, body);
+      await this.#connection.request(frame, answer, signal);
+      signal?.throwIfAborted();
+    }
+    return this.#lend(most);
   }
 
   /** The samples received first, all of one epoch. */

@@ -28,7 +28,7 @@ export function assertSocketPath(socketPath: string): void {
  */
 export async function listenPrivately(server: net.Server, socketPath: string): Promise<() => Promise<void>> {
   assertSocketPath(socketPath);
-  const directory = await fs.mkdtemp(path.join(path.dirname(socketPath), '.')).catch((cause: unknown) => {
+  const directory = await fs.mkdtemp(path.join(path.dirname(socketPath), '.s')).catch((cause: unknown) => {
     throw unusable(socketPath, cause);
   });
   try {

@@ -5,7 +5,9 @@ import { batchesOf, samplesOf } from '../../src/sample.js';
 
 /** What sample number `i` is made of: unlike its neighbours from the first byte on, and unlike itself when shifted. */
 export function bytesOf(i: number, size: number): Uint8Array {
-  return Uint8Array.from({ length: size }, (_, at) => (37 * i + at + (at >> 8)) % 251);
+  const bytes = new Uint8Array(size);
+  for (let at = 0; at < size; at++) bytes[at] = (37 * i + at + (at >> 8)) % 251;
+  return bytes;
 }
 
 export const keyOf = (i: number) => `object-${i}`;

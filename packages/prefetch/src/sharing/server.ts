@@ -7,7 +7,7 @@ import { listenPrivately } from './socket-path.js';
 
 /** Options of `servePrefetcher`. */
 export interface ServePrefetcherOptions extends OperationOptions {
-  /** Where the socket is made: at most 103 bytes, what every system takes. Clients name the same path. */
+  /** Where the socket is made: at most 98 bytes, which every system takes. Clients name the same path. */
   readonly path: string;
   /** Clients at the same time, at least 1; one more is refused. Default: 64, far more than a machine has loaders. */
   readonly maxClients?: number;

@@ -5,8 +5,11 @@ import fs from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 
-/** What the shortest address of a UNIX domain socket holds (macOS; Linux has 4 bytes more). */
-const MAX_PATH_BYTES = 103;
+/** While a stale socket is being replaced, the new one has this name too. */
+const LOCK = '.lock';
+
+/** What the shortest address of a UNIX domain socket holds (103 in macOS; Linux has 4 more), less the suffix. */
+const MAX_PATH_BYTES = 103 - LOCK.length;
 
 /** Name of the socket in the private directory where it is made. */
 const NEW = 's';
@@ -52,30 +55,46 @@ export async function listenPrivately(server: net.Server, socketPath: string): P
 }
 
 async function publish(made: string, socketPath: string): Promise<void> {
-  for (;;) {
-    try {
-      await fs.link(made, socketPath);
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    await removeStale(socketPath, `${made}.old`);
+  while (!(await linked(made, socketPath))) {
+    await assertUnused(socketPath);
+    await removeStale(made, socketPath);
   }
 }
 
-/** Removes a socket that nobody listens on, by way of `aside`, which nobody else knows. */
-async function removeStale(socketPath: string, aside: string): Promise<void> {
-  if (await isInUse(socketPath)) throw configError('path', 'one that nothing else is using', socketPath);
+/**
+ * Removes a socket that nobody listens on. Of several servers that start one at a time may do so, lest one removes what
+ * another has put there: the one that has the lock, which is its socket, so that the lock of a dead process is known for
+ * that. (Should several find such a lock at the same moment, two of them may get it.)
+ */
+async function removeStale(made: string, socketPath: string): Promise<void> {
+  const lock = socketPath + LOCK;
+  if (!(await linked(made, lock))) {
+    await assertUnused(lock);
+    await fs.rm(lock, { force: true });
+    return;
+  }
   try {
-    await fs.rename(socketPath, aside);
+    // Another server may have had the lock in between.
+    await assertUnused(socketPath);
+    await fs.rm(socketPath, { force: true });
+  } finally {
+    await fs.rm(lock, { force: true });
+  }
+}
+
+/** Gives a file another name; false if something has that name. */
+async function linked(file: string, name: string): Promise<boolean> {
+  try {
+    await fs.link(file, name);
+    return true;
   } catch (error) {
-    // Another server that starts was faster.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   }
-  // Between the look and the rename it may have become the socket of another server that starts.
-  if (await isInUse(aside)) await fs.link(aside, socketPath);
-  await fs.rm(aside);
+}
+
+async function assertUnused(socketPath: string): Promise<void> {
+  if (await isInUse(socketPath)) throw configError('path', 'one that nothing else is using', socketPath);
 }
 
 /** Whether it is no socket, or one that somebody listens on. */

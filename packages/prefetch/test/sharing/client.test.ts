@@ -3,8 +3,8 @@ import { listenersOn, outcomeOf } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PrefetchClient } from '../../src/sharing/client.js';
-import { checked, connect, drain, range, serve, socketPath, withCode } from './helpers.js';
-import { bytesOf, keyOf, ListReader } from './list-reader.js';
+import { connect, drain, range, serve, socketPath, withCode } from './helpers.js';
+import { bytesOf, checked, keyOf, ListReader } from './list-reader.js';
 
 const SIZES = [0, 1, 100, 70_000, 3, 0, 500_000, 12];
 

@@ -1,6 +1,5 @@
 import type { ErrorCode } from '@tiered/core';
-import type { Sample, SampleReader } from '@tiered/prefetch';
-import { once } from 'node:events';
+import type { SampleReader } from '@tiered/prefetch';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -14,7 +13,7 @@ import {
   type PrefetchServer,
   type ServePrefetcherOptions,
 } from '../../src/sharing/server.js';
-import { bytesOf } from './list-reader.js';
+import { checked } from './list-reader.js';
 
 /** For `rejects.toEqual(...)`: an error with this code. */
 export function withCode(code: ErrorCode): Error {
@@ -53,13 +52,6 @@ export async function connect({ path }: { readonly path: string }): Promise<Pref
   return client;
 }
 
-/** Which sample it is; its bytes must be those of that sample. */
-export function checked({ key, data }: Sample): number {
-  const i = Number(key.slice('object-'.length));
-  if (Buffer.compare(data, bytesOf(i, data.byteLength)) !== 0) throw new Error(`${key} has other bytes`);
-  return i;
-}
-
 /** Takes samples to the end of the sequence; which ones. */
 export async function drain(reader: SampleReader): Promise<number[]> {
   const seen: number[] = [];
@@ -76,13 +68,13 @@ export const HELLO = encodeHead(CLIENT_FRAMES.hello, 0, { protocol: PROTOCOL, ve
 export class RawClient {
   readonly socket: net.Socket;
   /** Resolves when the server has closed it. */
-  readonly closed: Promise<unknown>;
+  readonly closed: Promise<void>;
 
   constructor({ path }: { readonly path: string }, { allowHalfOpen = false } = {}) {
     this.socket = net.connect({ path, allowHalfOpen });
     // A server that closes while something is being written.
     this.socket.on('error', () => undefined);
-    this.closed = once(this.socket, 'close');
+    this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
     onTestFinished(() => void this.socket.destroy());
   }
 

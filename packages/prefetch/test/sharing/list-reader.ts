@@ -12,6 +12,13 @@ export function bytesOf(i: number, size: number): Uint8Array {
 
 export const keyOf = (i: number) => `object-${i}`;
 
+/** Which sample it is; its bytes must be those of that sample. */
+export function checked({ key, data }: Sample): number {
+  const i = Number(key.slice('object-'.length));
+  if (Buffer.compare(data, bytesOf(i, data.byteLength)) !== 0) throw new Error(`${key} has other bytes`);
+  return i;
+}
+
 /** What freed memory is filled with; no sample has such bytes. */
 const FREED = 255;
 

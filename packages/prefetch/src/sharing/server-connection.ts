@@ -25,7 +25,7 @@ const GROUP_BYTES = 256 * 1024;
 const NO_REQUEST = 0;
 
 /** What a client may ask for. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** Requests under way at the same time. */
   readonly maxRequests: number;
   /** Samples of one request. */

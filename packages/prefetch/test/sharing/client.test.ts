@@ -1,5 +1,6 @@
 import { TieredError } from '@tiered/core';
 import { listenersOn, outcomeOf } from '@tiered/core/testing';
+import type { Sample } from '@tiered/prefetch';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PrefetchClient } from '../../src/sharing/client.js';
@@ -79,10 +80,12 @@ describe('iteration', () => {
     const server = await serve(new ListReader(SIZES, { epochLength: 5 }));
     const [one, other] = [await connect(server), await connect(server)];
     const iterator = one[Symbol.asyncIterator]();
-    const first = (await iterator.next()).value;
-    expect(first?.position).toBe(0);
+    const first = await iterator.next();
+    if (first.done === true) throw new Error('there is no sample');
+    const sample: Sample = first.value;
+    expect(sample.position).toBe(0);
     await iterator.next();
-    expect(() => first?.data).toThrow(withCode('TIERED_CLOSED'));
+    expect(() => sample.data).toThrow(withCode('TIERED_CLOSED'));
     const batches: number[][] = [];
     for await (const batch of other.batches(2)) batches.push(batch.map(checked));
     expect(batches).toEqual([[2, 3], [4], [5, 6], [7]]);

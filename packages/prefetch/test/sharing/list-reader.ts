@@ -38,7 +38,7 @@ export class ListReader implements SampleReader {
   reading = 0;
   closed = false;
   /** What the next `take` fails with. */
-  failure: unknown;
+  failure: Error | undefined;
   readonly #conditions = new Set<() => void>();
 
   constructor(

@@ -3,14 +3,11 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { PrefetchClient } from '../../src/sharing/client.js';
 import { servePrefetcher } from '../../src/sharing/server.js';
 import { connect, drain, range, serve, socketPath, withCode } from './helpers.js';
 import { ListReader } from './list-reader.js';
-
-const mask = process.umask();
-afterEach(() => void process.umask(mask));
 
 const modeOf = (file: string) => fs.lstatSync(file).mode & 0o777;
 
@@ -25,7 +22,8 @@ async function stale(socket: string): Promise<void> {
 
 describe('the socket of a server', () => {
   it('is open to its user alone, from the first moment that it can be seen, whatever the umask', async () => {
-    process.umask(0);
+    const before = process.umask(0);
+    onTestFinished(() => void process.umask(before));
     const socket = socketPath();
     const watcher = new Worker(
       `const { lstatSync } = require('node:fs');
@@ -37,7 +35,9 @@ describe('the socket of a server', () => {
        }`,
       { eval: true, workerData: socket },
     );
-    onTestFinished(async () => void (await watcher.terminate()));
+    onTestFinished(async () => {
+      await watcher.terminate();
+    });
     await once(watcher, 'message');
     const [[first]] = await Promise.all([
       once(watcher, 'message'),

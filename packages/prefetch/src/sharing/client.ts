@@ -1,5 +1,5 @@
 import { TieredError, type OperationOptions } from '@tiered/core';
-import { configError, raceAbort } from '@tiered/core/internal';
+import { configError, onAbort, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
 import { ClientConnection } from './client-connection.js';
@@ -27,7 +27,7 @@ export interface PrefetchClientOptions extends OperationOptions {
 export class PrefetchClient implements SampleReader {
   readonly #connection: ClientConnection;
   readonly #takes = pLimit(1);
-  /** Received, and not yet given to anybody. */
+  /** Received, and not yet given to anybody: of one answer, and so of one epoch. */
   readonly #received: Sample[] = [];
   /** Those, and what is lent to somebody. */
   readonly #held = new Set<Sample>();
@@ -52,17 +52,16 @@ export class PrefetchClient implements SampleReader {
       throw configError('most', 'a whole number of at least 1', most);
     if (this.#closed) throw closedError();
     signal?.throwIfAborted();
-    const turn = this.#takes(() => this.#next(most, signal));
-    try {
-      return await raceAbort(turn, signal);
-    } catch (error) {
-      // The abort may have come in the moment in which the samples did: they are for the next take then.
-      void turn.then(
-        (samples) => this.#received.unshift(...samples),
-        () => undefined,
-      );
-      throw error;
-    }
+    return new Promise((resolve, reject) => {
+      const stopListening = onAbort(signal, reject);
+      const turn = this.#takes(async () => {
+        await this.#receive(most, signal);
+        if (this.#closed) throw closedError();
+        // In one step with the look at the signal: what an abort does not give out stays for the next take.
+        if (signal?.aborted !== true) resolve(this.#received.splice(0, most));
+      });
+      void turn.catch(reject).finally(stopListening);
+    });
   }
 
   batches(size: number): AsyncIterableIterator<readonly Sample[]> {
@@ -100,24 +99,14 @@ export class PrefetchClient implements SampleReader {
     await this.close();
   }
 
-  /** Asks the server, unless a take before this one left something. */
-  async #next(most: number, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
+  /** Asks the server, unless a take before this one left something. Nothing is received at the end of the sequence. */
+  async #receive(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#received.length === 0) {
-      const answer = new SampleAssembly(this.#held, (sample) => this.#received.push(sample));
-      const body = { most: Math.min(most, this.#connection.maxSamples) };
-      const frame = (id: number) => encodeHead(CLIENT_FRAMES.take, id, body);
-      await this.#connection.request(frame, answer, signal);
-      signal?.throwIfAborted();
-    }
-    return this.#lend(most);
-  }
-
-  /** The samples received first, all of one epoch. */
-  #lend(most: number): readonly Sample[] {
-    const epoch = this.#received[0]?.epoch;
-    const other = this.#received.findIndex((sample) => sample.epoch !== epoch);
-    return this.#received.splice(0, Math.min(most, other < 0 ? most : other));
+    if (this.#received.length > 0) return;
+    const answer = new SampleAssembly(this.#held, (sample) => this.#received.push(sample));
+    const body = { most: Math.min(most, this.#connection.maxSamples) };
+    const frame = (id: number) => encodeHead(CLIENT_FRAMES.take, id, body);
+    await this.#connection.request(frame, answer, signal);
   }
 }
 

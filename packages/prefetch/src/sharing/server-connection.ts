@@ -193,12 +193,10 @@ export class ServerConnection {
    */
   #send(parts: readonly Uint8Array[]): Promise<void> {
     return new Promise((resolve, reject) => {
+      const written = (error: Error | null | undefined) => (error ? reject(error) : resolve());
       this.#socket.cork();
       for (const [i, part] of parts.entries())
-        this.#socket.write(part, (error) => {
-          if (error) reject(error);
-          else if (i === parts.length - 1) resolve();
-        });
+        this.#socket.write(part, i === parts.length - 1 ? written : undefined);
       this.#socket.uncork();
     });
   }

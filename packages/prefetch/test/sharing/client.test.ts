@@ -1,10 +1,13 @@
 import { TieredError } from '@tiered/core';
-import { listenersOn, outcomeOf } from '@tiered/core/testing';
+import { listenersOn, outcomeOf, settled } from '@tiered/core/testing';
 import type { Sample } from '@tiered/prefetch';
 import fc from 'fast-check';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { PrefetchClient } from '../../src/sharing/client.js';
-import { connect, drain, range, serve, socketPath, withCode } from './helpers.js';
+import { encodeHead, SERVER_FRAMES } from '../../src/sharing/protocol.js';
+import { connect, drain, range, serve, serving, socketPath, WELCOME, withCode } from './helpers.js';
 import { bytesOf, checked, keyOf, ListReader } from './list-reader.js';
 
 const SIZES = [0, 1, 100, 70_000, 3, 0, 500_000, 12];
@@ -66,6 +69,18 @@ describe('take', () => {
     const clients = await Promise.all(range(5).map(() => connect(server)));
     const shares = await Promise.all(clients.map(drain));
     expect(shares.flat().sort((a, b) => a - b)).toEqual(range(200));
+  });
+
+  it('keeps no sample that was released', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const client = await connect(await serve(new ListReader(range(50))));
+    const kept: WeakRef<Sample>[] = [];
+    for await (const sample of client) kept.push(new WeakRef(sample));
+    await settled();
+    collectGarbage();
+    // The last may still be on the stack.
+    expect(kept.filter((sample) => sample.deref() !== undefined).length).toBeLessThanOrEqual(1);
   });
 
   it('refuses a number of samples that is none', async () => {
@@ -201,6 +216,46 @@ describe('abort', () => {
       seen.push(...samples.map(checked));
     }
     expect(seen).toEqual(range(40));
+  });
+
+  it('of a take in any moment after its sample has come gives it to one of two takes', async () => {
+    const sample = { key: keyOf(1), epoch: 0, position: 1, size: 1 };
+    const end = (id: number) => encodeHead(SERVER_FRAMES.end, id, undefined);
+    const head = (id: number) => encodeHead(SERVER_FRAMES.sample, id, sample, 1);
+    const ids = { take: 0, read: 0 };
+    const server = await serving(({ type, id }, socket) => {
+      if (type === 'hello') Object.assign(ids, { take: 0, read: 0 });
+      if (type === 'hello') socket.write(WELCOME);
+      if (type !== 'take' && type !== 'read') return;
+      const answered = ids.take > 0 && ids.read > 0;
+      ids[type] = id;
+      // The answers to the first take and to the read come in one piece; then the sequence is at its end.
+      if (answered) socket.write(end(id));
+      else if (ids.take > 0 && ids.read > 0)
+        socket.write(Buffer.concat([head(ids.take), bytesOf(1, 1), end(ids.take), end(ids.read)]));
+    });
+    const gotFirst: number[] = [];
+    for (let turns = 0; turns < 20; turns++) {
+      const client = await connect(server);
+      const controller = new AbortController();
+      const first = outcomeOf(client.take(1, { signal: controller.signal }));
+      await client.read('a', new Uint8Array(1));
+      for (let i = 0; i < turns; i++) await Promise.resolve();
+      controller.abort(new Error('enough'));
+      const second = await client.take(1);
+      expect([...(first.value ?? []), ...second].map(checked)).toEqual([1]);
+      if (first.value !== undefined) gotFirst.push(turns);
+    }
+    expect(gotFirst.length).toBeGreaterThan(0);
+  });
+
+  it('that does not come leaves no listener behind', async () => {
+    const client = await connect(await serve(new ListReader(SIZES)));
+    const { signal } = new AbortController();
+    await client.take(1, { signal });
+    await client.read(keyOf(1), new Uint8Array(1), { signal });
+    await settled();
+    expect(listenersOn(signal)).toBe(0);
   });
 
   it('of a read rejects with the reason, ends the read in the server, and leaves the target alone', async () => {

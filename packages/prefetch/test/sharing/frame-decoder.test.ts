@@ -131,6 +131,11 @@ describe('frames', () => {
       2,
       Buffer.alloc(MAX_BODY_BYTES, Buffer.from([0x81, 0xa0])),
     ),
+    'an array in a body': frameOf(CLIENT_FRAMES.take.code, encode({ most: 1, list: [1] })),
+    'more than 32 fields': frameOf(
+      CLIENT_FRAMES.take.code,
+      encode({ most: 1, ...Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`f${i}`, i])) }),
+    ),
     'the key __proto__': frameOf(2, encode(JSON.parse('{"__proto__": {"most": 1}}'))),
   };
 

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@tiered/core';
 import type { SampleReader } from '@tiered/prefetch';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -7,7 +8,14 @@ import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { PrefetchClient } from '../../src/sharing/client.js';
 import { FrameDecoder } from '../../src/sharing/frame-decoder.js';
-import { CLIENT_FRAMES, encodeHead, PROTOCOL, SERVER_FRAMES, VERSION } from '../../src/sharing/protocol.js';
+import {
+  CLIENT_FRAMES,
+  encodeHead,
+  PROTOCOL,
+  SERVER_FRAMES,
+  VERSION,
+  type Frame,
+} from '../../src/sharing/protocol.js';
 import {
   servePrefetcher,
   type PrefetchServer,
@@ -60,6 +68,32 @@ export async function drain(reader: SampleReader): Promise<number[]> {
 }
 
 export const range = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+/** A server in another language: `answer` is called with every frame of a client. */
+export async function serving(
+  answer: (frame: Frame<typeof CLIENT_FRAMES>, socket: net.Socket) => void,
+): Promise<{ path: string }> {
+  const path = socketPath();
+  const listener = net.createServer((socket) => {
+    const decoder = new FrameDecoder(CLIENT_FRAMES);
+    socket.on('data', (chunk) => {
+      for (const frame of decoder.push(chunk)) if (frame.type !== 'payload') answer(frame, socket);
+    });
+    socket.on('error', () => undefined);
+  });
+  listener.listen(path);
+  await once(listener, 'listening');
+  onTestFinished(() => void listener.close());
+  return { path };
+}
+
+/** The first of what a server says. */
+export const WELCOME = encodeHead(SERVER_FRAMES.hello, 0, {
+  protocol: PROTOCOL,
+  version: VERSION,
+  maxRequests: 4,
+  maxSamples: 4,
+});
 
 /** The first of what a client says. */
 export const HELLO = encodeHead(CLIENT_FRAMES.hello, 0, { protocol: PROTOCOL, version: VERSION });

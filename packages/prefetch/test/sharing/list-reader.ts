@@ -36,6 +36,8 @@ export class ListReader implements SampleReader {
   waiting = 0;
   /** Reads that have not ended. */
   reading = 0;
+  /** Reads of what is not there. */
+  failedReads = 0;
   closed = false;
   /** What the next `take` fails with. */
   failure: Error | undefined;
@@ -123,6 +125,7 @@ export class ListReader implements SampleReader {
     try {
       if (key === 'slow') await this.#orAborted(new Promise(() => undefined), signal);
       const i = this.#sizes.findIndex((_, n) => keyOf(n) === key);
+      if (i < 0) this.failedReads += 1;
       if (i < 0) throw new TieredError('TIERED_NOT_FOUND', `There is no ${key}.`, { key, retryable: true });
       const part = bytesOf(i, this.#sizes[i] ?? 0).subarray(offset, offset + target.byteLength);
       target.set(part);

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { PrefetchClient } from '../../src/sharing/client.js';
 import { CLIENT_FRAMES, encodeHead, PROTOCOL, SERVER_FRAMES } from '../../src/sharing/protocol.js';
 import { servePrefetcher } from '../../src/sharing/server.js';
-import { connect, drain, HELLO, range, RawClient, serve, socketPath, withCode } from './helpers.js';
+import { connect, drain, HELLO, range, RawClient, serve, socketPath, WELCOME, withCode } from './helpers.js';
 import { checked, keyOf, ListReader } from './list-reader.js';
 
 const take = (id: number, most: number) => encodeHead(CLIENT_FRAMES.take, id, { most });
@@ -98,6 +98,28 @@ describe('a client that does not read', () => {
     expect(reader.held).toBe(4);
     raw.socket.destroy();
     await reader.until(() => reader.held === 0 && reader.reading === 0);
+  });
+
+  it('gives a sample back as soon as the socket has it, and not with the last of its take', async () => {
+    const reader = new ListReader(range(3).map(() => 1_000_000));
+    const raw = new RawClient(await serve(reader)).write(HELLO, take(1, 3));
+    const frames = raw.frames();
+    for (let bytes = 0; bytes < 1_000_000;) {
+      const { value: frame } = await frames.next();
+      if (frame?.type === 'payload') bytes += frame.bytes.byteLength;
+    }
+    await reader.until(() => reader.held === 2);
+    raw.socket.destroy();
+  });
+
+  it('is not read from either, however much it asks for', async () => {
+    const reader = new ListReader([1]);
+    const server = await serve(reader, { maxRequests: 100_000 });
+    const other = await connect(server);
+    new RawClient(server).write(HELLO, ...range(50_000).map((i) => read(i + 1, 'none')));
+    for (let i = 0; i < 1000; i++) await other.read(keyOf(0), new Uint8Array(1));
+    expect(reader.failedReads).toBeGreaterThan(0);
+    expect(reader.failedReads).toBeLessThan(50_000);
   });
 
   it('gets everything when it reads again, whatever it asked for meanwhile', async () => {
@@ -243,16 +265,10 @@ describe('a client of a server that is none', () => {
   }
 
   it('rejects, whatever the bytes are', async () => {
-    const hello = encodeHead(SERVER_FRAMES.hello, 0, {
-      protocol: PROTOCOL,
-      version: 1,
-      maxRequests: 4,
-      maxSamples: 4,
-    });
     const sample = encodeHead(SERVER_FRAMES.sample, 1, { key: 'a', epoch: 0, position: 0, size: 9 }, 4);
     const huge = { key: 'a', epoch: 0, position: 0, size: Number.MAX_SAFE_INTEGER };
     const parts = [
-      hello,
+      WELCOME,
       Buffer.alloc(4),
       sample,
       encodeHead(SERVER_FRAMES.sample, 1, huge),
@@ -267,7 +283,7 @@ describe('a client of a server that is none', () => {
     const codes = ['TIERED_DATA_CORRUPT', 'TIERED_UNAVAILABLE', 'TIERED_IO'];
     await fc.assert(
       fc.asyncProperty(bytes, fc.boolean(), async (list, greets) => {
-        const { path } = await saying(Buffer.concat(greets ? [hello, ...list] : list));
+        const { path } = await saying(Buffer.concat(greets ? [WELCOME, ...list] : list));
         const reading = (async () => {
           await using client = await PrefetchClient.connect({ path });
           await client.take(1);

@@ -70,10 +70,10 @@ describe('the socket of a server', () => {
   });
 
   it('goes to one of many that start over a stale one at the same time', async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 20; round++) {
       const socket = socketPath();
       await stale(socket);
-      const starts = range(6).map(() => servePrefetcher(new ListReader(range(5)), { path: socket }));
+      const starts = range(10).map(() => servePrefetcher(new ListReader(range(5)), { path: socket }));
       const outcomes = await Promise.allSettled(starts);
       const started = outcomes.filter(({ status }) => status === 'fulfilled');
       expect(started).toHaveLength(1);

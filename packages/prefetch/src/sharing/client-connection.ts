@@ -1,0 +1,208 @@
+import { TieredError, type ErrorCode } from '@tiered/core';
+import { onAbort, raceAbort } from '@tiered/core/internal';
+import net from 'node:net';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { FrameDecoder, type Payload } from './frame-decoder.js';
+import {
+  CLIENT_FRAMES,
+  encodeHead,
+  errorFrom,
+  malformed,
+  PROTOCOL,
+  SERVER_FRAMES,
+  VERSION,
+  type Frame,
+  type SampleHead,
+} from './protocol.js';
+import { assertSocketPath } from './socket-path.js';
+
+/** Where received bytes arrive before they are copied to where they belong; as much as a system call gives. */
+const RECEIVE_BYTES = 256 * 1024;
+
+const LAST_ID = 2 ** 32 - 1;
+
+type ServerFrame = Frame<typeof SERVER_FRAMES>;
+
+/** Takes the parts of an answer as they come; throws if they cannot be an answer. */
+export interface Answer {
+  sample(head: SampleHead): void;
+  data(bytes: Uint8Array): void;
+  /** All of it has come. */
+  end(): void;
+}
+
+interface Pending {
+  readonly answer: Answer;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One connection to a server: any number of requests at the same time, each with its answer. */
+export class ClientConnection {
+  readonly #socket: net.Socket;
+  readonly #decoder = new FrameDecoder(SERVER_FRAMES);
+  readonly #pending = new Map<number, Pending>();
+  readonly #closed: Promise<void>;
+  #greeting: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | undefined;
+  #requests: LimitFunction = pLimit(1);
+  #maxSamples = 1;
+  #lastId = 0;
+  /** Why there is nothing more to come. */
+  #ended: { readonly reason: unknown } | undefined;
+
+  private constructor(path: string) {
+    const buffer = Buffer.allocUnsafeSlow(RECEIVE_BYTES);
+    const callback = (bytes: number) => this.#receive(buffer.subarray(0, bytes));
+    this.#socket = net.connect({ path, onread: { buffer, callback } });
+    this.#closed = new Promise((resolve) => {
+      this.#socket.once('close', () => {
+        this.end(lost());
+        resolve();
+      });
+    });
+    this.#socket.on('error', (error) => this.end(fromSystem(error, path)));
+  }
+
+  /** Connects and exchanges greetings. Abort rejects with `signal.reason` and leaves nothing behind. */
+  static async open(path: string, signal: AbortSignal | undefined): Promise<ClientConnection> {
+    assertSocketPath(path);
+    signal?.throwIfAborted();
+    const connection = new ClientConnection(path);
+    try {
+      await raceAbort(connection.#greet(), signal);
+      return connection;
+    } catch (error) {
+      await connection.close(error);
+      throw error;
+    }
+  }
+
+  /** Samples that one request may ask for. */
+  get maxSamples(): number {
+    return this.#maxSamples;
+  }
+
+  /**
+   * Sends a request; resolves when all of its answer was given to `answer`. An abort is told to the server and does not
+   * end the wait: the answer ends soon, and what was on its way is given to `answer` too.
+   * @param frame The request, for the id it is given.
+   * @throws What the server answers, or what ended the connection.
+   */
+  request(frame: (id: number) => Buffer, answer: Answer, signal: AbortSignal | undefined): Promise<void> {
+    return this.#requests(async () => {
+      signal?.throwIfAborted();
+      if (this.#ended !== undefined) throw this.#ended.reason;
+      const id = this.#nextId();
+      const head = frame(id);
+      let stopListening = () => {};
+      try {
+        await new Promise<void>((resolve, reject) => {
+          this.#pending.set(id, { answer, resolve, reject });
+          this.#socket.write(head);
+          stopListening = onAbort(signal, () => {
+            this.#socket.write(encodeHead(CLIENT_FRAMES.abort, id, undefined));
+          });
+        });
+      } finally {
+        stopListening();
+      }
+    });
+  }
+
+  /** Rejects whatever waits, and everything from now on, with `reason`. Only the first reason counts. */
+  end(reason: unknown): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = { reason };
+    this.#greeting?.reject(reason);
+    for (const { reject } of this.#pending.values()) reject(reason);
+    this.#pending.clear();
+    this.#socket.destroy();
+  }
+
+  /** As `end`; resolves when the socket is closed. */
+  close(reason: unknown): Promise<void> {
+    this.end(reason);
+    return this.#closed;
+  }
+
+  #greet(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#greeting = { resolve, reject };
+      this.#socket.write(encodeHead(CLIENT_FRAMES.hello, 0, { protocol: PROTOCOL, version: VERSION }));
+    });
+  }
+
+  #nextId(): number {
+    do this.#lastId = this.#lastId === LAST_ID ? 1 : this.#lastId + 1;
+    while (this.#pending.has(this.#lastId));
+    return this.#lastId;
+  }
+
+  /** @returns That more is wanted. */
+  #receive(chunk: Uint8Array): boolean {
+    try {
+      for (const frame of this.#decoder.push(chunk)) {
+        if (this.#ended === undefined) this.#accept(frame);
+      }
+    } catch (error) {
+      this.end(error);
+    }
+    return true;
+  }
+
+  #accept(frame: ServerFrame | Payload): void {
+    if (frame.type === 'hello') this.#begin(frame.body.maxRequests, frame.body.maxSamples);
+    else if (frame.type === 'error' && frame.id === 0) this.end(errorFrom(frame.body));
+    else this.#answer(frame);
+  }
+
+  #begin(maxRequests: number, maxSamples: number): void {
+    this.#requests = pLimit(maxRequests);
+    this.#maxSamples = maxSamples;
+    this.#greeting?.resolve();
+  }
+
+  #answer(frame: Exclude<ServerFrame, { type: 'hello' }> | Payload): void {
+    const pending = this.#pending.get(frame.id);
+    if (pending === undefined) throw malformed(`there is no request ${frame.id}`);
+    switch (frame.type) {
+      case 'sample':
+        pending.answer.sample(frame.body);
+        break;
+      case 'payload':
+        pending.answer.data(frame.bytes);
+        break;
+      case 'data':
+        // Its bytes follow as payload.
+        break;
+      case 'end':
+        pending.answer.end();
+        this.#pending.delete(frame.id);
+        pending.resolve();
+        break;
+      case 'error':
+        this.#pending.delete(frame.id);
+        pending.reject(errorFrom(frame.body));
+        break;
+    }
+  }
+}
+
+function lost(): TieredError {
+  return new TieredError(
+    'TIERED_UNAVAILABLE',
+    'The server of this prefetcher is gone; connect again when it is back.',
+  );
+}
+
+/** What errors of sockets mean. To connect again may succeed; a call on a connection that broke never will. */
+function fromSystem(cause: Error, path: string): TieredError {
+  const errno = (cause as NodeJS.ErrnoException).code ?? '';
+  const code: ErrorCode =
+    errno === 'EACCES' || errno === 'EPERM' ? 'TIERED_PERMISSION' : 'TIERED_UNAVAILABLE';
+  return new TieredError(
+    code,
+    `The server of the prefetcher at ${JSON.stringify(path)} cannot be reached (${errno}); it must be running, as this user.`,
+    { cause, retryable: (cause as NodeJS.ErrnoException).syscall === 'connect' },
+  );
+}

@@ -1,0 +1,134 @@
+import { TieredError, type OperationOptions } from '@tiered/core';
+import { configError, onAbort, raceAbort } from '@tiered/core/internal';
+import pLimit from 'p-limit';
+import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
+import { ClientConnection } from './client-connection.js';
+import { CLIENT_FRAMES, encodeHead } from './protocol.js';
+import { ReadAssembly, SampleAssembly } from './received-samples.js';
+
+/** Options of `PrefetchClient.connect`. */
+export interface PrefetchClientOptions extends OperationOptions {
+  /** The socket that the server was told to make. */
+  readonly path: string;
+}
+
+/**
+ * Takes samples from a prefetcher in another process of the same user, which shares it by `servePrefetcher`. Each sample
+ * goes to one client: k processes that iterate share one sequence.
+ *
+ * A `SampleReader` as the contract says, with these particulars. Samples have memory of their own, which the garbage
+ * collector frees after `release`. Takes are answered in the order of the calls. A `take` that is aborted rejects at once; samples that
+ * the server had taken for it already come nonetheless, and the next `take` gets them. A `take` gives no more samples
+ * than the server allows (`maxSamples`). When the server is gone, calls reject with `TIERED_UNAVAILABLE`, and what
+ * was received stays valid. An open client keeps its process running.
+ *
+ * Cost: a call is a round trip between processes; bytes are copied into the socket, out of it, and to their place.
+ */
+export class PrefetchClient implements SampleReader {
+  readonly #connection: ClientConnection;
+  readonly #takes = pLimit(1);
+  /** Received, and not yet given to anybody: of one answer, and so of one epoch. */
+  readonly #received: Sample[] = [];
+  /** Those, and what is lent to somebody. */
+  readonly #held = new Set<Sample>();
+  #closed = false;
+
+  private constructor(connection: ClientConnection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Connects to a server.
+   * @throws TieredError `TIERED_UNAVAILABLE` if nobody listens (retryable) or the server takes no more clients,
+   * `TIERED_PERMISSION` if it belongs to another user, `TIERED_UNSUPPORTED` if it speaks another version of the protocol;
+   * abort rejects with `signal.reason`, and has no effect later.
+   */
+  static async connect({ path, signal }: PrefetchClientOptions): Promise<PrefetchClient> {
+    return new PrefetchClient(await ClientConnection.open(path, signal));
+  }
+
+  async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
+    if (!Number.isSafeInteger(most) || most < 1)
+      throw configError('most', 'a whole number of at least 1', most);
+    if (this.#closed) throw closedError();
+    signal?.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const stopListening = onAbort(signal, reject);
+      const turn = this.#takes(async () => {
+        await this.#receive(most, signal);
+        if (this.#closed) throw closedError();
+        // In one step with the look at the signal: what an abort does not give out stays for the next take.
+        if (signal?.aborted !== true) resolve(this.#received.splice(0, most));
+      });
+      void turn.catch(reject).finally(stopListening);
+    });
+  }
+
+  batches(size: number): AsyncIterableIterator<readonly Sample[]> {
+    return batchesOf(this, size);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<Sample> {
+    return samplesOf(this);
+  }
+
+  async read(
+    key: string,
+    target: Uint8Array,
+    { offset = 0, signal }: SampleReadOptions = {},
+  ): Promise<number> {
+    if (this.#closed) throw closedError();
+    signal?.throwIfAborted();
+    if (!key.isWellFormed()) throw keyInvalid(key);
+    if (!Number.isSafeInteger(offset) || offset < 0) throw offsetInvalid(key, offset);
+    const answer = new ReadAssembly(target, signal);
+    const body = { key, offset, length: target.byteLength };
+    const frame = (id: number) => encodeHead(CLIENT_FRAMES.read, id, body);
+    await raceAbort(this.#connection.request(frame, answer, signal), signal);
+    return answer.bytes;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#received.length = 0;
+    for (const sample of this.#held) sample.release();
+    await this.#connection.close(closedError());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** Asks the server, unless a take before this one left something. Nothing is received at the end of the sequence. */
+  async #receive(most: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#received.length > 0) return;
+    const answer = new SampleAssembly(this.#held, (sample) => this.#received.push(sample));
+    const body = { most: Math.min(most, this.#connection.maxSamples) };
+    const frame = (id: number) => encodeHead(CLIENT_FRAMES.take, id, body);
+    await this.#connection.request(frame, answer, signal);
+  }
+}
+
+function closedError(): TieredError {
+  return new TieredError(
+    'TIERED_CLOSED',
+    'This client of a prefetcher is closed; connect another one to go on.',
+  );
+}
+
+function keyInvalid(key: string): TieredError {
+  return new TieredError(
+    'TIERED_KEY_INVALID',
+    `The key ${JSON.stringify(key)} is not well-formed Unicode; use the name of an object.`,
+    { key },
+  );
+}
+
+function offsetInvalid(key: string, offset: number): TieredError {
+  return new TieredError(
+    'TIERED_RANGE_INVALID',
+    `Reading ${JSON.stringify(key)}: offset ${String(offset)} must be a whole number of at least 0.`,
+    { key },
+  );
+}

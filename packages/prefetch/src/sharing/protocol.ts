@@ -1,0 +1,127 @@
+import { Encoder } from '@msgpack/msgpack';
+import { ERROR_CODES, isTieredError, TieredError, type ErrorCode } from '@tiered/core';
+import { z } from 'zod';
+
+/** What both sides say first, so that a stranger is recognised. */
+export const PROTOCOL = 'tiered-prefetch';
+/** Raised with every change that an older side would not understand. The header and `hello` never change. */
+export const VERSION = 1;
+/** Length, body length, id, type and three zeros; see docs/prefetch-protocol.md. */
+export const HEADER_BYTES = 16;
+/** Room for the longest key that storage takes (1 KiB in S3, 4 KiB as a path), many times over. */
+export const MAX_BODY_BYTES = 64 * 1024;
+/** A larger sample travels in several frames. */
+export const MAX_PAYLOAD_BYTES = 16 * 1024 * 1024;
+
+/** One type of frames: its number, what its body must be, and whether raw bytes may follow. */
+export interface FrameKind {
+  readonly code: number;
+  readonly body: z.ZodType;
+  readonly payload: boolean;
+}
+
+/** The types of frames that one side sends. */
+export type FrameSet = Readonly<Record<string, FrameKind>>;
+
+/** A frame whose body is what it must be. Its `payloadBytes` come after it. */
+export type Frame<S extends FrameSet> = {
+  [T in keyof S & string]: {
+    readonly type: T;
+    readonly id: number;
+    readonly body: z.output<S[T]['body']>;
+    readonly payloadBytes: number;
+  };
+}[keyof S & string];
+
+const count = z.int().min(0);
+const noBody = z.undefined();
+const hello = { protocol: z.literal(PROTOCOL), version: count };
+
+/** What a client sends. */
+export const CLIENT_FRAMES = {
+  hello: { code: 1, body: z.object(hello), payload: false },
+  take: { code: 2, body: z.object({ most: z.int().min(1) }), payload: false },
+  read: { code: 3, body: z.object({ key: z.string(), offset: count, length: count }), payload: false },
+  abort: { code: 4, body: noBody, payload: false },
+} as const satisfies FrameSet;
+
+/** What a server sends. */
+export const SERVER_FRAMES = {
+  hello: {
+    code: 1,
+    body: z.object({ ...hello, maxRequests: z.int().min(1), maxSamples: z.int().min(1) }),
+    payload: false,
+  },
+  sample: {
+    code: 16,
+    body: z.object({ key: z.string(), epoch: count, position: count, size: count }),
+    payload: true,
+  },
+  data: { code: 17, body: noBody, payload: true },
+  end: { code: 18, body: noBody, payload: false },
+  error: {
+    code: 19,
+    body: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }),
+    payload: false,
+  },
+} as const satisfies FrameSet;
+
+/** What a server says of a sample before its bytes. */
+export type SampleHead = z.output<(typeof SERVER_FRAMES)['sample']['body']>;
+/** What a server says of an error. */
+export type ErrorBody = z.output<(typeof SERVER_FRAMES)['error']['body']>;
+
+const encoder = new Encoder();
+
+/**
+ * Header and body of a frame; the payload is written after it, as it is.
+ * @throws TieredError `TIERED_KEY_INVALID` for a body above 64 KiB: only a key can be so long.
+ */
+export function encodeHead<K extends FrameKind>(
+  kind: K,
+  id: number,
+  body: z.input<K['body']>,
+  payloadBytes = 0,
+): Buffer {
+  const encoded = body === undefined ? new Uint8Array() : encoder.encodeSharedRef(body);
+  if (encoded.byteLength > MAX_BODY_BYTES)
+    throw new TieredError(
+      'TIERED_KEY_INVALID',
+      'The key is too long to be sent to another process; use one of less than 60 KiB.',
+    );
+  const head = Buffer.alloc(HEADER_BYTES + encoded.byteLength);
+  head.writeUInt32BE(encoded.byteLength + payloadBytes, 0);
+  head.writeUInt32BE(encoded.byteLength, 4);
+  head.writeUInt32BE(id, 8);
+  head.writeUInt8(kind.code, 12);
+  head.set(encoded, HEADER_BYTES);
+  return head;
+}
+
+/** The error of bytes that are not what the protocol says. */
+export function malformed(what: string, cause?: unknown): TieredError {
+  return new TieredError(
+    'TIERED_DATA_CORRUPT',
+    `The other side of the prefetcher's socket does not keep to the protocol: ${what}. The connection is closed.`,
+    { cause },
+  );
+}
+
+/** Longer messages are cut, so that every error fits a body. */
+const MAX_MESSAGE_CHARACTERS = 4096;
+
+/** An error as it crosses the socket. What is no `TieredError` becomes `TIERED_IO`. */
+export function errorBody(error: unknown): ErrorBody {
+  const { code, message, retryable } = isTieredError(error)
+    ? error
+    : { code: 'TIERED_IO', message: `The prefetcher failed: ${String(error)}`, retryable: false };
+  return { code, message: message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed(), retryable };
+}
+
+/** The error that crossed the socket. A code that this version does not know becomes `TIERED_IO`. */
+export function errorFrom({ code, message, retryable }: ErrorBody): TieredError {
+  const known = Object.hasOwn(ERROR_CODES, code);
+  return new TieredError(known ? (code as ErrorCode) : 'TIERED_IO', known ? message : `${code}: ${message}`, {
+    retryable,
+  });
+}

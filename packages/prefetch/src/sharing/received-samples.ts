@@ -1,0 +1,116 @@
+import { TieredError } from '@tiered/core';
+import type { Sample } from '../sample.js';
+import type { Answer } from './client-connection.js';
+import { malformed, type SampleHead } from './protocol.js';
+
+/** A sample whose bytes were received into memory of its own. */
+class ReceivedSample implements Sample {
+  readonly key: string;
+  readonly epoch: number;
+  readonly position: number;
+  readonly #held: Set<Sample>;
+  #data: Uint8Array | undefined;
+
+  constructor({ key, epoch, position }: SampleHead, data: Uint8Array, held: Set<Sample>) {
+    this.key = key;
+    this.epoch = epoch;
+    this.position = position;
+    this.#data = data;
+    this.#held = held.add(this);
+  }
+
+  get data(): Uint8Array {
+    if (this.#data === undefined)
+      throw new TieredError(
+        'TIERED_CLOSED',
+        `The sample ${JSON.stringify(this.key)} was released; copy what you need before that.`,
+        { key: this.key },
+      );
+    return this.#data;
+  }
+
+  release(): void {
+    this.#data = undefined;
+    this.#held.delete(this);
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+}
+
+/** The answer to a `take`. */
+export class SampleAssembly implements Answer {
+  readonly #held: Set<Sample>;
+  readonly #receive: (sample: Sample) => void;
+  #next: { readonly head: SampleHead; readonly bytes: Uint8Array } | undefined;
+  #filled = 0;
+
+  /**
+   * @param held Knows each sample until it is released.
+   * @param receive Is given each sample when it is complete.
+   */
+  constructor(held: Set<Sample>, receive: (sample: Sample) => void) {
+    this.#held = held;
+    this.#receive = receive;
+  }
+
+  sample(head: SampleHead): void {
+    this.end();
+    // All of it will be written. No Buffer is given out: its `slice` is a view, and whoever copies means a copy.
+    this.#next = { head, bytes: new Uint8Array(Buffer.allocUnsafeSlow(head.size).buffer) };
+    this.#filled = 0;
+    this.#finish();
+  }
+
+  data(part: Uint8Array): void {
+    if (this.#next === undefined || this.#filled + part.byteLength > this.#next.bytes.byteLength)
+      throw malformed('a sample has more bytes than it was said to have');
+    this.#next.bytes.set(part, this.#filled);
+    this.#filled += part.byteLength;
+    this.#finish();
+  }
+
+  end(): void {
+    if (this.#next !== undefined) throw malformed('a sample has fewer bytes than it was said to have');
+  }
+
+  #finish(): void {
+    if (this.#next === undefined || this.#filled < this.#next.bytes.byteLength) return;
+    this.#receive(new ReceivedSample(this.#next.head, this.#next.bytes, this.#held));
+    this.#next = undefined;
+  }
+}
+
+/** The answer to a `read`: its bytes are copied to the target, as long as the reader wants them. */
+export class ReadAssembly implements Answer {
+  readonly #target: Uint8Array;
+  readonly #signal: AbortSignal | undefined;
+  #bytes = 0;
+
+  constructor(target: Uint8Array, signal: AbortSignal | undefined) {
+    this.#target = target;
+    this.#signal = signal;
+  }
+
+  /** How many bytes came. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  sample(): void {
+    throw malformed('a sample is no answer to read');
+  }
+
+  data(part: Uint8Array): void {
+    if (this.#bytes + part.byteLength > this.#target.byteLength)
+      throw malformed('a read gave more bytes than it was asked for');
+    // The read has settled then, and the target is the reader's again.
+    if (this.#signal?.aborted !== true) this.#target.set(part, this.#bytes);
+    this.#bytes += part.byteLength;
+  }
+
+  end(): void {
+    // Any number of bytes is an answer.
+  }
+}

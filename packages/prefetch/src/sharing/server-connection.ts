@@ -1,0 +1,234 @@
+import { TieredError } from '@tiered/core';
+import type net from 'node:net';
+import pLimit from 'p-limit';
+import type { Sample, SampleReader } from '../sample.js';
+import { FrameDecoder, type Payload } from './frame-decoder.js';
+import {
+  CLIENT_FRAMES,
+  encodeHead,
+  errorBody,
+  malformed,
+  MAX_PAYLOAD_BYTES,
+  PROTOCOL,
+  SERVER_FRAMES,
+  VERSION,
+  type Frame,
+} from './protocol.js';
+
+/** Bytes that a read for a client takes of the server's memory; a longer one is sent in pieces of this size. */
+const READ_BYTES = 4 * 1024 * 1024;
+
+/** Small samples are written together, up to so many bytes: then a system call costs little beside its bytes. */
+const GROUP_BYTES = 256 * 1024;
+
+/** The id of what concerns the whole connection. */
+const NO_REQUEST = 0;
+
+/** What a client may ask for. */
+interface ConnectionLimits {
+  /** Requests under way at the same time. */
+  readonly maxRequests: number;
+  /** Samples of one request. */
+  readonly maxSamples: number;
+}
+
+/** What the server does for a connection. */
+export interface ConnectionHost {
+  readonly reader: SampleReader;
+  readonly limits: ConnectionLimits;
+  /**
+   * The client said what it must.
+   * @throws What it is refused with.
+   */
+  admit(): void;
+  /** It broke the protocol, or was refused. */
+  failed(error: unknown): void;
+}
+
+type ClientFrame = Frame<typeof CLIENT_FRAMES>;
+type Request = Extract<ClientFrame, { type: 'take' | 'read' }>;
+
+/** A request that has no answer yet. */
+interface Running {
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+}
+
+/**
+ * One client of a server. Its takes are served one after the other, each only when the socket has accepted the one before,
+ * so that a client that does not read keeps at most the samples of one take from others. What it asks for while it does not
+ * read its answers stays in the socket.
+ */
+export class ServerConnection {
+  readonly #socket: net.Socket;
+  readonly #host: ConnectionHost;
+  readonly #decoder = new FrameDecoder(CLIENT_FRAMES);
+  readonly #requests = new Map<number, Running>();
+  readonly #takes = pLimit(1);
+  /** Resolves when the socket is closed and everything done for this client has ended. */
+  readonly closed: Promise<void>;
+  #greeted = false;
+
+  constructor(socket: net.Socket, host: ConnectionHost) {
+    this.#socket = socket;
+    this.#host = host;
+    this.closed = new Promise((resolve) => {
+      socket.once('close', () => resolve(this.#abandon()));
+    });
+    // A client that dies is no error of the server: 'close' follows, and is all that matters.
+    socket.on('error', () => undefined);
+    socket.on('drain', () => socket.resume());
+    socket.on('data', (chunk) => this.#receive(chunk));
+  }
+
+  /** Tells the client why, if the socket takes it at once, and closes. */
+  close(reason: unknown): void {
+    if (this.#socket.destroyed) return;
+    this.#socket.write(encodeHead(SERVER_FRAMES.error, NO_REQUEST, errorBody(reason)));
+    this.#socket.destroy();
+  }
+
+  async #abandon(): Promise<void> {
+    const running = [...this.#requests.values()];
+    for (const { controller } of running) controller.abort(gone());
+    await Promise.all(running.map(({ done }) => done));
+  }
+
+  #receive(chunk: Uint8Array): void {
+    try {
+      for (const frame of this.#decoder.push(chunk)) this.#obey(frame);
+    } catch (error) {
+      this.#host.failed(error);
+      this.close(error);
+    }
+    if (this.#socket.writableNeedDrain) this.#socket.pause();
+  }
+
+  #obey(frame: ClientFrame | Payload): void {
+    if (frame.type !== 'hello' && !this.#greeted) throw malformed('the first frame is not hello');
+    switch (frame.type) {
+      case 'hello':
+        this.#greet(frame.body.version);
+        break;
+      case 'take':
+        if (frame.body.most > this.#host.limits.maxSamples) throw malformed('take asks for too many samples');
+        this.#start(frame.id, (signal) => this.#takes(() => this.#take(frame, signal)));
+        break;
+      case 'read':
+        this.#start(frame.id, (signal) => this.#read(frame, signal));
+        break;
+      case 'abort':
+        this.#requests.get(frame.id)?.controller.abort();
+        break;
+      case 'payload':
+        throw malformed('clients send no payload');
+    }
+  }
+
+  #greet(version: number): void {
+    if (this.#greeted) throw malformed('a second hello');
+    if (version !== VERSION)
+      throw new TieredError(
+        'TIERED_UNSUPPORTED',
+        `The server of this prefetcher speaks version ${VERSION} of the protocol, the client version ${version}; use the same version of @tiered/prefetch for both.`,
+      );
+    this.#host.admit();
+    this.#greeted = true;
+    const { maxRequests, maxSamples } = this.#host.limits;
+    const body = { protocol: PROTOCOL, version: VERSION, maxRequests, maxSamples } as const;
+    this.#socket.write(encodeHead(SERVER_FRAMES.hello, NO_REQUEST, body));
+  }
+
+  #start(id: number, answer: (signal: AbortSignal) => Promise<void>): void {
+    if (id === NO_REQUEST || this.#requests.has(id)) throw malformed(`the id ${id} is in use`);
+    if (this.#requests.size >= this.#host.limits.maxRequests) throw malformed('too many requests under way');
+    const controller = new AbortController();
+    const done = answer(controller.signal)
+      .then(
+        () => encodeHead(SERVER_FRAMES.end, id, undefined),
+        (error: unknown) => encodeHead(SERVER_FRAMES.error, id, errorBody(error)),
+      )
+      .then((last) => {
+        this.#requests.delete(id);
+        if (!this.#socket.destroyed) this.#socket.write(last);
+      });
+    this.#requests.set(id, { controller, done });
+  }
+
+  async #take(
+    { id, body: { most } }: Extract<Request, { type: 'take' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    const samples = await this.#host.reader.take(most, { signal });
+    try {
+      for (const group of groupsOf(samples)) {
+        await this.#send(group.flatMap((sample) => framesOf(id, sample)));
+        for (const sample of group) sample.release();
+      }
+    } finally {
+      for (const sample of samples) sample.release();
+    }
+  }
+
+  async #read(
+    { id, body: { key, offset, length } }: Extract<Request, { type: 'read' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const piece = Buffer.allocUnsafeSlow(Math.min(length, READ_BYTES));
+    let sent = 0;
+    for (;;) {
+      const target = piece.subarray(0, length - sent);
+      const bytes = await this.#host.reader.read(key, target, { offset: offset + sent, signal });
+      const payload = target.subarray(0, bytes);
+      if (bytes > 0) await this.#send([encodeHead(SERVER_FRAMES.data, id, undefined, bytes), payload]);
+      sent += bytes;
+      if (bytes < target.byteLength || sent === length) return;
+    }
+  }
+
+  /**
+   * Writes without copying. Resolves when the system has all of it: then the memory is its owner's again.
+   * @throws If the connection closed instead.
+   */
+  #send(parts: readonly Uint8Array[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const written = (error: Error | null | undefined) => (error ? reject(error) : resolve());
+      this.#socket.cork();
+      for (const [i, part] of parts.entries())
+        this.#socket.write(part, i === parts.length - 1 ? written : undefined);
+      this.#socket.uncork();
+    });
+  }
+}
+
+function gone(): DOMException {
+  return new DOMException('The client is gone.', 'AbortError');
+}
+
+/** Header, body and bytes of a sample, in as many frames as it needs. */
+function framesOf(id: number, sample: Sample): Uint8Array[] {
+  const { key, epoch, position, data } = sample;
+  const size = data.byteLength;
+  const first = data.subarray(0, MAX_PAYLOAD_BYTES);
+  const head = { key, epoch, position, size };
+  const parts = [encodeHead(SERVER_FRAMES.sample, id, head, first.byteLength), first];
+  for (let at = MAX_PAYLOAD_BYTES; at < size; at += MAX_PAYLOAD_BYTES) {
+    const piece = data.subarray(at, at + MAX_PAYLOAD_BYTES);
+    parts.push(encodeHead(SERVER_FRAMES.data, id, undefined, piece.byteLength), piece);
+  }
+  return parts;
+}
+
+function* groupsOf(samples: readonly Sample[]): Generator<readonly Sample[], void, undefined> {
+  let group: Sample[] = [];
+  let bytes = 0;
+  for (const sample of samples) {
+    group.push(sample);
+    bytes += sample.data.byteLength;
+    if (bytes < GROUP_BYTES) continue;
+    yield group;
+    [group, bytes] = [[], 0];
+  }
+  if (group.length > 0) yield group;
+}

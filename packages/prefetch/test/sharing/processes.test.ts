@@ -1,0 +1,93 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import type { Said, Share } from './children/take-share.js';
+import { range, serve } from './helpers.js';
+import { ListReader } from './list-reader.js';
+
+/** A process that takes its share. */
+class Taker {
+  /** The samples that it took, with the right bytes. */
+  readonly took: number[] = [];
+  readonly exited: Promise<unknown[]>;
+  /** Resolves when it holds its samples and waits. */
+  readonly holds: Promise<void>;
+  /** Called with every batch. */
+  onTook: () => void = () => undefined;
+  readonly #child: ChildProcess;
+
+  constructor(share: Share) {
+    const script = path.join(import.meta.dirname, 'children/take-share.ts');
+    const args = ['--conditions=tiered-source', '--import', 'tsx', script, JSON.stringify(share)];
+    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    this.exited = once(this.#child, 'exit');
+    this.holds = new Promise((resolve) => {
+      this.#child.on('message', (said: Said) => {
+        if ('holds' in said) {
+          resolve();
+          return;
+        }
+        this.took.push(...said.took);
+        this.onTook();
+      });
+    });
+    onTestFinished(() => this.kill());
+  }
+
+  /** As `kill -9`. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+const sorted = (lists: readonly (readonly number[])[]) => lists.flat().sort((a, b) => a - b);
+const SIZES = range(600).map((i) => (i * 7919) % 40_000);
+const BATCH = 4;
+
+it('each of several processes takes its share of one sequence: every sample once, with its bytes', async () => {
+  const reader = new ListReader(SIZES, { epochLength: 250, allowed: 0 });
+  const server = await serve(reader);
+  const takers = range(3).map(() => new Taker({ path: server.path, batch: BATCH }));
+  await reader.until(() => reader.waiting === 3);
+  expect(server.clients).toBe(3);
+  reader.allow(Infinity);
+  for (const { exited } of takers) expect(await exited).toEqual([0, null]);
+  for (const { took } of takers) expect(took.length).toBeGreaterThan(0);
+  expect(sorted(takers.map(({ took }) => took))).toEqual(range(600));
+  expect(server.failures).toBe(0);
+});
+
+it('a process that is killed while it holds samples and waits for more: others get all that it was not given', async () => {
+  const reader = new ListReader(SIZES, { allowed: 3 * BATCH });
+  const server = await serve(reader);
+  const victim = new Taker({ path: server.path, batch: BATCH, holdAfter: 3 });
+  await victim.holds;
+  const others = range(2).map(() => new Taker({ path: server.path, batch: BATCH }));
+  await reader.until(() => reader.waiting === 3);
+  victim.kill();
+  expect(await victim.exited).toEqual([null, 'SIGKILL']);
+  await reader.until(() => reader.waiting === 2);
+  reader.allow(Infinity);
+  for (const { exited } of others) expect(await exited).toEqual([0, null]);
+  expect(victim.took).toEqual(range(3 * BATCH));
+  expect(sorted(others.map(({ took }) => took))).toEqual(range(600).slice(3 * BATCH));
+});
+
+it('a process that is killed at any moment takes at most what it had asked for from the others', async () => {
+  const reader = new ListReader(SIZES, { allowed: 0 });
+  const server = await serve(reader);
+  const victim = new Taker({ path: server.path, batch: BATCH });
+  const others = range(2).map(() => new Taker({ path: server.path, batch: BATCH }));
+  victim.onTook = () => {
+    if (victim.took.length > 20) victim.kill();
+  };
+  await reader.until(() => reader.waiting === 3);
+  reader.allow(Infinity);
+  expect(await victim.exited).toEqual([null, 'SIGKILL']);
+  for (const { exited } of others) expect(await exited).toEqual([0, null]);
+  const all = sorted([victim, ...others].map(({ took }) => took));
+  expect(new Set(all).size).toBe(all.length);
+  expect(all.length).toBeGreaterThanOrEqual(600 - BATCH);
+  await reader.until(() => reader.held === 0);
+});

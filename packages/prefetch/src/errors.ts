@@ -13,3 +13,12 @@ export function releasedError(key: string): TieredError {
     { key },
   );
 }
+
+/** The error of a read by name from a place that is none. */
+export function rangeInvalidError(key: string, offset: number): TieredError {
+  return new TieredError(
+    'TIERED_RANGE_INVALID',
+    `Reading ${JSON.stringify(key)}: offset ${String(offset)} must be a whole number of at least 0.`,
+    { key },
+  );
+}

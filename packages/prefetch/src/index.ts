@@ -23,6 +23,13 @@ export {
 } from './prefetcher.js';
 export { type Profile } from './profile.js';
 export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
+export { PrefetchClient, type PrefetchClientOptions } from './sharing/client.js';
+export {
+  servePrefetcher,
+  type PrefetchServer,
+  type PrefetchServerEvents,
+  type ServePrefetcherOptions,
+} from './sharing/server.js';
 export { ThreadPrefetchClient } from './sharing/thread-client.js';
 export { threadPort } from './sharing/thread-host.js';
 export { type SampleSource } from './source.js';

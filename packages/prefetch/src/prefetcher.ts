@@ -9,6 +9,7 @@ import {
 import { configError, onAbort } from '@tiered/core/internal';
 import type { Access, AccessSequence } from './access-sequence.js';
 import type { Autotuner, Tuning } from './autotuner/autotuner.js';
+import { rangeInvalidError } from './errors.js';
 import type { Line } from './line.js';
 import type { Profile } from './profile.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
@@ -126,7 +127,9 @@ export class Prefetcher implements SampleReader {
     return this.#line.take(most, signal);
   }
 
-  read(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
+  async read(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
+    const { offset = 0 } = options;
+    if (!Number.isSafeInteger(offset) || offset < 0) throw rangeInvalidError(key, offset);
     return this.#line.readByName(key, target, options);
   }
 

@@ -135,6 +135,12 @@ describe('reading by name', () => {
     expect(bypassed).toBeLessThan(12);
   });
 
+  it.each([-1, 0.5, NaN, 2 ** 60])('from offset %s is TIERED_RANGE_INVALID', async (offset) => {
+    const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence);
+    const read = prefetcher.read('0', new Uint8Array(1), { offset });
+    await expect(read).rejects.toEqual(withCode('TIERED_RANGE_INVALID'));
+  });
+
   it('an object that is not there is TIERED_NOT_FOUND, and the sequence goes on', async () => {
     const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence);
     await expect(prefetcher.read('nothing', new Uint8Array(1))).rejects.toEqual(withCode('TIERED_NOT_FOUND'));

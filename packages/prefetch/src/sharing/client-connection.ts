@@ -2,11 +2,11 @@ import { TieredError, type ErrorCode } from '@tiered/core';
 import { onAbort, raceAbort } from '@tiered/core/internal';
 import net from 'node:net';
 import pLimit, { type LimitFunction } from 'p-limit';
+import { errorFrom } from './error-body.js';
 import { FrameDecoder, type Payload } from './frame-decoder.js';
 import {
   CLIENT_FRAMES,
   encodeHead,
-  errorFrom,
   malformed,
   PROTOCOL,
   SERVER_FRAMES,

@@ -1,6 +1,7 @@
 import { TieredError, type OperationOptions } from '@tiered/core';
 import { configError, onAbort, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
+import { rangeInvalidError } from '../errors.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
 import { ClientConnection } from './client-connection.js';
 import { CLIENT_FRAMES, encodeHead } from './protocol.js';
@@ -80,7 +81,7 @@ export class PrefetchClient implements SampleReader {
     if (this.#closed) throw closedError();
     signal?.throwIfAborted();
     if (!key.isWellFormed()) throw keyInvalid(key);
-    if (!Number.isSafeInteger(offset) || offset < 0) throw offsetInvalid(key, offset);
+    if (!Number.isSafeInteger(offset) || offset < 0) throw rangeInvalidError(key, offset);
     const answer = new ReadAssembly(target, signal);
     const body = { key, offset, length: target.byteLength };
     const frame = (id: number) => encodeHead(CLIENT_FRAMES.read, id, body);
@@ -121,14 +122,6 @@ function keyInvalid(key: string): TieredError {
   return new TieredError(
     'TIERED_KEY_INVALID',
     `The key ${JSON.stringify(key)} is not well-formed Unicode; use the name of an object.`,
-    { key },
-  );
-}
-
-function offsetInvalid(key: string, offset: number): TieredError {
-  return new TieredError(
-    'TIERED_RANGE_INVALID',
-    `Reading ${JSON.stringify(key)}: offset ${String(offset)} must be a whole number of at least 0.`,
     { key },
   );
 }

@@ -1,5 +1,5 @@
 import { Encoder } from '@msgpack/msgpack';
-import { ERROR_CODES, isTieredError, TieredError, type ErrorCode } from '@tiered/core';
+import { TieredError } from '@tiered/core';
 import { z } from 'zod';
 
 /** What both sides say first, so that a stranger is recognised. */
@@ -68,8 +68,6 @@ export const SERVER_FRAMES = {
 
 /** What a server says of a sample before its bytes. */
 export type SampleHead = z.output<(typeof SERVER_FRAMES)['sample']['body']>;
-/** What a server says of an error. */
-export type ErrorBody = z.output<(typeof SERVER_FRAMES)['error']['body']>;
 
 const encoder = new Encoder();
 
@@ -105,23 +103,4 @@ export function malformed(what: string, cause?: unknown): TieredError {
     `The other side of the prefetcher's socket does not keep to the protocol: ${what}. The connection is closed.`,
     { cause },
   );
-}
-
-/** Longer messages are cut, so that every error fits a body. */
-const MAX_MESSAGE_CHARACTERS = 4096;
-
-/** An error as it crosses the socket. What is no `TieredError` becomes `TIERED_IO`. */
-export function errorBody(error: unknown): ErrorBody {
-  const { code, message, retryable } = isTieredError(error)
-    ? error
-    : { code: 'TIERED_IO', message: `The prefetcher failed: ${String(error)}`, retryable: false };
-  return { code, message: message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed(), retryable };
-}
-
-/** The error that crossed the socket. A code that this version does not know becomes `TIERED_IO`. */
-export function errorFrom({ code, message, retryable }: ErrorBody): TieredError {
-  const known = Object.hasOwn(ERROR_CODES, code);
-  return new TieredError(known ? (code as ErrorCode) : 'TIERED_IO', known ? message : `${code}: ${message}`, {
-    retryable,
-  });
 }

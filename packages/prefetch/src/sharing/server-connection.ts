@@ -1,12 +1,12 @@
 import { TieredError } from '@tiered/core';
 import type net from 'node:net';
 import pLimit from 'p-limit';
+import { errorBody } from './error-body.js';
 import type { Sample, SampleReader } from '../sample.js';
 import { FrameDecoder, type Payload } from './frame-decoder.js';
 import {
   CLIENT_FRAMES,
   encodeHead,
-  errorBody,
   malformed,
   MAX_PAYLOAD_BYTES,
   PROTOCOL,

@@ -4,7 +4,7 @@ import { onAbort } from '@tiered/core/internal';
 import { LentSample } from '../entry.js';
 import { prefetcherClosedError } from '../errors.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
-import { fromMessage } from './error-message.js';
+import { errorFrom } from './error-body.js';
 import {
   DOORBELL,
   RELEASED,
@@ -116,7 +116,7 @@ export class ThreadPrefetchClient implements SampleReader {
     const pending = this.#pending.get(message.id);
     this.#pending.delete(message.id);
     if (this.#pending.size === 0) this.#port.unref();
-    if ('error' in message) pending?.reject(fromMessage(message.error));
+    if ('error' in message) pending?.reject(errorFrom(message.error));
     else pending?.resolve(message);
   }
 

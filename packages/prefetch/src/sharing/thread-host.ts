@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { TieredError } from '@tiered/core';
 import { invariant } from '@tiered/core/internal';
 import type { Sample, SampleReader } from '../sample.js';
-import { toMessage } from './error-message.js';
+import { errorBody } from './error-body.js';
 import { DOORBELL, LENT, RELEASED, SLOTS, type LentToThread, type ThreadRequest } from './thread-messages.js';
 
 /**
@@ -58,7 +58,7 @@ class ThreadHost {
         this.#port.postMessage({ id, count });
       }
     } catch (error) {
-      this.#port.postMessage({ id, error: toMessage(error) });
+      this.#port.postMessage({ id, error: errorBody(error) });
     } finally {
       this.#underWay.delete(id);
     }

@@ -1,4 +1,4 @@
-import type { ErrorMessage } from './error-message.js';
+import type { ErrorBody } from './error-body.js';
 
 /** What a client in another thread asks for; `id` is its own and comes back with the answer. */
 export type ThreadRequest =
@@ -28,7 +28,7 @@ export interface LentToThread {
 export type ThreadAnswer =
   | { readonly id: number; readonly samples: readonly LentToThread[] }
   | { readonly id: number; readonly count: number }
-  | { readonly id: number; readonly error: ErrorMessage };
+  | { readonly id: number; readonly error: ErrorBody };
 
 /** The first message to a client. */
 export interface ThreadHello {

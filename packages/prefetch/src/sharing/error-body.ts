@@ -1,0 +1,27 @@
+import { ERROR_CODES, isTieredError, TieredError, type ErrorCode } from '@tiered/core';
+
+/** What is told of an error elsewhere: its cause may be anything, and stays where it is. */
+export interface ErrorBody {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+}
+
+/** Longer messages are cut, so that every error fits a body. */
+const MAX_MESSAGE_CHARACTERS = 4096;
+
+/** An error on its way to another thread or process. What is no `TieredError` becomes `TIERED_IO`. */
+export function errorBody(error: unknown): ErrorBody {
+  const { code, message, retryable } = isTieredError(error)
+    ? error
+    : { code: 'TIERED_IO', message: `The prefetcher failed: ${String(error)}`, retryable: false };
+  return { code, message: message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed(), retryable };
+}
+
+/** The error that came from there. A code that this version does not know becomes `TIERED_IO`. */
+export function errorFrom({ code, message, retryable }: ErrorBody): TieredError {
+  const known = Object.hasOwn(ERROR_CODES, code);
+  return new TieredError(known ? (code as ErrorCode) : 'TIERED_IO', known ? message : `${code}: ${message}`, {
+    retryable,
+  });
+}

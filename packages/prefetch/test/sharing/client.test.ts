@@ -184,6 +184,25 @@ describe('errors', () => {
   });
 });
 
+/** A server that answers the first take and the first read of a client in one piece, and then is at the end. */
+async function answeringBoth(): Promise<{ path: string }> {
+  const sample = { key: keyOf(1), epoch: 0, position: 1, size: 1 };
+  const end = (id: number) => encodeHead(SERVER_FRAMES.end, id, undefined);
+  const head = (id: number) => encodeHead(SERVER_FRAMES.sample, id, sample, 1);
+  const ids = { take: 0, read: 0 };
+  return serving(({ type, id }, socket) => {
+    if (type === 'hello') Object.assign(ids, { take: 0, read: 0 });
+    if (type === 'hello') socket.write(WELCOME);
+    if (type !== 'take' && type !== 'read') return;
+    const answered = ids.take > 0 && ids.read > 0;
+    ids[type] = id;
+    // The answers to the first take and to the read come in one piece; then the sequence is at its end.
+    if (answered) socket.write(end(id));
+    else if (ids.take > 0 && ids.read > 0)
+      socket.write(Buffer.concat([head(ids.take), bytesOf(1, 1), end(ids.take), end(ids.read)]));
+  });
+}
+
 describe('abort', () => {
   it('of a waiting take rejects with the reason, takes nothing and reaches the server', async () => {
     const reader = new ListReader(SIZES, { allowed: 0 });
@@ -219,21 +238,7 @@ describe('abort', () => {
   });
 
   it('of a take in any moment after its sample has come gives it to one of two takes', async () => {
-    const sample = { key: keyOf(1), epoch: 0, position: 1, size: 1 };
-    const end = (id: number) => encodeHead(SERVER_FRAMES.end, id, undefined);
-    const head = (id: number) => encodeHead(SERVER_FRAMES.sample, id, sample, 1);
-    const ids = { take: 0, read: 0 };
-    const server = await serving(({ type, id }, socket) => {
-      if (type === 'hello') Object.assign(ids, { take: 0, read: 0 });
-      if (type === 'hello') socket.write(WELCOME);
-      if (type !== 'take' && type !== 'read') return;
-      const answered = ids.take > 0 && ids.read > 0;
-      ids[type] = id;
-      // The answers to the first take and to the read come in one piece; then the sequence is at its end.
-      if (answered) socket.write(end(id));
-      else if (ids.take > 0 && ids.read > 0)
-        socket.write(Buffer.concat([head(ids.take), bytesOf(1, 1), end(ids.take), end(ids.read)]));
-    });
+    const server = await answeringBoth();
     const gotFirst: number[] = [];
     for (let turns = 0; turns < 20; turns++) {
       const client = await connect(server);

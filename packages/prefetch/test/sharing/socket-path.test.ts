@@ -1,3 +1,4 @@
+import { settled } from '@tiered/core/testing';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -73,7 +74,10 @@ describe('the socket of a server', () => {
     for (let round = 0; round < 20; round++) {
       const socket = socketPath();
       await stale(socket);
-      const starts = range(10).map(() => servePrefetcher(new ListReader(range(5)), { path: socket }));
+      const starts = range(12).map(async (i) => {
+        for (let turns = (i * round) % 17; turns > 0; turns--) await settled();
+        return servePrefetcher(new ListReader(range(5)), { path: socket });
+      });
       const outcomes = await Promise.allSettled(starts);
       const started = outcomes.filter(({ status }) => status === 'fulfilled');
       expect(started).toHaveLength(1);

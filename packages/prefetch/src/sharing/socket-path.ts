@@ -56,7 +56,7 @@ export async function listenPrivately(server: net.Server, socketPath: string): P
 
 async function publish(made: string, socketPath: string): Promise<void> {
   while (!(await linked(made, socketPath))) {
-    await assertUnused(socketPath);
+    if ((await useOf(socketPath)) === 'living') throw inUse(socketPath);
     await removeStale(made, socketPath);
   }
 }
@@ -69,13 +69,14 @@ async function publish(made: string, socketPath: string): Promise<void> {
 async function removeStale(made: string, socketPath: string): Promise<void> {
   const lock = socketPath + LOCK;
   if (!(await linked(made, lock))) {
-    await assertUnused(lock);
-    await fs.rm(lock, { force: true });
+    const use = await useOf(lock);
+    if (use === 'living') throw inUse(socketPath);
+    if (use === 'stale') await fs.rm(lock, { force: true });
     return;
   }
   try {
     // Another server may have had the lock in between.
-    await assertUnused(socketPath);
+    if ((await useOf(socketPath)) === 'living') throw inUse(socketPath);
     await fs.rm(socketPath, { force: true });
   } finally {
     await fs.rm(lock, { force: true });
@@ -93,26 +94,27 @@ async function linked(file: string, name: string): Promise<boolean> {
   }
 }
 
-async function assertUnused(socketPath: string): Promise<void> {
-  if (await isInUse(socketPath)) throw configError('path', 'one that nothing else is using', socketPath);
-}
-
-/** Whether it is no socket, or one that somebody listens on. */
-async function isInUse(socketPath: string): Promise<boolean> {
+/** What is there: a socket that nobody listens on is stale, what is no socket is living, as it is not to be removed. */
+async function useOf(socketPath: string): Promise<'none' | 'stale' | 'living'> {
   const stat = await fs.lstat(socketPath).catch(() => undefined);
-  if (stat === undefined) return false;
-  if (!stat.isSocket()) return true;
+  if (stat === undefined) return 'none';
+  if (!stat.isSocket()) return 'living';
   const socket = net.connect(socketPath);
   try {
     await once(socket, 'connect');
-    return true;
+    return 'living';
   } catch (error) {
-    // Any other answer, such as that its queue is full, comes from somebody.
     const { code } = error as NodeJS.ErrnoException;
-    return code !== 'ECONNREFUSED' && code !== 'ENOENT';
+    if (code === 'ENOENT') return 'none';
+    // Any other answer, such as that its queue is full, comes from somebody.
+    return code === 'ECONNREFUSED' ? 'stale' : 'living';
   } finally {
     socket.destroy();
   }
+}
+
+function inUse(socketPath: string): TieredError {
+  return configError('path', 'one that nothing else is using', socketPath);
 }
 
 function unusable(socketPath: string, cause: unknown): TieredError {

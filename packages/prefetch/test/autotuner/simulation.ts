@@ -59,7 +59,7 @@ class Simulation {
   constructor(workload: Workload, tuner: Autotuner, limits: TuningLimits) {
     this.#workload = workload;
     this.#tuner = tuner;
-    const { tuning, nextInMs, reason } = tuner.begin(limits);
+    const { tuning, nextInMs, reason } = tuner.begin({ ...limits, objectBytes: workload.bytes(0) });
     this.#tuning = tuning;
     this.#decided(reason, nextInMs);
   }

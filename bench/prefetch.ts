@@ -5,6 +5,7 @@ import { compare, type Comparison } from './prefetch/compare.js';
 import { manyConsumers, stalls, threeEpochs } from './prefetch/consuming.js';
 import { againstGrid } from './prefetch/grid.js';
 import { jittered, throttled, warmDisk } from './prefetch/sources.js';
+import { manyProcesses } from './prefetch/processes.js';
 import { makeFiles } from './prefetch/work.js';
 
 const MIB = 1024 * 1024;
@@ -17,7 +18,7 @@ interface Part {
 
 const bench: Bench = {
   summary:
-    'the prefetcher against loops written by hand, its autotuner against a grid of settings, many consumers, and three epochs from a slow source',
+    'the prefetcher against loops written by hand, its autotuner against a grid of settings, many consumers and processes, and three epochs from a slow source',
   run: (options) => withScratch((scratch) => run(scratch, options)),
 };
 
@@ -26,7 +27,7 @@ export default bench;
 async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[]; checks: Check[] }> {
   const { quick, progress } = options;
   progress('making the data');
-  const small = await makeFiles(path.join(scratch, 'small'), '100 KB', quick ? 300 : 6000, 100_000);
+  const small = await makeFiles(path.join(scratch, 'small'), '100 KB', quick ? 200 : 6000, 100_000);
   const shards = await makeFiles(path.join(scratch, 'shards'), '16 MiB', quick ? 4 : 32, 16 * MIB);
   const of = (source: Comparison['source'], dataset: Comparison['dataset'], count: number): Comparison => ({
     source,
@@ -47,6 +48,7 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
     parts.push(await againstGrid(comparison, options));
   parts.push(await stalls(of(throttled, small, 1500), options));
   parts.push(await manyConsumers(of(warmDisk, small, 3000), options));
+  parts.push(await manyProcesses(of(warmDisk, small, 6000), options));
   parts.push(await threeEpochs(small, options));
   return { rows: tableOf(parts), checks: parts.flatMap(({ checks }) => checks) };
 }

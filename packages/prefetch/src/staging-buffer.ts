@@ -24,6 +24,8 @@ export interface StagingBufferOptions {
    * Default: `producers`; if those are tuned, 64.
    */
   readonly maxProducers?: number | undefined;
+  /** What else is not to be tuned: bytes of memory in use, or PRISMA's number of samples. Default: nothing. */
+  readonly fixed?: Partial<Omit<Tuning, 'producers'>> | undefined;
   /** Default: `adaptiveAutotuner()`; with `producers` given it tunes memory only. `undefined` is the default, `false` tunes nothing. */
   readonly autotuner?: Autotuner | false | undefined;
   /** Gets a line for each decision of the autotuner and for each read, as the debug mode of PRISMA's thesis. Default: none. */
@@ -91,17 +93,18 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       memory = '256MiB',
       producers,
       maxProducers = producers ?? 64,
+      fixed = {},
       autotuner,
       debug,
       clock = systemClock,
     } = options;
-    for (const [field, count] of Object.entries({ producers: producers ?? 1, maxProducers })) {
+    for (const [field, count] of Object.entries({ producers: producers ?? 1, maxProducers, ...fixed })) {
       if (!Number.isSafeInteger(count) || count < 1)
         throw configError(field, 'a whole number of at least 1', count);
     }
     this.memoryBytes = parseBytes(memory, 'memory');
     this.#maxProducers = Math.max(maxProducers, producers ?? 1);
-    this.#fixed = producers === undefined ? {} : { producers };
+    this.#fixed = producers === undefined ? fixed : { ...fixed, producers };
     this.#autotuner = autotuner === false ? undefined : (autotuner ?? adaptiveAutotuner());
     this.#debug = debug;
     this.#clock = clock;
@@ -110,6 +113,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       producers: producers ?? UNTUNED_PRODUCERS,
       memoryBytes: this.memoryBytes,
       samples: Infinity,
+      ...fixed,
     };
   }
 
@@ -136,8 +140,13 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   }
 
   #open(parts: Omit<LineParts, 'host' | 'capacity'>): Line {
-    const line = new Line({
+    const line: Line = new Line({
       ...parts,
+      onEnd: () => {
+        parts.onEnd();
+        // What it still reads holds memory of its share.
+        if (line.reading === 0) this.#leave(line);
+      },
       capacity: this.memoryBytes,
       host: {
         clock: this.#clock,
@@ -156,7 +165,11 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   async #close(line: Line): Promise<void> {
     await line.close(prefetcherClosedError());
-    this.#lines.delete(line);
+    this.#leave(line);
+  }
+
+  #leave(line: Line): void {
+    if (!this.#lines.delete(line)) return;
     this.#share();
     this.#wake();
   }

@@ -48,6 +48,17 @@ describe('prefetchers that share a staging buffer', () => {
     await train.close();
   });
 
+  it('[P8] leave their share to the others when their samples are taken, closed or not', async () => {
+    const hierarchy = await over(await objects(SIZES));
+    const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 4, autotuner: false });
+    const train = new Prefetcher(hierarchy, sequence, { staging });
+    const validation = new Prefetcher(hierarchy, listSequence(keys(3)), { staging });
+    expect(await collect(validation)).toHaveLength(3);
+    await settled();
+    expect(train.stats().heldBytes).toBe(16 * UNIT);
+    await train.close();
+  });
+
   it('[P8] serve the one first whose consumer waits', async () => {
     const driver = new HoldingDriver(await objects(SIZES));
     const hierarchy = await over(driver);
@@ -206,6 +217,18 @@ describe('tuning', () => {
     await driver.releaseAll(prefetcher.close());
   });
 
+  it('[P9] leaves memory and samples alone that the user gave', async () => {
+    const hierarchy = await over(await objects(SIZES));
+    const staging = new StagingBuffer({
+      fixed: { memoryBytes: 5 * UNIT, samples: 4 },
+      autotuner: new Scripted(tuning),
+    });
+    const prefetcher = new Prefetcher(hierarchy, sequence, { staging });
+    await settled();
+    expect(prefetcher.stats()).toMatchObject({ ready: 4, tuning: { memoryBytes: 5 * UNIT, samples: 4 } });
+    await prefetcher.close();
+  });
+
   it('writes a line for each read and each decision, where somebody wants them', async () => {
     const lines: string[] = [];
     const hierarchy = await over(await objects(SIZES));
@@ -216,9 +239,12 @@ describe('tuning', () => {
   });
 });
 
-it.each([{ memory: -1 }, { memory: 'much' }, { producers: 0 }, { maxProducers: 1.5 }])(
-  '%j is TIERED_CONFIG_INVALID',
-  (options) => {
-    expect(() => new StagingBuffer(options)).toThrow(withCode('TIERED_CONFIG_INVALID'));
-  },
-);
+it.each([
+  { fixed: { samples: 0 } },
+  { memory: -1 },
+  { memory: 'much' },
+  { producers: 0 },
+  { maxProducers: 1.5 },
+])('%j is TIERED_CONFIG_INVALID', (options) => {
+  expect(() => new StagingBuffer(options)).toThrow(withCode('TIERED_CONFIG_INVALID'));
+});

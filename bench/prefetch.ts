@@ -32,22 +32,26 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
   const of = (source: Comparison['source'], dataset: Comparison['dataset'], count: number): Comparison => ({
     source,
     dataset,
-    count: Math.min(count, dataset.count),
+    count: quick ? dataset.count : count,
   });
   const parts: Part[] = [];
   for (const comparison of [
-    of(warmDisk, small, 3000),
-    of(warmDisk, shards, 32),
+    of(warmDisk, small, 18_000),
+    of(warmDisk, shards, 128),
     of(throttled, small, 3000),
-    of(throttled, shards, 16),
-    of(jittered, small, 2000),
-    of(jittered, shards, 32),
+    of(throttled, shards, 32),
+    of(jittered, small, 12_000),
+    of(jittered, shards, 128),
   ])
     parts.push(await compare(comparison, options));
-  for (const comparison of [of(throttled, small, 2000), of(jittered, small, 2000), of(warmDisk, small, 6000)])
+  for (const comparison of [
+    of(throttled, small, 6000),
+    of(jittered, small, 12_000),
+    of(warmDisk, small, 18_000),
+  ])
     parts.push(await againstGrid(comparison, options));
   parts.push(await stalls(of(throttled, small, 1500), options));
-  parts.push(await manyConsumers(of(warmDisk, small, 3000), options));
+  parts.push(await manyConsumers(of(warmDisk, small, 18_000), options));
   parts.push(await manyProcesses(of(warmDisk, small, 6000), options));
   parts.push(await threeEpochs(small, options));
   return { rows: tableOf(parts), checks: parts.flatMap(({ checks }) => checks) };

@@ -5,7 +5,6 @@ import { CReader } from '../lib/c-reader.js';
 import {
   limited,
   prefetched,
-  sequential,
   sequentialReadFile,
   tfjsPrefetch,
   workerPool,
@@ -19,11 +18,11 @@ import { warmDisk, type Source } from './sources.js';
 export interface Comparison {
   readonly source: Source;
   readonly dataset: Dataset;
-  /** Objects of it that are read. */
+  /** Reads of its objects. */
   readonly count: number;
 }
 
-const CONCURRENCIES = [1, 2, 4, 8, 16, 32, 64];
+const CONCURRENCIES = [1, 4, 8, 16, 32, 64];
 const OURS = 'prefetcher';
 const OURS_IN_BATCHES = 'prefetcher, batches of 32';
 const C = 'C, 2 threads';
@@ -42,7 +41,7 @@ export async function compare(
     const isSmall = dataset.size < 1e6;
     const reader = source === warmDisk ? await startC(work) : undefined;
     const loops: Record<string, Loop> = {
-      'one after the other': source === warmDisk ? sequentialReadFile : sequential,
+      ...(source === warmDisk && { 'one after the other': sequentialReadFile }),
       [`p-limit, best of a grid`]: limited(best, source === warmDisk),
       ...(source === warmDisk && { 'worker_threads by hand': workerPool(isSmall ? 16 : 1) }),
       'tfjs-data, mapAsync + prefetch': tfjsPrefetch(best),
@@ -53,8 +52,7 @@ export async function compare(
     const setups: Setups = Object.fromEntries(
       Object.entries(loops).map(([loop, run]) => [loop, () => run(work)]),
     );
-    // The slowest loop takes half a minute a round on slow sources.
-    const rounds = quick ? 1 : source === warmDisk ? 7 : 3;
+    const rounds = quick ? 1 : 5;
     const timings = await alternate(setups, rounds, (round) =>
       progress(`${name}: round ${round} of ${rounds}`),
     );
@@ -98,7 +96,7 @@ async function startC({ directory, keys, size }: Work): Promise<CReader | undefi
 
 async function bestConcurrency(work: Work, isDirect: boolean, quick: boolean): Promise<number> {
   let best = { concurrency: 1, seconds: Infinity };
-  for (const concurrency of quick ? [16] : CONCURRENCIES) {
+  for (const concurrency of quick ? [16] : isDirect ? CONCURRENCIES : CONCURRENCIES.slice(1)) {
     const seconds = await secondsOf(() => limited(concurrency, isDirect)(work));
     if (seconds < best.seconds) best = { concurrency, seconds };
   }

@@ -2,10 +2,13 @@ import { median } from '../lib/alternate.js';
 import { atLeast, atMost, type BenchOptions, type Check, type Row } from '../lib/bench.js';
 import type { Comparison } from './compare.js';
 import { prefetched, type Seen, type Work } from './loops.js';
+import { warmDisk } from './sources.js';
 import { openWork, secondsOf } from './work.js';
 
-const PRODUCERS = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64];
-const MEMORY = ['2MiB', '16MiB', '256MiB'];
+/** Fewer than are listed would only be slower, and take minutes. */
+const FROM_A_SLOW_SOURCE = [6, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64];
+const FROM_A_FAST_SOURCE = [1, 2, 3, 4, 6, 8, 12, 16];
+const MEMORY = ['8MiB', '64MiB'];
 const QUICK_PRODUCERS = [1, 8];
 
 /** Nothing more may be gained by more producers than those that reach this share of the best. */
@@ -26,9 +29,11 @@ export async function againstGrid(
   const work = await openWork(dataset, source, count);
   try {
     const points: Point[] = [];
+    const slow = source === warmDisk ? FROM_A_FAST_SOURCE : FROM_A_SLOW_SOURCE;
+    const all = quick ? QUICK_PRODUCERS : slow;
     const tuned: (Seen & { seconds: number })[] = [];
     for (const memory of quick ? MEMORY.slice(0, 1) : MEMORY) {
-      for (const producers of quick ? QUICK_PRODUCERS : PRODUCERS) {
+      for (const producers of all) {
         progress(`${name}: ${producers} producers, ${memory}`);
         const fixed = { producers, maxProducers: 64, budget: memory, autotuner: false as const };
         points.push({ producers, memory, seconds: await secondsOf(() => prefetched(fixed)(work)) });

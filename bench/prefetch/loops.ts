@@ -29,10 +29,6 @@ function consume(bytes: Uint8Array, size: number): void {
 const whole = (driver: StorageDriver, key: string, size: number) =>
   driver.read(key, { offset: 0, length: size });
 
-export const sequential: Loop = async ({ keys, size, driver }) => {
-  for (const key of keys) consume(await whole(driver, key, size), size);
-};
-
 export const sequentialReadFile: Loop = async ({ directory, keys, size }) => {
   for (const key of keys) consume(await fs.readFile(path.join(directory, key)), size);
 };

@@ -27,14 +27,17 @@ export async function makeFiles(
   return { name, directory, count, size };
 }
 
-/** Opens the first `count` files of a dataset behind a source, in a shuffled order. Closed by whoever opened it. */
+/** Opens a dataset behind a source: `count` reads of its files, round after round in a shuffled order. Closed by whoever opened it. */
 export async function openWork(dataset: Dataset, source: Source, count = dataset.count): Promise<Work> {
   const driver = source.open(dataset.directory);
   const hierarchy = await new Hierarchy({ source: driver }).start();
-  const order = new Random(SEED).permutation(count);
+  const rounds = Math.ceil(count / dataset.count);
+  const order = Array.from({ length: rounds }, (_, i) => [
+    ...new Random(SEED, i).permutation(dataset.count),
+  ]).flat();
   return {
     directory: dataset.directory,
-    keys: Array.from(order, (i) => `${i}`),
+    keys: order.slice(0, count).map((i) => `${i}`),
     size: dataset.size,
     driver,
     hierarchy,

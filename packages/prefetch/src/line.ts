@@ -83,7 +83,8 @@ export class Line {
   lentBytes = 0;
   #admitted = 0;
   #isFull = false;
-  /** The last access that had no room when its turn came. */
+  #isToServe = false;
+  /** The access that was looked at last: one that has no room is told of once. */
   #refused: Access | undefined;
   /** Whether somebody takes samples in order, and is to get all of them. */
   #isInOrder = false;
@@ -152,11 +153,9 @@ export class Line {
       if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
       const block = this.#blockFor(next.size);
       this.#isFull = block === undefined;
-      if (block === undefined) {
-        if (this.#refused !== next.access) this.#host.refused();
-        this.#refused = next.access;
-        break;
-      }
+      if (block === undefined && this.#refused !== next.access) this.#host.refused();
+      this.#refused = next.access;
+      if (block === undefined) break;
       const same = this.#window.find(next.access.key);
       const entry = this.#enter(next.access, next.size, block);
       // What is there already, or on its way, is not read again.
@@ -271,11 +270,14 @@ export class Line {
       return;
     }
     this.#host.moved(this, NOTHING_TAKEN);
-    this.#serve();
+    // Not at once: the rest of its batch may be there in a moment, and one consumer is to get more than one of it.
+    if (!this.#isToServe) queueMicrotask(() => this.#serve());
+    this.#isToServe = true;
   }
 
   /** Gives what is there to those who wait. */
   #serve(): void {
+    this.#isToServe = false;
     for (let waiter = this.waiters.first(); waiter !== undefined; waiter = this.waiters.first()) {
       try {
         const samples = this.#collect(waiter.most);

@@ -82,6 +82,8 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   readonly #decisions: TuningEvent[] = [];
   #tuning: Tuning;
   #lookAt = Infinity;
+  /** Reads under way: those of a batch each count. */
+  #requests = 0;
   #hasBegun = false;
   #isWaking = false;
   #isToWake = false;
@@ -193,10 +195,14 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     this.#isWaking = true;
     do {
       this.#isToWake = false;
-      while (this.#meter.busy < this.#tuning.producers && this.#startOne());
-    } while (this.#isToWake && this.#meter.busy < this.#tuning.producers);
+      while (this.#isProducerFree && this.#startOne());
+    } while (this.#isToWake && this.#isProducerFree);
     this.#isWaking = false;
-    this.#meter.full = this.#meter.busy < this.#tuning.producers && this.#isFull();
+    this.#meter.full = this.#isProducerFree && this.#isFull();
+  }
+
+  get #isProducerFree(): boolean {
+    return this.#meter.busy < this.#tuning.producers && this.#requests < this.#maxProducers;
   }
 
   #isFull(): boolean {
@@ -208,13 +214,17 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     for (const [line, size] of this.#inOrder()) {
       if (line.ended) continue;
       if (!this.#hasBegun) this.#begin(line);
-      const batch = line.admit(size.limits(line, this.#tuning.producers, this.#maxProducers));
+      const batch = line.admit(
+        size.limits(line, this.#tuning.producers, this.#maxProducers - this.#requests),
+      );
       const [first] = batch;
       if (first === undefined) continue;
       const start = this.#clock.now();
       this.#meter.began();
+      this.#requests += batch.length;
       void line.read(batch).then(() => {
         const ms = this.#clock.now() - start;
+        this.#requests -= batch.length;
         const bytes = batch.reduce((sum, entry) => sum + entry.size, 0);
         size.observe(batch.length, ms);
         this.#meter.ended(batch.length, bytes, ms);

@@ -1,4 +1,4 @@
-import { invariant } from '@tiered/core/internal';
+import { configError, invariant } from '@tiered/core/internal';
 import Queue from 'yocto-queue';
 
 /** Memory lent by an arena, or of its own where the arena has no room. */
@@ -81,6 +81,18 @@ export class Arena {
 /** Bytes of memory that so many bytes take: also none take some, so that empty objects are bounded too. */
 export function memoryOf(bytes: number): number {
   return Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT);
+}
+
+/**
+ * Refuses more memory than an arena can have. What is reserved here is given back at once: it is address space only.
+ * @throws TieredError `TIERED_CONFIG_INVALID`.
+ */
+export function assertReservable(bytes: number): void {
+  try {
+    new SharedArrayBuffer(bytes);
+  } catch {
+    throw configError('memory', 'bytes of address space that can be reserved at once', bytes);
+  }
 }
 
 /** Memory outside of any arena. */

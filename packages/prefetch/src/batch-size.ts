@@ -1,4 +1,5 @@
-import type { BatchLimits, Line } from './line.js';
+import type { BatchLimits } from './line-parts.js';
+import type { Line } from './line.js';
 
 /** A batch is to take about so long: samples of a longer one come late, a shorter one costs more than it reads. */
 const BATCH_MS = 2;

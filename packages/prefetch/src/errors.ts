@@ -22,3 +22,12 @@ export function rangeInvalidError(key: string, offset: number): TieredError {
     { key },
   );
 }
+
+/** The error of an object that no memory can be had for. */
+export function tooLargeError(key: string, bytes: number, cause: unknown): TieredError {
+  return new TieredError(
+    'TIERED_UNSUPPORTED',
+    `${JSON.stringify(key)} has ${bytes} bytes, for which there is no memory at once; read it in parts with Hierarchy.readInto.`,
+    { key, cause },
+  );
+}

@@ -1,53 +1,16 @@
-import type { Clock } from '@tiered/core';
 import { raceAbort } from '@tiered/core/internal';
 import type { Access } from './access-sequence.js';
 import { blockOfItsOwn, type Block } from './arena.js';
 import { Entry, LentSample } from './entry.js';
+import { tooLargeError } from './errors.js';
 import { LineMemory } from './line-memory.js';
-import { LookAhead, sizeOf } from './look-ahead.js';
+import { LookAhead, sizeOf, type Upcoming } from './look-ahead.js';
+import type { BatchLimits, LineHost, LineParts, LinePosition } from './line-parts.js';
 import { readEntries } from './read-entries.js';
 import type { Sample, SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
-import type { PrefetcherState } from './state.js';
 import { Waiters } from './waiters.js';
 import { Window } from './window.js';
-
-/** What a line tells the staging buffer that it belongs to. */
-export interface LineHost {
-  readonly clock: Clock;
-  /** Something may be admitted, or is wanted: a consumer came or left, or memory was given back. */
-  wake(): void;
-  /** So many more consumers wait. */
-  starving(change: number): void;
-  /** The next sample had no room when its turn came. Told once for each. */
-  refused(): void;
-  /** A sample was put in or taken out. */
-  moved(line: Line, taken: { readonly samples: number; readonly bytes: number }): void;
-}
-
-/** How much of the next samples a producer takes at once. */
-export interface BatchLimits {
-  readonly samples: number;
-  readonly bytes: number;
-}
-
-/** Where a line stands. */
-interface LinePosition extends Pick<PrefetcherState, 'taken' | 'early'> {
-  readonly next: Access | undefined;
-}
-
-/** What a line is made of. */
-export interface LineParts {
-  readonly source: SampleSource;
-  readonly accesses: Iterator<Access>;
-  readonly resumed: Pick<PrefetcherState, 'taken' | 'early'> | undefined;
-  readonly weight: number;
-  /** Called once, when the last sample was taken or the line has failed. */
-  readonly onEnd: () => void;
-  /** Bytes that the line may ever hold. */
-  readonly capacity: number;
-  readonly host: LineHost;
-}
 
 /**
  * The samples of one sequence between their admission and their release.
@@ -151,7 +114,7 @@ export class Line {
     while (batch.length < limits.samples) {
       const next = this.#peek();
       if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
-      const block = this.#blockFor(next.size);
+      const block = this.#blockFor(next);
       this.#isFull = block === undefined;
       if (block === undefined && this.#refused !== next.access) this.#host.refused();
       this.#refused = next.access;
@@ -199,10 +162,10 @@ export class Line {
     if (this.#failure !== undefined) throw this.#failure.error;
     // Whoever reads to the end of a file asks once more, and takes nothing with that.
     if (offset > 0 && offset >= (sizeOf(this.#source, key) ?? Infinity)) return 0;
-    const entry = this.#window.find(key);
-    if (entry !== undefined) {
+    for (let entry = this.#window.find(key); entry !== undefined; entry = this.#window.find(key)) {
       const read = this.#fromEntry(entry, target, offset, signal);
       const count = typeof read === 'number' ? read : await raceAbort(this.waiters.during(read), signal);
+      // Else another consumer was faster; the object may be there a second time.
       if (count !== undefined) return count;
     }
     return this.#bypass(key, target, offset, signal);
@@ -236,23 +199,30 @@ export class Line {
     while (this.#reads.size > 0) await Promise.all(this.#reads);
   }
 
-  /** The next access. A size that cannot be had fails where the sample would have been, and ends what is read ahead. */
-  #peek(): { readonly access: Access; readonly size: number } | undefined {
+  #peek(): Upcoming | undefined {
     try {
       return this.#ahead.peek();
     } catch (error) {
-      const access = this.#ahead.access ?? { key: '', epoch: 0, position: 0 };
-      this.#ahead.end();
-      const entry = this.#enter(access, 0, blockOfItsOwn(0));
-      entry.fail(error);
+      this.#failNext(this.#ahead.access, error);
       return undefined;
     }
   }
 
-  #blockFor(size: number): Block | undefined {
+  /** What cannot even be begun fails where the sample would have been, and ends what is read ahead. */
+  #failNext(access: Access = { key: '', epoch: 0, position: 0 }, error: unknown): void {
+    this.#ahead.end();
+    this.#enter(access, 0, blockOfItsOwn(0)).fail(error);
+  }
+
+  #blockFor({ access, size }: Upcoming): Block | undefined {
     if (this.#window.count >= this.mostSamples) return undefined;
     const isAlone = this.#window.count === 0 && (this.#lent.size === 0 || this.waiters.count > 0);
-    return this.memory.take(size, isAlone);
+    try {
+      return this.memory.take(size, isAlone);
+    } catch (error) {
+      this.#failNext(access, tooLargeError(access.key, size, error));
+      return undefined;
+    }
   }
 
   #enter(access: Access, size: number, block: Block): Entry {

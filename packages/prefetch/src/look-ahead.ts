@@ -54,7 +54,13 @@ export class LookAhead {
   /** The access whose turn it is; undefined at the end. */
   get access(): Access | undefined {
     if (this.#access !== undefined || this.#ended) return this.#access;
-    this.#access = this.#step();
+    try {
+      this.#access = this.#step();
+    } catch (error) {
+      // The sequence itself has failed: `peek` throws it, in the place of an access that nobody knows.
+      this.#failure = { error };
+      this.#access = { key: '', epoch: 0, position: 0 };
+    }
     if (this.#access === undefined) this.#ended = true;
     return this.#access;
   }

@@ -1,10 +1,12 @@
 import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
 import { configError, SafeEmitter } from '@tiered/core/internal';
+import { assertReservable } from './arena.js';
 import { adaptiveAutotuner } from './autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningDecision, TuningObservation } from './autotuner/autotuner.js';
 import { BatchSize } from './batch-size.js';
 import { prefetcherClosedError } from './errors.js';
-import { Line, type LineParts } from './line.js';
+import type { LineParts } from './line-parts.js';
+import { Line } from './line.js';
 import { Meter } from './meter.js';
 import { profileOf, type Profile } from './profile.js';
 
@@ -105,6 +107,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         throw configError(field, 'a whole number of at least 1', count);
     }
     this.memoryBytes = parseBytes(memory, 'memory');
+    assertReservable(this.memoryBytes);
     this.#maxProducers = Math.max(maxProducers, producers ?? 1);
     this.#fixed = producers === undefined ? fixed : { ...fixed, producers };
     this.#autotuner = autotuner === false ? undefined : (autotuner ?? adaptiveAutotuner());

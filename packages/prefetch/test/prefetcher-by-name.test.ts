@@ -105,6 +105,20 @@ describe('reading by name', () => {
     expect(driver.started.toSorted()).toEqual(keys(10));
   });
 
+  it('[P5] two who wait for an object that comes twice get it from one read', async () => {
+    const driver = new HoldingDriver(await objects(SIZES));
+    const twice = listSequence(['1', '1', '2']);
+    const prefetcher = new Prefetcher(await over(driver), twice, { producers: 2 });
+    await settled();
+    const both = [1, 2].map(() => outcomeOf(prefetcher.read('1', new Uint8Array(200))));
+    await settled();
+    await driver.release('1');
+    expect(both).toEqual([{ value: 101 }, { value: 101 }]);
+    expect(driver.started).toEqual(['1', '2']);
+    expect(prefetcher.stats()).toMatchObject({ samples: 2, bypassed: 0 });
+    await driver.releaseAll(prefetcher.close());
+  });
+
   it('waits for an object that is on its way, and reads it once', async () => {
     const driver = new HoldingDriver(await objects(SIZES));
     const prefetcher = new Prefetcher(await over(driver), sequence, { producers: 2 });

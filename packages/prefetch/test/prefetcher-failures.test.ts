@@ -1,5 +1,11 @@
 import { FaultDriver, MemoryDriver, type Clock, type FaultRule } from '@tiered/core';
-import { listSequence, Prefetcher, type Access, type PrefetcherOptions } from '@tiered/prefetch';
+import {
+  listSequence,
+  Prefetcher,
+  type Access,
+  type PrefetcherOptions,
+  type SampleSource,
+} from '@tiered/prefetch';
 import { describe, expect, it } from 'vitest';
 import {
   collect,
@@ -138,3 +144,45 @@ it('a sequence that is resumed where it does not reach is TIERED_CONFIG_INVALID'
   for (let turns = 0; turns < 10; turns++) await settled();
   expect(result).toEqual({ error: withCode('TIERED_CONFIG_INVALID') });
 });
+
+it('an object for which there is no memory is thrown at its place, and says what to do', async () => {
+  const source: SampleSource = {
+    stat: async (key) => ({ size: key === 'huge' ? 2 ** 52 : 1 }),
+    readInto: async (_, target) => target.byteLength,
+  };
+  const prefetcher = new Prefetcher(source, listSequence(['small', 'huge', 'small']));
+  expect((await next(prefetcher))?.key).toBe('small');
+  await expect(next(prefetcher)).rejects.toEqual(withCode('TIERED_UNSUPPORTED'));
+  await prefetcher.close();
+  expectIdle(prefetcher);
+});
+
+it('a sequence that throws each time ends the iteration with what it threw', async () => {
+  const failure = new Error('broken');
+  const accesses: Iterable<Access> = {
+    [Symbol.iterator]: () => ({
+      next: () => {
+        throw failure;
+      },
+    }),
+  };
+  const prefetcher = new Prefetcher(await over(await objects([10])), accesses);
+  await expect(next(prefetcher)).rejects.toBe(failure);
+  await prefetcher.close();
+});
+
+it('memory that cannot be had is TIERED_CONFIG_INVALID', async () => {
+  const prefetcher = () => new Prefetcher(new Unread(), listSequence(['0']), { budget: 2 ** 52 });
+  expect(prefetcher).toThrow(withCode('TIERED_CONFIG_INVALID'));
+});
+
+/** A source that nobody gets to read. */
+class Unread implements SampleSource {
+  async stat() {
+    return { size: 0 };
+  }
+
+  async readInto() {
+    return 0;
+  }
+}

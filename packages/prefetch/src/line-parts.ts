@@ -1,0 +1,42 @@
+import type { Clock } from '@tiered/core';
+import type { Access } from './access-sequence.js';
+import type { Line } from './line.js';
+import type { SampleSource } from './source.js';
+import type { PrefetcherState } from './state.js';
+
+/** What a line tells the staging buffer that it belongs to. */
+export interface LineHost {
+  readonly clock: Clock;
+  /** Something may be admitted, or is wanted: a consumer came or left, or memory was given back. */
+  wake(): void;
+  /** So many more consumers wait. */
+  starving(change: number): void;
+  /** The next sample had no room when its turn came. Told once for each. */
+  refused(): void;
+  /** A sample was put in or taken out. */
+  moved(line: Line, taken: { readonly samples: number; readonly bytes: number }): void;
+}
+
+/** How much of the next samples a producer takes at once. */
+export interface BatchLimits {
+  readonly samples: number;
+  readonly bytes: number;
+}
+
+/** Where a line stands. */
+export interface LinePosition extends Pick<PrefetcherState, 'taken' | 'early'> {
+  readonly next: Access | undefined;
+}
+
+/** What a line is made of. */
+export interface LineParts {
+  readonly source: SampleSource;
+  readonly accesses: Iterator<Access>;
+  readonly resumed: Pick<PrefetcherState, 'taken' | 'early'> | undefined;
+  readonly weight: number;
+  /** Called once, when the last sample was taken or the line has failed. */
+  readonly onEnd: () => void;
+  /** Bytes that the line may ever hold. */
+  readonly capacity: number;
+  readonly host: LineHost;
+}

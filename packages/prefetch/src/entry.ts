@@ -48,7 +48,7 @@ export class Entry {
     if (first.state === 'reading') first.#followers.push(this);
     else {
       this.#copyFrom(first);
-      this.#settle('ready');
+      this.succeed(this.#bytes);
     }
   }
 
@@ -61,7 +61,8 @@ export class Entry {
     // First, because its memory may be given back when it has settled.
     for (const follower of this.#followers) follower.#copyFrom(this);
     this.#settle('ready');
-    for (const follower of this.#followers) follower.#settle('ready');
+    // By then others may follow these.
+    for (const follower of this.#followers) follower.succeed(follower.#bytes);
   }
 
   fail(error: unknown): void {

@@ -177,3 +177,17 @@ describe('reading by name', () => {
     await driver.releaseAll(prefetcher.close());
   });
 });
+
+it('[P5] an object that comes many times is handed on from one to the next, also while it is taken', async () => {
+  const driver = new HoldingDriver(await objects([10]));
+  const accesses = listSequence(['0'], { epochs: 6 });
+  const budget = 2 * charge(10);
+  const prefetcher = new Prefetcher(await over(driver), accesses, { budget, producers: 2, autotuner: false });
+  await settled();
+  const reads = [1, 2, 3, 4, 5, 6].map(() => outcomeOf(prefetcher.read('0', new Uint8Array(20))));
+  while (driver.held.length > 0) await driver.release();
+  await settled();
+  expect(reads).toEqual(reads.map(() => ({ value: 10 })));
+  await driver.releaseAll(prefetcher.close());
+  expectIdle(prefetcher);
+});

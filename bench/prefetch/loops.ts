@@ -80,17 +80,17 @@ export function workerPool(files: number): Loop {
  */
 export function tfjsPrefetch(ahead: number): Loop {
   return async ({ keys, size, driver }) => {
-    const read = new Map<string, Uint8Array>();
+    const read = new Map<number, Uint8Array>();
     const samples = tfdata
-      .array([...keys])
-      .mapAsync(async (key) => {
-        read.set(key, await whole(driver, key, size));
-        return key;
+      .array(keys.map((_, place) => place))
+      .mapAsync(async (place) => {
+        read.set(place, await whole(driver, keys[place] ?? '', size));
+        return place;
       })
       .prefetch(ahead);
-    await samples.forEachAsync((key) => {
-      consume(read.get(key) ?? new Uint8Array(0), size);
-      read.delete(key);
+    await samples.forEachAsync((place) => {
+      consume(read.get(place) ?? new Uint8Array(0), size);
+      read.delete(place);
     });
   };
 }

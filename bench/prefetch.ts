@@ -36,7 +36,7 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
   });
   const parts: Part[] = [];
   for (const comparison of [
-    of(warmDisk, small, 18_000),
+    of(warmDisk, small, 36_000),
     of(warmDisk, shards, 128),
     of(throttled, small, 3000),
     of(throttled, shards, 32),
@@ -47,11 +47,11 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
   for (const comparison of [
     of(throttled, small, 6000),
     of(jittered, small, 12_000),
-    of(warmDisk, small, 18_000),
+    of(warmDisk, small, 36_000),
   ])
     parts.push(await againstGrid(comparison, options));
   parts.push(await stalls(of(throttled, small, 1500), options));
-  parts.push(await manyConsumers(of(warmDisk, small, 18_000), options));
+  parts.push(await manyConsumers(of(warmDisk, small, 36_000), options));
   parts.push(await manyProcesses(of(warmDisk, small, 6000), options));
   parts.push(await threeEpochs(small, options));
   return { rows: tableOf(parts), checks: parts.flatMap(({ checks }) => checks) };

@@ -69,7 +69,8 @@ export class BatchReads {
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]> {
     const memories = this.#most > 0 && options.signal?.aborted !== true ? memoriesOf(requests) : undefined;
-    if (memories === undefined || this.#pauses.leaveOut()) return readEach(this.#driver, requests, options);
+    if (memories === undefined || !this.#areThreadsReady || this.#pauses.leaveOut())
+      return readEach(this.#driver, requests, options);
     const parts = Math.min(this.#most, requests.length, messagesFor(requests));
     if (parts <= 1) return this.#readPart(requests, memories, options);
     const length = Math.ceil(requests.length / parts);
@@ -94,7 +95,7 @@ export class BatchReads {
     const numbers = numbersOf(requests, memories);
     const batch = { numbers: numbers.buffer, ...textsOf(requests), memories };
     const stopListening = onAbort(options.signal, () => (numbers[0] = 1));
-    const ms = await this.#inThread(batch).finally(stopListening);
+    const ms = await this.#threads?.read(batch).finally(stopListening);
     const outcomes: ReadOutcome[] = [];
     const unread: number[] = [];
     let bytes = 0;
@@ -109,9 +110,9 @@ export class BatchReads {
     return unread.length === 0 ? outcomes : this.#readAgain(requests, unread, outcomes, options);
   }
 
-  async #inThread(batch: Batch): Promise<number | undefined> {
+  get #areThreadsReady(): boolean {
     this.#threads ??= new ReaderThreads(this.#root().realPath, this.#most);
-    return this.#threads.read(batch);
+    return this.#threads.ready;
   }
 
   /** Makes the reads that no thread could, singly, and puts their outcomes in place. */

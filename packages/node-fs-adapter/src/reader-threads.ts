@@ -26,18 +26,19 @@ export class ReaderThreads {
     return busy;
   }
 
+  /** Whether a batch would be read now. Starts what is not running: that takes far longer than to read a batch otherwise. */
+  get ready(): boolean {
+    while (this.#threads.size < this.#most) this.#start();
+    return this.#idlest !== undefined;
+  }
+
   /**
-   * Has a batch read by the thread that has the least to do. Resolves, when nothing is written to the targets any more, to
-   * the time that took the thread, in milliseconds; undefined if the thread ended, and what is not read stays so.
+   * Has a batch read by the thread that has the least to do, one of them being ready. Resolves, when nothing is written to the
+   * targets any more, to the time that took the thread, in milliseconds; undefined if the thread ended, and what is not
+   * read stays so.
    */
-  read(batch: Batch): Promise<number | undefined> {
-    let idlest: ReaderThread | undefined;
-    for (const thread of this.#threads) {
-      if (idlest === undefined || thread.underWay < idlest.underWay) idlest = thread;
-    }
-    if (idlest === undefined || (idlest.underWay > 0 && this.#threads.size < this.#most))
-      idlest = this.#start();
-    return idlest.read(batch);
+  async read(batch: Batch): Promise<number | undefined> {
+    return this.#idlest?.read(batch);
   }
 
   /** Ends all threads. None has anything to do. */
@@ -45,10 +46,17 @@ export class ReaderThreads {
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
-  #start(): ReaderThread {
+  get #idlest(): ReaderThread | undefined {
+    let idlest: ReaderThread | undefined;
+    for (const thread of this.#threads) {
+      if (thread.isReady && (idlest === undefined || thread.underWay < idlest.underWay)) idlest = thread;
+    }
+    return idlest;
+  }
+
+  #start(): void {
     const thread: ReaderThread = new ReaderThread(this.#root, () => this.#threads.delete(thread));
     this.#threads.add(thread);
-    return thread;
   }
 }
 
@@ -56,6 +64,7 @@ class ReaderThread {
   readonly #worker: Worker;
   /** Who waits for the batches under way, which are answered in order. */
   readonly #waiting: ((ms: number | undefined) => void)[] = [];
+  isReady = false;
 
   /**
    * @param root The root.
@@ -64,8 +73,7 @@ class ReaderThread {
   constructor(root: string, ended: () => void) {
     // Without the arguments of this process, which may load what a thread has no use for.
     this.#worker = new Worker(ENTRY, { workerData: { root }, execArgv: [] });
-    // A thread at rest keeps no process from its end.
-    this.#worker.unref();
+    this.#worker.on('online', () => (this.isReady = true));
     this.#worker.on('message', (ms: number) => this.#answer(ms));
     // The end follows, and is all that matters.
     this.#worker.on('error', () => undefined);
@@ -73,6 +81,8 @@ class ReaderThread {
       ended();
       while (this.#waiting.length > 0) this.#answer(undefined);
     });
+    // A thread at rest keeps no process from its end.
+    this.#worker.unref();
   }
 
   /** Batches that are not answered. */

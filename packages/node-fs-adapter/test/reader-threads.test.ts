@@ -37,6 +37,21 @@ function twice(driver: StorageDriver): Promise<unknown[][]> {
   return Promise.all([textsOf(driver, KEYS), textsOf(driver, KEYS)]);
 }
 
+/** A driver whose threads have started: until then batches are read one by one. */
+async function withThreads(options: Parameters<typeof place>[0] = {}): Promise<Place & { threads: Worker[] }> {
+  const there = await withFiles(options);
+  const threads = threadsStarted();
+  await startThreads(there.driver, threads);
+  return { ...there, threads };
+}
+
+/** Has the driver start its threads, and waits for them. */
+async function startThreads(driver: StorageDriver, threads: Worker[]): Promise<void> {
+  const before = threads.length;
+  await textsOf(driver, ['none']);
+  await Promise.all(threads.slice(before).map((thread) => once(thread, 'online')));
+}
+
 /** The threads that this process starts while the test runs. */
 function threadsStarted(): Worker[] {
   const threads: Worker[] = [];
@@ -48,8 +63,7 @@ function threadsStarted(): Worker[] {
 
 describe.skipIf(onLinux.skip)('batches into shared memory', () => {
   it('are read by threads, which start once and keep no file open', async () => {
-    const { driver } = await withFiles();
-    const threads = threadsStarted();
+    const { driver, threads } = await withThreads();
     expect(await twice(driver)).toEqual([KEYS, KEYS]);
     expect(driver.openFiles).toBe(0);
     for (let round = 0; round < 3; round++) expect(await twice(driver)).toEqual([KEYS, KEYS]);
@@ -57,9 +71,8 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
   });
 
   it('are shared by two threads if they are large', async () => {
-    const { root, driver } = await place();
+    const { root, driver, threads } = await withThreads();
     await putFile(root, 'file', someBytes(1_000_000, 1));
-    const threads = threadsStarted();
     const memory = new SharedArrayBuffer(9_000_000);
     const targets = Array.from({ length: 9 }, (_, i) => new Uint8Array(memory, i * 1_000_000, 1_000_000));
     const outcomes = await driver.readMany(
@@ -72,8 +85,7 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
   });
 
   it('are shared by the threads also if they come at the same time', async () => {
-    const { driver } = await withFiles({ readerThreads: 3 });
-    const threads = threadsStarted();
+    const { driver, threads } = await withThreads({ readerThreads: 3 });
     const batches = KEYS.map((_, i) => [...KEYS.slice(i), ...KEYS.slice(0, i)]);
     expect(await Promise.all(batches.map((keys) => textsOf(driver, keys)))).toEqual(batches);
     expect(threads).toHaveLength(3);
@@ -94,13 +106,13 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
   });
 
   it('end their threads at close(), and start others after open()', async () => {
-    const { driver } = await withFiles();
-    const threads = threadsStarted();
+    const { driver, threads } = await withThreads();
     await twice(driver);
     const ended = Promise.all(threads.map((thread) => once(thread, 'exit')));
     await driver.close();
     await ended;
     await driver.open({});
+    await startThreads(driver, threads);
     // More than once: on a busy machine the first batches may have been slow, and the next ones go the other way.
     for (let round = 0; round < 3; round++) expect(await twice(driver)).toEqual([KEYS, KEYS]);
     expect(threads).toHaveLength(4);
@@ -118,8 +130,7 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
   });
 
   it('are read all the same if a thread ends in the midst of them', async () => {
-    const { driver } = await withFiles();
-    const threads = threadsStarted();
+    const { driver, threads } = await withThreads();
     for (let round = 0; round < 20; round++) {
       const reading = textsOf(driver, KEYS);
       await turn();
@@ -130,7 +141,7 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
   });
 
   it('go the other way for once after one of which threads could read nothing', async () => {
-    const { driver } = await withFiles();
+    const { driver } = await withThreads();
     const missing = withCode('TIERED_NOT_FOUND');
     expect(await textsOf(driver, ['none', 'of', 'these'])).toEqual([missing, missing, missing]);
     expect(await textsOf(driver, KEYS.slice(0, 5))).toEqual(KEYS.slice(0, 5));
@@ -140,7 +151,7 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
   });
 
   it('[K1] do not follow links out of the root, wherever in the batch they are', async () => {
-    const { root, outside, driver } = await withFiles();
+    const { root, outside, driver } = await withThreads();
     fs.symlinkSync('../outside/secret', path.join(root, 'file'));
     fs.symlinkSync('../outside', path.join(root, 'out'));
     fs.symlinkSync('dir-0', path.join(root, 'in'));
@@ -160,7 +171,7 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
   });
 
   it('[K1] do not follow a link that comes and goes while they are read', async () => {
-    const { root, driver } = await place({ maxOpenFiles: 1 });
+    const { root, driver } = await withThreads({ maxOpenFiles: 1 });
     await putFile(root, 'x/secret', Buffer.from('inside'));
     const [at, aside] = [path.join(root, 'x'), path.join(root, 'aside')];
     let inside = 0;
@@ -185,7 +196,7 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
   });
 
   it('see the file that is there now, also if another one is kept open', async () => {
-    const { root, driver } = await withFiles();
+    const { root, driver } = await withThreads();
     expect(await textOf(driver, 'dir-0/0')).toBe('dir-0/0');
     await putFile(root, 'dir-0/0', Buffer.from('new'));
     expect(await textsOf(driver, ['dir-0/0'])).toEqual(['new']);

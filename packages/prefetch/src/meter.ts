@@ -128,7 +128,7 @@ export class Meter {
   }
 
   /** What happened since the last call. */
-  observe(tuning: Tuning): TuningObservation {
+  observe(tuning: Tuning, usableProducers: number): TuningObservation {
     const before = this.#observed;
     const now = this.totals();
     this.#observed = now;
@@ -142,6 +142,7 @@ export class Meter {
       starvedMs: since('starvedMs'),
       fullMs: since('fullMs'),
       busyProducers: elapsedMs === 0 ? this.#busy : since('busyMs') / elapsedMs,
+      usableProducers,
       usage: {
         records: since('usageRecords'),
         sum: since('usageSum'),

@@ -205,7 +205,20 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   }
 
   get #isProducerFree(): boolean {
-    return this.#meter.busy < this.#tuning.producers && this.#requests < this.#maxProducers;
+    return this.#meter.busy < this.#producers && this.#requests < this.#maxProducers;
+  }
+
+  /** Producers that may be at work now. */
+  get #producers(): number {
+    for (const [line, size] of this.#lines) if (size.isAlone(line)) return 1;
+    return Math.min(this.#tuning.producers, this.#usableProducers);
+  }
+
+  /** Fewer than the budget of requests where producers read batches. */
+  get #usableProducers(): number {
+    let usable = 1;
+    for (const [line, size] of this.#lines) usable = Math.max(usable, size.usable(line, this.#maxProducers));
+    return usable;
   }
 
   #isFull(): boolean {
@@ -217,19 +230,20 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     for (const [line, size] of this.#inOrder()) {
       if (line.ended) continue;
       if (!this.#hasBegun) this.#begin(line);
-      const batch = line.admit(
-        size.limits(line, this.#tuning.producers, this.#maxProducers - this.#requests),
-      );
+      const free = this.#maxProducers - this.#requests;
+      const batch = line.admit(size.limits(line, this.#tuning.producers, this.#maxProducers, free));
       const [first] = batch;
       if (first === undefined) continue;
       const start = this.#clock.now();
       this.#meter.began();
+      size.began(batch.length);
+      const underWay = this.#meter.busy;
       this.#requests += batch.length;
       void line.read(batch).then(() => {
         const ms = this.#clock.now() - start;
         this.#requests -= batch.length;
         const bytes = batch.reduce((sum, entry) => sum + entry.size, 0);
-        size.observe(batch.length, ms);
+        size.ended(batch.length, ms, underWay);
         this.#meter.ended(batch.length, bytes, ms);
         this.#debug?.(`read ${batch.length} from ${first.access.key}, ${bytes} bytes in ${ms.toFixed(3)} ms`);
         this.#look();
@@ -276,7 +290,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   /** Shows the autotuner what happened, if it is time. */
   #look(): void {
     if (this.#autotuner === undefined || this.#clock.now() < this.#lookAt) return;
-    const observation = this.#meter.observe(this.#tuning);
+    const observation = this.#meter.observe(this.#tuning, this.#usableProducers);
     this.#follow(this.#autotuner.decide(observation), observation);
     this.#wake();
   }

@@ -33,10 +33,12 @@ import { Totals } from './totals.js';
 import { Watch } from './watch.js';
 
 /**
- * Producers to begin with: for small objects what PRISMA ends at, which spares the search its first tenths of a second;
- * one for large objects, of which a link is full sooner and a search has fewer to learn from.
+ * Producers to begin with, which spares the search its first tenths of a second: for small objects twice what PRISMA ends
+ * at, since to come down costs no throughput; for large objects, of which a link is full sooner and a search has fewer to
+ * learn from, one that reads and one whose read begins.
  */
-const FIRST = 4;
+const FIRST = 8;
+const FIRST_OF_LARGE = 2;
 const LARGE_BYTES = 512 * 1024;
 
 /** Part of the time from which consumers count as waiting always. */
@@ -96,6 +98,8 @@ class AdaptiveTuner {
   readonly #watch = new Watch();
   #curve = new Curve();
   #stride: Stride = LONG_STRIDE;
+  /** Producers at most, by the limits and by what there is use for. */
+  #most: number;
   #settled = false;
   #tuning: Tuning;
   #window = new Totals();
@@ -111,7 +115,8 @@ class AdaptiveTuner {
 
   constructor(limits: TuningLimits) {
     this.#limits = limits;
-    this.#tuning = this.#allowed((limits.objectBytes ?? LARGE_BYTES) < LARGE_BYTES ? FIRST : 1);
+    this.#most = limits.producers;
+    this.#tuning = this.#allowed((limits.objectBytes ?? LARGE_BYTES) < LARGE_BYTES ? FIRST : FIRST_OF_LARGE);
   }
 
   begin(): TuningDecision {
@@ -128,10 +133,16 @@ class AdaptiveTuner {
     this.#all = this.#all.plus(seen);
     if (!moved && !seen.starved)
       return this.#keep('nothing was read and nobody waits', Math.min(2 * seen.elapsedMs, UNHURRIED_MS));
+    this.#most = Math.min(this.#limits.producers, observation.usableProducers);
+    if (this.#tuning.producers > this.#most && this.#limits.fixed.producers === undefined)
+      return this.#restart(`they read batches, so that there is use for ${this.#most} producers`, this.#most);
     this.#still = moved ? new Totals() : this.#still.plus(seen);
     if (this.#isStuck && this.#memory.grow(this.#tuning, this.#limits))
       return this.#change(this.#tuning.producers, 'nothing moves: consumers starve and there is no room');
     this.#window = this.#window.plus(seen);
+    const isRoomTheLimit = this.#warmUpMs === undefined && this.#memory.isObvious(this.#all, this.#tuning);
+    const roomy = isRoomTheLimit ? this.#judgeMemory() : undefined;
+    if (roomy !== undefined) return roomy;
     if (!this.#isEnough) return this.#keep(`${this.#window.samples} reads are too few to tell`);
     const window = this.#window;
     this.#window = new Totals();
@@ -161,7 +172,7 @@ class AdaptiveTuner {
     point.add(window);
     const next =
       this.#limits.fixed.producers === undefined
-        ? this.#curve.next(producers, this.#limits.producers, this.#stride)
+        ? this.#curve.next(producers, this.#most, this.#stride)
         : { producers, settled: point.complete, reason: `producers are fixed at ${producers}` };
     if (next.settled) {
       this.#settled = true;
@@ -173,14 +184,19 @@ class AdaptiveTuner {
   #compare(window: Totals): TuningDecision {
     const alarm = this.#watch.see(window);
     if (alarm === undefined) return this.#keep(`${this.#tuning.producers} producers are still right`);
-    this.#settled = false;
-    this.#curve = new Curve();
     this.#stride = alarm.stride;
     if (alarm.shifted) {
       this.#workload = window;
       this.#memory.reset();
     }
-    return this.#change(this.#tuning.producers, alarm.reason);
+    return this.#restart(alarm.reason);
+  }
+
+  /** Searches anew. */
+  #restart(reason: string, producers = this.#tuning.producers): TuningDecision {
+    this.#settled = false;
+    this.#curve = new Curve();
+    return this.#change(producers, reason);
   }
 
   #change(producers: number, reason: string): TuningDecision {

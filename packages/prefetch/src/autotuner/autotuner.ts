@@ -34,6 +34,8 @@ export interface TuningObservation {
   readonly fullMs: number;
   /** Mean number of producers at work. */
   readonly busyProducers: number;
+  /** Producers that there is use for now: fewer than the limit where they read batches, which use up the budget of requests. */
+  readonly usableProducers: number;
   /**
    * PRISMA's records of buffer usage, one each time a sample is put in or taken out: the share of `tuning.samples`
    * (or of `tuning.memoryBytes`, if that is not finite) in use, in percent.

@@ -4,7 +4,7 @@ import { percent } from './curve.js';
 import type { Totals } from './totals.js';
 
 /** Less is not worth saving, and small objects are taken in large batches. */
-const LEAST_BYTES = 8 * 2 ** 20;
+const LEAST_BYTES = 16 * 2 ** 20;
 
 /** One round of reads under way, one that waits for consumers, and a few for those that come out of turn. */
 const ROUNDS = 2;
@@ -12,6 +12,9 @@ const OUT_OF_TURN = 4;
 
 /** Part of the time that producers stand still, and consumers starve, from which room is tried as the remedy. */
 const OFTEN = 0.03;
+
+/** What leaves no doubt, however short it was. */
+const OBVIOUS = { starved: 0.5, idle: 0.1, ms: 40 };
 
 /**
  * How much memory goes with a number of producers: small, for what is read into a cache is still in it when it is taken;
@@ -28,12 +31,20 @@ export class Memory {
 
   /** Whether room was the limit, all time with this tuning counted: then doubles `bytesFor`, and says why. */
   judge(totals: Totals, tuning: Tuning, limits: TuningLimits): string | undefined {
-    // One producer of many that waits for room is no loss.
-    const idleShare = Math.min(totals.fullShare, 1 - totals.busy / tuning.producers);
-    if (totals.starvedShare < OFTEN || idleShare < OFTEN || !this.grow(tuning, limits)) return undefined;
+    const idle = idleShare(totals, tuning);
+    if (totals.starvedShare < OFTEN || idle < OFTEN || !this.grow(tuning, limits)) return undefined;
     return (
       `consumers starve ${percent(totals.starvedShare)} of the time and producers have no room ` +
-      `${percent(idleShare)} of theirs, trying more than ${formatBytes(tuning.memoryBytes)}`
+      `${percent(idle)} of theirs, trying more than ${formatBytes(tuning.memoryBytes)}`
+    );
+  }
+
+  /** Whether room is so clearly the limit that there is no need to measure for longer. */
+  isObvious(totals: Totals, tuning: Tuning): boolean {
+    return (
+      totals.elapsedMs >= OBVIOUS.ms &&
+      totals.starvedShare >= OBVIOUS.starved &&
+      idleShare(totals, tuning) >= OBVIOUS.idle
     );
   }
 
@@ -48,4 +59,9 @@ export class Memory {
   reset(): void {
     this.#boost = 1;
   }
+}
+
+/** The part of their time that producers stand still for lack of room. One of many that waits is no loss. */
+function idleShare(totals: Totals, tuning: Tuning): number {
+  return Math.min(totals.fullShare, 1 - totals.busy / tuning.producers);
 }

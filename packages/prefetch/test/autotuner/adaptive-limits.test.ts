@@ -19,6 +19,7 @@ const observations: fc.Arbitrary<Omit<TuningObservation, 'tuning'>> = fc.record(
   starvedMs: amount,
   fullMs: amount,
   busyProducers: amount,
+  usableProducers: fc.oneof(fc.integer({ min: 1, max: 64 }), fc.constant(Infinity)),
   usage: fc.record({ records: count, sum: amount, sumOfSquares: amount }),
 });
 
@@ -89,12 +90,24 @@ describe('the adaptive autotuner and its limits', () => {
     expect(producers.at(-1)?.producers).toBeGreaterThanOrEqual(6);
   });
 
+  it('goes down at once to the producers that there is use for, and no further up as long as there is no more', () => {
+    const tuner = adaptiveAutotuner();
+    let { tuning } = tuner.begin({ ...limits, producers: 64 });
+    const read = { samples: 1000, bytes: 1e8, ms: 80 };
+    const usage = { records: 0, sum: 0, sumOfSquares: 0 };
+    const busy = { elapsedMs: 100, starvedMs: 100, fullMs: 0, busyProducers: 4, usableProducers: 4 };
+    for (let i = 0; i < 100; i++) {
+      ({ tuning } = tuner.decide({ ...busy, tuning, read, taken: read, usage }));
+      expect(tuning.producers).toBeLessThanOrEqual(4);
+    }
+  });
+
   it('decides nothing on observations in which nobody read and nobody waited', () => {
     const tuner = adaptiveAutotuner();
     const { tuning } = tuner.begin(limits);
     const nothing = { samples: 0, bytes: 0, ms: 0 };
     for (let i = 0; i < 100; i++) {
-      const idle = { elapsedMs: 1000, starvedMs: 0, fullMs: 1000, busyProducers: 0 };
+      const idle = { elapsedMs: 1000, starvedMs: 0, fullMs: 1000, busyProducers: 0, usableProducers: 64 };
       const usage = { records: 0, sum: 0, sumOfSquares: 0 };
       expect(tuner.decide({ ...idle, tuning, read: nothing, taken: nothing, usage }).tuning).toEqual(tuning);
     }
@@ -106,7 +119,7 @@ describe('the adaptive autotuner and its limits', () => {
     const nothing = { samples: 0, bytes: 0, ms: 0 };
     let tuning = first;
     for (let i = 0; i < 10; i++) {
-      const stuck = { elapsedMs: 1000, starvedMs: 1000, fullMs: 1000, busyProducers: 0 };
+      const stuck = { elapsedMs: 1000, starvedMs: 1000, fullMs: 1000, busyProducers: 0, usableProducers: 64 };
       const usage = { records: 0, sum: 0, sumOfSquares: 0 };
       ({ tuning } = tuner.decide({ ...stuck, tuning, read: nothing, taken: nothing, usage }));
     }
@@ -119,7 +132,16 @@ describe('the adaptive autotuner and its limits', () => {
     const first = tuner.begin(limits);
     const read = { samples: 1000, bytes: 1e9, ms: 1000 };
     const usage = { records: 0, sum: 0, sumOfSquares: 0 };
-    const seen = { elapsedMs: 1000, starvedMs: 1000, fullMs: 0, busyProducers: 1, read, taken: read, usage };
+    const seen = {
+      elapsedMs: 1000,
+      starvedMs: 1000,
+      fullMs: 0,
+      busyProducers: 1,
+      usableProducers: 64,
+      read,
+      taken: read,
+      usage,
+    };
     for (let i = 0; i < 5; i++) tuner.decide({ ...seen, tuning: first.tuning });
     expect(tuner.begin(limits)).toEqual(first);
   });

@@ -19,6 +19,7 @@ function observed(tuning: Tuning, percentages: readonly number[]): TuningObserva
     starvedMs: 0,
     fullMs: 0,
     busyProducers: 0,
+    usableProducers: 100,
     usage: {
       records: percentages.length,
       sum: percentages.reduce((sum, percent) => sum + percent, 0),

@@ -161,7 +161,12 @@ class Simulation {
   #tune(): void {
     const { busyMs, ...seen } = this.#seen;
     const busyProducers = seen.elapsedMs > 0 ? busyMs / seen.elapsedMs : 0;
-    const observation: TuningObservation = { ...seen, tuning: this.#tuning, busyProducers };
+    const observation: TuningObservation = {
+      ...seen,
+      tuning: this.#tuning,
+      busyProducers,
+      usableProducers: Infinity,
+    };
     this.#seen = nothingSeen();
     const { tuning, nextInMs, reason } = this.#tuner.decide(observation);
     this.#tuning = tuning;

@@ -38,7 +38,9 @@ function twice(driver: StorageDriver): Promise<unknown[][]> {
 }
 
 /** A driver whose threads have started: until then batches are read one by one. */
-async function withThreads(options: Parameters<typeof place>[0] = {}): Promise<Place & { threads: Worker[] }> {
+async function withThreads(
+  options: Parameters<typeof place>[0] = {},
+): Promise<Place & { threads: Worker[] }> {
   const there = await withFiles(options);
   const threads = threadsStarted();
   await startThreads(there.driver, threads);

@@ -19,7 +19,7 @@ export interface HierarchyConfig {
 
 /** A level: its driver, what is put around it, and the driver's own options beside them. */
 export interface LevelConfig {
-  /** `memory`, `fs`, `s3`, the name of a package, or a path relative to the file. */
+  /** `memory`, `fs`, `s3`, `opendal`, the name of a package, or a path relative to the file. */
   readonly driver: string;
   readonly prefix?: string;
   readonly retry?: Omit<RetryDriverOptions, 'clock'>;

@@ -8,6 +8,7 @@ import { nearest } from './unknown-keys.js';
 const DRIVERS: ReadonlyMap<string, string> = new Map([
   ['fs', '@tiered/node-fs-adapter/config'],
   ['s3', '@tiered/s3-adapter/config'],
+  ['opendal', '@tiered/opendal-adapter/config'],
 ]);
 
 /** The drivers that have a short name. */
@@ -36,7 +37,9 @@ async function load<Factory extends object>(
 ): Promise<Loaded<Factory>> {
   const isPath = /^\.{0,2}[/\\]/.test(specifier) || path.isAbsolute(specifier);
   if (!isPath && specifier.includes(':')) {
-    return { problem: 'expected memory, fs, s3, the name of a package, or a path that begins with ./' };
+    return {
+      problem: 'expected memory, fs, s3, opendal, the name of a package, or a path that begins with ./',
+    };
   }
   try {
     const url = isPath

@@ -56,11 +56,11 @@ const throttle = group('options of a throttle, such as { latencyMs: 1 }', {
 });
 
 const levelFields = {
-  driver: text('the name of a driver: memory, fs, s3, a package, or a path that begins with ./', {
+  driver: text('the name of a driver: memory, fs, s3, opendal, a package, or a path that begins with ./', {
     title: 'Driver',
     description:
-      'What reads and writes the storage: memory, fs, s3, the name of a package that exports driverFactory, or the ' +
-      'path of such a module, which begins with ./ and is relative to the file. Its own options stand beside it.',
+      'What reads and writes the storage: memory, fs, s3, opendal, the name of a package that exports driverFactory, or ' +
+      'the path of such a module, which begins with ./ and is relative to the file. Its own options stand beside it.',
   }),
   prefix: text('the characters that the keys begin with', {
     title: 'Prefix',

@@ -1,0 +1,52 @@
+import path from 'node:path';
+import type { DriverFactory } from '@tiered/core';
+import { expected, group, text, wholeNumber } from '@tiered/core/config';
+import { z } from 'zod';
+import { OpenDalDriver } from './driver.js';
+
+const OPTIONS = 'a mapping of texts, such as { bucket: data }';
+
+/** Options of the service `fs` that are directories. */
+const DIRECTORIES = ['root', 'atomic_write_dir'];
+
+const schema = group('options of the driver', {
+  service: text('the name of a service of OpenDAL, such as gcs', {
+    title: 'Service',
+    description: "OpenDAL's name of the service: gcs, azblob, webhdfs, fs and so on.",
+  }),
+  options: z
+    .record(z.string(), z.string(expected('text; put numbers and flags in quotes')), expected(OPTIONS))
+    .optional()
+    .meta({
+      title: 'Options of the service',
+      description:
+        'What the service needs to know, as OpenDAL documents it, in snake_case, every value as text; take secrets from ' +
+        '${NAME}. Directories of fs are relative to the file. Default: none.',
+    }),
+  maxInFlight: wholeNumber(1, {
+    title: 'Requests',
+    description: 'HTTP requests under way at the same time. Default: 64.',
+  }).optional(),
+  name: text('a name', {
+    title: 'Name',
+    description: 'Name of the driver in messages and metrics. Default: the service and where it is.',
+  }).optional(),
+});
+
+/** `driver: opendal`: a service that OpenDAL speaks, written only if it is a tier. */
+export const driverFactory: DriverFactory<z.infer<typeof schema>> = {
+  schema,
+  create: (options, { baseDirectory, role, clock }) =>
+    new OpenDalDriver({
+      ...options,
+      options: options.service === 'fs' ? resolved(options.options ?? {}, baseDirectory) : options.options,
+      writable: role === 'tier',
+      clock,
+    }),
+};
+
+function resolved(options: Readonly<Record<string, string>>, baseDirectory: string): Record<string, string> {
+  const absolute = (field: string, value: string) =>
+    DIRECTORIES.includes(field) ? path.resolve(baseDirectory, value) : value;
+  return Object.fromEntries(Object.entries(options).map(([field, value]) => [field, absolute(field, value)]));
+}

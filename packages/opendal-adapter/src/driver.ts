@@ -1,0 +1,287 @@
+import {
+  bufferedWriter,
+  isTieredError,
+  readEach,
+  TieredError,
+  unsupported,
+  type CreateOptions,
+  type DriverCapabilities,
+  type DriverUsage,
+  type ListOptions,
+  type ObjectStat,
+  type ObjectWriter,
+  type Operation,
+  type OperationOptions,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type ReadOutcome,
+  type ReadRequest,
+  type SharedLog,
+  type StorageDriver,
+  type WriteData,
+  type WriteOptions,
+} from '@tiered/core';
+import { configError, invariant, raceAbort } from '@tiered/core/internal';
+import { Calls } from './calls.js';
+import { fromOpenDal } from './errors.js';
+import { assertKey, listingPath, problemOf } from './keys.js';
+import { Listing } from './listing.js';
+import { makeOperator, type OpenDalOperator } from './opendal.js';
+import { checkedOptions, type CheckedDriverOptions, type OpenDalDriverOptions } from './options.js';
+import { readRange, statObject, type Target } from './ranges.js';
+import { traitsOf, type ServiceTraits } from './services.js';
+import { assertAtomicFiles, conflict, gather } from './writes.js';
+
+/** How long `close` waits for calls that were aborted: most end well before, and what hangs is not worth more. */
+const CLOSE_WAIT_MS = 5_000;
+
+/** Shorter values are names and numbers, not secrets; masking them would make messages unreadable. */
+const SHORTEST_SECRET = 4;
+
+/**
+ * Objects of any service that Apache OpenDAL speaks: a source in GCS, Azure or HDFS, or a tier there.
+ *
+ * **Abort.** OpenDAL cannot be stopped: a call that was aborted rejects at once, its bytes are dropped, and it goes on
+ * below until it ends or times out. A write is not left once its bytes are handed over, since they would still be published.
+ * **Versions.** Reads are pinned by If-Match where the service can, by a look at the file on `fs`, else not at all.
+ * **Cost.** A read copies once more than that of a driver of its own; a write keeps the whole object in memory.
+ */
+export class OpenDalDriver implements StorageDriver {
+  readonly name: string;
+  readonly capabilities: DriverCapabilities;
+  readonly location: string | undefined;
+  readonly #options: CheckedDriverOptions;
+  readonly #traits: ServiceTraits;
+  readonly #calls = new Calls();
+  #secrets: readonly string[] = [];
+  #opened: OpenDalOperator | undefined;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  constructor(options: OpenDalDriverOptions) {
+    this.#options = checkedOptions(options);
+    const { service, operator, name, location, writable } = this.#options;
+    this.#traits = traitsOf(service);
+    this.name = name;
+    this.location = location;
+    const lists = operator?.capability().list ?? this.#traits.lists;
+    this.capabilities = Object.freeze({
+      list: lists,
+      write: writable,
+      delete: writable,
+      usage: lists,
+      sharedViews: false,
+      persistent: !this.#traits.inMemory || operator !== undefined,
+      log: false,
+    });
+  }
+
+  /** Calls in OpenDAL that have not ended, also aborted ones that nobody waits for any more. */
+  get callsUnderWay(): number {
+    return this.#calls.size;
+  }
+
+  /**
+   * Loads OpenDAL and makes the operator; makes no request.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if the package `opendal` or its binary is missing, the service is none of
+   * that build, or options are refused; `TIERED_UNSUPPORTED` if the driver is to write and the service cannot.
+   */
+  async open({ signal }: OperationOptions): Promise<void> {
+    signal?.throwIfAborted();
+    const operator = await raceAbort(this.#operator(), signal);
+    const able = operator.capability();
+    if (this.#options.writable && !(able.write && able.delete)) {
+      throw new TieredError(
+        'TIERED_UNSUPPORTED',
+        `${this.name}: this service cannot both write and delete.`,
+        {
+          driver: this.name,
+          operation: 'open',
+        },
+      );
+    }
+    this.#opened = operator;
+  }
+
+  /** As the contract says; waits up to 5 seconds for calls that were aborted. */
+  async close(): Promise<void> {
+    this.#opened = undefined;
+    await this.#calls.end(this.#options.clock, CLOSE_WAIT_MS);
+  }
+
+  async stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
+    const target = this.#target('stat', key);
+    return this.#abortable('stat', key, signal, () => statObject(target));
+  }
+
+  /** As the contract says; leaves out directories, and paths that are no keys here. */
+  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    signal?.throwIfAborted();
+    if (!this.capabilities.list) throw unsupported(this, 'list');
+    const operator = this.#running;
+    const beginning = this.#options.prefix + prefix;
+    const path = listingPath(beginning);
+    if (path === undefined) return;
+    const under = <T>(work: () => Promise<T>) => this.#abortable('list', '', signal, work);
+    const lister = await under(() => operator.lister(path, { recursive: true }));
+    const listing = new Listing(operator, lister, (found) => this.#keyOf(found, beginning));
+    for (;;) {
+      const page = await under(() => listing.nextPage(signal));
+      if (page === undefined) return;
+      if (page.length > 0) yield page;
+    }
+  }
+
+  async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    const target = this.#target('read', key);
+    return this.#abortable('read', key, options.signal, () => readRange(target, options));
+  }
+
+  async readInto(key: string, memory: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    const target = this.#target('readInto', key);
+    const range = { ...options, length: memory.byteLength };
+    // An abort rejects here, so that what comes late is not copied.
+    const bytes = await this.#abortable('readInto', key, options.signal, () => readRange(target, range));
+    memory.set(bytes);
+    return bytes.byteLength;
+  }
+
+  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    return readEach(this, requests, options);
+  }
+
+  /** As the contract says; keeps pieces in memory until all have come. */
+  async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    options.signal?.throwIfAborted();
+    const { operator, path } = this.#writable('write', key);
+    const bytes = await gather(this, key, data, options);
+    await this.#call('write', key, options.signal, async () => {
+      // OpenDAL would find out when it moves its temporary file in, and leave that behind.
+      const inTheWay = this.#traits.files ? await operator.stat(path).catch(() => undefined) : undefined;
+      if (inTheWay?.isDirectory() === true) throw conflict(this, key);
+      options.signal?.throwIfAborted();
+      await operator.write(path, bytes);
+    });
+  }
+
+  async create(key: string, options: CreateOptions): Promise<ObjectWriter> {
+    options.signal?.throwIfAborted();
+    this.#writable('create', key);
+    return bufferedWriter(this, key, options);
+  }
+
+  /** As the contract says; on `fs`, directories that have become empty stay. */
+  async delete(key: string, { signal }: OperationOptions): Promise<void> {
+    signal?.throwIfAborted();
+    if (!this.capabilities.delete) throw unsupported(this, 'delete');
+    const target = this.#target('delete', key);
+    await this.#call('delete', key, signal, async () => {
+      try {
+        await target.operator.delete(target.path);
+      } catch (error) {
+        // A directory, or below a file: whoever asks for that key to go has what they want.
+        if (!this.#traits.files || !(await this.#isMissing(target))) throw error;
+      }
+    });
+  }
+
+  async usage({ signal }: OperationOptions): Promise<DriverUsage> {
+    signal?.throwIfAborted();
+    if (!this.capabilities.usage) throw unsupported(this, 'usage');
+    let bytes = 0;
+    let objects = 0;
+    for await (const page of this.list({ signal })) {
+      objects += page.length;
+      for (const { size } of page) bytes += size;
+    }
+    return { bytes, objects };
+  }
+
+  async openLog({ signal }: OperationOptions): Promise<SharedLog> {
+    signal?.throwIfAborted();
+    throw unsupported(this, 'openLog');
+  }
+
+  async #operator(): Promise<OpenDalOperator> {
+    const { service, config, operator, maxInFlight, writable } = this.#options;
+    if (operator !== undefined || service === undefined) {
+      invariant(operator !== undefined, 'neither a service nor an operator was given');
+      return operator;
+    }
+    const options = typeof config === 'function' ? await config() : config;
+    for (const [field, value] of Object.entries(options)) {
+      // Not the value: it may be a secret in the wrong form.
+      if (typeof value !== 'string') throw configError(`options.${field}`, 'text', {});
+    }
+    this.#secrets = Object.values(options)
+      .filter((value) => value.length >= SHORTEST_SECRET)
+      .sort((a, b) => b.length - a.length);
+    if (this.#traits.files && writable) assertAtomicFiles(options);
+    try {
+      return await makeOperator(service, { ...options }, { local: this.#traits.local, maxInFlight });
+    } catch (error) {
+      throw this.#explained(error, 'open', '');
+    }
+  }
+
+  /** What rejects as soon as the signal aborts, though it goes on below. */
+  #abortable<T>(
+    operation: Operation,
+    key: string,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    return this.#call(operation, key, signal, work, (call) => raceAbort(call, signal));
+  }
+
+  /** Runs work in OpenDAL after a look at the signal, counts it until it ends, and says what its errors mean. */
+  async #call<T>(
+    operation: Operation,
+    key: string,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+    waitFor = (call: Promise<T>) => call,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    try {
+      return await waitFor(this.#calls.add(work()));
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.#explained(error, operation, key);
+    }
+  }
+
+  #explained(error: unknown, operation: Operation, key: string): unknown {
+    return fromOpenDal(error, { driver: this.name, operation, key, secrets: this.#secrets });
+  }
+
+  #target(operation: Operation, key: string): Target {
+    const path = this.#options.prefix + key;
+    assertKey(path, key, this.name, this.#traits.files);
+    return { driver: this, operator: this.#running, traits: this.#traits, operation, key, path };
+  }
+
+  #writable(operation: Operation, key: string): Target {
+    if (!this.capabilities.write) throw unsupported(this, operation);
+    return this.#target(operation, key);
+  }
+
+  #keyOf(path: string, beginning: string): string | undefined {
+    const { prefix } = this.#options;
+    if (!path.startsWith(beginning) || path.length === prefix.length) return undefined;
+    return problemOf(path, this.#traits.files) === undefined ? path.slice(prefix.length) : undefined;
+  }
+
+  async #isMissing(target: Target): Promise<boolean> {
+    try {
+      await statObject(target);
+      return false;
+    } catch (error) {
+      return isTieredError(this.#explained(error, 'delete', target.key), 'TIERED_NOT_FOUND');
+    }
+  }
+
+  get #running(): OpenDalOperator {
+    invariant(this.#opened !== undefined, `${this.name} was used before open() or after close()`);
+    return this.#opened;
+  }
+}

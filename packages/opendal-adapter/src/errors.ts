@@ -1,0 +1,137 @@
+import { getSystemErrorName } from 'node:util';
+import { isTieredError, TieredError, type ErrorCode, type Operation } from '@tiered/core';
+
+interface Meaning {
+  readonly code: ErrorCode;
+  readonly advice: string;
+  /** Default: as OpenDAL says. */
+  readonly retryable?: boolean;
+}
+
+/** OpenDAL tells what went wrong in the message only: its kind, and whether it may pass. */
+const FORM = /^(\w+) \((temporary|permanent|persistent)\) at (\S*?),? /;
+
+const KINDS: Readonly<Record<string, Meaning>> = {
+  NotFound: { code: 'TIERED_NOT_FOUND', advice: 'there is no such object' },
+  IsADirectory: { code: 'TIERED_NOT_FOUND', advice: 'that is a directory' },
+  NotADirectory: { code: 'TIERED_NOT_FOUND', advice: 'a file stands where a directory must be' },
+  PermissionDenied: {
+    code: 'TIERED_PERMISSION',
+    advice: 'access is denied; check the credentials and rights',
+  },
+  RateLimited: { code: 'TIERED_IO', advice: 'the service asks for fewer requests; lower maxInFlight' },
+  AlreadyExists: { code: 'TIERED_KEY_CONFLICT', advice: 'another object stands where a directory must be' },
+  ConditionNotMatch: { code: 'TIERED_SOURCE_CHANGED', advice: 'it was changed since it was listed' },
+  ConfigInvalid: { code: 'TIERED_CONFIG_INVALID', advice: 'OpenDAL refuses the options' },
+  Unsupported: { code: 'TIERED_UNSUPPORTED', advice: 'OpenDAL or the service cannot do this' },
+};
+
+/** Of the answers that OpenDAL calls unexpected, as its services do with some of these. */
+const STATUSES: Readonly<Record<string, Meaning>> = {
+  401: { code: 'TIERED_PERMISSION', advice: 'the service does not accept the credentials' },
+  429: {
+    code: 'TIERED_IO',
+    advice: 'the service asks for fewer requests; lower maxInFlight',
+    retryable: true,
+  },
+};
+
+/** Of the service `fs`. */
+const ERRNOS: Readonly<Record<string, Meaning>> = {
+  ENOTDIR: { code: 'TIERED_NOT_FOUND', advice: 'a file stands where a directory must be', retryable: false },
+  EISDIR: { code: 'TIERED_NOT_FOUND', advice: 'that is a directory', retryable: false },
+  ENAMETOOLONG: { code: 'TIERED_KEY_INVALID', advice: 'the name is too long', retryable: false },
+  EROFS: { code: 'TIERED_READ_ONLY', advice: 'the file system is mounted read-only', retryable: false },
+  ENOSPC: { code: 'TIERED_NO_SPACE', advice: 'the disk is full', retryable: false },
+  EDQUOT: { code: 'TIERED_NO_SPACE', advice: "the user's disk quota is used up", retryable: false },
+  EMFILE: { code: 'TIERED_TOO_MANY_OPEN', advice: 'raise ulimit -n', retryable: true },
+};
+
+/** Where an error happened, and what its text must not show. */
+export interface ErrorPlace {
+  readonly driver: string;
+  readonly operation: Operation;
+  readonly key: string;
+  /** Values of options. */
+  readonly secrets: readonly string[];
+}
+
+/** What an error of OpenDAL means for the SDK. What is already an error of the SDK passes as it is. */
+export function fromOpenDal(error: unknown, { driver, operation, key, secrets }: ErrorPlace): unknown {
+  if (isTieredError(error)) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const outline = outlineOf(message, secrets);
+  const {
+    code,
+    advice,
+    retryable = isPassing(message),
+  } = meaningOf(message) ?? {
+    code: 'TIERED_IO' as const,
+    advice: `OpenDAL says: ${outline}`,
+  };
+  const object = key === '' ? '' : ` of ${JSON.stringify(key)}`;
+  return new TieredError(code, `${driver}: ${operation}${object} failed: ${advice}.`, {
+    cause: new Error(outline),
+    retryable,
+    driver,
+    operation,
+    key,
+  });
+}
+
+/** The kind that OpenDAL gives an error, if it is one of OpenDAL. */
+export function kindOf(error: unknown): string | undefined {
+  return FORM.exec((error as Error | null)?.message ?? '')?.[1];
+}
+
+/**
+ * Whether a read may have failed because the object ends before the range does. OpenDAL has no short reads: services
+ * answer with an error of their own, the body is too short, or, where objects are in memory, a thread panics.
+ */
+export function mayBePastEnd(error: unknown): boolean {
+  const message = (error as Error | null)?.message ?? '';
+  return /^RangeNotSatisfied |\bstatus: 416\b|got too little data$|^Panic in async function$/.test(message);
+}
+
+function meaningOf(message: string): Meaning | undefined {
+  const [, kind = ''] = FORM.exec(message) ?? [];
+  return KINDS[kind] ?? STATUSES[statusOf(message) ?? ''] ?? ERRNOS[errnoOf(message) ?? ''];
+}
+
+/** What was retried in vain is persistent, and not to be retried by others. */
+function isPassing(message: string): boolean {
+  return FORM.exec(message)?.[2] === 'temporary';
+}
+
+function statusOf(message: string): string | undefined {
+  return /\bstatus: (\d{3})\b/.exec(message)?.[1];
+}
+
+function errnoOf(message: string): string | undefined {
+  const [, number] = /\(os error (\d+)\)$/.exec(message) ?? [];
+  return number === undefined || process.platform === 'win32'
+    ? undefined
+    : getSystemErrorName(-Number(number));
+}
+
+/**
+ * What may be shown of OpenDAL's message. Its context has URIs, headers and bodies, in which signatures and credentials
+ * come back; of an answer only its status and the service's code remain, of other faults the end without values of options.
+ */
+function outlineOf(message: string, secrets: readonly string[]): string {
+  const [, kind, persistence, operation = ''] = FORM.exec(message) ?? [];
+  const head =
+    kind === undefined ? '' : `${kind} (${persistence})${operation === '' ? '' : ` at ${operation}`}`;
+  if (/:\/\/|\bresponse: /.test(message)) {
+    const status = statusOf(message);
+    const code = /\bcode: "(\w{1,64})"/.exec(message)?.[1];
+    const parts = [head || 'a fault', status && `HTTP status ${status}`, code && `code ${code}`];
+    return masked(parts.filter(Boolean).join(', '), secrets);
+  }
+  const tail = kind === undefined ? message : (/ => ([\s\S]*)$/.exec(message)?.[1] ?? '');
+  return masked([head, tail].filter(Boolean).join(': '), secrets);
+}
+
+function masked(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text);
+}

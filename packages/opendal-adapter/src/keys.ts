@@ -1,0 +1,41 @@
+import { TieredError } from '@tiered/core';
+
+/** Paths worth a closer look, as hardly any is. */
+const UNUSUAL = /^\p{White_Space}|\p{White_Space}$|(?:^|\/)\.{0,2}(?:\/|$)|\\/u;
+
+/**
+ * What is wrong with a path, in words; undefined if nothing is. OpenDAL trims paths, drops empty segments, takes a slash
+ * at the end for a directory, and leaves `.` and `..` to the service: such a path is another object's, or nobody's.
+ * @param files Whether the service keeps objects as files, whose listings turn backslashes into slashes.
+ */
+export function problemOf(path: string, files: boolean): string | undefined {
+  if (!UNUSUAL.test(path)) return undefined;
+  if (/^\p{White_Space}|\p{White_Space}$/u.test(path)) return 'begins or ends with white space';
+  const segments = path.split('/');
+  if (segments.includes('')) return 'has an empty segment';
+  if (segments.includes('.') || segments.includes('..')) return 'has a segment "." or ".."';
+  if (files && path.includes('\\')) return 'has a backslash';
+  return undefined;
+}
+
+/** @throws TieredError `TIERED_KEY_INVALID` for a key whose path OpenDAL would not keep as it is. */
+export function assertKey(path: string, key: string, driver: string, files: boolean): void {
+  const problem = problemOf(path, files);
+  if (problem === undefined) return;
+  throw new TieredError(
+    'TIERED_KEY_INVALID',
+    `${driver}: the key ${JSON.stringify(key)} ${problem}, which OpenDAL does not keep as it is; ` +
+      'rename the object, or take a driver made for this storage.',
+    { driver, key },
+  );
+}
+
+/** The path to ask a listing for, so that it gives all of those that begin so; undefined if no valid path does. */
+export function listingPath(beginning: string): string | undefined {
+  if (/^\p{White_Space}/u.test(beginning)) return undefined;
+  const segments = beginning.split('/');
+  const last = segments.pop();
+  if (segments.some((segment) => ['', '.', '..'].includes(segment))) return undefined;
+  // An unfinished "..": keys may go on from there, but as a path it leads elsewhere.
+  return last === '.' || last === '..' ? segments.map((segment) => `${segment}/`).join('') : beginning;
+}

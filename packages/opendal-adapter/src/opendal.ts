@@ -1,0 +1,122 @@
+import { TieredError } from '@tiered/core';
+
+/** The version that this package is tested with. Later ones are linked against glibc 2.38. */
+const VERSION = '0.49.2';
+
+/** Retries after the first try: with the delays below they bridge a few seconds. */
+const RETRIES = 3;
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5_000;
+
+/** No request that describes something takes so long; without a bound, a dead connection would hold its place for ever. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/** A piece of a download, or the upload of a whole object. */
+const TRANSFER_TIMEOUT_MS = 120_000;
+
+/** Operations are not bounded, only requests: a listing that was left early would hold its place until it is collected. */
+const OPERATIONS = 2 ** 20;
+
+/** What OpenDAL says of a path; the part of its `Metadata` that is used. */
+export interface OpenDalMetadata {
+  isDirectory(): boolean;
+  readonly etag: string | null;
+  /** RFC 3339. */
+  readonly lastModified: string | null;
+  readonly contentLength: bigint | null;
+}
+
+/** A path of a listing; the part of OpenDAL's `Entry` that is used. */
+export interface OpenDalEntry {
+  path(): string;
+  metadata(): OpenDalMetadata;
+}
+
+/** A listing under way; the part of OpenDAL's `Lister` that is used. */
+export interface OpenDalLister {
+  next(): Promise<OpenDalEntry | null>;
+}
+
+/** What a service can do; the part of OpenDAL's `Capability` that is used. */
+export interface OpenDalCapability {
+  readonly list: boolean;
+  readonly write: boolean;
+  readonly delete: boolean;
+  readonly readWithIfMatch: boolean;
+}
+
+/** The part of OpenDAL's `Operator` that is used, so that the types of this package do not need that one. */
+export interface OpenDalOperator {
+  capability(): OpenDalCapability;
+  stat(path: string): Promise<OpenDalMetadata>;
+  read(
+    path: string,
+    options: { readonly offset: bigint; readonly size: bigint; readonly ifMatch?: string },
+  ): Promise<Uint8Array>;
+  write(path: string, content: Buffer): Promise<unknown>;
+  delete(path: string): Promise<void>;
+  lister(path: string, options: { readonly recursive: boolean }): Promise<OpenDalLister>;
+}
+
+type Layer = object;
+
+interface LayeredOperator extends OpenDalOperator {
+  layer(layer: Layer): LayeredOperator;
+}
+
+interface OpenDalModule {
+  readonly Operator: new (service: string, options: Record<string, string>) => LayeredOperator;
+  readonly RetryLayer: new () => {
+    jitter: boolean;
+    maxTimes: number;
+    minDelay: number;
+    maxDelay: number;
+    build(): Layer;
+  };
+  readonly TimeoutLayer: new () => { timeout: number; ioTimeout: number; build(): Layer };
+  readonly ConcurrentLimitLayer: new (permits: number) => { httpPermits: number; build(): Layer };
+}
+
+/**
+ * Loads OpenDAL and makes an operator, for a remote service with OpenDAL's own layers: requests end, are made again if
+ * their error may pass, and are not more than `maxInFlight` at the same time. Local ones have nothing that would pass.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if the package or its binary cannot be loaded; OpenDAL's own error for
+ * options that it refuses.
+ */
+export async function makeOperator(
+  service: string,
+  options: Record<string, string>,
+  { local, maxInFlight }: { readonly local: boolean; readonly maxInFlight: number },
+): Promise<OpenDalOperator> {
+  const { Operator, RetryLayer, TimeoutLayer, ConcurrentLimitLayer } = await load();
+  const operator = new Operator(service, options);
+  if (local) return operator;
+  const limit = new ConcurrentLimitLayer(OPERATIONS);
+  limit.httpPermits = maxInFlight;
+  const timeout = new TimeoutLayer();
+  timeout.timeout = REQUEST_TIMEOUT_MS;
+  timeout.ioTimeout = TRANSFER_TIMEOUT_MS;
+  const retry = new RetryLayer();
+  retry.jitter = true;
+  retry.maxTimes = RETRIES;
+  retry.minDelay = FIRST_RETRY_MS;
+  retry.maxDelay = LONGEST_RETRY_MS;
+  // From the inside out: each try has its own time.
+  return operator.layer(limit.build()).layer(timeout.build()).layer(retry.build());
+}
+
+async function load(): Promise<OpenDalModule> {
+  try {
+    return await import('opendal');
+  } catch (cause) {
+    const missing = (cause as NodeJS.ErrnoException | null)?.code === 'ERR_MODULE_NOT_FOUND';
+    const problem = missing
+      ? 'is not installed'
+      : 'is installed, but its binary does not load on this system';
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      `The package opendal ${problem}; npm install opendal@${VERSION} (later versions need glibc 2.38).`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,92 @@
+import {
+  notFound,
+  TieredError,
+  versionChanged,
+  type ObjectStat,
+  type Operation,
+  type ReadOptions,
+  type StorageDriver,
+} from '@tiered/core';
+import { mayBePastEnd } from './errors.js';
+import type { OpenDalOperator } from './opendal.js';
+import type { ServiceTraits } from './services.js';
+import { describe, ifMatchOf } from './versions.js';
+
+/** An object that is read or described, and by whom. */
+export interface Target {
+  readonly driver: StorageDriver;
+  readonly operator: OpenDalOperator;
+  readonly traits: ServiceTraits;
+  readonly operation: Operation;
+  readonly key: string;
+  readonly path: string;
+}
+
+/** Describes an object; a directory is none. */
+export async function statObject({ driver, operator, operation, key, path }: Target): Promise<ObjectStat> {
+  const metadata = await operator.stat(path);
+  if (metadata.isDirectory()) throw notFound(driver, operation, key);
+  return describe(key, metadata);
+}
+
+/**
+ * Reads a range, into memory of OpenDAL's. A version is asked for by If-Match where the service can; where a `stat` is no
+ * request, it is looked at after the read: the caller saw this version before, so the bytes between are of it.
+ */
+export async function readRange(target: Target, options: ReadOptions): Promise<Uint8Array> {
+  const { version, signal } = options;
+  const bytes = await readToEnd(target, options);
+  signal?.throwIfAborted();
+  if (version !== undefined && target.traits.local) await sizeOf(target, version);
+  return bytes;
+}
+
+/** Cuts the range at the end of the object once OpenDAL has failed for that, which has no short reads. */
+async function readToEnd(target: Target, options: ReadOptions): Promise<Uint8Array> {
+  const { offset, length, version, signal } = options;
+  // OpenDAL would not look whether there is such an object.
+  if (length === 0 || target.traits.inMemory)
+    return readWithin(target, options, await sizeOf(target, version));
+  try {
+    return await readExactly(target, options, length);
+  } catch (error) {
+    if (!mayBePastEnd(error)) throw error;
+    signal?.throwIfAborted();
+    const size = await sizeOf(target, version);
+    if (offset + length <= size) throw truncated(target);
+    signal?.throwIfAborted();
+    return readWithin(target, options, size);
+  }
+}
+
+async function readWithin(target: Target, options: ReadOptions, size: number): Promise<Uint8Array> {
+  const length = Math.min(options.length, size - options.offset);
+  if (length <= 0) return new Uint8Array();
+  try {
+    return await readExactly(target, options, length);
+  } catch (error) {
+    throw mayBePastEnd(error) ? truncated(target) : error;
+  }
+}
+
+function readExactly(target: Target, options: ReadOptions, length: number): Promise<Uint8Array> {
+  const { operator, path } = target;
+  const ifMatch = operator.capability().readWithIfMatch ? ifMatchOf(options.version) : undefined;
+  return operator.read(path, { offset: BigInt(options.offset), size: BigInt(length), ifMatch });
+}
+
+async function sizeOf(target: Target, version: string | undefined): Promise<number> {
+  const found = await statObject(target);
+  if (version !== undefined && version !== found.version)
+    throw versionChanged(target.driver, target.operation, target.key);
+  return found.size;
+}
+
+/** The object is said to have the bytes that did not come: the connection broke, or it is being replaced. */
+function truncated({ driver, operation, key }: Target): TieredError {
+  return new TieredError(
+    'TIERED_IO',
+    `${driver.name}: ${operation} of ${JSON.stringify(key)} ended before the range did; try again.`,
+    { retryable: true, driver: driver.name, operation, key },
+  );
+}

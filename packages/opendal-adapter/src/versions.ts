@@ -1,0 +1,31 @@
+import type { ObjectStat } from '@tiered/core';
+import type { OpenDalMetadata } from './opendal.js';
+
+const ETAG = 'etag ';
+
+/**
+ * An object as OpenDAL describes it. Its version is the ETag; without one, the time of the last change and the size, which
+ * miss what is replaced by as many bytes within the resolution of that time; without both, as in memory, the size alone.
+ */
+export function describe(key: string, metadata: OpenDalMetadata): ObjectStat {
+  const { etag, lastModified, contentLength } = metadata;
+  const size = Number(contentLength ?? 0);
+  if (etag !== null) return { key, size, version: ETAG + etag };
+  return {
+    key,
+    size,
+    version: lastModified === null ? `size ${size}` : `modified ${lastModified} size ${size}`,
+  };
+}
+
+/** Whether the metadata tell one content from another; those of many listings tell nothing. */
+export function isIdentified({ etag, lastModified }: OpenDalMetadata): boolean {
+  return etag !== null || lastModified !== null;
+}
+
+/** The ETag that a version is, for If-Match. None if it is weak: servers never take those for a match. */
+export function ifMatchOf(version: string | undefined): string | undefined {
+  if (version?.startsWith(ETAG) !== true) return undefined;
+  const etag = version.slice(ETAG.length);
+  return etag.startsWith('W/') ? undefined : etag;
+}

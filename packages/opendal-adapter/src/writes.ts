@@ -1,0 +1,65 @@
+import {
+  checkedPieces,
+  TieredError,
+  type StorageDriver,
+  type WriteData,
+  type WriteOptions,
+} from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import path from 'node:path';
+
+/**
+ * The bytes of a write, all of them: OpenDAL's writers leave parts behind when they are not closed, and what was closed is
+ * published. Bytes given at once are not copied.
+ */
+export async function gather(
+  driver: StorageDriver,
+  key: string,
+  data: WriteData,
+  options: WriteOptions,
+): Promise<Buffer> {
+  const whole = data instanceof Uint8Array ? data : allocate(driver, key, options.size);
+  let filled = 0;
+  for await (const piece of checkedPieces(driver, key, data, options)) {
+    if (piece !== whole) whole.set(piece, filled);
+    filled += piece.byteLength;
+  }
+  return Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength);
+}
+
+function allocate(driver: StorageDriver, key: string, size: number): Uint8Array {
+  try {
+    return new Uint8Array(size);
+  } catch (cause) {
+    throw new TieredError(
+      'TIERED_NO_SPACE',
+      `${driver.name} cannot write ${size} bytes: an object is kept in memory until it is written, which is too much here.`,
+      { cause, driver: driver.name, operation: 'write', key },
+    );
+  }
+}
+
+/**
+ * Writing files without `atomic_write_dir` would let readers see halves; inside the root, its files would be objects.
+ * @throws TieredError `TIERED_CONFIG_INVALID`
+ */
+export function assertAtomicFiles({
+  root = '',
+  atomic_write_dir: directory,
+}: Readonly<Record<string, string>>): void {
+  const field = 'options.atomic_write_dir';
+  const expected =
+    'a directory outside the root, on the same file system, since the driver is to write files';
+  if (directory === undefined || directory === '') throw configError(field, expected, directory);
+  const [first] = path.relative(path.resolve(root), path.resolve(directory)).split(path.sep);
+  if (first !== '..' && !path.isAbsolute(first ?? '')) throw configError(field, expected, directory);
+}
+
+/** The error of a write where a directory is. */
+export function conflict({ name }: StorageDriver, key: string): TieredError {
+  return new TieredError(
+    'TIERED_KEY_CONFLICT',
+    `${name}: ${JSON.stringify(key)} is a directory, which files or other objects keep; choose another key.`,
+    { driver: name, operation: 'write', key },
+  );
+}

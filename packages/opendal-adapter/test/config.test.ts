@@ -1,0 +1,37 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { Hierarchy } from '@tiered/core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryDirectory, withCode } from './helpers.js';
+
+describe('driver: opendal', () => {
+  it('is a source in a file, its directories relative to the file', async () => {
+    const directory = await temporaryDirectory();
+    await fs.mkdir(path.join(directory, 'data'));
+    await fs.writeFile(path.join(directory, 'data', 'a'), 'hello');
+    const file = path.join(directory, 'tiers.yaml');
+    await fs.writeFile(file, 'source: { driver: opendal, service: fs, options: { root: data } }');
+    const hierarchy = await Hierarchy.fromConfig(file);
+    onTestFinished(async () => {
+      await hierarchy.close();
+      await fs.rm(directory, { recursive: true });
+    });
+    await hierarchy.start();
+    expect(Buffer.from(await hierarchy.read('a')).toString()).toBe('hello');
+  });
+
+  it.each([{ service: 1 }, { service: 'fs', options: { root: 1 } }, { service: 'fs', option: {} }, {}])(
+    'refuses %j',
+    async (options) => {
+      const config = { source: { driver: 'opendal', ...options } };
+      await expect(Hierarchy.fromConfig(config)).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
+    },
+  );
+
+  it('writes as a tier only', async () => {
+    const tier = { driver: 'opendal', service: 'fs', options: { root: 'x' }, quota: '1GiB' };
+    const hierarchy = await Hierarchy.fromConfig({ source: { driver: 'memory' }, tiers: [tier] });
+    // A tier of files has to say where it keeps what is being written.
+    await expect(hierarchy.start()).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
+  });
+});

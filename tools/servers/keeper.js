@@ -22,7 +22,8 @@ process.on('message', ({ id, command, args, log }) => {
   closeSync(output);
   const ended = (how) => {
     running.delete(id);
-    if (process.connected) process.send({ id, how });
+    // Between its end and the news of it, the parent takes no messages.
+    if (process.connected) process.send({ id, how }, () => {});
   };
   child.once('error', (error) => ended(error.message));
   child.once('exit', (code, signal) => ended(code ?? signal));
@@ -42,3 +43,5 @@ async function end() {
 
 process.once('disconnect', end);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, end);
+// The parent may have ended while this file was loaded.
+if (!process.connected) await end();

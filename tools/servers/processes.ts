@@ -20,7 +20,7 @@ interface Ended {
 export class Processes {
   readonly directory: string;
   readonly #keeper: ChildProcess;
-  readonly #keeperExit: Promise<unknown>;
+  readonly #keeperExit: Promise<void>;
   readonly #waiting = new Map<number, (how: string | number) => void>();
   readonly #closed = new AbortController();
 
@@ -33,8 +33,13 @@ export class Processes {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       execArgv: [],
     });
-    this.#keeperExit = once(this.#keeper, 'exit');
+    this.#keeperExit = once(this.#keeper, 'exit').then(() => {
+      for (const ended of this.#waiting.values()) ended('the end of its keeper');
+    });
     this.#keeper.on('message', ({ id, how }: Ended) => this.#waiting.get(id)?.(how));
+    // A worker of vitest outlives a vitest that was killed: until its tests have ended, which may be never.
+    process.once('disconnect', this.#letGo);
+    if ('connected' in process && !process.connected) this.#letGo();
     // A program that forgets `close` can end.
     this.#keeper.unref();
     this.#keeper.channel?.unref();
@@ -85,17 +90,24 @@ export class Processes {
 
   /** Kills all programs at once and removes the directory. May be called more than once. */
   async close(): Promise<void> {
-    this.#closed.abort();
+    process.off('disconnect', this.#letGo);
     this.#keeper.ref();
-    if (this.#keeper.connected) this.#keeper.disconnect();
+    this.#letGo();
     await this.#keeperExit;
   }
+
+  readonly #letGo = (): void => {
+    this.#closed.abort();
+    if (this.#keeper.connected) this.#keeper.disconnect();
+  };
 
   async #spawn(name: string, command: string, args: readonly string[]): Promise<string | number> {
     const id = randomInt(2 ** 40);
     const ended = new Promise<string | number>((resolve) => this.#waiting.set(id, resolve));
     const log = path.join(this.directory, `${name}.log`);
-    this.#keeper.send({ id, command, args, log });
+    this.#keeper.send({ id, command, args, log }, (error) => {
+      if (error !== null) this.#waiting.get(id)?.(error.message);
+    });
     try {
       return await ended;
     } finally {

@@ -38,11 +38,9 @@ async function startCluster(processes: Processes, monitor: number, gateway: numb
   const keyring = path.join(directory, 'keyring');
   for (const name of ['mon', 'osd']) mkdirSync(path.join(directory, name));
   writeFileSync(path.join(directory, 'ceph.conf'), cephConf(directory, cluster, monitor, gateway));
-  writeFileSync(
-    keyring,
-    cephKeyring({ 'mon.': cephKey(), 'client.admin': cephKey(), 'osd.0': osd.key }),
-    { mode: 0o600 },
-  );
+  writeFileSync(keyring, cephKeyring({ 'mon.': cephKey(), 'client.admin': cephKey(), 'osd.0': osd.key }), {
+    mode: 0o600,
+  });
 
   const map = path.join(directory, 'monmap');
   const address = `[v2:127.0.0.1:${monitor}]`;

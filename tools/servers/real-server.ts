@@ -15,7 +15,7 @@ export interface RealServer {
 }
 
 /** Many times what a start takes, for machines that are busy. */
-const START_TIMEOUT_MS = 40_000;
+const START_TIMEOUT_MS = 120_000;
 
 /** How to tell that a server is here, and to get it. */
 export interface Installation {
@@ -65,10 +65,9 @@ export async function startServer(
     const logs = processes.endOfLogs();
     await processes.close();
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(
-      `${name} did not start: ${reason}\n${logs}\nTo install what it needs: ${install}`,
-      { cause },
-    );
+    throw new Error(`${name} did not start: ${reason}\n${logs}\nTo install what it needs: ${install}`, {
+      cause,
+    });
   } finally {
     started.abort();
   }

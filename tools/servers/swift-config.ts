@@ -79,7 +79,8 @@ function proxy(directory: string, ports: SwiftPorts, secret: string): string {
   return ini({
     DEFAULT: common(directory, ports.proxy),
     'pipeline:main': {
-      pipeline: 'catch_errors gatekeeper healthcheck cache listing_formats s3api tempauth bulk slo proxy-server',
+      pipeline:
+        'catch_errors gatekeeper healthcheck cache listing_formats s3api tempauth bulk slo proxy-server',
     },
     'app:proxy-server': {
       use: 'egg:swift#proxy',

@@ -79,9 +79,9 @@ async function launch(processes: Processes, ports: SwiftPorts, secret: string): 
 /** Not every file system has the extended attributes that Swift needs, a tmpfs of an older kernel for one. */
 function directoryWithXattrs(): string {
   const cache = path.join(repository, 'node_modules/.cache');
-  mkdirSync(cache, { recursive: true });
   const found = [os.tmpdir(), cache].find((directory) => {
     try {
+      mkdirSync(directory, { recursive: true });
       execFileSync(PYTHON, [script, 'xattrs', directory], { stdio: 'ignore' });
       return true;
     } catch {

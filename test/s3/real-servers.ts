@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { missingForRadosgw, startRadosgw } from '../../tools/servers/radosgw.js';
+import type { RealServer } from '../../tools/servers/real-server.js';
+import { missingForSwift, startSwift } from '../../tools/servers/swift.js';
+
+/** A server that tests can be run against. */
+export interface Offer {
+  readonly name: string;
+  readonly start: () => Promise<RealServer>;
+  /** The command that installs it; `undefined` if it is installed. */
+  readonly missing: string | undefined;
+}
+
+/** Swift, and radosgw if `TIERED_S3_RGW=1`. */
+export function realServers(): Offer[] {
+  const swift = { name: 'Swift', start: startSwift, missing: missingForSwift() };
+  const radosgw = { name: 'radosgw', start: startRadosgw, missing: missingForRadosgw() };
+  return process.env['TIERED_S3_RGW'] === '1' ? [swift, radosgw] : [swift];
+}
+
+/**
+ * Registers tests that share a server, which runs from before the first to after the last. Where it is not installed, there
+ * is one skipped test instead that says how to install it; with `CI=true` it fails.
+ * @param register Registers them. The server is there only when they run.
+ */
+export function describeServer(
+  { name, start, missing }: Offer,
+  register: (server: () => RealServer) => void,
+): void {
+  describe(name, () => {
+    if (missing !== undefined) {
+      registerMissing(name, missing);
+      return;
+    }
+    let server: RealServer | undefined;
+    beforeAll(async () => {
+      server = await start();
+    }, 180_000);
+    afterAll(() => server?.close());
+    register(() => {
+      if (server === undefined) throw new Error(`${name} runs in tests and hooks only`);
+      return server;
+    });
+  });
+}
+
+function registerMissing(name: string, install: string): void {
+  if (process.env['CI'] !== 'true') {
+    it.skip(`${name}: skipped, install it with: ${install}`);
+    return;
+  }
+  it(`${name} is installed`, () => {
+    throw new Error(`${name} is missing, install it with: ${install}`);
+  });
+}

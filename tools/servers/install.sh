@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Installs what is missing for the real S3 servers of the tests: bash tools/servers/install.sh [swift|radosgw]...
+# Without arguments, both. Needs apt-get, and root or sudo.
+set -euo pipefail
+
+packages_of() {
+  case $1 in
+    swift) echo swift-proxy swift-account swift-container swift-object memcached ;;
+    radosgw) echo radosgw ceph-mon ceph-osd ;;
+    *) echo "There is no server '$1': choose swift or radosgw." >&2 && return 1 ;;
+  esac
+}
+
+missing=()
+if (($# == 0)); then set -- swift radosgw; fi
+for server in "$@"; do
+  packages=$(packages_of "$server")
+  for package in $packages; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+  done
+done
+if ((${#missing[@]} == 0)); then exit 0; fi
+
+if ! command -v apt-get >/dev/null; then
+  echo "Install these by hand, apt-get is not here: ${missing[*]}" >&2
+  exit 1
+fi
+as_root=()
+if ((EUID != 0)); then as_root=(sudo); fi
+
+# The packages start their services when they are set up, on the machine's own ports and directories. The tests need
+# the programs only: for the scripts of these packages, the commands that start services do nothing.
+idle=$(mktemp -d)
+trap 'rm -rf "$idle"' EXIT
+chmod 755 "$idle"
+for command in invoke-rc.d deb-systemd-invoke; do ln -s /bin/true "$idle/$command"; done
+
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+  -o DPkg::Path="$idle:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" "${missing[@]}"

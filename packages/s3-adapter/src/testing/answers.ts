@@ -5,7 +5,7 @@ import type { StoredObject } from './storage.js';
 import type { Range } from './ranges.js';
 
 /** Where an answer breaks off: after so many bytes of its body, with a RST or with an orderly end of the connection. */
-export interface Cut {
+interface Cut {
   readonly bytes: number;
   readonly by: 'reset' | 'close';
 }

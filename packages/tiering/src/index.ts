@@ -1,5 +1,12 @@
 export { PlacementHandler, type PlacementHandlerOptions } from './placement-handler.js';
 export { firstFit } from './policies/first-fit.js';
+export {
+  frequency,
+  frequencyPlan,
+  UNPLANNED,
+  type FrequencyOptions,
+  type FrequencyPlanOptions,
+} from './policies/frequency.js';
 export { lru } from './policies/lru.js';
 export { pinned, type Pin, type PinnedOptions } from './policies/pinned.js';
 export { type PlacementCandidate, type PlacementPolicy, type TierRoom } from './policies/policy.js';

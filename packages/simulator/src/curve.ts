@@ -1,0 +1,43 @@
+/**
+ * Throughput as it was measured: pairs of how many (threads, or clients) and MB/s, by rising number. Between two points
+ * it is interpolated; below the first it falls in proportion, as one of two threads can be trusted to half of what both
+ * do; beyond the last see `beyond`.
+ */
+export interface ThroughputCurve {
+  /** `[number, MB/s]`, at least one. */
+  readonly points: readonly (readonly [number, number])[];
+  /**
+   * Beyond the last point: `'hold'` its throughput, as of a device that is saturated, or go on as the `'linear'`
+   * regression through all points rises (what NoPFS does, section 5.2.2). Default: `'hold'`, which promises nothing that
+   * was not measured.
+   */
+  readonly beyond?: 'hold' | 'linear';
+}
+
+/** A curve of one throughput, however many ask. */
+export function constant(mbPerSecond: number, at = 1): ThroughputCurve {
+  return { points: [[at, mbPerSecond]] };
+}
+
+/**
+ * Throughput of so many threads or clients together, in MB/s.
+ * @param curve What was measured.
+ * @param many More than 0; need not be whole, as an average number of clients is not.
+ */
+export function throughput({ points, beyond = 'hold' }: ThroughputCurve, many: number): number {
+  let [fromAt, fromRate] = [0, 0];
+  for (const [at, rate] of points) {
+    if (many <= at) return fromRate + ((rate - fromRate) * (many - fromAt)) / (at - fromAt);
+    [fromAt, fromRate] = [at, rate];
+  }
+  return beyond === 'hold' ? fromRate : fromRate + Math.max(0, slope(points)) * (many - fromAt);
+}
+
+/** Of the least-squares line through all points. */
+function slope(points: ThroughputCurve['points']): number {
+  const mean = (of: (point: readonly [number, number]) => number) =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [x, y] = [mean(([at]) => at), mean(([, rate]) => rate)];
+  const spread = mean(([at]) => (at - x) ** 2);
+  return spread === 0 ? 0 : mean(([at, rate]) => (at - x) * (rate - y)) / spread;
+}

@@ -1,0 +1,49 @@
+import { Random } from '@tiered/core';
+
+/** Sizes drawn from a normal distribution, as in section 6.1. */
+export interface NormalDataset {
+  /** F. */
+  readonly samples: number;
+  /** mu. */
+  readonly meanMB: number;
+  /** sigma. Default: 0, all alike. */
+  readonly sigmaMB?: number;
+  /**
+   * What becomes of sizes that cannot be. `'symmetric'` draws again outside of 0 to 2 mu, which keeps the mean; `'redraw'`
+   * draws again below 0, and `'clamp'` takes 0, which both raise it. Default: `'symmetric'`: the totals that the paper
+   * states for its datasets are F times mu.
+   */
+  readonly truncate?: 'symmetric' | 'redraw' | 'clamp';
+}
+
+/** The samples of a dataset: given one by one, or drawn. */
+export type Dataset = NormalDataset | { readonly sizesMB: ArrayLike<number> };
+
+/** The size of every sample in bytes. 8 bytes of memory a sample; a draw takes some 40 ns. */
+export function sampleSizes(dataset: Dataset, seed: number): Float64Array {
+  if ('sizesMB' in dataset) return Float64Array.from(dataset.sizesMB, (mb) => Math.round(mb * 1e6));
+  const { samples, meanMB, sigmaMB = 0, truncate = 'symmetric' } = dataset;
+  const sizes = new Float64Array(samples);
+  const random = new Random(seed, SIZES);
+  const [mean, sigma] = [meanMB * 1e6, sigmaMB * 1e6];
+  const most = truncate === 'symmetric' ? 2 * mean : Infinity;
+  for (let sample = 0; sample < samples; sample++) {
+    let size = mean + (sigma === 0 ? 0 : sigma * normal(random));
+    while (truncate !== 'clamp' && (size < 0 || size > most)) size = mean + sigma * normal(random);
+    sizes[sample] = Math.max(0, Math.round(size));
+  }
+  return sizes;
+}
+
+/** A stream that no epoch uses. */
+const SIZES = 2 ** 40;
+
+/** A draw from the standard normal distribution (Box and Muller; the second of each pair is left unused). */
+function normal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.unit())) * Math.cos(2 * Math.PI * random.unit());
+}
+
+/** How many samples a dataset has. */
+export function countOf(dataset: Dataset): number {
+  return 'sizesMB' in dataset ? dataset.sizesMB.length : dataset.samples;
+}

@@ -1,0 +1,94 @@
+import { throughput, type ThroughputCurve } from './curve.js';
+
+/** Megabytes: 10^6 bytes. */
+export type Megabytes = number;
+/** 10^6 bytes a second. */
+export type MegabytesPerSecond = number;
+/** Seconds. */
+export type Seconds = number;
+
+/** A storage class of a worker (Table A.1): class 0 is the staging buffer, the others are its tiers, fastest first. */
+export interface StorageClass {
+  /** For tables and charts, and for `--what-if`. */
+  readonly name: string;
+  /** d_j. */
+  readonly capacityMB: Megabytes;
+  /** p_j: threads that prefetch into the class and read from it. */
+  readonly threads: number;
+  /** r_j(p): random reads of p threads together. */
+  readonly read: ThroughputCurve;
+  /** w_j(p): random writes of p threads together. Default: as `read`. */
+  readonly write?: ThroughputCurve;
+}
+
+/** The environment of a training run (section 4, Table A.1). One worker a node; all workers are alike. */
+export interface SystemModel {
+  /** N. */
+  readonly workers: number;
+  /** c: how fast a worker trains. Of samples a second: times their mean size, before any preprocessing. */
+  readonly computeMBps: MegabytesPerSecond;
+  /** beta: how fast a thread preprocesses. */
+  readonly preprocessMBps: MegabytesPerSecond;
+  /** b_c: between two workers; the network is taken to be free of congestion. */
+  readonly networkMBps: MegabytesPerSecond;
+  /** t(gamma): random reads of gamma workers together from the source, the papers' PFS. */
+  readonly source: ThroughputCurve;
+  /** Class 0. */
+  readonly staging: StorageClass;
+  /** Classes 1 .. J, fastest first. */
+  readonly levels: readonly StorageClass[];
+}
+
+/** r_j(p_j) / p_j: what one thread reads from a class. */
+export function readRate({ read, threads }: StorageClass): MegabytesPerSecond {
+  return throughput(read, threads) / threads;
+}
+
+/** w_j(p_j) / p_j: what one thread writes to a class. */
+export function writeRate({ read, write = read, threads }: StorageClass): MegabytesPerSecond {
+  return throughput(write, threads) / threads;
+}
+
+/** t(gamma) / gamma: what is left of the source for each of gamma workers. */
+export function sourceRate(system: SystemModel, gamma: number): MegabytesPerSecond {
+  return throughput(system.source, gamma) / gamma;
+}
+
+/** fetch_{i,0,0}: from the source, while gamma - 1 other workers read from it as well (section 4, case 1). */
+export function fetchFromSource(system: SystemModel, sizeMB: Megabytes, gamma: number): Seconds {
+  return sizeMB / sourceRate(system, gamma);
+}
+
+/** fetch_{i,1,j}: from a storage class of another worker (section 4, case 2). */
+export function fetchRemote(system: SystemModel, sizeMB: Megabytes, level: StorageClass): Seconds {
+  return sizeMB / Math.min(system.networkMBps, readRate(level));
+}
+
+/** fetch_{i,2,j}: from a storage class of its own (section 4, case 3). */
+export function fetchLocal(sizeMB: Megabytes, level: StorageClass): Seconds {
+  return sizeMB / readRate(level);
+}
+
+/** write_i: preprocessing and storing in the staging buffer, in a pipeline, so the slower one counts (section 4). */
+export function write(system: SystemModel, sizeMB: Megabytes): Seconds {
+  return Math.max(sizeMB / system.preprocessMBps, sizeMB / writeRate(system.staging));
+}
+
+/** read_i = fetch_i + write_i (section 4). */
+export function read(system: SystemModel, sizeMB: Megabytes, fetchSeconds: Seconds): Seconds {
+  return fetchSeconds + write(system, sizeMB);
+}
+
+/** avail_i(f): when the last of these reads has ended, spread over p_0 threads of equal load (section 4). */
+export function avail(system: SystemModel, reads: readonly Seconds[]): Seconds {
+  return reads.reduce((sum, seconds) => sum + seconds, 0) / system.staging.threads;
+}
+
+/** t_{i,f}: when a worker consumes a sample, after training on the one before it (section 4). */
+export function consumed(
+  system: SystemModel,
+  availableAt: Seconds,
+  before: { readonly consumedAt: Seconds; readonly sizeMB: Megabytes },
+): Seconds {
+  return Math.max(availableAt, before.consumedAt + before.sizeMB / system.computeMBps);
+}

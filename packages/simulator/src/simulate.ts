@@ -1,0 +1,163 @@
+import type { Sampler } from '@tiered/prefetch';
+import { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
+import { sampleSizes, type Dataset } from './dataset.js';
+import { readRate, type SystemModel } from './model.js';
+import { globalBatchSampler } from './own-sampler.js';
+import { Outcome, type SimulationResult } from './outcome.js';
+import { NOWHERE, type Strategy, type StrategyRun } from './strategies/strategy.js';
+import { FROM_LOCAL, FROM_REMOTE, Timeline } from './timeline.js';
+import { countAccesses, ordersOf, type World } from './world.js';
+
+/** What is simulated. */
+export interface Simulation {
+  readonly dataset: Dataset;
+  readonly system: SystemModel;
+  /** E. */
+  readonly epochs: number;
+  /** B: samples of a global batch, of all workers together. */
+  readonly batchSize: number;
+  /** Decides sizes and orders. Default: 0. */
+  readonly seed?: number;
+  readonly assumptions?: Partial<Assumptions>;
+  /** Who reads what. Default: `globalBatchSampler` of `@tiered/prefetch`. */
+  readonly sampler?: Sampler;
+}
+
+/** Called from time to time; costs time of the simulation. */
+export type OnProgress = (done: number, total: number) => void;
+
+/**
+ * How long a training would take, and where it would read from, under each of these strategies.
+ *
+ * All workers are simulated, each access of each, step by step: what is on which worker is exact, and known to others by
+ * their own progress, as NoPFS estimates it (section 5.2.2). Time follows `Timeline`. All strategies see the same orders.
+ *
+ * Time is linear in epochs x samples x strategies, memory in samples x workers x strategies (a byte each for those that
+ * keep copies). Synchronous.
+ */
+export function simulate(
+  simulation: Simulation,
+  strategies: readonly Strategy[],
+  onProgress: OnProgress = () => undefined,
+): SimulationResult[] {
+  const world = worldOf(simulation);
+  const assumptions = { ...DEFAULT_ASSUMPTIONS, ...simulation.assumptions };
+  const runs = strategies.map((strategy) => new Run(world, strategy, assumptions));
+  const { epochs } = world.sampler;
+  const total = epochs * runs.length;
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    const orders = ordersOf(world.sampler, epoch);
+    for (const [index, run] of runs.entries()) {
+      run.epoch(epoch, orders);
+      onProgress(epoch * runs.length + index + 1, total);
+    }
+  }
+  return runs.map((run) => run.result());
+}
+
+function worldOf(simulation: Simulation): World {
+  const { dataset, system, epochs, batchSize, seed = 0 } = simulation;
+  const sizes = sampleSizes(dataset, seed);
+  const { workers } = system;
+  const samples = sizes.length;
+  const sampler = simulation.sampler ?? globalBatchSampler({ samples, epochs, seed, workers, batchSize });
+  let accesses: ReturnType<World['accesses']> | undefined;
+  return {
+    system,
+    sizes,
+    totalBytes: sizes.reduce((sum, size) => sum + size, 0),
+    sampler,
+    seed,
+    batchPart: Math.max(1, Math.round(batchSize / workers)),
+    accesses: () => (accesses ??= countAccesses(sampler)),
+  };
+}
+
+/** One strategy, from its start to its result. */
+class Run {
+  readonly #world: World;
+  readonly #strategy: Strategy;
+  readonly #timeline: Timeline;
+  readonly #outcome: Outcome;
+  readonly #refused: string | undefined;
+  readonly #run: StrategyRun;
+  /** Seconds a byte from each level, by its number; `NOWHERE` is never reached. */
+  readonly #localCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
+  readonly #remoteCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
+  readonly #nobody: Uint8Array;
+
+  constructor(world: World, strategy: Strategy, assumptions: Assumptions) {
+    const { system } = world;
+    this.#world = world;
+    this.#strategy = strategy;
+    this.#timeline = new Timeline(system, assumptions);
+    this.#outcome = new Outcome(world, strategy);
+    this.#refused = strategy.refuses?.(world);
+    this.#run = this.#refused === undefined ? (strategy.start?.(world) ?? {}) : {};
+    this.#nobody = new Uint8Array(world.sampler.samples).fill(NOWHERE);
+    for (const [number, level] of system.levels.entries()) {
+      this.#localCosts[number] = 1 / readRate(level) / 1e6;
+      this.#remoteCosts[number] = 1 / Math.min(system.networkMBps, readRate(level)) / 1e6;
+    }
+    const { stagedBytes } = this.#run;
+    if (stagedBytes === undefined) return;
+    this.#timeline.stage(stagedBytes);
+    this.#outcome.staged(stagedBytes, Math.max(...this.#timeline.done));
+  }
+
+  epoch(epoch: number, shared: readonly Uint32Array[]): void {
+    if (this.#refused !== undefined) return;
+    const { reorder } = this.#run;
+    const orders = reorder === undefined ? shared : shared.map((order) => order.slice());
+    this.#outcome.notCovered += reorder?.(epoch, orders) ?? 0;
+    // Workers that do not read ahead wait for the source all at the same time.
+    const adapts = (this.#strategy.access ?? 'prefetched') === 'prefetched';
+    const longest = Math.max(...orders.map(({ length }) => length));
+    for (let from = 0; from < longest; from += this.#world.batchPart) {
+      for (let worker = 0; worker < orders.length; worker++) this.#part(worker, orders[worker], from);
+      if (adapts) this.#timeline.updateGamma();
+    }
+    this.#outcome.epochEnded(Math.max(...this.#timeline.done));
+  }
+
+  result(): SimulationResult {
+    return this.#outcome.result(this.#timeline, this.#refused);
+  }
+
+  /** What a worker reads of one global batch. */
+  #part(worker: number, order: Uint32Array = new Uint32Array(), from: number): void {
+    const { sizes, batchPart } = this.#world;
+    const end = Math.min(order.length, from + batchPart);
+    const { access = 'prefetched' } = this.#strategy;
+    if (access === 'prefetched') {
+      this.#prefetched(worker, order, from, end);
+      return;
+    }
+    for (let position = from; position < end; position++) {
+      const bytes = sizes[order[position] ?? 0] ?? 0;
+      if (access === 'perfect') this.#timeline.perfect(worker, bytes);
+      else {
+        this.#timeline.blocking(worker, bytes);
+        this.#outcome.fetched(0, bytes, this.#timeline.fetched);
+      }
+    }
+  }
+
+  #prefetched(worker: number, order: Uint32Array, from: number, end: number): void {
+    const { sizes } = this.#world;
+    const { brought, served } = this.#run;
+    const own = this.#run.own?.[worker] ?? this.#nobody;
+    const best = this.#run.best ?? this.#nobody;
+    for (let position = from; position < end; position++) {
+      const sample = order[position] ?? 0;
+      const bytes = sizes[sample] ?? 0;
+      const level = own[sample] ?? NOWHERE;
+      const local = this.#localCosts[level] ?? Infinity;
+      const remote = this.#remoteCosts[best[sample] ?? NOWHERE] ?? Infinity;
+      const where = this.#timeline.prefetched(worker, bytes, local, remote);
+      this.#outcome.fetched(where === FROM_LOCAL ? FROM_LOCAL + level : where, bytes, this.#timeline.fetched);
+      if (where === FROM_LOCAL) served?.(worker, sample, level);
+      else if (where !== FROM_REMOTE) brought?.(worker, sample);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { firstFit as firstFitPolicy, lru as lruPolicy, type PlacementPolicy } from '@tiered/tiering';
+import { Recency } from '@tiered/tiering/internal';
+import type { World } from '../world.js';
+import { RoomsOfWorkers } from './rooms.js';
+import { Copies, NOWHERE, type Strategy, type StrategyRun } from './strategy.js';
+
+/**
+ * Any placement policy that runs live, each worker by itself, as `Hierarchy` with `PlacementHandler` does it: what is read
+ * from the source is placed, copies leave if the policy evicts. Nothing is read from other workers, nor promoted.
+ * @param policy Asked for every read of the source; keeps nothing, so that all workers can share it.
+ */
+export function placed(policy: PlacementPolicy): Strategy {
+  return {
+    name: policy.name,
+    start: (world) => (policy.evicts === true ? evicting(world, policy) : keeping(world, policy)),
+  };
+}
+
+/** MONARCH, on every worker: the first level with room, and nothing ever leaves. */
+export const firstFit: Strategy = { ...placed(firstFitPolicy), name: 'first-fit' };
+
+/** A cache that drops what was not read for longest, on every worker. */
+export const lru: Strategy = placed(lruPolicy);
+
+function keeping(world: World, policy: PlacementPolicy): StrategyRun {
+  const { own } = new Copies(world);
+  const rooms = new RoomsOfWorkers(world, () => policy);
+  return {
+    own,
+    brought: (worker, sample) => {
+      const levels = own[worker];
+      // The source may have been faster than the copy.
+      if (levels === undefined || levels[sample] !== NOWHERE) return;
+      levels[sample] = rooms.place(worker, sample) ?? NOWHERE;
+    },
+  };
+}
+
+/** As `Placings` does it: after each placing, room for the largest object is made on its level. */
+function evicting(world: World, policy: PlacementPolicy): StrategyRun {
+  const { own } = new Copies(world);
+  const rooms = new RoomsOfWorkers(world, () => policy);
+  const recency = own.map(() => world.system.levels.map(() => new Recency()));
+  const served = (worker: number, sample: number, level: number) => {
+    recency[worker]?.[level]?.touch(sample, world.sizes[sample] ?? 0);
+  };
+  return {
+    own,
+    served,
+    brought: (worker, sample) => {
+      const levels = own[worker];
+      if (levels === undefined || levels[sample] !== NOWHERE) return;
+      const level = rooms.place(worker, sample);
+      const order = level === undefined ? undefined : recency[worker]?.[level];
+      if (level === undefined || order === undefined) return;
+      levels[sample] = level;
+      served(worker, sample, level);
+      while (rooms.free(worker, level) < order.largest) {
+        const oldest = order.oldest();
+        if (oldest === undefined) break;
+        levels[oldest.id] = NOWHERE;
+        rooms.release(worker, level, oldest.bytes);
+      }
+    },
+  };
+}

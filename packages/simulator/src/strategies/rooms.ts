@@ -1,0 +1,69 @@
+import type { PlacementCandidate, PlacementPolicy, TierRoom } from '@tiered/tiering';
+import type { World } from '../world.js';
+import { quotasOf } from './strategy.js';
+
+/**
+ * Asks the placement policies that run live, one of each worker, as `PlacementHandler` would, with what each worker has
+ * free. One object is used for all questions, so that a sample costs no memory.
+ */
+export class RoomsOfWorkers {
+  readonly #sizes: Float64Array;
+  readonly #policies: readonly PlacementPolicy[];
+  readonly #rooms: readonly (readonly Room[])[];
+  readonly #asked = new Candidate();
+
+  constructor(world: World, policyOf: (worker: number) => PlacementPolicy) {
+    const workers = Array.from({ length: world.sampler.workers }, (_, worker) => worker);
+    this.#sizes = world.sizes;
+    this.#policies = workers.map(policyOf);
+    this.#rooms = workers.map(() => quotasOf(world).map((quota, level) => new Room(level, quota)));
+  }
+
+  /** The level that the policy of a worker has for a sample, whose room is taken; undefined if none. */
+  place(worker: number, sample: number): number | undefined {
+    const rooms = this.#rooms[worker] ?? [];
+    const size = this.#sizes[sample] ?? 0;
+    const asked = this.#asked;
+    asked.sample = sample;
+    asked.size = size;
+    const level = this.#policies[worker]?.place(asked, rooms);
+    const room = level === undefined ? undefined : rooms[level];
+    if (room !== undefined) room.freeBytes -= size;
+    return level;
+  }
+
+  free(worker: number, level: number): number {
+    return this.#rooms[worker]?.[level]?.freeBytes ?? 0;
+  }
+
+  /** A sample has left a level. */
+  release(worker: number, level: number, bytes: number): void {
+    const room = this.#rooms[worker]?.[level];
+    if (room !== undefined) room.freeBytes += bytes;
+  }
+}
+
+class Room implements TierRoom {
+  readonly level: number;
+  readonly quotaBytes: number;
+  freeBytes: number;
+
+  constructor(level: number, quotaBytes: number) {
+    this.level = level;
+    this.quotaBytes = this.freeBytes = quotaBytes;
+  }
+}
+
+/** A sample as a policy sees it: an object by itself, placed whole or not at all. */
+class Candidate implements PlacementCandidate {
+  sample = 0;
+  size = 0;
+
+  get key(): string {
+    return String(this.sample);
+  }
+
+  get chunkBytes(): number {
+    return this.size;
+  }
+}

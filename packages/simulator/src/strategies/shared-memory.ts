@@ -1,0 +1,143 @@
+import type { World } from '../world.js';
+import { Copies, NOWHERE, quotasOf, type Strategy, type StrategyRun } from './strategy.js';
+
+/** What each worker has free in RAM, its first level. */
+function memoryOf(world: World): Float64Array {
+  return new Float64Array(world.sampler.workers).fill(quotasOf(world)[0] ?? 0);
+}
+
+/** Workers keep in RAM what they read first, until it is full, and read it from each other's. */
+function firstReaderKeeps(world: World): { readonly copies: Copies; readonly run: StrategyRun } {
+  const copies = new Copies(world);
+  const free = memoryOf(world);
+  const brought = (worker: number, sample: number) => {
+    const left = (free[worker] ?? 0) - (world.sizes[sample] ?? 0);
+    if (left < 0 || copies.isAnywhere(sample)) return;
+    free[worker] = left;
+    copies.put(worker, sample, 0);
+  };
+  return { copies, run: { own: copies.own, best: copies.best, brought } };
+}
+
+/** DeepIO in order: RAM of all workers, and what is not in it from the source. Takes no account of how often a sample is read. */
+export const deepioOrdered: Strategy = {
+  name: 'deepio-ordered',
+  start: (world) => firstReaderKeeps(world).run,
+};
+
+/**
+ * DeepIO where order may give way: once RAM is full the source is not read any more, and a worker that is to read a
+ * sample that nobody has reads one that it has itself.
+ */
+export const deepioOpportunistic: Strategy = {
+  name: 'deepio-opportunistic',
+  fullRandomization: false,
+  refuses: needsMemory,
+  start: (world) => {
+    const { copies, run } = firstReaderKeeps(world);
+    const pools: Uint32Array[] = [];
+    const next = new Float64Array(world.sampler.workers);
+    const reorder = (epoch: number, orders: readonly Uint32Array[]) => {
+      if (epoch === 0) pools.push(...orders.map((order) => order.slice(0, fitting(world, order))));
+      let notCovered = 0;
+      for (const [worker, order] of orders.entries()) {
+        const pool = pools[worker] ?? order;
+        for (let position = 0; position < order.length; position++) {
+          const there = epoch === 0 ? position < pool.length : copies.isAnywhere(order[position] ?? 0);
+          if (there) continue;
+          const turn = next[worker] ?? 0;
+          next[worker] = (turn + 1) % pool.length;
+          order[position] = pool[turn] ?? 0;
+          notCovered += 1;
+        }
+      }
+      return notCovered;
+    };
+    return { ...run, reorder };
+  },
+};
+
+/** How many samples at the beginning of an order fit into the RAM of a worker. */
+function fitting(world: World, order: Uint32Array): number {
+  let [free = 0] = quotasOf(world);
+  const end = order.findIndex((sample) => (free -= world.sizes[sample] ?? 0) < 0);
+  return end < 0 ? order.length : end;
+}
+
+function needsMemory(world: World): string | undefined {
+  const [ram = 0] = quotasOf(world);
+  const largest = world.sizes.reduce((most, size) => Math.max(most, size), 0);
+  return ram >= largest ? undefined : 'no level of RAM that holds a sample';
+}
+
+/** The LBANN data store holds all of the dataset in the RAM of all workers, or does not start. */
+function needsAllInMemory(world: World): string | undefined {
+  const all = (quotasOf(world)[0] ?? 0) * world.sampler.workers;
+  if (world.totalBytes <= all) return undefined;
+  const gb = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
+  return `the dataset is ${gb(world.totalBytes)}, the RAM of all workers ${gb(all)}`;
+}
+
+/** The LBANN data store, filled in the first epoch: each sample stays with the worker that read it. */
+export const lbannDynamic: Strategy = {
+  name: 'lbann-dynamic',
+  refuses: needsAllInMemory,
+  start: (world) => firstReaderKeeps(world).run,
+};
+
+/** The LBANN data store, filled before training begins: each worker reads its part of the dataset. */
+export const lbannPreloading: Strategy = {
+  name: 'lbann-preloading',
+  refuses: needsAllInMemory,
+  start: (world) => {
+    const { copies, run } = firstReaderKeeps(world);
+    const { samples, workers } = world.sampler;
+    const stagedBytes = new Float64Array(workers);
+    for (let sample = 0; sample < samples; sample++) {
+      const worker = sample % workers;
+      copies.put(worker, sample, 0);
+      stagedBytes[worker] = (stagedBytes[worker] ?? 0) + (world.sizes[sample] ?? 0);
+    }
+    return { ...run, stagedBytes };
+  },
+};
+
+/**
+ * Yang and Cong: as the sample of a global batch are spread over the workers anyway, each takes those that it has in RAM, as
+ * many as its part of the batch; what is left goes to those that have too few. Epoch 0 fills the RAM.
+ */
+export const localityAware: Strategy = {
+  name: 'locality-aware',
+  start: (world) => {
+    const { copies, run } = firstReaderKeeps(world);
+    const reorder = (epoch: number, orders: readonly Uint32Array[]) => {
+      for (let from = 0; epoch > 0 && from < (orders[0]?.length ?? 0); from += world.batchPart) {
+        exchange(orders.map((order) => order.subarray(from, from + world.batchPart)), copies.own);
+      }
+      return 0;
+    };
+    return { ...run, reorder };
+  },
+};
+
+/** Deals the samples of a global batch out anew, each worker as many as it had. */
+function exchange(parts: readonly Uint32Array[], own: readonly Uint8Array[]): void {
+  const batch = parts.flatMap((part) => [...part]);
+  const filled = parts.map(() => 0);
+  const give = (worker: number, sample: number) => {
+    const at = filled[worker] ?? 0;
+    const part = parts[worker];
+    if (part === undefined || at === part.length) return false;
+    part[at] = sample;
+    filled[worker] = at + 1;
+    return true;
+  };
+  const left = batch.filter((sample) => {
+    const owner = own.findIndex((levels) => levels[sample] !== NOWHERE);
+    return owner < 0 || !give(owner, sample);
+  });
+  let worker = 0;
+  for (const sample of left) {
+    while (worker < parts.length && !give(worker, sample)) worker += 1;
+  }
+}

@@ -85,6 +85,8 @@ class Run {
   readonly #localCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
   readonly #remoteCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
   readonly #nobody: Uint8Array;
+  readonly #bytes: Float64Array;
+  readonly #touched: Uint8Array;
 
   constructor(world: World, strategy: Strategy, assumptions: Assumptions) {
     const { system } = world;
@@ -94,6 +96,8 @@ class Run {
     this.#outcome = new Outcome(world, strategy);
     this.#refused = strategy.refuses?.(world);
     this.#run = this.#refused === undefined ? (strategy.start?.(world) ?? {}) : {};
+    this.#bytes = new Float64Array(world.batchPart);
+    this.#touched = new Uint8Array(world.batchPart);
     this.#nobody = new Uint8Array(world.sampler.samples).fill(NOWHERE);
     for (const [number, level] of system.levels.entries()) {
       this.#localCosts[number] = 1 / readRate(level) / 1e6;
@@ -144,13 +148,13 @@ class Run {
   }
 
   #prefetched(worker: number, order: Uint32Array, from: number, end: number): void {
-    const { sizes } = this.#world;
     const { brought, served } = this.#run;
     const own = this.#run.own?.[worker] ?? this.#nobody;
     const best = this.#run.best ?? this.#nobody;
+    this.#lookAhead(order, from, end, own, best);
     for (let position = from; position < end; position++) {
       const sample = order[position] ?? 0;
-      const bytes = sizes[sample] ?? 0;
+      const bytes = this.#bytes[position - from] ?? 0;
       const level = own[sample] ?? NOWHERE;
       const local = this.#localCosts[level] ?? Infinity;
       const remote = this.#remoteCosts[best[sample] ?? NOWHERE] ?? Infinity;
@@ -158,6 +162,19 @@ class Run {
       this.#outcome.fetched(where === FROM_LOCAL ? FROM_LOCAL + level : where, bytes, this.#timeline.fetched);
       if (where === FROM_LOCAL) served?.(worker, sample, level);
       else if (where !== FROM_REMOTE) brought?.(worker, sample);
+    }
+  }
+
+  /**
+   * Touches what a part of a batch needs, all at once: each is a miss of the processor's cache, and those of one loop
+   * overlap, while those between the steps of the clock would wait for each other.
+   */
+  #lookAhead(order: Uint32Array, from: number, end: number, own: Uint8Array, best: Uint8Array): void {
+    const { sizes } = this.#world;
+    for (let position = from; position < end; position++) {
+      const sample = order[position] ?? 0;
+      this.#bytes[position - from] = sizes[sample] ?? 0;
+      this.#touched[position - from] = (own[sample] ?? 0) + (best[sample] ?? 0);
     }
   }
 }

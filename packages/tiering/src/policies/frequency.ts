@@ -31,8 +31,9 @@ export function frequencyPlan({ frequencies, firstAccesses, sizes, quotas }: Fre
   const free = Float64Array.from(quotas);
   for (const sample of mostFrequentFirst(frequencies, firstAccesses)) {
     const size = sizes[sample] ?? 0;
-    const level = free.findIndex((freeBytes) => freeBytes >= size);
-    if (level < 0) continue;
+    let level = 0;
+    while (level < free.length && (free[level] ?? 0) < size) level += 1;
+    if (level === free.length) continue;
     plan[sample] = level;
     free[level] = (free[level] ?? 0) - size;
   }

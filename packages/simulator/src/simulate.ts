@@ -1,12 +1,13 @@
-import type { Sampler } from '@tiered/prefetch';
+import { systemClock, type Clock, type OperationOptions } from '@tiered/core';
+import { accessTables, globalBatchSampler, type AccessTableOptions, type Sampler } from '@tiered/prefetch';
 import { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
 import { sampleSizes, type Dataset } from './dataset.js';
 import { readRate, type SystemModel } from './model.js';
-import { globalBatchSampler } from './own-sampler.js';
+
 import { Outcome, type SimulationResult } from './outcome.js';
-import { NOWHERE, type Strategy, type StrategyRun } from './strategies/strategy.js';
+import { NOWHERE, type Copies, type Strategy, type StrategyRun } from './strategies/strategy.js';
 import { FROM_LOCAL, FROM_REMOTE, Timeline } from './timeline.js';
-import { countAccesses, ordersOf, type World } from './world.js';
+import type { World } from './world.js';
 
 /** What is simulated. */
 export interface Simulation {
@@ -23,8 +24,13 @@ export interface Simulation {
   readonly sampler?: Sampler;
 }
 
-/** Called from time to time; costs time of the simulation. */
-export type OnProgress = (done: number, total: number) => void;
+/** Options of `simulate`. */
+export interface SimulateOptions extends OperationOptions {
+  /** Called after each epoch of each strategy. */
+  readonly onProgress?: (done: number, total: number) => void;
+  /** Lets the event loop turn. Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
 
 /**
  * How long a training would take, and where it would read from, under each of these strategies.
@@ -33,29 +39,33 @@ export type OnProgress = (done: number, total: number) => void;
  * their own progress, as NoPFS estimates it (section 5.2.2). Time follows `Timeline`. All strategies see the same orders.
  *
  * Time is linear in epochs x samples x strategies, memory in samples x workers x strategies (a byte each for those that
- * keep copies). Synchronous.
+ * keep copies). The event loop turns after each epoch of each strategy.
+ * @throws The signal's reason, after the epoch that is being simulated.
  */
-export function simulate(
+export async function simulate(
   simulation: Simulation,
   strategies: readonly Strategy[],
-  onProgress: OnProgress = () => undefined,
-): SimulationResult[] {
-  const world = worldOf(simulation);
+  { signal, onProgress, clock = systemClock }: SimulateOptions = {},
+): Promise<SimulationResult[]> {
+  const world = worldOf(simulation, { signal, clock });
   const assumptions = { ...DEFAULT_ASSUMPTIONS, ...simulation.assumptions };
-  const runs = strategies.map((strategy) => new Run(world, strategy, assumptions));
+  const runs: Run[] = [];
+  for (const strategy of strategies) runs.push(await Run.start(world, strategy, assumptions));
   const { epochs } = world.sampler;
   const total = epochs * runs.length;
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const orders = ordersOf(world.sampler, epoch);
+    const orders = all(world.sampler.workers).map((worker) => world.sampler.epoch(worker, epoch));
     for (const [index, run] of runs.entries()) {
+      signal?.throwIfAborted();
       run.epoch(epoch, orders);
-      onProgress(epoch * runs.length + index + 1, total);
+      onProgress?.(epoch * runs.length + index + 1, total);
+      await clock.turn();
     }
   }
   return runs.map((run) => run.result());
 }
 
-function worldOf(simulation: Simulation): World {
+function worldOf(simulation: Simulation, options: AccessTableOptions): World {
   const { dataset, system, epochs, batchSize, seed = 0 } = simulation;
   const sizes = sampleSizes(dataset, seed);
   const { workers } = system;
@@ -69,8 +79,13 @@ function worldOf(simulation: Simulation): World {
     sampler,
     seed,
     batchPart: Math.max(1, Math.round(batchSize / workers)),
-    accesses: () => (accesses ??= countAccesses(sampler)),
+    accesses: () => (accesses ??= accessTables(sampler, all(workers), options)),
   };
+}
+
+/** The numbers of all workers. */
+function all(workers: number): number[] {
+  return Array.from({ length: workers }, (_, worker) => worker);
 }
 
 /** One strategy, from its start to its result. */
@@ -84,21 +99,37 @@ class Run {
   /** Seconds a byte from each level, by its number; `NOWHERE` is never reached. */
   readonly #localCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
   readonly #remoteCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
-  readonly #nobody: Uint8Array;
+  readonly #copies: Pick<Copies, 'table' | 'stride'>;
   readonly #bytes: Float64Array;
   readonly #touched: Uint8Array;
 
-  constructor(world: World, strategy: Strategy, assumptions: Assumptions) {
+  static async start(world: World, strategy: Strategy, assumptions: Assumptions): Promise<Run> {
+    const refused = strategy.refuses?.(world);
+    const run = refused === undefined ? await strategy.start?.(world) : undefined;
+    return new Run(world, strategy, assumptions, refused, run ?? {});
+  }
+
+  private constructor(
+    world: World,
+    strategy: Strategy,
+    assumptions: Assumptions,
+    refused: string | undefined,
+    run: StrategyRun,
+  ) {
     const { system } = world;
     this.#world = world;
     this.#strategy = strategy;
     this.#timeline = new Timeline(system, assumptions);
     this.#outcome = new Outcome(world, strategy);
-    this.#refused = strategy.refuses?.(world);
-    this.#run = this.#refused === undefined ? (strategy.start?.(world) ?? {}) : {};
+    this.#refused = refused;
+    this.#run = run;
     this.#bytes = new Float64Array(world.batchPart);
     this.#touched = new Uint8Array(world.batchPart);
-    this.#nobody = new Uint8Array(world.sampler.samples).fill(NOWHERE);
+    this.#copies = run.copies ?? {
+      // Nobody has anything: one row for all samples.
+      table: new Uint8Array(world.sampler.workers + 1).fill(NOWHERE),
+      stride: 0,
+    };
     for (const [number, level] of system.levels.entries()) {
       this.#localCosts[number] = 1 / readRate(level) / 1e6;
       this.#remoteCosts[number] = 1 / Math.min(system.networkMBps, readRate(level)) / 1e6;
@@ -149,15 +180,14 @@ class Run {
 
   #prefetched(worker: number, order: Uint32Array, from: number, end: number): void {
     const { brought, served } = this.#run;
-    const own = this.#run.own?.[worker] ?? this.#nobody;
-    const best = this.#run.best ?? this.#nobody;
-    this.#lookAhead(order, from, end, own, best);
+    const { table, stride } = this.#copies;
+    this.#lookAhead(order, from, end);
     for (let position = from; position < end; position++) {
       const sample = order[position] ?? 0;
       const bytes = this.#bytes[position - from] ?? 0;
-      const level = own[sample] ?? NOWHERE;
+      const level = table[sample * stride + 1 + worker] ?? NOWHERE;
       const local = this.#localCosts[level] ?? Infinity;
-      const remote = this.#remoteCosts[best[sample] ?? NOWHERE] ?? Infinity;
+      const remote = this.#remoteCosts[table[sample * stride] ?? NOWHERE] ?? Infinity;
       const where = this.#timeline.prefetched(worker, bytes, local, remote);
       this.#outcome.fetched(where === FROM_LOCAL ? FROM_LOCAL + level : where, bytes, this.#timeline.fetched);
       if (where === FROM_LOCAL) served?.(worker, sample, level);
@@ -169,12 +199,13 @@ class Run {
    * Touches what a part of a batch needs, all at once: each is a miss of the processor's cache, and those of one loop
    * overlap, while those between the steps of the clock would wait for each other.
    */
-  #lookAhead(order: Uint32Array, from: number, end: number, own: Uint8Array, best: Uint8Array): void {
+  #lookAhead(order: Uint32Array, from: number, end: number): void {
     const { sizes } = this.#world;
+    const { table, stride } = this.#copies;
     for (let position = from; position < end; position++) {
       const sample = order[position] ?? 0;
       this.#bytes[position - from] = sizes[sample] ?? 0;
-      this.#touched[position - from] = (own[sample] ?? 0) + (best[sample] ?? 0);
+      this.#touched[position - from] = table[sample * stride] ?? 0;
     }
   }
 }

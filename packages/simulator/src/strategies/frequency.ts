@@ -1,7 +1,6 @@
-import { frequency as frequencyPolicy, frequencyPlan, UNPLANNED } from '@tiered/tiering';
+import { frequencyPlan, UNPLANNED } from '@tiered/tiering';
 import type { World } from '../world.js';
-import { RoomsOfWorkers } from './rooms.js';
-import { Copies, NOWHERE, quotasOf, type Strategy } from './strategy.js';
+import { Copies, quotasOf, type Strategy } from './strategy.js';
 
 /** Options of `frequency`. */
 export interface FrequencyStrategyOptions {
@@ -13,40 +12,34 @@ export interface FrequencyStrategyOptions {
   readonly filledBy?: 'anyone' | 'itself';
 }
 
-/** NoPFS: each worker keeps what it will read most often, and reads the rest from those that do (section 5). */
+/**
+ * NoPFS: each worker keeps what it will read most often, and reads the rest from those that do (section 5). Plans are those
+ * of the policy that runs live.
+ */
 export function frequency({ filledBy = 'anyone' }: FrequencyStrategyOptions = {}): Strategy {
   return {
     name: 'frequency',
-    start: (world) => {
-      const copies = new Copies(world);
-      const plans = plansOf(world);
-      const rooms = new RoomsOfWorkers(world, (worker) =>
-        frequencyPolicy({ plan: plans[worker] ?? new Uint8Array(), sampleOf: Number }),
-      );
-      const keep = (worker: number, sample: number) => {
-        if (plans[worker]?.[sample] === UNPLANNED || copies.own[worker]?.[sample] !== NOWHERE) return;
-        const level = rooms.place(worker, sample);
-        if (level !== undefined) copies.put(worker, sample, level);
-      };
+    start: async (world) => {
+      const { workers } = world.sampler;
+      const copies = await plannedCopies(world);
       const toAll = (_: number, sample: number) => {
-        // Once it is anywhere it is wherever it is to be.
-        if (copies.isAnywhere(sample)) return;
-        for (let worker = 0; worker < plans.length; worker++) keep(worker, sample);
+        for (let worker = 0; worker < workers; worker++) copies.arrive(worker, sample);
       };
-      return { own: copies.own, best: copies.best, brought: filledBy === 'anyone' ? toAll : keep };
+      const toItself = (worker: number, sample: number) => copies.arrive(worker, sample);
+      return { copies, brought: filledBy === 'anyone' ? toAll : toItself };
     },
   };
 }
 
-function plansOf(world: World): Uint8Array[] {
-  const { frequencies, firstAccesses } = world.accesses();
+async function plannedCopies(world: World): Promise<Copies> {
+  const copies = new Copies(world, true);
   const quotas = quotasOf(world);
-  return frequencies.map((table, worker) =>
-    frequencyPlan({
-      frequencies: table,
-      firstAccesses: firstAccesses[worker] ?? new Uint32Array(),
-      sizes: world.sizes,
-      quotas,
-    }),
-  );
+  for (const { worker, frequency, first } of await world.accesses()) {
+    const plan = frequencyPlan({ frequency, first, sizes: world.sizes, quotas });
+    for (let sample = 0; sample < plan.length; sample++) {
+      const level = plan[sample] ?? UNPLANNED;
+      if (level !== UNPLANNED) copies.plan(worker, sample, level);
+    }
+  }
+  return copies;
 }

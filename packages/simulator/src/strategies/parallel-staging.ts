@@ -2,7 +2,7 @@ import { Random } from '@tiered/core';
 import { firstFit } from '@tiered/tiering';
 import type { World } from '../world.js';
 import { RoomsOfWorkers } from './rooms.js';
-import { Copies, NOWHERE, type Strategy } from './strategy.js';
+import { Copies, type Strategy } from './strategy.js';
 
 /**
  * Data sharding: before training begins each worker copies its part of the dataset, or as much of it as it has room for, and
@@ -14,7 +14,7 @@ export const parallelStaging: Strategy = {
   refuses: (world) =>
     shardsOf(world).shards.every((shard) => shard.length > 0) ? undefined : 'no room for even one sample',
   start: (world) => {
-    const { own, shards, stagedBytes } = shardsOf(world);
+    const { copies, shards, stagedBytes } = shardsOf(world);
     const { samples, workers } = world.sampler;
     const staged = shards.reduce((sum, shard) => sum + shard.length, 0);
     const reorder = (epoch: number, orders: readonly Uint32Array[]) => {
@@ -26,7 +26,7 @@ export const parallelStaging: Strategy = {
       }
       return samples - staged;
     };
-    return { own, stagedBytes, reorder };
+    return { copies, stagedBytes, reorder };
   },
 };
 
@@ -34,25 +34,25 @@ export const parallelStaging: Strategy = {
 const SHARDS = 2 ** 41;
 
 function shardsOf(world: World): {
-  readonly own: readonly Uint8Array[];
+  readonly copies: Copies;
   readonly shards: readonly Uint32Array[];
   readonly stagedBytes: Float64Array;
 } {
   const { samples, workers } = world.sampler;
-  const { own } = new Copies(world);
+  const copies = new Copies(world, false);
   const rooms = new RoomsOfWorkers(world, () => firstFit);
   const stagedBytes = new Float64Array(workers);
-  const shards = own.map((levels, worker) => {
+  const shards = Array.from({ length: workers }, (_, worker) => {
     const shard = new Uint32Array(Math.ceil((samples - worker) / workers));
     let count = 0;
     for (let sample = worker; sample < samples; sample += workers) {
       const level = rooms.place(worker, sample);
-      levels[sample] = level ?? NOWHERE;
       if (level === undefined) continue;
+      copies.put(worker, sample, level);
       shard[count++] = sample;
       stagedBytes[worker] = (stagedBytes[worker] ?? 0) + (world.sizes[sample] ?? 0);
     }
     return shard.subarray(0, count);
   });
-  return { own, shards, stagedBytes };
+  return { copies, shards, stagedBytes };
 }

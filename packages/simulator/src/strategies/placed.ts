@@ -23,42 +23,42 @@ export const firstFit: Strategy = { ...placed(firstFitPolicy), name: 'first-fit'
 export const lru: Strategy = placed(lruPolicy);
 
 function keeping(world: World, policy: PlacementPolicy): StrategyRun {
-  const { own } = new Copies(world);
+  const copies = new Copies(world, false);
   const rooms = new RoomsOfWorkers(world, () => policy);
   return {
-    own,
+    copies,
     brought: (worker, sample) => {
-      const levels = own[worker];
       // The source may have been faster than the copy.
-      if (levels === undefined || levels[sample] !== NOWHERE) return;
-      levels[sample] = rooms.place(worker, sample) ?? NOWHERE;
+      if (copies.levelOn(worker, sample) !== NOWHERE) return;
+      copies.put(worker, sample, rooms.place(worker, sample) ?? NOWHERE);
     },
   };
 }
 
 /** As `Placings` does it: after each placing, room for the largest object is made on its level. */
 function evicting(world: World, policy: PlacementPolicy): StrategyRun {
-  const { own } = new Copies(world);
+  const copies = new Copies(world, false);
   const rooms = new RoomsOfWorkers(world, () => policy);
-  const recency = own.map(() => world.system.levels.map(() => new Recency()));
+  const recency = Array.from({ length: world.sampler.workers }, () =>
+    world.system.levels.map(() => new Recency()),
+  );
   const served = (worker: number, sample: number, level: number) => {
     recency[worker]?.[level]?.touch(sample, world.sizes[sample] ?? 0);
   };
   return {
-    own,
+    copies,
     served,
     brought: (worker, sample) => {
-      const levels = own[worker];
-      if (levels === undefined || levels[sample] !== NOWHERE) return;
+      if (copies.levelOn(worker, sample) !== NOWHERE) return;
       const level = rooms.place(worker, sample);
       const order = level === undefined ? undefined : recency[worker]?.[level];
       if (level === undefined || order === undefined) return;
-      levels[sample] = level;
+      copies.put(worker, sample, level);
       served(worker, sample, level);
       while (rooms.free(worker, level) < order.largest) {
         const oldest = order.oldest();
         if (oldest === undefined) break;
-        levels[oldest.id] = NOWHERE;
+        copies.put(worker, oldest.id, NOWHERE);
         rooms.release(worker, level, oldest.bytes);
       }
     },

@@ -8,7 +8,7 @@ function memoryOf(world: World): Float64Array {
 
 /** Workers keep in RAM what they read first, until it is full, and read it from each other's. */
 function firstReaderKeeps(world: World): { readonly copies: Copies; readonly run: StrategyRun } {
-  const copies = new Copies(world);
+  const copies = new Copies(world, true);
   const free = memoryOf(world);
   const brought = (worker: number, sample: number) => {
     const left = (free[worker] ?? 0) - (world.sizes[sample] ?? 0);
@@ -16,7 +16,7 @@ function firstReaderKeeps(world: World): { readonly copies: Copies; readonly run
     free[worker] = left;
     copies.put(worker, sample, 0);
   };
-  return { copies, run: { own: copies.own, best: copies.best, brought } };
+  return { copies, run: { copies, brought } };
 }
 
 /** DeepIO in order: RAM of all workers, and what is not in it from the source. Takes no account of how often a sample is read. */
@@ -110,18 +110,23 @@ export const localityAware: Strategy = {
   name: 'locality-aware',
   start: (world) => {
     const { copies, run } = firstReaderKeeps(world);
+    const owners = new Int16Array(world.sampler.samples).fill(-1);
+    const brought = (worker: number, sample: number) => {
+      run.brought?.(worker, sample);
+      if (copies.levelOn(worker, sample) !== NOWHERE) owners[sample] = worker;
+    };
     const reorder = (epoch: number, orders: readonly Uint32Array[]) => {
       for (let from = 0; epoch > 0 && from < (orders[0]?.length ?? 0); from += world.batchPart) {
-        exchange(orders.map((order) => order.subarray(from, from + world.batchPart)), copies.own);
+        exchange(orders.map((order) => order.subarray(from, from + world.batchPart)), owners);
       }
       return 0;
     };
-    return { ...run, reorder };
+    return { ...run, brought, reorder };
   },
 };
 
 /** Deals the samples of a global batch out anew, each worker as many as it had. */
-function exchange(parts: readonly Uint32Array[], own: readonly Uint8Array[]): void {
+function exchange(parts: readonly Uint32Array[], owners: Int16Array): void {
   const batch = parts.flatMap((part) => [...part]);
   const filled = parts.map(() => 0);
   const give = (worker: number, sample: number) => {
@@ -133,7 +138,7 @@ function exchange(parts: readonly Uint32Array[], own: readonly Uint8Array[]): vo
     return true;
   };
   const left = batch.filter((sample) => {
-    const owner = own.findIndex((levels) => levels[sample] !== NOWHERE);
+    const owner = owners[sample] ?? -1;
     return owner < 0 || !give(owner, sample);
   });
   let worker = 0;

@@ -14,15 +14,13 @@ export interface Strategy {
   /** Why it cannot run on this, in words; undefined if it can. */
   readonly refuses?: (world: World) => string | undefined;
   /** Made for one run. */
-  readonly start?: (world: World) => StrategyRun;
+  readonly start?: (world: World) => StrategyRun | Promise<StrategyRun>;
 }
 
 /** A strategy at work. */
 export interface StrategyRun {
-  /** Of each worker: the level on which it has each sample, or `NOWHERE`. Changed by the strategy, looked up at each access. */
-  readonly own?: readonly Uint8Array[];
-  /** The fastest level on which any worker has each sample, if workers read from each other. */
-  readonly best?: Uint8Array;
+  /** Who has what. Changed by the strategy, looked up at each access. Default: nobody has anything. */
+  readonly copies?: Copies;
   /** Bytes that each worker reads from the source before training begins. */
   readonly stagedBytes?: Float64Array;
   /**
@@ -36,26 +34,56 @@ export interface StrategyRun {
   readonly served?: (worker: number, sample: number, level: number) => void;
 }
 
-/** Tables of levels for `StrategyRun`, empty. F x (N + 1) bytes. */
-export class Copies {
-  readonly own: readonly Uint8Array[];
-  readonly best: Uint8Array;
+/** Added to a level: the sample is to be there and is not yet. */
+const PLANNED = 128;
 
-  constructor({ sampler: { samples, workers } }: World) {
-    this.own = Array.from({ length: workers }, () => new Uint8Array(samples).fill(NOWHERE));
-    this.best = new Uint8Array(samples).fill(NOWHERE);
+/** Which worker has which sample on which level: F x (N + 1) bytes. */
+export class Copies {
+  /**
+   * Of each sample in turn: the fastest level on which any worker has it for others, then its level on each worker. What is
+   * known of a sample lies together, because looking it up is most of the time that a simulation takes.
+   */
+  readonly table: Uint8Array;
+  /** Entries of a sample in the table. */
+  readonly stride: number;
+  readonly #shared: boolean;
+
+  /** @param shared Whether workers read from each other. */
+  constructor({ sampler: { samples, workers } }: World, shared: boolean) {
+    this.stride = workers + 1;
+    this.table = new Uint8Array(samples * this.stride).fill(NOWHERE);
+    this.#shared = shared;
   }
 
-  put(worker: number, sample: number, level: number): void {
-    const own = this.own[worker];
-    if (own !== undefined) own[sample] = level;
-    if (level < (this.best[sample] ?? NOWHERE)) this.best[sample] = level;
+  levelOn(worker: number, sample: number): number {
+    return this.table[sample * this.stride + 1 + worker] ?? NOWHERE;
   }
 
   isAnywhere(sample: number): boolean {
-    return this.best[sample] !== NOWHERE;
+    return this.table[sample * this.stride] !== NOWHERE;
+  }
+
+  /** A sample is on a level of a worker, or `NOWHERE`. */
+  put(worker: number, sample: number, level: number): void {
+    const row = sample * this.stride;
+    this.table[row + 1 + worker] = level;
+    if (this.#shared && level < (this.table[row] ?? NOWHERE)) this.table[row] = level;
+  }
+
+  /** A sample is to come to a level of a worker. */
+  plan(worker: number, sample: number, level: number): void {
+    this.table[sample * this.stride + 1 + worker] = level + PLANNED;
+  }
+
+  /** A sample has come to a worker that is to have it. */
+  arrive(worker: number, sample: number): void {
+    const level = this.levelOn(worker, sample);
+    if (level >= PLANNED && level !== NOWHERE) this.put(worker, sample, level - PLANNED);
   }
 }
+
+/** Levels of a worker that a table can name. */
+export const MOST_LEVELS = PLANNED - 1;
 
 /** Bytes that each level of a worker holds. */
 export function quotasOf({ system }: World): number[] {

@@ -14,11 +14,6 @@ export interface ThroughputCurve {
   readonly beyond?: 'hold' | 'linear';
 }
 
-/** A curve of one throughput, however many ask. */
-export function constant(mbPerSecond: number, at = 1): ThroughputCurve {
-  return { points: [[at, mbPerSecond]] };
-}
-
 /**
  * Throughput of so many threads or clients together, in MB/s.
  * @param curve What was measured.

@@ -42,8 +42,3 @@ const SIZES = 2 ** 40;
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.unit())) * Math.cos(2 * Math.PI * random.unit());
 }
-
-/** How many samples a dataset has. */
-export function countOf(dataset: Dataset): number {
-  return 'sizesMB' in dataset ? dataset.sizesMB.length : dataset.samples;
-}

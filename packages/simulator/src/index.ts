@@ -1,5 +1,35 @@
 export { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
-export { SCENARIOS, ault, type Scenario } from './scenarios.js';
+export { parseSimulation, strategyNamed, type ParsedSimulation } from './config.js';
+export { throughput, type ThroughputCurve } from './curve.js';
+export { sampleSizes, type Dataset, type NormalDataset } from './dataset.js';
+export {
+  avail,
+  consumed,
+  fetchFromSource,
+  fetchLocal,
+  fetchRemote,
+  read,
+  readRate,
+  sourceRate,
+  write,
+  writeRate,
+  type Megabytes,
+  type MegabytesPerSecond,
+  type Seconds,
+  type StorageClass,
+  type SystemModel,
+} from './model.js';
+export { type SimulationResult, type SourceShare } from './outcome.js';
+export { renderChart } from './report/chart.js';
+export { renderCsv } from './report/csv.js';
+export { type ReportRow } from './report/report.js';
+export { renderTable } from './report/table.js';
+export { scaledDown } from './scaled-down.js';
+export { ault, SCENARIOS, type Scenario } from './scenarios.js';
 export { simulate, type SimulateOptions, type Simulation } from './simulate.js';
+export { frequency, type FrequencyStrategyOptions } from './strategies/frequency.js';
 export { STRATEGIES } from './strategies/index.js';
-export { frequency } from './strategies/frequency.js';
+export { placed } from './strategies/placed.js';
+export { localityAware, type LocalityAwareOptions } from './strategies/shared-memory.js';
+export { Copies, NOWHERE, type Strategy, type StrategyRun } from './strategies/strategy.js';
+export { type World } from './world.js';

@@ -12,11 +12,19 @@ export class RoomsOfWorkers {
   readonly #rooms: readonly (readonly Room[])[];
   readonly #asked = new Candidate();
 
-  constructor(world: World, policyOf: (worker: number) => PlacementPolicy) {
+  constructor(
+    world: World,
+    policyOf: (worker: number) => PlacementPolicy,
+    levels = world.system.levels.length,
+  ) {
     const workers = Array.from({ length: world.sampler.workers }, (_, worker) => worker);
     this.#sizes = world.sizes;
     this.#policies = workers.map(policyOf);
-    this.#rooms = workers.map(() => quotasOf(world).map((quota, level) => new Room(level, quota)));
+    this.#rooms = workers.map(() =>
+      quotasOf(world)
+        .slice(0, levels)
+        .map((quota, level) => new Room(level, quota)),
+    );
   }
 
   /** The level that the policy of a worker has for a sample, whose room is taken; undefined if none. */

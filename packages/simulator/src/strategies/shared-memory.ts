@@ -1,20 +1,20 @@
+import { firstFit } from '@tiered/tiering';
 import type { World } from '../world.js';
+import { RoomsOfWorkers } from './rooms.js';
 import { Copies, NOWHERE, quotasOf, type Strategy, type StrategyRun } from './strategy.js';
 
-/** What each worker has free in RAM, its first level. */
-function memoryOf(world: World): Float64Array {
-  return new Float64Array(world.sampler.workers).fill(quotasOf(world)[0] ?? 0);
-}
-
-/** Workers keep in RAM what they read first, until it is full, and read it from each other's. */
-function firstReaderKeeps(world: World): { readonly copies: Copies; readonly run: StrategyRun } {
+/** Workers keep what they read first, until they are full, and read it from each other's. By default in RAM only, the first level. */
+function firstReaderKeeps(
+  world: World,
+  keeps: 'ram' | 'all' = 'ram',
+): { readonly copies: Copies; readonly run: StrategyRun } {
   const copies = new Copies(world, true);
-  const free = memoryOf(world);
+  const levels = keeps === 'ram' ? 1 : world.system.levels.length;
+  const rooms = new RoomsOfWorkers(world, () => firstFit, levels);
   const brought = (worker: number, sample: number) => {
-    const left = (free[worker] ?? 0) - (world.sizes[sample] ?? 0);
-    if (left < 0 || copies.isAnywhere(sample)) return;
-    free[worker] = left;
-    copies.put(worker, sample, 0);
+    if (copies.isAnywhere(sample)) return;
+    const level = rooms.place(worker, sample);
+    if (level !== undefined) copies.put(worker, sample, level);
   };
   return { copies, run: { copies, brought } };
 }
@@ -102,31 +102,47 @@ export const lbannPreloading: Strategy = {
   },
 };
 
+/** Options of `localityAware`. */
+export interface LocalityAwareOptions {
+  /**
+   * Where workers keep samples. Default: `'ram'`, as Table 1 says that it does not make use of all of the hardware.
+   */
+  readonly keeps?: 'ram' | 'all';
+}
+
 /**
- * Yang and Cong: as the sample of a global batch are spread over the workers anyway, each takes those that it has in RAM, as
- * many as its part of the batch; what is left goes to those that have too few. Epoch 0 fills the RAM.
+ * Yang and Cong: as the samples of a global batch are spread over the workers anyway, each takes those that it has, as
+ * many as its part of the batch; what is left goes to those that have too few. Epoch 0 fills the workers.
  */
-export const localityAware: Strategy = {
-  name: 'locality-aware',
-  start: (world) => {
-    const { copies, run } = firstReaderKeeps(world);
-    const owners = new Int16Array(world.sampler.samples).fill(-1);
-    const brought = (worker: number, sample: number) => {
-      run.brought?.(worker, sample);
-      if (copies.levelOn(worker, sample) !== NOWHERE) owners[sample] = worker;
-    };
-    const reorder = (epoch: number, orders: readonly Uint32Array[]) => {
-      for (let from = 0; epoch > 0 && from < (orders[0]?.length ?? 0); from += world.batchPart) {
-        exchange(orders.map((order) => order.subarray(from, from + world.batchPart)), owners);
-      }
-      return 0;
-    };
-    return { ...run, brought, reorder };
-  },
-};
+export function localityAware({ keeps = 'ram' }: LocalityAwareOptions = {}): Strategy {
+  return {
+    name: 'locality-aware',
+    start: (world) => {
+      const { copies, run } = firstReaderKeeps(world, keeps);
+      const { samples } = world.sampler;
+      const owners = new Int32Array(samples).fill(-1);
+      const brought = (worker: number, sample: number) => {
+        run.brought?.(worker, sample);
+        if (copies.levelOn(worker, sample) !== NOWHERE) owners[sample] = worker;
+      };
+      const reorder = (epoch: number, orders: readonly Uint32Array[]) => {
+        const longest = Math.max(...orders.map(({ length }) => length));
+        for (let from = 0; epoch > 0 && from < longest; from += world.batchPart) {
+          const to = from + world.batchPart;
+          exchange(
+            orders.map((order) => order.subarray(from, to)),
+            owners,
+          );
+        }
+        return 0;
+      };
+      return { ...run, brought, reorder };
+    },
+  };
+}
 
 /** Deals the samples of a global batch out anew, each worker as many as it had. */
-function exchange(parts: readonly Uint32Array[], owners: Int16Array): void {
+function exchange(parts: readonly Uint32Array[], owners: Int32Array): void {
   const batch = parts.flatMap((part) => [...part]);
   const filled = parts.map(() => 0);
   const give = (worker: number, sample: number) => {

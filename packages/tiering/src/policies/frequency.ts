@@ -71,7 +71,8 @@ function mostFrequentFirst(frequency: ArrayLike<number>, samples: Uint32Array): 
     const rank = most - (counts[at] ?? 0);
     places[rank + 1] = (places[rank + 1] ?? 0) + 1;
   }
-  for (let rank = 1; rank < places.length; rank++) places[rank] = (places[rank] ?? 0) + (places[rank - 1] ?? 0);
+  for (let rank = 1; rank < places.length; rank++)
+    places[rank] = (places[rank] ?? 0) + (places[rank - 1] ?? 0);
   const sorted = new Uint32Array(samples.length);
   for (let at = 0; at < counts.length; at++) {
     const rank = most - (counts[at] ?? 0);

@@ -1,0 +1,41 @@
+import type { Clock } from '@tiered/core';
+import { Presets, SingleBar } from 'cli-progress';
+
+/** Where a progress bar may be drawn: `process.stderr`, say. */
+export type Terminal = NodeJS.WritableStream & { readonly isTTY?: boolean };
+
+/** What is over sooner needs no bar. */
+const UNTIL_SHOWN_MS = 2_000;
+
+/** A progress bar on a terminal for what takes longer than two seconds; nothing where there is no terminal. */
+export class ProgressBar {
+  readonly #clock: Clock;
+  readonly #begun: number;
+  readonly #bar: SingleBar | undefined;
+  #shown = false;
+
+  constructor(terminal: Terminal, clock: Clock) {
+    this.#clock = clock;
+    this.#begun = clock.now();
+    if (terminal.isTTY !== true) return;
+    this.#bar = new SingleBar(
+      {
+        stream: terminal,
+        format: 'simulating {bar} {percentage} %, {eta_formatted} to go',
+        clearOnComplete: true,
+      },
+      Presets.shades_classic,
+    );
+  }
+
+  update(done: number, total: number): void {
+    if (this.#bar === undefined || this.#clock.now() - this.#begun < UNTIL_SHOWN_MS) return;
+    if (!this.#shown) this.#bar.start(total, done);
+    else this.#bar.update(done);
+    this.#shown = true;
+  }
+
+  stop(): void {
+    if (this.#shown) this.#bar?.stop();
+  }
+}

@@ -1,0 +1,125 @@
+import { TieredError } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import { z } from 'zod';
+import type { Simulation } from './simulate.js';
+import { frequency } from './strategies/frequency.js';
+import { STRATEGIES } from './strategies/index.js';
+import { localityAware } from './strategies/shared-memory.js';
+import { MOST_LEVELS, type Strategy } from './strategies/strategy.js';
+
+const positive = z.number().positive();
+const count = z.int().positive();
+
+const curve = z.strictObject({
+  points: z
+    .array(z.tuple([positive, positive]))
+    .min(1)
+    .refine((points) => points.every(([at], i) => i === 0 || at > (points[i - 1]?.[0] ?? 0)), {
+      error: 'points have to come by rising number of threads or clients',
+    }),
+  beyond: z.enum(['hold', 'linear']).optional(),
+});
+
+const storageClass = z.strictObject({
+  name: z.string().min(1),
+  capacityMB: positive,
+  threads: count,
+  read: curve,
+  write: curve.optional(),
+});
+
+const system = z.strictObject({
+  workers: count,
+  computeMBps: positive,
+  preprocessMBps: positive,
+  networkMBps: positive,
+  source: curve,
+  staging: storageClass,
+  levels: z.array(storageClass).max(MOST_LEVELS),
+});
+
+const dataset = z.union(
+  [
+    z.strictObject({
+      samples: count,
+      meanMB: positive,
+      sigmaMB: z.number().min(0).optional(),
+      truncate: z.enum(['symmetric', 'redraw', 'clamp']).optional(),
+    }),
+    z.strictObject({ sizesMB: z.array(z.number().min(0)).min(1) }),
+  ],
+  { error: 'expected { samples, meanMB, sigmaMB?, truncate? } or { sizesMB }' },
+);
+
+const policy = z.union(
+  [
+    z.string(),
+    z.strictObject({
+      policy: z.literal('frequency'),
+      filledBy: z.enum(['anyone', 'itself']).optional(),
+    }),
+    z.strictObject({ policy: z.literal('locality-aware'), keeps: z.enum(['ram', 'all']).optional() }),
+  ],
+  { error: 'expected the name of a policy, or { policy, ... } with its options' },
+);
+
+const document = z.strictObject({
+  dataset,
+  system,
+  epochs: count,
+  batchSize: count,
+  seed: z.int().min(0).optional(),
+  assumptions: z
+    .strictObject({
+      sourceShare: z.enum(['worker', 'thread']).optional(),
+      gamma: z.enum(['average', 'all']).optional(),
+    })
+    .optional(),
+  policies: z.array(policy).min(1).optional(),
+});
+
+/** A simulation, and who takes part in it. */
+export interface ParsedSimulation {
+  readonly simulation: Simulation;
+  /** Default: all. */
+  readonly strategies: readonly Strategy[];
+}
+
+/**
+ * Makes a simulation of a JSON document: the fields of `Simulation` without the sampler, and `policies`, a list of names
+ * or of objects with options.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the first field that cannot be.
+ */
+export function parseSimulation(value: unknown): ParsedSimulation {
+  const parsed = document.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const where = issue?.path.join('.') ?? '';
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      `${where === '' ? 'simulation' : where}: ${issue?.message ?? 'cannot be'}`,
+    );
+  }
+  const { policies, ...simulation } = parsed.data;
+  return {
+    simulation,
+    strategies: policies?.map(strategyOf) ?? STRATEGIES,
+  };
+}
+
+function strategyOf(named: z.infer<typeof policy>): Strategy {
+  if (typeof named === 'string') return strategyNamed(named);
+  return named.policy === 'frequency'
+    ? frequency({ filledBy: named.filledBy ?? 'anyone' })
+    : localityAware({ keeps: named.keeps ?? 'ram' });
+}
+
+/**
+ * A policy by its name on the command line.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a name that none has.
+ */
+export function strategyNamed(name: string): Strategy {
+  const found = STRATEGIES.find((strategy) => strategy.name === name);
+  if (found !== undefined) return found;
+  throw configError('policies', `one of ${STRATEGIES.map((strategy) => strategy.name).join(', ')}`, name);
+}

@@ -1,0 +1,29 @@
+import Table from 'cli-table3';
+import { duration, labelOf, percent, remarkOf, type ReportRow } from './report.js';
+
+/** The rows for a terminal: times, and the share of bytes by source. */
+export function renderTable(rows: readonly ReportRow[]): string {
+  const places = placesOf(rows);
+  const table = new Table({
+    head: ['policy', 'time', 'stall', 'staging', ...places, 'remark'],
+    colAligns: ['left', 'right', 'right', 'right', ...places.map(() => 'right' as const), 'left'],
+    style: { head: [], border: [] },
+  });
+  for (const row of rows) {
+    const { refused, seconds, stallSeconds, stagingSeconds, sources } = row.result;
+    const times = [seconds, stallSeconds, stagingSeconds].map((time) =>
+      refused === undefined ? duration(time) : '',
+    );
+    const shares = places.map((place) => {
+      const found = sources.find(({ from }) => from === place);
+      return found === undefined ? '' : percent(found.share);
+    });
+    table.push([labelOf(row), ...times, ...shares, remarkOf(row.result)]);
+  }
+  return table.toString();
+}
+
+/** All places that anything came from, in order. */
+export function placesOf(rows: readonly ReportRow[]): string[] {
+  return [...new Set(rows.flatMap(({ result }) => result.sources.map(({ from }) => from)))];
+}

@@ -1,0 +1,99 @@
+import type { FetchModel } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import { z } from 'zod';
+import { throughput } from '../curve.js';
+import type { StorageClass, SystemModel } from '../model.js';
+
+const positive = z.number().positive().finite();
+const curve = z.strictObject({
+  points: z.array(z.tuple([positive, positive])).min(1),
+  beyond: z.enum(['hold', 'linear']).optional(),
+});
+const place = z.strictObject({
+  /** Of its driver. */
+  name: z.string(),
+  /** r_j(p), of a tier; t(gamma), of the source. */
+  read: curve,
+  /** w_j(p), of a tier. */
+  write: curve.optional(),
+});
+const profile = z.strictObject({
+  version: z.literal(1),
+  /** Mean size of the objects that were read. */
+  objectBytes: positive,
+  source: place,
+  /** Fastest first, as in the hierarchy. */
+  tiers: z.array(place),
+  /** c, if there was something to train with. */
+  computeMBps: positive.optional(),
+  /** beta, if there was something to preprocess with. */
+  preprocessMBps: positive.optional(),
+});
+
+/** What a calibration measured: plain data, to be kept as JSON. Rates are in 10^6 bytes a second. */
+export type CalibrationProfile = z.infer<typeof profile>;
+
+/**
+ * A profile that was read from a file.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the first field that is wrong.
+ */
+export function parseProfile(value: unknown): CalibrationProfile {
+  const parsed = profile.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = ['profile', ...(issue?.path ?? [])].join('.');
+  throw configError(field, `what a calibration writes (${issue?.message ?? 'another form'})`, undefined);
+}
+
+/**
+ * What `Hierarchy` chooses places by: s / (r_j(p) / p), with as many reads under way as there are (section 4). Say on
+ * `tiers` and `source` nothing that the hierarchy has not: levels are counted as the profile counts them.
+ */
+export function fetchModelOf({ tiers, source }: CalibrationProfile): FetchModel {
+  const curves = [...tiers, source].map(({ read }) => read);
+  return {
+    fetchMs: (level, bytes, underWay) => {
+      const points = curves[level];
+      return points === undefined ? Infinity : bytes / 1000 / (throughput(points, underWay) / underWay);
+    },
+  };
+}
+
+/** What a profile does not know of a system. */
+export type SystemRest = Pick<SystemModel, 'workers' | 'networkMBps' | 'staging'> & {
+  /** d_j and p_j of each tier. */
+  readonly tiers: readonly Pick<StorageClass, 'capacityMB' | 'threads'>[];
+  /** c and beta, where they were not measured. */
+  readonly computeMBps?: number;
+  readonly preprocessMBps?: number;
+};
+
+/**
+ * The system that the simulator takes, of what was measured and what is planned.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if tiers are not as many as were measured, or c or beta is known to nobody.
+ */
+export function systemOf(measured: CalibrationProfile, rest: SystemRest): SystemModel {
+  const { tiers, workers, networkMBps, staging } = rest;
+  if (tiers.length !== measured.tiers.length)
+    throw configError('tiers', `${measured.tiers.length} tiers, as in the profile`, tiers.length);
+  const known = (field: 'computeMBps' | 'preprocessMBps') => {
+    const rate = rest[field] ?? measured[field];
+    if (rate === undefined) throw configError(field, 'a rate, because it was not measured', undefined);
+    return rate;
+  };
+  return {
+    workers,
+    networkMBps,
+    staging,
+    computeMBps: known('computeMBps'),
+    preprocessMBps: known('preprocessMBps'),
+    source: measured.source.read,
+    levels: measured.tiers.map(({ name, read, write }, i) => ({
+      name,
+      read,
+      ...(write && { write }),
+      capacityMB: tiers[i]?.capacityMB ?? 0,
+      threads: tiers[i]?.threads ?? 1,
+    })),
+  };
+}

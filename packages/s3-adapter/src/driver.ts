@@ -31,10 +31,11 @@ import { objectKeyOf } from './keys.js';
 import { listObjects } from './listing.js';
 import { uploadInParts } from './multipart.js';
 import { checkedOptions, type CheckedOptions, type S3DriverOptions } from './options.js';
-import { readRange } from './split-read.js';
+import { RangeReader } from './range-reader.js';
 
 interface Opened {
   readonly client: S3Client;
+  readonly reader: RangeReader;
   readonly deletes: Deletes;
 }
 
@@ -91,7 +92,11 @@ export class S3Driver implements StorageDriver {
   async open({ signal }: OperationOptions): Promise<void> {
     signal?.throwIfAborted();
     const client = new S3Client(this.#endpoint, this.#options);
-    this.#opened = { client, deletes: new Deletes(client, this.#options.clock) };
+    this.#opened = {
+      client,
+      reader: new RangeReader(client, this.#options.partBytes),
+      deletes: new Deletes(client, this.#options.clock),
+    };
   }
 
   async close(): Promise<void> {
@@ -102,7 +107,7 @@ export class S3Driver implements StorageDriver {
 
   /** As the contract says; one HEAD. */
   stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
-    return this.#run('stat', key, signal, async (client, objectKey) => {
+    return this.#run('stat', key, signal, async ({ client }, objectKey) => {
       const { status, headers } = await client.request({ method: 'HEAD', key: objectKey }, signal);
       const [size, etag] = [lengthOf(headers), headerOf(headers, 'etag')];
       if (size === undefined || etag === undefined)
@@ -119,7 +124,11 @@ export class S3Driver implements StorageDriver {
     signal?.throwIfAborted();
     const { prefix: own, listConcurrency: concurrency } = this.#options;
     try {
-      for await (const page of listObjects(this.#client, { prefix: own + prefix, concurrency, signal })) {
+      for await (const page of listObjects(this.#running.client, {
+        prefix: own + prefix,
+        concurrency,
+        signal,
+      })) {
         const objects = page.filter(({ key }) => key.length > own.length && !key.includes('\0'));
         if (objects.length > 0)
           yield objects.map((object) => ({ ...object, key: object.key.slice(own.length) }));
@@ -137,8 +146,11 @@ export class S3Driver implements StorageDriver {
   }
 
   /**
-   * As the contract says; one GET for each `partBytes`. An empty target costs no request, and nothing is looked at then. Where
-   * the answer is the whole object and holds a checksum (`x-amz-checksum-*`, not that of a composite), it is verified.
+   * As the contract says; one GET for each `partBytes`. An empty target costs no request, and nothing is looked at then.
+   *
+   * A read of up to `partBytes` from the beginning asks for the whole object, without a range, as long as the one before was
+   * of a whole object: servers send a checksum (`x-amz-checksum-*`) only then, and it is verified, if it is not one
+   * of parts. An object that turns out to be longer costs its connection.
    */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     return this.#read('readInto', key, target, options);
@@ -155,7 +167,7 @@ export class S3Driver implements StorageDriver {
    */
   write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     const { signal, size } = options;
-    return this.#run('write', key, signal, async (client, objectKey) => {
+    return this.#run('write', key, signal, async ({ client }, objectKey) => {
       if (!this.capabilities.write) throw unsupported(this, 'write');
       const { partBytes } = this.#options;
       const pieces = checkedPieces(this, key, data, options);
@@ -176,9 +188,9 @@ export class S3Driver implements StorageDriver {
 
   /** As the contract says; objects that are deleted in one turn of the event loop go by one request for up to 1000. */
   delete(key: string, { signal }: OperationOptions): Promise<void> {
-    return this.#run('delete', key, signal, async (_, objectKey) => {
+    return this.#run('delete', key, signal, async ({ deletes }, objectKey) => {
       if (!this.capabilities.delete) throw unsupported(this, 'delete');
-      await this.#opened?.deletes.delete(objectKey, signal);
+      await deletes.delete(objectKey, signal);
     });
   }
 
@@ -204,8 +216,8 @@ export class S3Driver implements StorageDriver {
     target: Uint8Array,
     { offset, version, signal }: ReadIntoOptions,
   ): Promise<number> {
-    return this.#run(operation, key, signal, (client, objectKey) =>
-      readRange(client, { key: objectKey, offset, target, version, signal }, this.#options.partBytes),
+    return this.#run(operation, key, signal, ({ reader }, objectKey) =>
+      reader.read({ key: objectKey, offset, target, version, signal }),
     );
   }
 
@@ -214,12 +226,12 @@ export class S3Driver implements StorageDriver {
     operation: Operation,
     key: string,
     signal: AbortSignal | undefined,
-    work: (client: S3Client, objectKey: string) => Promise<T>,
+    work: (opened: Opened, objectKey: string) => Promise<T>,
   ): Promise<T> {
     signal?.throwIfAborted();
     const objectKey = objectKeyOf(this.#options.prefix, key, this.name);
     try {
-      return await work(this.#client, objectKey);
+      return await work(this.#running, objectKey);
     } catch (error) {
       signal?.throwIfAborted();
       throw this.#explained(error, operation, key);
@@ -232,9 +244,9 @@ export class S3Driver implements StorageDriver {
     return explained(error, { driver: this, operation, bucket, key, objectKey });
   }
 
-  get #client(): S3Client {
+  get #running(): Opened {
     invariant(this.#opened !== undefined, `${this.name} was used before open() or after close()`);
-    return this.#opened.client;
+    return this.#opened;
   }
 }
 

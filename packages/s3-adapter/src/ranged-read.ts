@@ -21,6 +21,8 @@ export interface RangeRequest {
   /** The ETag that the object must have. */
   readonly version: string | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Whether to ask for the whole object, as it begins with the range: only then do servers send its checksum. */
+  readonly asWhole?: boolean;
   /** Called once, when the first answer has begun. */
   readonly started?: (facts: ObjectFacts) => void;
 }
@@ -40,7 +42,7 @@ export class RangedRead implements Sink {
   #skip = 0;
   /** Bytes of the present answer that are still to come. */
   #left = 0;
-  #ignoresRange = false;
+  #isWhole = false;
   #checksum: Checksum | undefined;
   #corrupt = 0;
 
@@ -58,13 +60,13 @@ export class RangedRead implements Sink {
   start(status: number, headers: IncomingHttpHeaders): void {
     const { first, last, size } = rangeIn(status, headers);
     const from = this.#from;
-    this.#ignoresRange = status === 200;
-    if (!this.#ignoresRange && (first !== from || last !== Math.min(this.#end, size) - 1))
+    this.#isWhole = status === 200;
+    if (!this.#isWhole && (first !== from || last !== Math.min(this.#end, size) - 1))
       throw wrongAnswer(status, 'WrongRange', 'the server sent another range than was asked for');
     this.#pin(status, headers, size);
     this.#skip = from - first;
     this.#left = Math.max(0, Math.min(this.#end, size) - from);
-    this.#checksum = this.#range.offset === 0 ? checksumIn(headers) : undefined;
+    if (first === 0 && last === size - 1) this.#checksum = checksumIn(headers);
   }
 
   data(chunk: Buffer): boolean {
@@ -78,7 +80,7 @@ export class RangedRead implements Sink {
       this.#left -= taken;
       this.#tries?.progress();
     }
-    return !(this.#ignoresRange && this.#left === 0 && this.#from < this.#size);
+    return !(this.#isWhole && this.#left === 0 && this.#from < this.#size);
   }
 
   end(): void {
@@ -112,16 +114,16 @@ export class RangedRead implements Sink {
 
   /** One request for what is missing. False if the range begins at the end of the object or after it. */
   async #fetch(): Promise<boolean> {
-    const { key, offset, signal } = this.#range;
+    const { key, asWhole, signal } = this.#range;
     const etag = this.#facts?.etag ?? this.#range.version;
     const request: S3Request = {
       method: 'GET',
       key,
       headers: {
-        range: `bytes=${this.#from}-${this.#end - 1}`,
+        ...(asWhole === true && this.#from === 0
+          ? { 'x-amz-checksum-mode': 'ENABLED' }
+          : { range: `bytes=${this.#from}-${this.#end - 1}` }),
         ...(etag !== undefined && { 'if-match': etag }),
-        // Servers know the checksums of whole objects only.
-        ...(offset === 0 && { 'x-amz-checksum-mode': 'ENABLED' }),
       },
     };
     try {

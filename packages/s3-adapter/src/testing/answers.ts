@@ -1,0 +1,67 @@
+import type { ServerResponse } from 'node:http';
+import type { StoredObject } from './storage.js';
+import type { Range } from './ranges.js';
+
+/** Where an answer breaks off: after so many bytes of its body, with a RST or with an orderly end of the connection. */
+export interface Cut {
+  readonly bytes: number;
+  readonly by: 'reset' | 'close';
+}
+
+/** What a request is answered with. */
+export interface Answer {
+  readonly status: number;
+  /** Names and values in turn, as Node takes them without looking at each. Content-Length is added. */
+  readonly headers: readonly string[];
+  readonly body?: Uint8Array;
+  /** Length of the body that a HEAD does not get. */
+  readonly contentLength?: number;
+  /** Which bytes of which object the body is. */
+  readonly content?: { readonly object: StoredObject; readonly range: Range };
+  readonly cut?: Cut;
+}
+
+/** An answer whose body is XML. */
+export function xmlAnswer(document: string, headers: readonly string[] = []): Answer {
+  return {
+    status: 200,
+    headers: ['Content-Type', 'application/xml', ...headers],
+    body: Buffer.from(document),
+  };
+}
+
+/** The headers with one of them replaced. */
+export function replaceHeader(headers: readonly string[], name: string, value: string): string[] {
+  const wanted = name.toLowerCase();
+  return headers.map((text, index) =>
+    index % 2 === 1 && headers[index - 1]?.toLowerCase() === wanted ? value : text,
+  );
+}
+
+/** Sends an answer; header and body leave in one write. */
+export function send(
+  response: ServerResponse,
+  answer: Answer,
+  common: readonly string[],
+  bodyless: boolean,
+): void {
+  const { status, body, cut } = answer;
+  if (cut?.by === 'reset' && cut.bytes === 0) {
+    response.socket?.resetAndDestroy();
+    return;
+  }
+  const length = answer.contentLength ?? body?.byteLength ?? 0;
+  const sized = status === 204 || status === 304 ? [] : ['Content-Length', String(length)];
+  response.sendDate = false;
+  response.writeHead(status, common.concat(answer.headers, sized));
+  if (cut !== undefined && body !== undefined && !bodyless) breakOff(response, body, cut);
+  else response.end(bodyless ? undefined : body);
+}
+
+function breakOff(response: ServerResponse, body: Uint8Array, { bytes, by }: Cut): void {
+  const { socket } = response;
+  const end = () => (by === 'reset' ? socket?.resetAndDestroy() : socket?.destroySoon());
+  response.flushHeaders();
+  if (bytes === 0) end();
+  else response.write(body.subarray(0, bytes), end);
+}

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isChecksumAlgorithm, type ChecksumFunction } from './checksums.js';
+import { S3Error } from './s3-error.js';
+
+/** A body that is what its sender says. */
+export interface CheckedBody {
+  readonly body: Uint8Array;
+  /** The checksums it came with, by algorithm. */
+  readonly checksums: ReadonlyMap<string, string>;
+}
+
+const EMPTY = Buffer.alloc(0);
+const EMPTY_SHA256 = createHash('sha256').digest('hex');
+const NO_CHECKSUMS: ReadonlyMap<string, string> = new Map();
+const UNSIGNED_CHUNKS = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
+
+/**
+ * Reads the body of a request, in one piece.
+ * @throws S3Error `MissingContentLength`; the error of the connection if the client goes away.
+ */
+export async function readBody(message: IncomingMessage): Promise<Uint8Array> {
+  const { headers } = message;
+  const chunked = headers['transfer-encoding'] !== undefined;
+  if (!chunked && (headers['content-length'] ?? '0') === '0') return EMPTY;
+  if (chunked && headers['x-amz-decoded-content-length'] === undefined) {
+    throw new S3Error(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.');
+  }
+  const pieces: Buffer[] = [];
+  for await (const piece of message) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
+}
+
+/**
+ * Takes the body out of its chunks and compares it with every hash that came with it.
+ * @throws S3Error `BadDigest` and its like.
+ */
+export function checkBody(raw: Uint8Array, headers: IncomingHttpHeaders, of: ChecksumFunction): CheckedBody {
+  const hash = headers['x-amz-content-sha256'];
+  if (raw.byteLength === 0 && (hash === EMPTY_SHA256 || hash === 'UNSIGNED-PAYLOAD')) {
+    if (headers['content-md5'] === undefined)
+      return { body: EMPTY, checksums: checksumsIn(headers, EMPTY, of) };
+  }
+  if (typeof hash !== 'string' && headers.authorization !== undefined) {
+    throw new S3Error(
+      400,
+      'InvalidRequest',
+      'Missing required header for this request: x-amz-content-sha256',
+    );
+  }
+  if (hash === UNSIGNED_CHUNKS) return checkChunked(raw, headers, of);
+  checkSha256(raw, hash);
+  checkMd5(raw, headers['content-md5']);
+  return { body: raw, checksums: checksumsIn(headers, raw, of) };
+}
+
+function checkSha256(body: Uint8Array, hash: string | string[] | undefined): void {
+  if (hash === undefined || hash === 'UNSIGNED-PAYLOAD') return;
+  if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) {
+    throw new S3Error(
+      501,
+      'NotImplemented',
+      'This server takes bodies that are signed, unsigned, or unsigned in chunks.',
+    );
+  }
+  if (createHash('sha256').update(body).digest('hex') !== hash) {
+    throw new S3Error(
+      400,
+      'XAmzContentSHA256Mismatch',
+      "The provided 'x-amz-content-sha256' header does not match what was computed.",
+    );
+  }
+}
+
+function checkMd5(body: Uint8Array, md5: string | string[] | undefined): void {
+  if (md5 === undefined) return;
+  if (typeof md5 !== 'string' || Buffer.from(md5, 'base64').byteLength !== 16) {
+    throw new S3Error(400, 'InvalidDigest', 'The Content-MD5 you specified is not valid.');
+  }
+  if (createHash('md5').update(body).digest('base64') !== md5) throw badDigest('Content-MD5');
+}
+
+function checksumsIn(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  body: Uint8Array,
+  of: ChecksumFunction,
+): ReadonlyMap<string, string> {
+  let found: Map<string, string> | undefined;
+  for (const name in headers) {
+    if (!name.startsWith('x-amz-checksum-')) continue;
+    const algorithm = name.slice('x-amz-checksum-'.length);
+    if (!isChecksumAlgorithm(algorithm)) continue;
+    const value = of(algorithm, body);
+    if (headers[name] !== value) throw badDigest(algorithm.toUpperCase());
+    (found ??= new Map<string, string>()).set(algorithm, value);
+  }
+  return found ?? NO_CHECKSUMS;
+}
+
+/** `aws-chunked`: pieces with their length before each, and checksums behind the last. */
+function checkChunked(raw: Uint8Array, headers: IncomingHttpHeaders, of: ChecksumFunction): CheckedBody {
+  const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (;;) {
+    const lineEnd = text.indexOf('\r\n', at);
+    const size = lineEnd === -1 ? NaN : parseInt(text.toString('latin1', at, lineEnd), 16);
+    if (!(size >= 0)) throw incomplete();
+    at = lineEnd + 2;
+    if (size === 0) break;
+    pieces.push(text.subarray(at, at + size));
+    at += size + 2;
+  }
+  const body = Buffer.concat(pieces);
+  if (String(body.byteLength) !== headers['x-amz-decoded-content-length']) throw incomplete();
+  checkMd5(body, headers['content-md5']);
+  const lines = text.toString('latin1', at).split('\r\n').filter(Boolean);
+  const trailers = Object.fromEntries(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
+  );
+  const promised = headers['x-amz-trailer'];
+  if (typeof promised === 'string' && trailers[promised.toLowerCase()] === undefined) {
+    throw new S3Error(
+      400,
+      'MalformedTrailerError',
+      'The request contained trailing data that was not well-formed.',
+    );
+  }
+  return { body, checksums: checksumsIn({ ...headers, ...trailers }, body, of) };
+}
+
+function incomplete(): S3Error {
+  return new S3Error(
+    400,
+    'IncompleteBody',
+    'You did not provide the number of bytes specified by the Content-Length HTTP header',
+  );
+}
+
+function badDigest(name: string): S3Error {
+  return new S3Error(400, 'BadDigest', `The ${name} you specified did not match the calculated checksum.`);
+}

@@ -1,0 +1,54 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { noSuchKey, S3Error } from './s3-error.js';
+import type { StoredObject } from './storage.js';
+
+/**
+ * If-Match and If-None-Match of a read.
+ * @throws S3Error 412 `PreconditionFailed`; 304, which is no error, without a body.
+ */
+export function checkRead(headers: IncomingHttpHeaders, object: StoredObject): void {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers;
+  if (match !== undefined && !names(match, object.etag)) throw preconditionFailed('If-Match');
+  if (noneMatch !== undefined && names(noneMatch, object.etag)) {
+    throw new S3Error(304, 'NotModified', 'Not Modified', { headers: object.headers });
+  }
+}
+
+/**
+ * If-Match and If-None-Match of a write.
+ * @throws S3Error 412 `PreconditionFailed`, `NoSuchKey`, and `NotImplemented` for what S3 does not take.
+ */
+export function checkWrite(
+  headers: IncomingHttpHeaders,
+  key: string,
+  object: StoredObject | undefined,
+): void {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers;
+  if (noneMatch !== undefined && noneMatch !== '*') {
+    throw new S3Error(
+      501,
+      'NotImplemented',
+      'A header you provided implies functionality that is not implemented',
+    );
+  }
+  if (noneMatch !== undefined && object !== undefined) throw preconditionFailed('If-None-Match');
+  if (match === undefined) return;
+  if (object === undefined) throw noSuchKey(key);
+  if (!names(match, object.etag)) throw preconditionFailed('If-Match');
+}
+
+function names(header: string, etag: string): boolean {
+  const bare = etag.slice(1, -1);
+  return header.split(',').some((item) => ['*', etag, bare].includes(item.trim()));
+}
+
+function preconditionFailed(condition: string): S3Error {
+  return new S3Error(
+    412,
+    'PreconditionFailed',
+    'At least one of the pre-conditions you specified did not hold',
+    {
+      elements: { Condition: condition },
+    },
+  );
+}

@@ -1,0 +1,97 @@
+import { replaceHeader, xmlAnswer, type Answer } from './answers.js';
+import type { Fault } from './fault-plan.js';
+import type { Call } from './operations.js';
+import { contentRange, lengthOf, type Range } from './ranges.js';
+import { errorDocument, S3Error } from './s3-error.js';
+import { StoredObject } from './storage.js';
+
+/** Where an effect takes place. */
+export interface EffectContext {
+  readonly call: Call;
+  /** A whole number below the bound, from the seed. */
+  readonly below: (bound: number) => number;
+}
+
+/** The answer as the fault leaves it. One that the fault has no hold on stays as it is. */
+export function inflict(fault: Fault, answer: Answer, { call, below }: EffectContext): Answer {
+  switch (fault.kind) {
+    case 'shortBody':
+      return answer.body === undefined ? answer : { ...answer, body: answer.body.subarray(0, fault.bytes) };
+    case 'wrongRange':
+      return withWrongRange(answer);
+    case 'wrongEtag':
+      return { ...answer, headers: replaceHeader(answer.headers, 'ETag', `"${'0'.repeat(32)}"`) };
+    case 'corrupt':
+      return withWrongByte(answer, below);
+    case 'changeMidObject':
+      if (answer.content !== undefined) {
+        call.bucket.put(call.request.key, inverted(answer.content.object, call.now));
+      }
+      return cutShort(fault, answer);
+    case 'reset':
+    case 'truncate':
+      return cutShort(fault, answer);
+    // What these do they have done before the answer, or in its place.
+    case 'status':
+    case 'latency':
+    case 'ignoreIfMatch':
+    case 'errorIn200':
+      return answer;
+  }
+}
+
+/** The answer, broken off if the fault is of that kind: also that of a request that failed. */
+export function cutShort(fault: Fault, answer: Answer): Answer {
+  if (fault.kind === 'truncate') return cutAfter(answer, fault.bytes, 'close');
+  if (fault.kind === 'reset' || fault.kind === 'changeMidObject')
+    return cutAfter(answer, fault.afterBytes, 'reset');
+  return answer;
+}
+
+/** What happens in the place of the operation, if the fault is of that kind. */
+export function insteadOf(fault: Fault | undefined, requestId: string): Answer | undefined {
+  if (fault?.kind === 'status') {
+    const { status, code, retryAfter } = fault;
+    const headers = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)];
+    throw new S3Error(status, code, 'Injected by the fault plan.', { headers });
+  }
+  if (fault?.kind !== 'errorIn200') return undefined;
+  const error = new S3Error(200, 'InternalError', 'We encountered an internal error. Please try again.');
+  return xmlAnswer(errorDocument(error, requestId));
+}
+
+function cutAfter(answer: Answer, bytes: number, by: 'reset' | 'close'): Answer {
+  const whole = bytes >= (answer.body?.byteLength ?? 0) && !(by === 'reset' && bytes === 0);
+  return whole ? answer : { ...answer, cut: { bytes, by } };
+}
+
+function withWrongRange(answer: Answer): Answer {
+  const { content, status } = answer;
+  if (content === undefined || status !== 206) return answer;
+  const { bytes } = content.object;
+  const size = bytes.byteLength;
+  const { start, end } = content.range;
+  const shift = end + 1 < size ? 1 : start > 0 ? -1 : 0;
+  const range: Range = { start: start + shift, end: end + shift };
+  const value = shift === 0 ? contentRange({ start: 1, end: size }, size + 1) : contentRange(range, size);
+  return {
+    ...answer,
+    headers: replaceHeader(answer.headers, 'Content-Range', value),
+    body: bytes.subarray(range.start, range.start + lengthOf(range)),
+  };
+}
+
+function withWrongByte(answer: Answer, below: (bound: number) => number): Answer {
+  if (answer.body === undefined || answer.body.byteLength === 0) return answer;
+  const body = Uint8Array.from(answer.body);
+  const at = below(body.byteLength);
+  body[at] = (body[at] ?? 0) ^ (1 << below(8));
+  return { ...answer, body };
+}
+
+function inverted({ bytes }: StoredObject, now: number): StoredObject {
+  return new StoredObject(
+    bytes.map((byte) => ~byte),
+    { lastModified: now },
+  );
+}

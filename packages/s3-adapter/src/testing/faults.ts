@@ -1,0 +1,106 @@
+import { Random } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import { BEFALLS, type Fault, type FaultPlan, type FaultRule } from './fault-plan.js';
+import type { S3Operation } from './requests.js';
+
+/** What befalls one request. */
+export interface Misfortune {
+  /** How long it waits first. */
+  readonly latencyMs: number;
+  readonly fault: Fault | undefined;
+}
+
+const NOTHING: Misfortune = { latencyMs: 0, fault: undefined };
+
+/** Of the normal distribution. */
+const QUANTILE_99 = 2.3263478740408408;
+
+/** Decides what befalls which request: the same for the same seed, plan and order of requests. */
+export class Faults {
+  /** How often each kind of fault has befallen a request. */
+  readonly injected: Partial<Record<Fault['kind'], number>> = {};
+  readonly #random: Random;
+  #plan: FaultPlan = [];
+  #matches: number[] = [];
+  #befallen: number[] = [];
+
+  constructor(seed: number, plan: FaultPlan) {
+    this.#random = new Random(seed);
+    this.set(plan);
+  }
+
+  /**
+   * Puts another plan in the place of this one, its counts at zero; requests under way keep what befell them.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a rule that can never apply.
+   */
+  set(plan: FaultPlan): void {
+    for (const [index, rule] of plan.entries()) checkRule(rule, `faults[${index}]`);
+    this.#plan = plan;
+    this.#matches = plan.map(() => 0);
+    this.#befallen = plan.map(() => 0);
+  }
+
+  /** A whole number from 0 to `bound` - 1. */
+  below(bound: number): number {
+    return this.#random.below(bound);
+  }
+
+  /** Draws for one request. */
+  next(operation: S3Operation, key: string): Misfortune {
+    if (this.#plan.length === 0) return NOTHING;
+    let latencyMs = 0;
+    let fault: Fault | undefined;
+    for (const [index, rule] of this.#plan.entries()) {
+      if (rule.fault.kind !== 'latency' && fault !== undefined) continue;
+      if (!matches(rule, operation, key) || !this.#strikes(rule, index)) continue;
+      this.injected[rule.fault.kind] = (this.injected[rule.fault.kind] ?? 0) + 1;
+      if (rule.fault.kind === 'latency') latencyMs += this.#latency(rule.fault);
+      else fault = rule.fault;
+    }
+    return { latencyMs, fault };
+  }
+
+  #strikes({ after = 0, times = Infinity, probability = 1 }: FaultRule, index: number): boolean {
+    const match = (this.#matches[index] ?? 0) + 1;
+    this.#matches[index] = match;
+    const befallen = this.#befallen[index] ?? 0;
+    if (match <= after || befallen >= times) return false;
+    if (probability < 1 && this.#random.unit() >= probability) return false;
+    this.#befallen[index] = befallen + 1;
+    return true;
+  }
+
+  #latency({ medianMs, p99OverMedian = 1 }: Fault & { readonly kind: 'latency' }): number {
+    const sigma = Math.log(p99OverMedian) / QUANTILE_99;
+    // Box and Muller; the first number must not be 0.
+    const radius = Math.sqrt(-2 * Math.log(1 - this.#random.unit()));
+    const normal = radius * Math.cos(2 * Math.PI * this.#random.unit());
+    return medianMs * Math.exp(sigma * normal);
+  }
+}
+
+function matches(
+  { fault, operation: only, key: wanted }: FaultRule,
+  operation: S3Operation,
+  key: string,
+): boolean {
+  if (only !== undefined && only !== operation) return false;
+  if (BEFALLS[fault.kind]?.includes(operation) === false) return false;
+  if (wanted === undefined) return true;
+  // Not `test`, which remembers where a global pattern matched last.
+  return typeof wanted === 'string' ? key === wanted : key.search(wanted) !== -1;
+}
+
+function checkRule(
+  { operation, probability = 1, times = 0, after = 0, fault }: FaultRule,
+  field: string,
+): void {
+  if (operation !== undefined && BEFALLS[fault.kind]?.includes(operation) === false)
+    throw configError(`${field}.operation`, `${String(BEFALLS[fault.kind])} for ${fault.kind}`, operation);
+  if (!(probability >= 0 && probability <= 1))
+    throw configError(`${field}.probability`, 'a number from 0 to 1', probability);
+  if (!(times >= 0)) throw configError(`${field}.times`, 'a number of at least 0', times);
+  if (!(after >= 0)) throw configError(`${field}.after`, 'a number of at least 0', after);
+  if (fault.kind === 'latency' && !(fault.medianMs >= 0 && (fault.p99OverMedian ?? 1) >= 1))
+    throw configError(`${field}.fault`, 'medianMs of at least 0 and p99OverMedian of at least 1', fault);
+}

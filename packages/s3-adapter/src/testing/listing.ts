@@ -1,0 +1,145 @@
+import { xmlAnswer, type Answer } from './answers.js';
+import type { Call } from './operations.js';
+import { invalidArgument } from './s3-error.js';
+import { byteString, textOfByteString, type Bucket } from './storage.js';
+import { element, escapeXml, xmlDocument } from './xml.js';
+
+interface ListingOptions {
+  /** All of these are byte strings, as the index is. */
+  readonly prefix: string;
+  readonly delimiter: string;
+  /** The index of the first key that may be listed. */
+  readonly from: number;
+  readonly maxKeys: number;
+}
+
+interface Page {
+  readonly keys: readonly string[];
+  readonly commonPrefixes: readonly string[];
+  /** Where the next page goes on; undefined after the last. */
+  readonly next: string | undefined;
+}
+
+/** No UTF-8 has this byte: stands behind all keys that begin with what is before it. */
+const BEHIND_PREFIX = '\u00ff';
+const BEHIND_KEY = '\u0000';
+
+/** ListObjectsV2. O(log n + keys of the page), and a sort after the bucket has changed. */
+export function listObjects(call: Call): Answer {
+  const { query } = call.request;
+  const given = (name: string) => byteString(query.get(name) ?? '');
+  if (query.get('list-type') !== '2') {
+    throw invalidArgument('list-type', query.get('list-type') ?? '', 'Only listings of type 2 are known.');
+  }
+  const maxKeys = Math.min(maxKeysOf(query.get('max-keys')), call.pageSize);
+  const sorted = call.bucket.sortedKeys();
+  const prefix = given('prefix');
+  const token = query.get('continuation-token');
+  const after = token === null ? startAfter(given('start-after')) : decodeToken(token);
+  const from = lowerBound(sorted, after > prefix ? after : prefix);
+  const page = takePage(sorted, { prefix, delimiter: given('delimiter'), from, maxKeys });
+  return xmlAnswer(xmlDocument('ListBucketResult', describePage(call, page, maxKeys)));
+}
+
+function maxKeysOf(text: string | null): number {
+  if (text === null) return Infinity;
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw invalidArgument('max-keys', text, 'Provided max-keys not an integer or within integer range');
+}
+
+function startAfter(key: string): string {
+  return key === '' ? '' : key + BEHIND_KEY;
+}
+
+function decodeToken(token: string): string {
+  const text = Buffer.from(token, 'base64').toString('latin1');
+  if (text !== '' && encodeToken(text) === token) return text;
+  throw invalidArgument('continuation-token', token, 'The continuation token provided is incorrect');
+}
+
+function encodeToken(position: string): string {
+  return Buffer.from(position, 'latin1').toString('base64');
+}
+
+function takePage(sorted: readonly string[], { prefix, delimiter, from, maxKeys }: ListingOptions): Page {
+  const keys: string[] = [];
+  const commonPrefixes: string[] = [];
+  let next = '';
+  for (let at = from; at < sorted.length;) {
+    const key = sorted[at] ?? '';
+    if (!key.startsWith(prefix)) break;
+    if (keys.length + commonPrefixes.length === maxKeys) {
+      return { keys, commonPrefixes, next: maxKeys === 0 ? undefined : next };
+    }
+    const end = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
+    if (end === -1) {
+      keys.push(key);
+      next = key + BEHIND_KEY;
+      at++;
+    } else {
+      const common = key.slice(0, end + delimiter.length);
+      commonPrefixes.push(common);
+      next = common + BEHIND_PREFIX;
+      at = lowerBound(sorted, next);
+    }
+  }
+  return { keys, commonPrefixes, next: undefined };
+}
+
+/** The index of the first key that is not less. */
+function lowerBound(sorted: readonly string[], wanted: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? '') < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function describePage({ request, bucket }: Call, page: Page, maxKeys: number): string {
+  const { query } = request;
+  const byUrl = query.get('encoding-type') === 'url';
+  const encoded = (text: string) => (byUrl ? encodeUrl(text) : text);
+  const echoed = (name: string, parameter: string, encode: (text: string) => string) => {
+    const value = query.get(parameter);
+    return value === null ? '' : element(name, encode(value));
+  };
+  const prefixes = page.commonPrefixes.map(
+    (prefix) => `<CommonPrefixes>${element('Prefix', encoded(textOfByteString(prefix)))}</CommonPrefixes>`,
+  );
+  const plain = (text: string) => text;
+  return [
+    element('Name', bucket.name),
+    element('Prefix', encoded(query.get('prefix') ?? '')),
+    echoed('Delimiter', 'delimiter', encoded),
+    echoed('StartAfter', 'start-after', encoded),
+    echoed('EncodingType', 'encoding-type', plain),
+    echoed('ContinuationToken', 'continuation-token', plain),
+    element('KeyCount', String(page.keys.length + page.commonPrefixes.length)),
+    element('MaxKeys', String(maxKeys)),
+    element('IsTruncated', String(page.next !== undefined)),
+    page.next === undefined ? '' : element('NextContinuationToken', encodeToken(page.next)),
+    ...page.keys.map((key) => describeKey(bucket, textOfByteString(key), encoded)),
+    ...prefixes,
+  ].join('');
+}
+
+function describeKey(bucket: Bucket, key: string, encoded: (text: string) => string): string {
+  const object = bucket.get(key);
+  if (object === undefined) return '';
+  const modified = new Date(object.lastModified).toISOString();
+  return (
+    `<Contents><Key>${escapeXml(encoded(key))}</Key><LastModified>${modified}</LastModified>` +
+    `<ETag>${escapeXml(object.etag)}</ETag><Size>${object.bytes.byteLength}</Size>` +
+    '<StorageClass>STANDARD</StorageClass></Contents>'
+  );
+}
+
+/** As S3: that of forms (a space is `+`), but `/` and `*` stay. */
+function encodeUrl(text: string): string {
+  return encodeURIComponent(text).replace(/%2F|%20|[!'()~]/g, (char) =>
+    char === '%2F' ? '/' : char === '%20' ? '+' : `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}

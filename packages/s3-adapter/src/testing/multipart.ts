@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { xmlAnswer, type Answer } from './answers.js';
+import { isChecksumAlgorithm, type ChecksumAlgorithm } from './checksums.js';
+import { checkWrite } from './conditions.js';
+import { checksumHeaders, metadataOf } from './objects.js';
+import type { Call } from './operations.js';
+import { invalidArgument, S3Error } from './s3-error.js';
+import { StoredObject, type StoredChecksum } from './storage.js';
+import { malformedXml, parseXml, type XmlElement } from './xml-parser.js';
+import { element, xmlDocument } from './xml.js';
+
+/** A part that has arrived. */
+interface Part {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+}
+
+/** An upload that is neither completed nor aborted. */
+export interface Upload {
+  readonly key: string;
+  readonly metadata: readonly string[];
+  /** What was asked for when it began. */
+  readonly checksum:
+    { readonly algorithm: ChecksumAlgorithm; readonly type: StoredChecksum['type'] } | undefined;
+  readonly parts: Map<number, Part>;
+}
+
+const MAX_PARTS = 10_000;
+
+/** CreateMultipartUpload. */
+export function createUpload({ request, bucket, uploadId }: Call): Answer {
+  const { key, headers } = request;
+  const id = uploadId();
+  const checksum = checksumAsked(headers['x-amz-checksum-algorithm'], headers['x-amz-checksum-type']);
+  bucket.uploads.set(id, { key, metadata: metadataOf(headers), checksum, parts: new Map() });
+  const content = element('Bucket', bucket.name) + element('Key', key) + element('UploadId', id);
+  return xmlAnswer(xmlDocument('InitiateMultipartUploadResult', content));
+}
+
+function checksumAsked(
+  algorithm: string | string[] | undefined,
+  type: string | string[] | undefined,
+): Upload['checksum'] {
+  if (algorithm === undefined) return undefined;
+  const name = String(algorithm).toLowerCase();
+  if (!isChecksumAlgorithm(name)) {
+    throw new S3Error(400, 'InvalidRequest', 'Checksum algorithm provided is unsupported.');
+  }
+  const full = type === 'FULL_OBJECT' || name === 'crc64nvme';
+  return { algorithm: name, type: full ? 'FULL_OBJECT' : 'COMPOSITE' };
+}
+
+/** UploadPart. A part that comes again replaces the earlier one. */
+export function uploadPart(call: Call): Answer {
+  const { query, body, checksums } = call.request;
+  const { parts } = uploadOf(call);
+  const text = query.get('partNumber') ?? '';
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1 || number > MAX_PARTS) {
+    throw invalidArgument(
+      'partNumber',
+      text,
+      `Part number must be an integer between 1 and ${MAX_PARTS}, inclusive`,
+    );
+  }
+  const etag = `"${createHash('md5').update(body).digest('hex')}"`;
+  parts.set(number, { bytes: body, etag });
+  const echoed = [...checksums].flatMap(([algorithm, value]) => [`x-amz-checksum-${algorithm}`, value]);
+  return { status: 200, headers: ['ETag', etag, ...echoed] };
+}
+
+/** CompleteMultipartUpload: the parts in their order become the object. */
+export function completeUpload(call: Call): Answer {
+  const { request, bucket, now } = call;
+  const { key, headers, body } = request;
+  const upload = uploadOf(call);
+  const parts = partsAsked(parseXml(body, 'CompleteMultipartUpload'), upload, call.minPartBytes);
+  checkWrite(headers, key, bucket.get(key));
+  const digests = parts.map(({ etag }) => Buffer.from(etag.slice(1, -1), 'hex'));
+  const etag = `"${createHash('md5').update(Buffer.concat(digests)).digest('hex')}-${parts.length}"`;
+  const bytes = Buffer.concat(parts.map((part) => part.bytes));
+  const checksum = checksumOfParts(call, upload, parts, bytes);
+  bucket.put(key, new StoredObject(bytes, { lastModified: now, metadata: upload.metadata, checksum, etag }));
+  bucket.uploads.delete(request.query.get('uploadId') ?? '');
+  const content = [
+    element('Location', `http://${headers.host ?? ''}${request.canonicalPath}`),
+    element('Bucket', bucket.name),
+    element('Key', key),
+    element('ETag', etag),
+  ];
+  const document = xmlDocument('CompleteMultipartUploadResult', content.join(''));
+  return xmlAnswer(document, checksum === undefined ? [] : checksumHeaders(checksum));
+}
+
+/** AbortMultipartUpload. */
+export function abortUpload(call: Call): Answer {
+  uploadOf(call);
+  call.bucket.uploads.delete(call.request.query.get('uploadId') ?? '');
+  return { status: 204, headers: [] };
+}
+
+function uploadOf({ request, bucket }: Call): Upload {
+  const upload = bucket.uploads.get(request.query.get('uploadId') ?? '');
+  if (upload?.key === request.key) return upload;
+  throw new S3Error(
+    404,
+    'NoSuchUpload',
+    'The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.',
+  );
+}
+
+function partsAsked(root: XmlElement, { parts }: Upload, minPartBytes: number): Part[] {
+  const asked = root.all('Part').map((part) => ({
+    number: Number(part.textOf('PartNumber')),
+    etag: part.textOf('ETag')?.replaceAll('"', ''),
+  }));
+  if (asked.length === 0) throw malformedXml();
+  if (asked.some(({ number }, index) => number <= (asked[index - 1]?.number ?? 0))) {
+    throw new S3Error(400, 'InvalidPartOrder', 'The list of parts was not in ascending order.');
+  }
+  return asked.map(({ number, etag }, index) => {
+    const part = parts.get(number);
+    if (part === undefined || part.etag.slice(1, -1) !== etag) {
+      throw new S3Error(400, 'InvalidPart', 'One or more of the specified parts could not be found.', {
+        elements: { PartNumber: number },
+      });
+    }
+    if (index < asked.length - 1 && part.bytes.byteLength < minPartBytes)
+      throw entityTooSmall(part, number, minPartBytes);
+    return part;
+  });
+}
+
+function entityTooSmall({ bytes }: Part, number: number, minPartBytes: number): S3Error {
+  return new S3Error(400, 'EntityTooSmall', 'Your proposed upload is smaller than the minimum allowed size', {
+    elements: { ProposedSize: bytes.byteLength, MinSizeAllowed: minPartBytes, PartNumber: number },
+  });
+}
+
+/** Over the whole object, or over the checksums of its parts. */
+function checksumOfParts(
+  { checksumOf }: Call,
+  { checksum }: Upload,
+  parts: readonly Part[],
+  bytes: Uint8Array,
+): StoredChecksum | undefined {
+  if (checksum === undefined) return undefined;
+  const { algorithm, type } = checksum;
+  if (type === 'FULL_OBJECT') return { algorithm, type, value: checksumOf(algorithm, bytes) };
+  const all = Buffer.concat(parts.map((part) => Buffer.from(checksumOf(algorithm, part.bytes), 'base64')));
+  return { algorithm, type, value: `${checksumOf(algorithm, all)}-${parts.length}` };
+}

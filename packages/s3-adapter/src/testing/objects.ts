@@ -1,0 +1,93 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Answer } from './answers.js';
+import { CHECKSUM_ALGORITHMS } from './checksums.js';
+import { checkRead, checkWrite } from './conditions.js';
+import type { Call } from './operations.js';
+import { contentRange, parseRange } from './ranges.js';
+import { noSuchKey } from './s3-error.js';
+import { StoredObject, type StoredChecksum } from './storage.js';
+
+const KEPT_HEADERS = [
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'expires',
+];
+
+/** GetObject, and HeadObject, whose body is left away later. */
+export function getObject(call: Call): Answer {
+  const { request, bucket, ignoreConditions } = call;
+  const { headers } = request;
+  const object = bucket.get(request.key);
+  if (object === undefined) throw noSuchKey(request.key);
+  if (!ignoreConditions) checkRead(headers, object);
+  const size = object.bytes.byteLength;
+  const asked = headers.range === undefined ? undefined : parseRange(headers.range, size);
+  if (asked === undefined) {
+    const range = { start: 0, end: size - 1 };
+    const content = { object, range };
+    return { status: 200, headers: wholeHeaders(call, object), body: object.bytes, content };
+  }
+  const body = object.bytes.subarray(asked.start, asked.end + 1);
+  const withRange = [...object.headers, 'Content-Range', contentRange(asked, size)];
+  return { status: 206, headers: withRange, body, content: { object, range: asked } };
+}
+
+/** HeadObject: as GetObject, without the bytes. */
+export function headObject(call: Call): Answer {
+  const { status, headers, body } = getObject(call);
+  return { status, headers, contentLength: body?.byteLength ?? 0 };
+}
+
+function wholeHeaders(
+  { request, checksumOf, defaultChecksum }: Call,
+  object: StoredObject,
+): readonly string[] {
+  if (request.headers['x-amz-checksum-mode'] !== 'ENABLED' || defaultChecksum === undefined)
+    return object.headers;
+  const checksum = object.checksum(() => ({
+    algorithm: defaultChecksum,
+    value: checksumOf(defaultChecksum, object.bytes),
+    type: 'FULL_OBJECT',
+  }));
+  return [...object.headers, ...checksumHeaders(checksum)];
+}
+
+/** A checksum as answers carry it. */
+export function checksumHeaders({ algorithm, value, type }: StoredChecksum): string[] {
+  return [`x-amz-checksum-${algorithm}`, value, 'x-amz-checksum-type', type];
+}
+
+/** PutObject. */
+export function putObject({ request, bucket, now }: Call): Answer {
+  const { key, headers, body, checksums } = request;
+  checkWrite(headers, key, bucket.get(key));
+  const [algorithm] = CHECKSUM_ALGORITHMS.filter((name) => checksums.has(name));
+  const checksum =
+    algorithm === undefined
+      ? undefined
+      : ({ algorithm, value: checksums.get(algorithm) ?? '', type: 'FULL_OBJECT' } as const);
+  const object = new StoredObject(body, { lastModified: now, metadata: metadataOf(headers), checksum });
+  bucket.put(key, object);
+  const echoed = checksum === undefined ? [] : checksumHeaders(checksum);
+  return { status: 200, headers: ['ETag', object.etag, ...echoed] };
+}
+
+/** The headers of a write that reads give back. */
+export function metadataOf(headers: IncomingHttpHeaders): string[] {
+  const kept = ['Content-Type', headers['content-type'] ?? 'binary/octet-stream'];
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== 'string' || !(KEPT_HEADERS.includes(name) || name.startsWith('x-amz-meta-')))
+      continue;
+    const plain = name === 'content-encoding' ? value.replace(/^aws-chunked,? */, '') : value;
+    if (plain !== '') kept.push(name, plain);
+  }
+  return kept;
+}
+
+/** DeleteObject. A missing object is no error. */
+export function deleteObject({ request, bucket }: Call): Answer {
+  bucket.delete(request.key);
+  return { status: 204, headers: [] };
+}

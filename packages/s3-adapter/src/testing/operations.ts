@@ -1,0 +1,41 @@
+import type { Answer } from './answers.js';
+import type { ChecksumAlgorithm, ChecksumFunction } from './checksums.js';
+import { deleteObjects } from './deletes.js';
+import { listObjects } from './listing.js';
+import { abortUpload, completeUpload, createUpload, uploadPart } from './multipart.js';
+import { deleteObject, getObject, headObject, putObject } from './objects.js';
+import type { S3Operation, S3RequestWithBody } from './requests.js';
+import type { Bucket } from './storage.js';
+
+/** A request that may be carried out, and what operations need to know of the server. */
+export interface Call {
+  readonly request: S3RequestWithBody;
+  readonly bucket: Bucket;
+  /** Milliseconds since 1970, by the server's clock. */
+  readonly now: number;
+  readonly pageSize: number;
+  /** Smallest part of an upload that is not the last. */
+  readonly minPartBytes: number;
+  readonly checksumOf: ChecksumFunction;
+  /** What objects get that were stored without a checksum; undefined if answers carry none. */
+  readonly defaultChecksum: ChecksumAlgorithm | undefined;
+  /** Whether If-Match and If-None-Match count for nothing. */
+  readonly ignoreConditions: boolean;
+  /** A new id, unlike any other. */
+  readonly uploadId: () => string;
+}
+
+/** What each operation does. */
+export const OPERATION_HANDLERS: Readonly<Record<S3Operation, (call: Call) => Answer>> = {
+  HeadBucket: () => ({ status: 200, headers: [] }),
+  ListObjectsV2: listObjects,
+  GetObject: getObject,
+  HeadObject: headObject,
+  PutObject: putObject,
+  DeleteObject: deleteObject,
+  DeleteObjects: deleteObjects,
+  CreateMultipartUpload: createUpload,
+  UploadPart: uploadPart,
+  CompleteMultipartUpload: completeUpload,
+  AbortMultipartUpload: abortUpload,
+};

@@ -1,0 +1,55 @@
+import type { Answer } from './answers.js';
+import { element, xmlDocument } from './xml.js';
+
+/** What an error answer holds besides its code. */
+export interface S3ErrorDetails {
+  readonly headers?: readonly string[];
+  /** More elements of the XML body, as S3 adds them to some codes. */
+  readonly elements?: Readonly<Record<string, string | number>>;
+}
+
+/** An error as S3 answers it. */
+export class S3Error extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly details: S3ErrorDetails;
+
+  constructor(status: number, code: string, message: string, details: S3ErrorDetails = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** The `<Error>` document. */
+export function errorDocument({ code, message, details }: S3Error, requestId: string): string {
+  const extra = Object.entries(details.elements ?? {}).map(([name, value]) => element(name, String(value)));
+  const children = [
+    element('Code', code),
+    element('Message', message),
+    ...extra,
+    element('RequestId', requestId),
+  ];
+  return xmlDocument('Error', children.join(''), undefined);
+}
+
+/** The answer of a request that failed. */
+export function errorAnswer(error: S3Error, requestId: string): Answer {
+  const headers = ['Content-Type', 'application/xml', ...(error.details.headers ?? [])];
+  // 304 has no body: it is not an error, and its headers are those of the object.
+  if (error.status === 304) return { status: 304, headers: error.details.headers ?? [] };
+  return { status: error.status, headers, body: Buffer.from(errorDocument(error, requestId)) };
+}
+
+/** The object does not exist. */
+export function noSuchKey(key: string): S3Error {
+  return new S3Error(404, 'NoSuchKey', 'The specified key does not exist.', { elements: { Key: key } });
+}
+
+/** An argument of the request cannot be. */
+export function invalidArgument(name: string, value: string, message: string): S3Error {
+  return new S3Error(400, 'InvalidArgument', message, {
+    elements: { ArgumentName: name, ArgumentValue: value },
+  });
+}

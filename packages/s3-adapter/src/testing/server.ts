@@ -1,0 +1,257 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { systemClock, type Clock } from '@tiered/core';
+import { send, type Answer } from './answers.js';
+import { authenticate, type S3ServerCredentials } from './authentication.js';
+import { checkBody, readBody } from './bodies.js';
+import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from './checksums.js';
+import { cutShort, inflict, insteadOf } from './fault-effects.js';
+import type { FaultPlan } from './fault-plan.js';
+import { Faults } from './faults.js';
+import { OPERATION_HANDLERS, type Call } from './operations.js';
+import {
+  parseRequest,
+  S3_OPERATIONS,
+  type S3Operation,
+  type S3Request,
+  type S3RequestWithBody,
+} from './requests.js';
+import { errorAnswer, S3Error } from './s3-error.js';
+import { Bucket, Storage, StoredObject, textOfByteString } from './storage.js';
+
+/** Options of `S3Server.start`. */
+export interface S3ServerOptions {
+  /** Default: one that is free. */
+  readonly port?: number;
+  /** Default: made up ones without a session token. */
+  readonly credentials?: S3ServerCredentials;
+  /** Most keys of a page of a listing. Default: 1000, as S3. */
+  readonly pageSize?: number;
+  /** Smallest part of an upload that is not the last, in bytes. Default: 5 MiB, as S3. */
+  readonly minPartBytes?: number;
+  /**
+   * Whether whole objects are answered with a checksum if asked for: the one they were stored with, or else the one
+   * named here. Default: true, which is `crc64nvme`, as S3.
+   */
+  readonly checksums?: boolean | ChecksumAlgorithm;
+  /** How much the server's clock is ahead of the machine's, in milliseconds. Default: 0. */
+  readonly clockSkewMs?: number;
+  /** Whether requests must carry `x-amz-request-payer: requester`. Default: false. */
+  readonly requesterPays?: boolean;
+  /** What goes wrong. Default: nothing. */
+  readonly faults?: FaultPlan;
+  /** Seeds the faults. Whole number from 0 to 2^53 - 1. Default: 0. */
+  readonly seed?: number;
+  /** What latencies wait on; dates do not follow it. Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
+
+/** How many requests there were of each operation, and how many had no right to ask. */
+export type S3RequestCounts = Record<S3Operation | 'refused', number>;
+
+const DEFAULT_CREDENTIALS: S3ServerCredentials = {
+  accessKeyId: 'TIEREDTESTINGKEY',
+  secretAccessKey: 'tiered/testing/secret',
+};
+
+/**
+ * An S3 server in this process and in memory, on 127.0.0.1: for quick starts, demos and tests of what goes wrong. It
+ * verifies signatures, answers errors as S3 does, and keeps nothing. Not for data that matters, nor for the network.
+ */
+export class S3Server implements AsyncDisposable {
+  readonly region = 'us-east-1';
+  /** Who may ask. May be replaced at any time, as credentials are rotated. */
+  credentials: S3ServerCredentials;
+  /** What goes wrong; `faults.set(plan)` changes it. */
+  readonly faults: Faults;
+  /** Of the faults, for the message of a failing test. */
+  readonly seed: number;
+  readonly requests: S3RequestCounts;
+  #inFlight = 0;
+  #maxInFlight = 0;
+  #identities = 0;
+  readonly #options: S3ServerOptions;
+  readonly #checksumOf: ChecksumFunction;
+  readonly #storage = new Storage();
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+
+  /**
+   * Starts a server. Ends with `close`.
+   * @throws TieredError `TIERED_CONFIG_INVALID`; Node's own error if the port is taken.
+   */
+  static async start(options: S3ServerOptions = {}): Promise<S3Server> {
+    const server = new S3Server(options, await loadChecksums());
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once('error', reject).listen(options.port ?? 0, '127.0.0.1', resolve);
+    });
+    return server;
+  }
+
+  private constructor(options: S3ServerOptions, checksumOf: ChecksumFunction) {
+    this.#options = options;
+    this.#checksumOf = checksumOf;
+    this.credentials = options.credentials ?? DEFAULT_CREDENTIALS;
+    this.seed = options.seed ?? 0;
+    this.faults = new Faults(this.seed, options.faults ?? []);
+    const counts = ['refused' as const, ...S3_OPERATIONS].map((name) => [name, 0]);
+    this.requests = Object.fromEntries(counts) as S3RequestCounts;
+    // Connections stay until one side closes: a test must not depend on how long it takes.
+    this.#server = createServer(
+      { keepAliveTimeout: 0 },
+      (message, response) => void this.#serve(message, response),
+    );
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  /** `http://127.0.0.1:PORT`. Buckets are named in the path, or before the host name. */
+  get endpoint(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Requests that have not been answered. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** The most requests at one time so far. */
+  get maxInFlight(): number {
+    return this.#maxInFlight;
+  }
+
+  /** Uploads that were neither completed nor aborted. */
+  get openUploads(): number {
+    return [...this.#storage.buckets.values()].reduce((sum, { uploads }) => sum + uploads.size, 0);
+  }
+
+  get openSockets(): number {
+    return this.#sockets.size;
+  }
+
+  /** Makes a bucket, or a new one in the place of another. From a `public` one everybody may read. */
+  createBucket(name: string, { public: isPublic = false }: { readonly public?: boolean } = {}): void {
+    this.#storage.buckets.set(name, new Bucket(name, isPublic));
+  }
+
+  /** Stores an object. The bytes are the server's from now on, and are not copied. */
+  put(bucket: string, key: string, bytes: Uint8Array): void {
+    this.#storage.bucket(bucket).put(key, new StoredObject(bytes, { lastModified: this.#now() }));
+  }
+
+  /** The bytes of an object, not to be written to. */
+  get(bucket: string, key: string): Uint8Array | undefined {
+    return this.#storage.bucket(bucket).get(key)?.bytes;
+  }
+
+  /** Removes an object. A missing one is no error. */
+  delete(bucket: string, key: string): void {
+    this.#storage.bucket(bucket).delete(key);
+  }
+
+  /** The keys of a bucket, in the order of their UTF-8. */
+  keys(bucket: string): string[] {
+    return this.#storage.bucket(bucket).sortedKeys().map(textOfByteString);
+  }
+
+  /** Breaks off what is under way and closes every connection. Idempotent. */
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#maxInFlight = Math.max(this.#maxInFlight, ++this.#inFlight);
+    const gone = new AbortController();
+    response.once('close', () => {
+      this.#inFlight--;
+      gone.abort();
+    });
+    const requestId = this.#identity();
+    const answer = await this.#answer(message, requestId, gone.signal).catch((error: unknown) =>
+      errorAnswer(asS3Error(error), requestId),
+    );
+    if (gone.signal.aborted) return;
+    const common = [
+      'Date',
+      new Date(this.#now()).toUTCString(),
+      'Server',
+      'tiered',
+      'x-amz-request-id',
+      requestId,
+    ];
+    if (this.#options.requesterPays === true) common.push('x-amz-request-charged', 'requester');
+    send(response, answer, common, message.method === 'HEAD');
+  }
+
+  async #answer(message: IncomingMessage, requestId: string, gone: AbortSignal): Promise<Answer> {
+    const raw = await readBody(message);
+    const request = parseRequest(message, this.#storage);
+    await this.#authenticate(request);
+    this.requests[request.operation]++;
+    const { latencyMs, fault } = this.faults.next(request.operation, request.key);
+    if (latencyMs > 0) await (this.#options.clock ?? systemClock).sleep(latencyMs, gone);
+    const carryOut = () => {
+      const checked = { ...request, ...checkBody(raw, request.headers, this.#checksumOf) };
+      const call = this.#call(checked, fault?.kind === 'ignoreIfMatch');
+      const answer = insteadOf(fault, requestId) ?? OPERATION_HANDLERS[request.operation](call);
+      return fault === undefined
+        ? answer
+        : inflict(fault, answer, { call, below: (n) => this.faults.below(n) });
+    };
+    try {
+      return carryOut();
+    } catch (error) {
+      const answer = errorAnswer(asS3Error(error), requestId);
+      return fault === undefined ? answer : cutShort(fault, answer);
+    }
+  }
+
+  async #authenticate(request: S3Request): Promise<void> {
+    const { requesterPays = false } = this.#options;
+    const { credentials, region } = this;
+    try {
+      const now = this.#now();
+      await authenticate(request, { credentials, region, requesterPays, storage: this.#storage, now });
+    } catch (error) {
+      this.requests.refused++;
+      throw error;
+    }
+  }
+
+  #call(request: S3RequestWithBody, ignoreConditions: boolean): Call {
+    const { pageSize = 1000, minPartBytes = 5 * 1024 * 1024, checksums = true } = this.#options;
+    return {
+      request,
+      bucket: this.#storage.bucket(request.bucket),
+      now: this.#now(),
+      pageSize,
+      minPartBytes,
+      checksumOf: this.#checksumOf,
+      defaultChecksum: checksums === true ? 'crc64nvme' : checksums === false ? undefined : checksums,
+      ignoreConditions,
+      uploadId: () => this.#identity(),
+    };
+  }
+
+  #identity(): string {
+    return (++this.#identities).toString(16).toUpperCase().padStart(16, '0');
+  }
+
+  /** Milliseconds since 1970. */
+  #now(): number {
+    return performance.timeOrigin + systemClock.now() + (this.#options.clockSkewMs ?? 0);
+  }
+}
+
+function asS3Error(error: unknown): S3Error {
+  return error instanceof S3Error ? error : new S3Error(500, 'InternalError', String(error));
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import type { ChecksumAlgorithm } from './checksums.js';
+import type { Upload } from './multipart.js';
+import { S3Error } from './s3-error.js';
+
+/** A checksum that is kept with an object. `COMPOSITE` is one over the checksums of the parts. */
+export interface StoredChecksum {
+  readonly algorithm: ChecksumAlgorithm;
+  readonly value: string;
+  readonly type: 'FULL_OBJECT' | 'COMPOSITE';
+}
+
+/** What an object is made of besides its bytes. */
+export interface ObjectDetails {
+  /** Milliseconds since 1970. */
+  readonly lastModified: number;
+  /** Names and values in turn. Default: only a Content-Type of `binary/octet-stream`, as S3. */
+  readonly metadata?: readonly string[] | undefined;
+  readonly checksum?: StoredChecksum | undefined;
+  /** Default: the MD5 of the bytes. */
+  readonly etag?: string | undefined;
+}
+
+const PLAIN: readonly string[] = ['Content-Type', 'binary/octet-stream'];
+
+/** An object; never changed, only replaced. */
+export class StoredObject {
+  readonly bytes: Uint8Array;
+  /** With its quotes. */
+  readonly etag: string;
+  readonly lastModified: number;
+  /** What every GET and HEAD answers. */
+  readonly headers: readonly string[];
+  readonly #checksum: StoredChecksum | undefined;
+  #default: StoredChecksum | undefined;
+
+  constructor(bytes: Uint8Array, { lastModified, metadata = PLAIN, checksum, etag }: ObjectDetails) {
+    this.bytes = bytes;
+    this.etag = etag ?? `"${createHash('md5').update(bytes).digest('hex')}"`;
+    this.lastModified = lastModified;
+    const modified = new Date(lastModified).toUTCString();
+    this.headers = ['ETag', this.etag, 'Last-Modified', modified, 'Accept-Ranges', 'bytes', ...metadata];
+    this.#checksum = checksum;
+  }
+
+  /** The checksum it was stored with; otherwise that of `compute`, which is asked once. */
+  checksum(compute: () => StoredChecksum): StoredChecksum {
+    return this.#checksum ?? (this.#default ??= compute());
+  }
+}
+
+/** A bucket: its objects, and the uploads that have not ended. */
+export class Bucket {
+  readonly name: string;
+  /** Whether everybody may read. */
+  readonly isPublic: boolean;
+  readonly uploads = new Map<string, Upload>();
+  readonly #objects = new Map<string, StoredObject>();
+  #sorted: readonly string[] | undefined;
+
+  constructor(name: string, isPublic: boolean) {
+    this.name = name;
+    this.isPublic = isPublic;
+  }
+
+  get(key: string): StoredObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  put(key: string, object: StoredObject): void {
+    if (!this.#objects.has(key)) this.#sorted = undefined;
+    this.#objects.set(key, object);
+  }
+
+  delete(key: string): void {
+    if (this.#objects.delete(key)) this.#sorted = undefined;
+  }
+
+  /**
+   * The keys in the order of their UTF-8, each as `byteString` makes it, so that JavaScript compares them as S3 does.
+   * Sorted when asked for after a change.
+   */
+  sortedKeys(): readonly string[] {
+    return (this.#sorted ??= [...this.#objects.keys()].map(byteString).sort());
+  }
+}
+
+/** The UTF-8 of a text, one character a byte. ASCII stays what it is. */
+export function byteString(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+/** The text whose `byteString` this is. */
+export function textOfByteString(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
+/** All buckets. */
+export class Storage {
+  readonly buckets = new Map<string, Bucket>();
+
+  /** @throws S3Error `NoSuchBucket`. */
+  bucket(name: string): Bucket {
+    const bucket = this.buckets.get(name);
+    if (bucket === undefined) {
+      throw new S3Error(404, 'NoSuchBucket', 'The specified bucket does not exist', {
+        elements: { BucketName: name },
+      });
+    }
+    return bucket;
+  }
+}

@@ -1,0 +1,146 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { systemClock } from '@tiered/core';
+import { S3Server, type S3ServerOptions } from '@tiered/s3-adapter/testing';
+import { SignatureV4 } from '@smithy/signature-v4';
+import { createHash, createHmac } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+
+export const BUCKET = 'data';
+
+/** A server with one bucket, closed when the test ends. */
+export async function startServer(options: S3ServerOptions = {}): Promise<S3Server> {
+  const server = await S3Server.start(options);
+  onTestFinished(() => server.close());
+  server.createBucket(BUCKET);
+  return server;
+}
+
+/** The AWS SDK, as its users set it up for other servers. It tries once, so that tests see what it was answered. */
+export function clientOf(server: S3Server, config: S3ClientConfig = {}): S3Client {
+  const { endpoint, region, credentials } = server;
+  const client = new S3Client({
+    endpoint,
+    region,
+    credentials,
+    forcePathStyle: true,
+    maxAttempts: 1,
+    ...config,
+  });
+  onTestFinished(() => client.destroy());
+  return client;
+}
+
+/** What arrived, as it arrived: also when the connection broke off in the body. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The code of the error that ended the answer too early. */
+  readonly brokenOffBy: string | undefined;
+}
+
+export interface RawRequest {
+  readonly method?: string;
+  /** As it stands in the request line. */
+  readonly target: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+/** One request over a connection of its own, without a signature, exactly as given. */
+export function send(
+  server: S3Server,
+  { method = 'GET', target, headers, body }: RawRequest,
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(server.endpoint);
+    const outgoing = httpRequest({
+      hostname,
+      port,
+      method,
+      path: target,
+      headers: { ...headers },
+      agent: false,
+    });
+    outgoing.on('error', reject);
+    outgoing.on('response', (incoming) => {
+      const pieces: Buffer[] = [];
+      const end = (brokenOffBy?: string) =>
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          body: Buffer.concat(pieces),
+          brokenOffBy,
+        });
+      incoming.on('data', (piece: Buffer) => pieces.push(piece));
+      incoming.on('error', (error: NodeJS.ErrnoException) => end(error.code));
+      incoming.on('end', () => end());
+    });
+    outgoing.end(body);
+  });
+}
+
+class Sha256 {
+  readonly #hash;
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', toBytes(secret));
+  }
+  update(data: string | ArrayBuffer | ArrayBufferView): void {
+    this.#hash.update(toBytes(data));
+  }
+  digest(): Promise<Uint8Array> {
+    return Promise.resolve(this.#hash.digest());
+  }
+  reset(): void {
+    throw new Error('The signer does not use a hash twice.');
+  }
+}
+
+function toBytes(data: string | ArrayBuffer | ArrayBufferView): Uint8Array {
+  if (typeof data === 'string') return Buffer.from(data);
+  return ArrayBuffer.isView(data)
+    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    : new Uint8Array(data);
+}
+
+/** Milliseconds since 1970. */
+export function machineTime(): number {
+  return performance.timeOrigin + systemClock.now();
+}
+
+/** Signs a request and sends it. `spoil` changes it in between, as somebody on the way would. */
+export async function sendSigned(
+  server: S3Server,
+  { method = 'GET', target, headers = {}, body }: RawRequest,
+  spoil: (headers: Record<string, string>) => void = () => undefined,
+): Promise<RawAnswer> {
+  const { host } = new URL(server.endpoint);
+  const [path = '', query = ''] = target.split('?', 2);
+  const signer = new SignatureV4({
+    service: 's3',
+    region: server.region,
+    credentials: server.credentials,
+    sha256: Sha256,
+    uriEscapePath: false,
+  });
+  const signed = await signer.sign(
+    {
+      method,
+      protocol: 'http:',
+      hostname: host,
+      path,
+      query: Object.fromEntries(new URLSearchParams(query)),
+      headers: { host, ...headers },
+      ...(body === undefined ? {} : { body }),
+    },
+    { signingDate: new Date(machineTime()) },
+  );
+  spoil(signed.headers);
+  return send(server, { method, target, headers: signed.headers, ...(body === undefined ? {} : { body }) });
+}
+
+/** The code in an error document. */
+export function codeIn({ body }: RawAnswer): string | undefined {
+  return /<Code>([^<]*)<\/Code>/.exec(body.toString())?.[1];
+}

@@ -124,9 +124,7 @@ describe('retries', () => {
     const controller = new AbortController();
     server.put(BUCKET, 'object', someBytes(100, 1));
     server.faults.set([{ fault: slowDown }]);
-    const outcome = outcomeOf(
-      driver.read('object', { offset: 0, length: 10, signal: controller.signal }),
-    );
+    const outcome = outcomeOf(driver.read('object', { offset: 0, length: 10, signal: controller.signal }));
     while (clock.sleeping === 0) await clock.turn();
     controller.abort(reason);
     await clock.turn();

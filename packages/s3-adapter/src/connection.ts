@@ -60,6 +60,8 @@ export class Connection {
         body: body ?? null,
         // Repeating is decided above; here it says that the request need not wait for others on its connection.
         idempotent: true,
+        // Else undici closes the connection after every HEAD, for servers that send a body with it.
+        reset: false,
         headersTimeout: this.#silenceMs + sendingMs,
       },
       exchange,

@@ -24,10 +24,10 @@ export class RangeReader {
     if (target.byteLength === 0) return 0;
     if (target.byteLength > this.#partBytes) return this.#readInParts(range);
     if (offset > 0) return new RangedRead(this.#client, range).run();
-    const started = ({ size }: ObjectFacts): void => {
-      this.#readsWhole = size <= target.byteLength;
-    };
-    return new RangedRead(this.#client, { ...range, asWhole: this.#readsWhole, started }).run();
+    const read = new RangedRead(this.#client, { ...range, asWhole: this.#readsWhole });
+    const bytes = await read.run();
+    if (read.size !== undefined) this.#readsWhole = read.size <= target.byteLength;
+    return bytes;
   }
 
   /**

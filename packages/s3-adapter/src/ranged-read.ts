@@ -35,7 +35,8 @@ export class RangedRead implements Sink {
   readonly #client: S3Client;
   readonly #range: RangeRequest;
   #tries: Tries | undefined;
-  #facts: ObjectFacts | undefined;
+  #etag: string | undefined;
+  #size: number | undefined;
   /** Bytes of the target that are good. */
   #filled = 0;
   /** Bytes of the present answer before those that are wanted. */
@@ -49,6 +50,11 @@ export class RangedRead implements Sink {
   constructor(client: S3Client, range: RangeRequest) {
     this.#client = client;
     this.#range = range;
+  }
+
+  /** Bytes of the whole object, once an answer has begun. */
+  get size(): number | undefined {
+    return this.#size;
   }
 
   /** Reads; gives the number of bytes, fewer than the target has only at the end of the object. */
@@ -80,7 +86,7 @@ export class RangedRead implements Sink {
       this.#left -= taken;
       this.#tries?.progress();
     }
-    return !(this.#isWhole && this.#left === 0 && this.#from < this.#size);
+    return !(this.#isWhole && this.#left === 0 && this.#from < (this.#size ?? 0));
   }
 
   end(): void {
@@ -97,13 +103,9 @@ export class RangedRead implements Sink {
     return this.#range.offset + this.#filled;
   }
 
-  get #size(): number {
-    return this.#facts?.size ?? Infinity;
-  }
-
   /** Where the range ends, as far as is known. */
   get #end(): number {
-    return Math.min(this.#range.offset + this.#range.target.byteLength, this.#size);
+    return Math.min(this.#range.offset + this.#range.target.byteLength, this.#size ?? Infinity);
   }
 
   async #attempt(tries: Tries): Promise<void> {
@@ -115,7 +117,7 @@ export class RangedRead implements Sink {
   /** One request for what is missing. False if the range begins at the end of the object or after it. */
   async #fetch(): Promise<boolean> {
     const { key, asWhole, signal } = this.#range;
-    const etag = this.#facts?.etag ?? this.#range.version;
+    const etag = this.#etag ?? this.#range.version;
     const request: S3Request = {
       method: 'GET',
       key,
@@ -141,7 +143,7 @@ export class RangedRead implements Sink {
     const { key, signal } = this.#range;
     const { headers } = await this.#client.send({ method: 'HEAD', key }, undefined, signal);
     if (etagOf(headerOf(headers, 'etag') ?? '') !== etag) throw changed(416);
-    if (this.#facts !== undefined || (lengthOf(headers) ?? Infinity) > this.#from)
+    if (this.#size !== undefined || (lengthOf(headers) ?? Infinity) > this.#from)
       throw wrongAnswer(416, 'InvalidRange', 'the server refuses a range that the object has');
   }
 
@@ -155,15 +157,14 @@ export class RangedRead implements Sink {
         false,
       );
     const etag = etagOf(sent);
-    const expected = this.#facts?.etag ?? this.#range.version;
+    const expected = this.#etag ?? this.#range.version;
     if (expected !== undefined && etag !== expected) throw changed(status);
-    if (this.#facts !== undefined) {
-      if (this.#facts.size !== size)
-        throw wrongAnswer(status, 'WrongRange', 'the server gives the object another size than before');
-      return;
-    }
-    this.#facts = { etag, size };
-    this.#range.started?.(this.#facts);
+    this.#etag = etag;
+    if (this.#size === size) return;
+    if (this.#size !== undefined)
+      throw this.#startingAnew('SizeChanged', 'the server says two sizes of one version');
+    this.#size = size;
+    this.#range.started?.({ etag, size });
   }
 
   /** Compares the object with its checksum, if all of it was read and the server sent one. */
@@ -171,11 +172,20 @@ export class RangedRead implements Sink {
     if (this.#checksum === undefined || this.#filled !== this.#size) return;
     const bytes = this.#range.target.subarray(0, this.#filled);
     if (await this.#checksum.matches(bytes)) return;
-    // Nobody knows which bytes are wrong. Progress made anew does not count: it might go on for ever.
+    throw this.#startingAnew('ChecksumMismatch', 'the bytes do not have the checksum of the object');
+  }
+
+  /**
+   * Gives up what was read, because nobody knows what of it is wrong. Counted by itself: bytes that come anew count as
+   * progress, and it might go on for ever.
+   */
+  #startingAnew(code: string, advice: string): Failure {
     this.#filled = 0;
     this.#corrupt += 1;
     const retryable = this.#corrupt < this.#client.attempts;
-    throw wrongAnswer(200, 'ChecksumMismatch', 'the bytes do not have the checksum of the object', retryable);
+    // Others may have begun on account of this size.
+    if (this.#range.started === undefined) this.#size = undefined;
+    return wrongAnswer(200, code, advice, retryable);
   }
 }
 

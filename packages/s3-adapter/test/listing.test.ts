@@ -30,10 +30,13 @@ describe('a listing of many pages', () => {
     const { server, driver, clock } = await place({ listConcurrency: 4 }, { pageSize: 10 });
     for (let i = 0; i < 400; i++) server.put(BUCKET, `${i % 8}/${i}`, someBytes(1, 1));
     server.faults.set([{ fault: { kind: 'latency', medianMs: 100 } }]);
-    expect(await clock.run(keysOf(driver))).toHaveLength(400);
-    expect(server.maxInFlight).toBe(4);
-    // 40 pages one after the other take 4 s.
-    expect(clock.now()).toBeLessThan(2000);
+    const listing = keysOf(driver);
+    // One for the first page, one for the directories, and then the ranges.
+    for (const together of [1, 1, 4, 4]) {
+      while (clock.sleeping < together) await clock.turn();
+      await clock.advance(100);
+    }
+    expect(await clock.run(listing)).toHaveLength(400);
   });
 
   it('that is left early has no request under way', async () => {

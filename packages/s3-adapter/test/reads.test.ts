@@ -9,7 +9,6 @@ describe('a long read', () => {
   it('is split into parts of one version, fetched at the same time, none of them past the end', async () => {
     const { server, driver, clock } = await place({ partBytes: PART });
     server.put(BUCKET, 'large', LARGE);
-    server.faults.set([{ fault: { kind: 'latency', medianMs: 100 } }]);
     for (const [offset, length, requests] of [
       [0, LARGE.length, 5],
       [7, LARGE.length * 2, 5],
@@ -23,7 +22,13 @@ describe('a long read', () => {
       expect(Buffer.compare(got, LARGE.subarray(offset, offset + length))).toBe(0);
       expect(server.requests.GetObject).toBe(requests);
     }
-    expect(server.maxInFlight).toBe(4);
+    server.faults.set([{ fault: { kind: 'latency', medianMs: 100 } }]);
+    const reading = driver.read('large', { offset: 0, length: LARGE.length });
+    for (const together of [1, 4]) {
+      while (clock.sleeping < together) await clock.turn();
+      await clock.advance(100);
+    }
+    expect(Buffer.compare(await reading, LARGE)).toBe(0);
   });
 
   it('that is aborted stops every part, and touches nothing afterwards', async () => {
@@ -128,7 +133,9 @@ describe('a read', () => {
       const part = bytes.subarray(first ?? 0, (last ?? 999) + 1);
       const range =
         first === undefined ? {} : { 'content-range': `bytes ${first}-${first + part.length - 1}/1000` };
-      response.writeHead(first === undefined ? 200 : 206, { etag: '"x"', ...range }).end(part);
+      response
+        .writeHead(first === undefined ? 200 : 206, { etag: '"x"', 'content-length': part.length, ...range })
+        .end(part);
     });
     const driver = await driverOn(endpoint);
     for (const length of [1000, 2000, 10, 10, 1000, 1000]) await readAll(driver, 'object', length);
@@ -138,9 +145,13 @@ describe('a read', () => {
 
 describe('connections', () => {
   it('are kept, are no more than allowed, and none is open after close()', async () => {
-    const { server, driver } = await place({ connections: 3 });
+    const { server, driver, clock } = await place({ connections: 3 });
     server.put(BUCKET, 'object', someBytes(100, 1));
-    await Promise.all(Array.from({ length: 30 }, () => readAll(driver, 'object')));
+    server.faults.set([{ fault: { kind: 'latency', medianMs: 100 } }]);
+    const reads = Promise.all(Array.from({ length: 30 }, () => readAll(driver, 'object')));
+    while (clock.sleeping < 3) await clock.turn();
+    await clock.run(reads);
+    server.faults.set([]);
     expect(server.maxInFlight).toBe(3);
     expect(server.openSockets).toBe(3);
     await driver.stat('object', {});
@@ -156,13 +167,14 @@ describe('connections', () => {
   it('are none after close() also when requests were aborted, and listings left', async () => {
     const { server, driver, clock } = await place();
     for (let i = 0; i < 20; i++) server.put(BUCKET, `object-${i}`, LARGE);
+    server.faults.set([{ after: 5, fault: { kind: 'latency', medianMs: 100 } }]);
     const controller = new AbortController();
     const reads = Array.from({ length: 20 }, (_, i) =>
       driver
         .read(`object-${i}`, { offset: 0, length: PART, signal: controller.signal })
         .catch(() => undefined),
     );
-    while (server.inFlight < 10) await clock.turn();
+    while (clock.sleeping < 15) await clock.turn();
     controller.abort(new Error('no longer wanted'));
     await Promise.all(reads);
     await driver.close();

@@ -138,16 +138,24 @@ describe('the number of requests at the same time', () => {
     const { server, driver, clock } = await place({ connections: 16 });
     server.put(BUCKET, 'object', someBytes(1000, 1));
     const readMany = (count: number) =>
-      clock.run(Promise.all(Array.from({ length: count }, () => readAll(driver, 'object'))));
-    await readMany(64);
-    expect(server.maxInFlight).toBe(16);
+      Promise.all(Array.from({ length: count }, () => readAll(driver, 'object')));
+    const latency = { fault: { kind: 'latency', medianMs: 100 } } as const;
+    server.faults.set([latency]);
+    const full = readMany(64);
+    while (clock.sleeping < 16) await clock.turn();
     expect(driver.concurrency).toBe(16);
-    server.faults.set([{ times: 16, fault: slowDown }]);
-    await readMany(16);
-    // All 16 were refused at once: that is one burst. Their second tries began the way back.
+    await clock.run(full);
+    server.faults.set([
+      { times: 16, fault: slowDown },
+      { ...latency, times: 16 },
+    ]);
+    const refused = readMany(16);
+    while (clock.sleeping < 16) await clock.turn();
+    // All 16 are refused at once: that is one burst. Their second tries begin the way back.
+    await clock.run(refused);
     expect(driver.concurrency).toBe(9);
-    await readMany(9 + 10 + 11);
-    expect(driver.concurrency).toBe(12);
+    await readMany(1 + 10);
+    expect(driver.concurrency).toBe(11);
     await readMany(200);
     expect(driver.concurrency).toBe(16);
   });

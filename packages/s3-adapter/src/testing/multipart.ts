@@ -71,11 +71,11 @@ export function uploadPart(call: Call): Answer {
 
 /** CompleteMultipartUpload: the parts in their order become the object. */
 export function completeUpload(call: Call): Answer {
-  const { request, bucket, now } = call;
+  const { request, bucket, now, ignoreConditions } = call;
   const { key, headers, body } = request;
   const upload = uploadOf(call);
   const parts = partsAsked(parseXml(body, 'CompleteMultipartUpload'), upload, call.minPartBytes);
-  checkWrite(headers, key, bucket.get(key));
+  if (!ignoreConditions) checkWrite(headers, key, bucket.get(key));
   const digests = parts.map(({ etag }) => Buffer.from(etag.slice(1, -1), 'hex'));
   const etag = `"${createHash('md5').update(Buffer.concat(digests)).digest('hex')}-${parts.length}"`;
   const bytes = Buffer.concat(parts.map((part) => part.bytes));
@@ -118,22 +118,21 @@ function partsAsked(root: XmlElement, { parts }: Upload, minPartBytes: number): 
   if (asked.some(({ number }, index) => number <= (asked[index - 1]?.number ?? 0))) {
     throw new S3Error(400, 'InvalidPartOrder', 'The list of parts was not in ascending order.');
   }
-  return asked.map(({ number, etag }, index) => {
+  const found = asked.map(({ number, etag }) => {
     const part = parts.get(number);
-    if (part === undefined || part.etag.slice(1, -1) !== etag) {
-      throw new S3Error(400, 'InvalidPart', 'One or more of the specified parts could not be found.', {
-        elements: { PartNumber: number },
-      });
-    }
-    if (index < asked.length - 1 && part.bytes.byteLength < minPartBytes)
-      throw entityTooSmall(part, number, minPartBytes);
-    return part;
+    if (part?.etag.slice(1, -1) === etag && part !== undefined) return part;
+    throw new S3Error(400, 'InvalidPart', 'One or more of the specified parts could not be found.', {
+      elements: { PartNumber: number },
+    });
   });
+  const small = found.slice(0, -1).find(({ bytes }) => bytes.byteLength < minPartBytes);
+  if (small !== undefined) throw entityTooSmall(small, minPartBytes);
+  return found;
 }
 
-function entityTooSmall({ bytes }: Part, number: number, minPartBytes: number): S3Error {
+function entityTooSmall({ bytes }: Part, minPartBytes: number): S3Error {
   return new S3Error(400, 'EntityTooSmall', 'Your proposed upload is smaller than the minimum allowed size', {
-    elements: { ProposedSize: bytes.byteLength, MinSizeAllowed: minPartBytes, PartNumber: number },
+    elements: { ProposedSize: bytes.byteLength, MinSizeAllowed: minPartBytes },
   });
 }
 

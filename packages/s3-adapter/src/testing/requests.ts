@@ -70,6 +70,7 @@ export function parseRequest(message: IncomingMessage, storage: Storage): S3Requ
   const bucket = byHost ?? path.slice(1, slash === -1 ? undefined : slash);
   const key = byHost === undefined ? (slash === -1 ? '' : path.slice(slash + 1)) : path.slice(1);
   const operation = operationOf(method, key === '' ? 'bucket' : 'object', query);
+  if (headers['x-amz-copy-source'] !== undefined) throw notImplemented('copies');
   return { operation, method, bucket, key, query, headers, canonicalPath: encodePath(path) };
 }
 
@@ -100,5 +101,9 @@ function operationOf(method: string, level: 'bucket' | 'object', query: URLSearc
   const selector = query.size === 0 ? undefined : SELECTORS.find((name) => query.has(name));
   const name = selector === undefined ? `${method} ${level}` : `${method} ${level}?${selector}`;
   if (Object.hasOwn(OPERATIONS, name)) return OPERATIONS[name as keyof typeof OPERATIONS];
-  throw new S3Error(501, 'NotImplemented', `This server does not know ${name}.`);
+  throw notImplemented(name);
+}
+
+function notImplemented(what: string): S3Error {
+  return new S3Error(501, 'NotImplemented', `This server does not know ${what}.`);
 }

@@ -70,6 +70,7 @@ export class S3Server implements AsyncDisposable {
   #inFlight = 0;
   #maxInFlight = 0;
   #identities = 0;
+  #closing: Promise<void> | undefined;
   readonly #options: S3ServerOptions;
   readonly #checksumOf: ChecksumFunction;
   readonly #storage = new Storage();
@@ -157,11 +158,17 @@ export class S3Server implements AsyncDisposable {
   }
 
   /** Breaks off what is under way and closes every connection. Idempotent. */
-  async close(): Promise<void> {
-    if (!this.#server.listening) return;
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
+    const sockets = [...this.#sockets].map(
+      (socket) => new Promise((resolve) => socket.once('close', resolve)),
+    );
+    this.#server.closeAllConnections();
+    await Promise.all([closed, ...sockets]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

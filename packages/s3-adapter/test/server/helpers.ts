@@ -3,8 +3,8 @@ import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { systemClock } from '@tiered/core';
 import { S3Server, type S3ServerOptions } from '@tiered/s3-adapter/testing';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { createHash, createHmac } from 'node:crypto';
 import { onTestFinished } from 'vitest';
+import { Sha256 } from '../../src/testing/sha256.js';
 
 export const BUCKET = 'data';
 
@@ -79,29 +79,6 @@ export function send(
     });
     outgoing.end(body);
   });
-}
-
-class Sha256 {
-  readonly #hash;
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', toBytes(secret));
-  }
-  update(data: string | ArrayBuffer | ArrayBufferView): void {
-    this.#hash.update(toBytes(data));
-  }
-  digest(): Promise<Uint8Array> {
-    return Promise.resolve(this.#hash.digest());
-  }
-  reset(): void {
-    throw new Error('The signer does not use a hash twice.');
-  }
-}
-
-function toBytes(data: string | ArrayBuffer | ArrayBufferView): Uint8Array {
-  if (typeof data === 'string') return Buffer.from(data);
-  return ArrayBuffer.isView(data)
-    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-    : new Uint8Array(data);
 }
 
 /** Milliseconds since 1970. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { StorageDriver } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
 import { S3Driver, type S3DriverOptions } from '@tiered/s3-adapter';
-import { S3Server, type FaultPlan, type S3ServerOptions } from '@tiered/s3-adapter/testing';
+import { S3Server, type S3ServerOptions } from '@tiered/s3-adapter/testing';
 import { onTestFinished } from 'vitest';
 
 /** The bucket of every test. */
@@ -36,11 +36,6 @@ export async function place(
     await server.close();
   });
   return { server, driver, clock };
-}
-
-/** A fault that befalls one operation so many times. */
-export function fault(rule: FaultPlan[number]): FaultPlan {
-  return [rule];
 }
 
 /** The whole of an object of up to `length` bytes. */

@@ -57,23 +57,29 @@ async function findBounds(
   return Array.from({ length: count }, (_, i) => sorted[Math.floor((i * sorted.length) / count)] ?? '');
 }
 
-/** The pages of one range of keys, up to and including a key. */
+/** The pages of one range of keys: those after `from.startAfter`, up to and including a key. */
 async function* pagesOf(
   client: S3Client,
   from: PageRequest,
   upTo: string | undefined,
   signal: AbortSignal,
 ): Pages {
+  const { prefix, startAfter } = from;
   let request = from;
   for (;;) {
     const page: Page = await fetchPage(client, request, signal);
     const { objects, next } = page;
-    const last = objects.at(-1);
-    const isOver = upTo !== undefined && last !== undefined && compareKeys(last.key, upTo) > 0;
-    const within = isOver ? objects.filter(({ key }) => compareKeys(key, upTo) <= 0) : objects;
+    const [first, last] = [objects[0], objects.at(-1)];
+    if (first === undefined || last === undefined) return;
+    // A server that does not know start-after begins where all begin: others give those keys.
+    const isEarly = startAfter !== undefined && compareKeys(first.key, startAfter) <= 0;
+    const isOver = upTo !== undefined && compareKeys(last.key, upTo) > 0;
+    const isWithin = ({ key }: ObjectStat) =>
+      (!isEarly || compareKeys(key, startAfter) > 0) && (!isOver || compareKeys(key, upTo) <= 0);
+    const within = isEarly || isOver ? objects.filter(isWithin) : objects;
     if (within.length > 0) yield within;
     if (isOver || next === undefined) return;
-    request = { prefix: from.prefix, token: next };
+    request = { prefix, token: next };
   }
 }
 

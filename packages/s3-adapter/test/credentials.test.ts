@@ -1,3 +1,6 @@
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { systemClock } from '@tiered/core';
 import { S3Driver, type S3Credentials } from '@tiered/s3-adapter';
 import { describe, expect, it, vi } from 'vitest';
@@ -80,6 +83,31 @@ describe('credentials', () => {
       await driver.close();
     } finally {
       vi.unstubAllEnvs();
+    }
+  });
+
+  it('come from a profile if one is named', async () => {
+    const { server } = await place();
+    server.put(BUCKET, 'object', someBytes(100, 1));
+    const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
+    const file = path.join(directory, 'credentials');
+    const { accessKeyId, secretAccessKey } = KEYS;
+    await fs.writeFile(
+      file,
+      `[mine]\naws_access_key_id = ${accessKeyId}\naws_secret_access_key = ${secretAccessKey}\n`,
+    );
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', file);
+    vi.stubEnv('AWS_CONFIG_FILE', path.join(directory, 'config'));
+    vi.stubEnv('AWS_ACCESS_KEY_ID', undefined);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', undefined);
+    try {
+      const driver = new S3Driver({ ...optionsFor(server), credentials: undefined, profile: 'mine' });
+      await driver.open({});
+      expect(await readAll(driver, 'object')).toHaveLength(100);
+      await driver.close();
+    } finally {
+      vi.unstubAllEnvs();
+      await fs.rm(directory, { recursive: true });
     }
   });
 

@@ -65,6 +65,32 @@ describe('a listing of many pages', () => {
     await expect(list()).rejects.toBe(reason);
   });
 
+  it('gives each key once also where the server does not know start-after', async () => {
+    const keys = Array.from({ length: 60 }, (_, i) => `${Math.floor(i / 6)}/${i % 6}`);
+    let requests = 0;
+    const endpoint = await answering(({ url }, response) => {
+      requests += 1;
+      const query = new URL(url ?? '', 'http://host').searchParams;
+      const from = Number(query.get('continuation-token') ?? 0);
+      const page = query.has('delimiter') ? [] : keys.slice(from, from + 7);
+      const contents = page.map(
+        (key) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>x</ETag></Contents>`,
+      );
+      const common = Array.from(
+        { length: 10 },
+        (_, i) => `<CommonPrefixes><Prefix>${i}/</Prefix></CommonPrefixes>`,
+      );
+      const more = page.length > 0 && from + 7 < keys.length;
+      response.end(
+        `<ListBucketResult>${contents.join('')}${query.has('delimiter') ? common.join('') : ''}` +
+          `<IsTruncated>${more}</IsTruncated>${more ? `<NextContinuationToken>${from + 7}</NextContinuationToken>` : ''}` +
+          '</ListBucketResult>',
+      );
+    });
+    expect((await keysOf(await driverOn(endpoint))).sort()).toEqual(keys);
+    expect(requests).toBeGreaterThan(keys.length / 7 + 1);
+  });
+
   it('is not split where the server does not sort', async () => {
     const queries: (string | null)[] = [];
     const endpoint = await answering(({ url }, response) => {

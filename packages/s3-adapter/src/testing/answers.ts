@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { systemClock } from '@tiered/core';
 import type { StoredObject } from './storage.js';
 import type { Range } from './ranges.js';
 
 /** Where an answer breaks off: after so many bytes of its body, with a RST or with an orderly end of the connection. */
-export interface Cut {
+interface Cut {
   readonly bytes: number;
   readonly by: 'reset' | 'close';
 }
@@ -60,8 +62,14 @@ export function send(
 
 function breakOff(response: ServerResponse, body: Uint8Array, { bytes, by }: Cut): void {
   const { socket } = response;
-  const end = () => (by === 'reset' ? socket?.resetAndDestroy() : socket?.destroySoon());
+  const end = () => (by === 'reset' ? void resetSoon(socket) : socket?.destroySoon());
   response.flushHeaders();
-  if (bytes === 0) end();
-  else response.write(body.subarray(0, bytes), end);
+  response.write(body.subarray(0, bytes), end);
+}
+
+/** Data and a RST that meet in one turn of libuv are an orderly end to it: a client in this process reads the data first. */
+async function resetSoon(socket: Socket | null): Promise<void> {
+  await systemClock.turn();
+  await systemClock.turn();
+  socket?.resetAndDestroy();
 }

@@ -57,8 +57,9 @@ export interface FaultRule {
 /** Rules in the order of their rank: of those that match a request the first counts, and besides it every latency. */
 export type FaultPlan = readonly FaultRule[];
 
-/** Operations a fault can befall; the others can have any. */
 const READS: readonly S3Operation[] = ['GetObject'];
+
+/** Operations that a fault can befall; undefined is all. */
 export const BEFALLS: Readonly<Record<Fault['kind'], readonly S3Operation[] | undefined>> = {
   status: undefined,
   latency: undefined,

@@ -1,4 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { systemClock } from '@tiered/core';
 import { S3Server, type S3ServerOptions } from '@tiered/s3-adapter/testing';
@@ -65,6 +66,8 @@ export function send(
     });
     outgoing.on('error', reject);
     outgoing.on('response', (incoming) => {
+      // From here on the answer tells how it ended.
+      outgoing.off('error', reject).on('error', () => undefined);
       const pieces: Buffer[] = [];
       const end = (brokenOffBy?: string) =>
         resolve({
@@ -86,18 +89,56 @@ export function machineTime(): number {
   return performance.timeOrigin + systemClock.now();
 }
 
+/** What came over a connection, byte for byte, and how it ended: `end` is an orderly one. */
+export interface WireAnswer {
+  readonly head: string;
+  readonly body: Buffer;
+  readonly endedBy: string;
+}
+
+/** Signs a GET and reads the connection until the server ends it. */
+export async function readWire(
+  server: S3Server,
+  target: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<WireAnswer> {
+  const signed = await sign(server, { target, headers });
+  const lines = Object.entries(signed).map(([name, value]) => `${name}: ${value}`);
+  const socket = connect(Number(new URL(server.endpoint).port), '127.0.0.1');
+  socket.write([`GET ${target} HTTP/1.1`, ...lines, '', ''].join('\r\n'));
+  const pieces: Buffer[] = [];
+  const endedBy = await new Promise<string>((resolve) => {
+    socket.on('data', (piece: Buffer) => pieces.push(piece));
+    socket.on('end', () => resolve('end'));
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''));
+  });
+  socket.destroy();
+  const all = Buffer.concat(pieces);
+  const split = all.indexOf('\r\n\r\n') + 4;
+  return { head: all.toString('latin1', 0, split), body: all.subarray(split), endedBy };
+}
+
 /** Signs a request and sends it. `spoil` changes it in between, as somebody on the way would. */
 export async function sendSigned(
   server: S3Server,
-  { method = 'GET', target, headers = {}, body }: RawRequest,
+  request: RawRequest,
   spoil: (headers: Record<string, string>) => void = () => undefined,
 ): Promise<RawAnswer> {
-  const { host } = new URL(server.endpoint);
+  const headers = await sign(server, request);
+  spoil(headers);
+  return send(server, { ...request, headers });
+}
+
+async function sign(
+  { endpoint, region, credentials }: S3Server,
+  { method = 'GET', target, headers = {}, body }: RawRequest,
+): Promise<Record<string, string>> {
+  const { host } = new URL(endpoint);
   const [path = '', query = ''] = target.split('?', 2);
   const signer = new SignatureV4({
     service: 's3',
-    region: server.region,
-    credentials: server.credentials,
+    region,
+    credentials,
     sha256: Sha256,
     uriEscapePath: false,
   });
@@ -113,8 +154,7 @@ export async function sendSigned(
     },
     { signingDate: new Date(machineTime()) },
   );
-  spoil(signed.headers);
-  return send(server, { method, target, headers: signed.headers, ...(body === undefined ? {} : { body }) });
+  return signed.headers;
 }
 
 /** The code in an error document. */

@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { BUCKET, optionsFor, place } from '../packages/s3-adapter/test/helpers.js';
 
 describe('a hierarchy on S3', () => {
-  it('serves awkward keys from the source, and no copy of them leaves the directory of the tier', async () => {
+  it('[O3] serves awkward keys from the source, and no copy of them leaves the directory of the tier', async () => {
     const keys = [
       'a/../../b',
       '..',

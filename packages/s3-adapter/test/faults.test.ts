@@ -42,7 +42,7 @@ const read = fc.oneof(
 ) as fc.Arbitrary<[string, number, number]>;
 
 describe('reads from a server that fails', () => {
-  it('give the right bytes of one version, or a typed error, and touch nothing else', async () => {
+  it('[O1] [O2] give the right bytes of one version, or a typed error, and touch nothing else', async () => {
     const codes = ['TIERED_SOURCE_CHANGED', 'TIERED_DATA_CORRUPT', 'TIERED_IO', 'TIERED_DEADLINE'];
     const property = fc.asyncProperty(
       fc.array(rule, { minLength: 1, maxLength: 4 }),
@@ -74,7 +74,7 @@ describe('reads from a server that fails', () => {
     await fc.assert(property, { numRuns: 60 });
   }, 120_000);
 
-  it('go on from the byte where they broke, with If-Match, until all is there', async () => {
+  it('[O2] go on from the byte where they broke, with If-Match, until all is there', async () => {
     const { server, driver, clock } = await place();
     server.put(BUCKET, 'small', SMALL);
     for (const kind of ['truncate', 'shortBody'] as const) {
@@ -86,7 +86,7 @@ describe('reads from a server that fails', () => {
     }
   });
 
-  it('never mix two versions: an object that is replaced in the middle of a read is a typed error', async () => {
+  it('[O1] never mix two versions: an object that is replaced in the middle of a read is a typed error', async () => {
     const { server, driver, clock } = await place({ partBytes: PART });
     const faults = [{ times: 1, fault: { kind: 'changeMidObject', afterBytes: 60_000 } }] as const;
     for (const [key, [object]] of Object.entries(VERSIONS)) {
@@ -109,7 +109,7 @@ describe('reads from a server that fails', () => {
     }
   });
 
-  it('never serve a range that was not asked for', async () => {
+  it('[O2] never serve a range that was not asked for', async () => {
     const { server, driver, clock } = await place({ attempts: 3 });
     server.put(BUCKET, 'small', SMALL);
     server.faults.set([{ times: 2, fault: { kind: 'wrongRange' } }]);
@@ -123,7 +123,7 @@ describe('reads from a server that fails', () => {
     });
   });
 
-  it('of whole objects are verified, whatever checksum the server sends, and read anew where it does not fit', async () => {
+  it('[O2] of whole objects are verified, whatever checksum the server sends, and read anew where it does not fit', async () => {
     for (const checksums of ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256'] as const) {
       const { server, driver, clock } = await place({ attempts: 4 }, { checksums, seed: 3 });
       server.put(BUCKET, 'small', SMALL);

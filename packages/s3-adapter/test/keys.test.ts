@@ -26,7 +26,7 @@ const AWKWARD = [
 ];
 
 describe('keys', () => {
-  it('go over the wire as they are: nothing is normalised, and every other byte is escaped', async () => {
+  it('[O3] go over the wire as they are: nothing is normalised, and every other byte is escaped', async () => {
     const paths: (string | undefined)[] = [];
     const endpoint = await answering(({ url }, response) => {
       paths.push(url);
@@ -46,7 +46,7 @@ describe('keys', () => {
     ]);
   });
 
-  it('of any characters name their own objects: written, listed, read, described and deleted', async () => {
+  it('[O3] of any characters name their own objects: written, listed, read, described and deleted', async () => {
     const { server, driver } = await place();
     const key = fc
       .string({ unit: 'binary', minLength: 1, maxLength: 60 })

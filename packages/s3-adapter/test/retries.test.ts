@@ -5,7 +5,7 @@ import { ManualClock, outcomeOf, someBytes } from '@tiered/core/testing';
 const slowDown = { kind: 'status', status: 503, code: 'SlowDown' } as const;
 
 describe('retries', () => {
-  it('are made for what passes, and counted', async () => {
+  it('[O4] are made for what passes, and counted', async () => {
     const passing = [
       [429, 'TooManyRequests'],
       [500, 'InternalError'],
@@ -45,7 +45,7 @@ describe('retries', () => {
     expect(server.keys(BUCKET)).toEqual([]);
   });
 
-  it('are never made for other answers', async () => {
+  it('[O4] are never made for other answers', async () => {
     for (const [status, code, tiered] of [
       [401, 'Unauthorized', 'TIERED_PERMISSION'],
       [403, 'AccessDenied', 'TIERED_PERMISSION'],
@@ -62,7 +62,7 @@ describe('retries', () => {
     }
   });
 
-  it('keep to Retry-After, in seconds and as a date', async () => {
+  it('[O4] keep to Retry-After, in seconds and as a date', async () => {
     const { server, driver, clock } = await place();
     server.put(BUCKET, 'object', someBytes(100, 1));
     server.faults.set([{ times: 1, fault: { ...slowDown, retryAfter: 30 } }]);
@@ -78,7 +78,7 @@ describe('retries', () => {
     expect(dated.now()).toBe(20_000);
   });
 
-  it('end with the deadline, which is not slept through if Retry-After is beyond it', async () => {
+  it('[O4] end with the deadline, which is not slept through if Retry-After is beyond it', async () => {
     const { server, driver, clock } = await place({ deadlineMs: 10_000, attempts: 1000 });
     server.put(BUCKET, 'object', someBytes(100, 1));
     server.faults.set([{ fault: { ...slowDown, retryAfter: 30 } }]);
@@ -134,7 +134,7 @@ describe('retries', () => {
 });
 
 describe('the number of requests at the same time', () => {
-  it('is halved once for a burst of SlowDown, and grows back with successes', async () => {
+  it('[O4] is halved once for a burst of SlowDown, and grows back with successes', async () => {
     const { server, driver, clock } = await place({ connections: 16 });
     server.put(BUCKET, 'object', someBytes(1000, 1));
     const readMany = (count: number) =>

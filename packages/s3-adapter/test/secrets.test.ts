@@ -44,7 +44,7 @@ async function errorsOf(driver: S3Driver): Promise<unknown[]> {
 }
 
 describe('secrets', () => {
-  it('are in no error of any fault', async () => {
+  it('[O5] are in no error of any fault', async () => {
     const faults: readonly Fault[] = [
       { kind: 'status', status: 403, code: 'SignatureDoesNotMatch' },
       { kind: 'status', status: 403, code: 'AccessDenied' },
@@ -76,7 +76,7 @@ describe('secrets', () => {
     }
   });
 
-  it('are in no error of a server that repeats in its answers what it was sent', async () => {
+  it('[O5] are in no error of a server that repeats in its answers what it was sent', async () => {
     const endpoint = await answering(({ headers }, response) => {
       const echo = Object.entries(headers)
         .map(([name, value]) => `${name}: ${String(value)}`)

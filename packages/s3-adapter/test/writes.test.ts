@@ -51,7 +51,7 @@ describe('a large object', () => {
     expect(server.openUploads).toBe(0);
   });
 
-  it('whose upload fails leaves nothing: no object, no parts', async () => {
+  it('[O6] whose upload fails leaves nothing: no object, no parts', async () => {
     for (const operation of ['CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'] as const) {
       for (const fault of [
         { kind: 'status', status: 403, code: 'AccessDenied' },
@@ -80,7 +80,7 @@ describe('a large object', () => {
     expect(server.openUploads).toBe(0);
   });
 
-  it('that is aborted, or comes in too few or too many bytes, leaves nothing', async () => {
+  it('[O6] that is aborted, or comes in too few or too many bytes, leaves nothing', async () => {
     const { server, driver, clock } = await place({ partBytes: PART });
     const reason = new Error('no longer wanted');
     for (const operation of ['CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'] as const) {

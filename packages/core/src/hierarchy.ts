@@ -10,6 +10,7 @@ import { KeptManifest } from './kept-manifest.js';
 import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
+import { PlaceChoice } from './place-choice.js';
 import type { Placement, VersionPolicy } from './placement.js';
 import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
 import { SourceOnly } from './source-only.js';
@@ -42,6 +43,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   readonly #versions: VersionPolicy;
   #path: ReadPath;
   readonly #clock: Clock;
+  readonly #choice: PlaceChoice | undefined;
   readonly #scope = new OperationScope();
   readonly #lookups = new Map<string, Promise<number>>();
   #state: State = 'new';
@@ -51,7 +53,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /** @throws TieredError `TIERED_CONFIG_INVALID` for settings that cannot work, named in the message. */
   constructor(options: HierarchyOptions) {
     super();
-    const { source, tiers, placement, scan, versions, clock, manifest } = checkedOptions(options);
+    const { source, tiers, placement, scan, versions, clock, manifest, model } = checkedOptions(options);
     this.#source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     this.#placement = placement ?? new SourceOnly();
@@ -60,6 +62,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#versions = versions;
     this.#clock = clock;
     this.#manifest = manifest === undefined ? undefined : new KeptManifest(manifest, source, this);
+    this.#choice = model && new PlaceChoice(model, tiers.length);
     this.#namespace = new MetadataContainer(tiers.length);
     this.#path = this.#pathOver(this.#namespace);
   }
@@ -74,6 +77,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       versions: this.#versions,
       clock: this.#clock,
       complete: this.#scan,
+      choice: this.#choice,
       renew: (key) => this.#renew(key),
       readInto: (key, target, options) => this.readInto(key, target, options),
     });

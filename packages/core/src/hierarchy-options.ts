@@ -81,7 +81,7 @@ function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {
 }
 
 function assertModel(model: unknown): void {
-  if (model === undefined || typeof (model as Partial<FetchModel> | null)?.fetchMs === 'function') return;
+  if (model === undefined || typeof model?.fetchMs === 'function') return;
   throw configError('model', 'a FetchModel', model);
 }
 

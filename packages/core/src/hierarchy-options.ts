@@ -81,8 +81,9 @@ function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {
 }
 
 function assertModel(model: unknown): void {
-  if (model === undefined || typeof model?.fetchMs === 'function') return;
-  throw configError('model', 'a FetchModel', model);
+  if (model === undefined) return;
+  const { fetchMs } = (model ?? {}) as { readonly fetchMs?: unknown };
+  if (typeof fetchMs !== 'function') throw configError('model', 'a FetchModel', model);
 }
 
 function assertList(field: string, list: unknown): void {

@@ -45,14 +45,16 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
   401: { means: 'TIERED_PERMISSION', advice: 'the credentials are not accepted; check them' },
   403: { means: 'TIERED_PERMISSION', advice: 'access is denied; check credentials and bucket policy' },
   404: { means: 'TIERED_NOT_FOUND', advice: 'there is no such object; list() gives the keys' },
-  412: { means: 'TIERED_SOURCE_CHANGED', advice: '' },
 };
+
+/** Some servers answer 412 also to what they do not understand, without a condition in it. */
+const CHANGED: Meaning = { means: 'TIERED_SOURCE_CHANGED', advice: '' };
 
 const PASSING_STATUS = new Set([429, 500, 502, 503, 504]);
 const PASSING_CODES = new Set(['SlowDown', 'RequestTimeout', 'InternalError', 'ServiceUnavailable']);
 
-/** What an answer that is no success means. */
-export function failureOf({ status, headers, body }: Answer): Failure {
+/** What an answer that is no success means; `isPinned` if the request was for a version of its object. */
+export function failureOf({ status, headers, body }: Answer, isPinned: boolean): Failure {
   const xml = errorIn(body);
   const code = xml.code ?? `HTTP_${status}`;
   const requestId = safe(headerOf(headers, 'x-amz-request-id')) ?? xml.requestId;
@@ -66,9 +68,10 @@ export function failureOf({ status, headers, body }: Answer): Failure {
   const advice = PASSING_STATUS.has(status)
     ? 'the server could not serve it; try later, or with fewer connections'
     : 'the server refused the request; check endpoint, region and path style';
+  const byStatus = status === 412 && isPinned ? CHANGED : BY_STATUS[status];
   return new Failure({
     ...common,
-    ...(BY_CODE[code] ?? BY_STATUS[status] ?? { means: 'TIERED_IO', advice }),
+    ...(BY_CODE[code] ?? byStatus ?? { means: 'TIERED_IO', advice }),
     retryable: PASSING_STATUS.has(status) || PASSING_CODES.has(code),
     slowDown: status === 429 || status === 503 || code === 'SlowDown',
     retryAfterMs: retryAfterOf(headerOf(headers, 'retry-after'), serverTimeMs),

@@ -20,6 +20,8 @@ export interface S3Request {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  /** Milliseconds of work for which the server may be silent beyond `timeoutMs`. Default: 0. */
+  readonly workMs?: number;
 }
 
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);
@@ -111,7 +113,7 @@ export class S3Client {
 
   async #sendAs(
     credentials: S3Credentials | undefined,
-    { method, key, query = {}, headers, body }: S3Request,
+    { method, key, query = {}, headers, body, workMs = 0 }: S3Request,
     sink: Sink | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
@@ -125,6 +127,6 @@ export class S3Client {
     signal?.throwIfAborted();
     const search = encodeQuery(query);
     const target = search === '' ? path : `${path}?${search}`;
-    return this.#connection.send({ method, path: target, headers: signed, body }, sink, signal);
+    return this.#connection.send({ method, path: target, headers: signed, body, workMs }, sink, signal);
   }
 }

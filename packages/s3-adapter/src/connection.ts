@@ -18,6 +18,8 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
+  /** How long the server may work before it answers, beyond the silence that is allowed, in milliseconds. */
+  readonly workMs: number;
 }
 
 /** A connection that was not used for so long is closed, unless the server wants it sooner: AWS does after some 20 s. */
@@ -45,11 +47,11 @@ export class Connection {
 
   /** Sends a request; its answer's body goes to the sink, or is collected if there is none. */
   send(
-    { method, path, headers, body }: WireRequest,
+    { method, path, headers, body, workMs }: WireRequest,
     sink: Sink | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
-    const exchange = new Exchange(sink, signal);
+    const exchange = new Exchange(sink, signal, 'if-match' in headers);
     const sendingMs = (body?.byteLength ?? 0) / SLOWEST_UPLOAD_BYTES_PER_MS;
     this.#dispatcher.dispatch(
       {
@@ -62,7 +64,7 @@ export class Connection {
         idempotent: true,
         // Else undici closes the connection after every HEAD, for servers that send a body with it.
         reset: false,
-        headersTimeout: this.#silenceMs + sendingMs,
+        headersTimeout: this.#silenceMs + sendingMs + workMs,
       },
       exchange,
     );

@@ -6,6 +6,8 @@ import { Failure, wrongAnswer } from './failure.js';
 import { escapeXml, fitsXml, leaves } from './xml.js';
 
 const MOST_KEYS = 1000;
+/** Swift takes 10 ms for each key of a batch, and some times that when it has several. */
+const WORK_MS_PER_KEY = 50;
 /** How servers answer that do not know DeleteObjects. */
 const REFUSED = new Set([400, 405, 501]);
 
@@ -68,7 +70,8 @@ export class Deletes {
       'content-md5': createHash('md5').update(body).digest('base64'),
     };
     return this.#client.retry(undefined, async () => {
-      const request = { method: 'POST', query: { delete: '' }, headers, body } as const;
+      const workMs = keys.size * WORK_MS_PER_KEY;
+      const request = { method: 'POST', query: { delete: '' }, headers, body, workMs } as const;
       const answer = await this.#client.send(request, undefined, undefined);
       return failedKeys(answer.status, answer.body);
     });

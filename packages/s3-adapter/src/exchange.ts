@@ -27,6 +27,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Resolves when the answer is complete; rejects with a `Failure`, or with what the sink threw. */
   readonly answer: Promise<Answer>;
   readonly #sink: Sink | undefined;
+  readonly #isPinned: boolean;
   readonly #stopListening: () => void;
   #resolve!: (answer: Answer) => void;
   #reject!: (error: unknown) => void;
@@ -37,8 +38,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #collected: Buffer[] = [];
   #collectedBytes = 0;
 
-  constructor(sink: Sink | undefined, signal: AbortSignal | undefined) {
+  /** @param isPinned Whether the request names a version of its object. */
+  constructor(sink: Sink | undefined, signal: AbortSignal | undefined, isPinned: boolean) {
     this.#sink = sink;
+    this.#isPinned = isPinned;
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -71,7 +74,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.#settled) return;
     this.#guarded(() => {
-      if (this.#status >= 300) throw failureOf(this.#answer);
+      if (this.#status >= 300) throw failureOf(this.#answer, this.#isPinned);
       if (this.#isForSink) this.#sink?.end();
       this.#succeed(false);
     });

@@ -108,7 +108,7 @@ async function complete({ client, key, uploadId, end }: Uploading, etags: readon
     const answer = await client.send(request, undefined, end.signal);
     // The status was sent before the parts were put together: the body tells how that ended.
     if (textAt(answer.body, 'CompleteMultipartUploadResult/Key') === undefined)
-      throw failureOf({ ...answer, status: 500 });
+      throw failureOf({ ...answer, status: 500 }, false);
   });
 }
 

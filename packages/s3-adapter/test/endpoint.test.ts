@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { someBytes } from '@tiered/core/testing';
-import { BUCKET, answering, driverOn, optionsFor, place, readAll } from './helpers.js';
+import { BUCKET, answering, driverOn, keysOf, optionsFor, place, readAll } from './helpers.js';
 
 const VARIABLES = [
   'AWS_ENDPOINT_URL_S3',
@@ -90,6 +90,14 @@ describe('a request', () => {
       expect(error).toMatchObject({ code: 'TIERED_CONFIG_INVALID', attempts: 1 });
       expect(String(error)).toContain('eu-west-3');
     }
+  });
+
+  it('that named no version is not taken for a read of another one, whatever the server answers', async () => {
+    const endpoint = await answering((_, response) => response.writeHead(412).end('Bad URL'));
+    const driver = await driverOn(endpoint);
+    await expect(keysOf(driver)).rejects.toMatchObject({ code: 'TIERED_IO' });
+    const read = driver.read('k', { offset: 0, length: 1, version: '"1"' });
+    await expect(read).rejects.toMatchObject({ code: 'TIERED_SOURCE_CHANGED' });
   });
 
   it('to a server that is silent is given up and repeated', async () => {

@@ -1,6 +1,8 @@
+import type { ServerResponse } from 'node:http';
+import { systemClock } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
-import { BUCKET, keysOf, place } from './helpers.js';
+import { answering, BUCKET, driverOn, keysOf, place } from './helpers.js';
 
 const PART = 5 * 2 ** 20;
 const LARGE = someBytes(3 * PART + 1234, 2);
@@ -137,6 +139,21 @@ describe('deletes', () => {
     await Promise.all(['bell\u0007', 'other'].map((key) => another.delete(key, {})));
     expect(await keysOf(another)).toEqual([]);
     expect(other.requests.DeleteObject).toBe(2);
+  });
+
+  it('of many keys may take the server longer than a connection may be silent', async () => {
+    const batch: ServerResponse[] = [];
+    const endpoint = await answering(({ method }, response) => {
+      if (method === 'POST') batch.push(response);
+    });
+    const driver = await driverOn(endpoint, { timeoutMs: 100, attempts: 1, writable: true });
+    const deleting = Promise.all(Array.from({ length: 100 }, (_, i) => driver.delete(`object-${i}`, {})));
+    // Begun later, and given up for its silence.
+    while (batch.length === 0) await systemClock.turn();
+    await expect(driver.stat('silent', {})).rejects.toMatchObject({ code: 'TIERED_IO' });
+    batch[0]?.end('<DeleteResult/>');
+    await deleting;
+    expect(batch).toHaveLength(1);
   });
 
   it('that are refused say so, each for its own key', async () => {

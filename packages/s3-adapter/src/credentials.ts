@@ -90,7 +90,7 @@ function unavailable(error: unknown): TieredError {
   const reason = error instanceof Error ? error.message : 'no reason was given';
   return new TieredError(
     'TIERED_PERMISSION',
-    `No credentials for S3: ${reason} Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the option credentials ` +
+    `No credentials for S3 (${reason}): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the option credentials ` +
       '("anonymous" for a public bucket).',
   );
 }

@@ -85,6 +85,7 @@ function promises(server: () => RealServer): void {
     // Control characters cannot be in the XML of a listing, nor in that of a batch of deletes.
     for (const key of ['bell\u0007', '\u0001', '\u007f', '\uffff'])
       await holds(await opened(), [key, 'other']);
+    await holds(await opened({ bucket: await freshBucket(), prefix: '' }), ['é'.repeat(512)]);
     const key = fc
       .string({ unit: 'binary', minLength: 1, maxLength: 30 })
       .filter((text) => text.isWellFormed() && !text.includes('\0'));

@@ -4,6 +4,9 @@ import { missingForRadosgw, startRadosgw } from '../../tools/servers/radosgw.js'
 import type { RealServer } from '../../tools/servers/real-server.js';
 import { missingForSwift, startSwift } from '../../tools/servers/swift.js';
 
+/** For machines that are busy. */
+const LONG_MS = 180_000;
+
 /** A server that tests can be run against. */
 export interface Offer {
   readonly name: string;
@@ -49,8 +52,9 @@ export function describeServer(
     let server: RealServer | undefined;
     beforeAll(async () => {
       server = await start();
-    }, 180_000);
-    afterAll(() => server?.close());
+    }, LONG_MS);
+    // Swift's many small files take a while to remove.
+    afterAll(() => server?.close(), LONG_MS);
     register(() => {
       if (server === undefined) throw new Error(`${name} runs in tests and hooks only`);
       return server;

@@ -132,6 +132,21 @@ describe('Random', () => {
     );
   });
 
+  it('a permutation of any length is the one of Fisher and Yates by below(), and draws no number more', () => {
+    fc.assert(
+      fc.property(seeds, fc.nat({ max: 5000 }), (seed, n) => {
+        const [random, reference] = [new Random(seed), new Random(seed)];
+        const order = [...Array(n).keys()];
+        for (let i = n - 1; i > 0; i--) {
+          const j = reference.below(i + 1);
+          [order[i], order[j]] = [order[j] ?? 0, order[i] ?? 0];
+        }
+        expect([...random.permutation(n)]).toEqual(order);
+        expect(random.uint32()).toBe(reference.uint32());
+      }),
+    );
+  });
+
   it('every permutation of four comes equally often', () => {
     const random = new Random(2024);
     const rank = () => {

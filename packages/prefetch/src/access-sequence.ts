@@ -1,5 +1,6 @@
 import { Random } from '@tiered/core';
 import { configError, invariant } from '@tiered/core/internal';
+import { EpochOrders } from './epoch-orders.js';
 
 /** One access: which object, and where in the training run. */
 export interface Access {
@@ -45,7 +46,8 @@ export interface ShuffledSequenceOptions extends ListSequenceOptions {
  * @throws TieredError `TIERED_CONFIG_INVALID` for a number of epochs that is none.
  */
 export function listSequence(keys: Iterable<string>, options: ListSequenceOptions = {}): AccessSequence {
-  return new KeySequence(keys, options, () => undefined);
+  const { epochs = 1 } = options;
+  return new KeySequence([...keys], { epochs, indexAt: (_, position) => position });
 }
 
 /**
@@ -56,43 +58,44 @@ export function listSequence(keys: Iterable<string>, options: ListSequenceOption
  * @throws TieredError `TIERED_CONFIG_INVALID` for a seed or a number of epochs that is none.
  */
 export function shuffledSequence(keys: Iterable<string>, options: ShuffledSequenceOptions): AccessSequence {
-  const { seed } = options;
+  const { seed, epochs = 1 } = options;
   // Refuses a bad seed here, and not in the first epoch.
   new Random(seed);
-  return new KeySequence(keys, options, (epoch, length) => new Random(seed, epoch).permutation(length));
+  const copied = [...keys];
+  const orders = new EpochOrders((epoch) => new Random(seed, epoch).permutation(copied.length));
+  return new KeySequence(copied, { epochs, indexAt: (epoch, position) => orders.of(epoch)[position] });
 }
 
-/** Orders kept: prefetching across the boundary of two epochs needs both. */
-const ORDERS_KEPT = 2;
-
-type Order = Uint32Array | undefined;
-
-class KeySequence implements AccessSequence {
+/** What a sequence of keys is made of. */
+interface KeySequenceParts {
   readonly epochs: number;
-  readonly #keys: readonly string[];
-  readonly #draw: (epoch: number, length: number) => Order;
-  readonly #orders = new Map<number, Order>();
+  /** Default: as many as there are keys. */
+  readonly epochLength?: number;
+  /** Which of the keys is read there. */
+  readonly indexAt: (epoch: number, position: number) => number | undefined;
+}
 
-  constructor(
-    keys: Iterable<string>,
-    { epochs = 1 }: ListSequenceOptions,
-    draw: (epoch: number, length: number) => Order,
-  ) {
+/** Accesses to keys that are known by their number. */
+export class KeySequence implements AccessSequence {
+  readonly epochs: number;
+  readonly epochLength: number;
+  readonly #keys: ArrayLike<string>;
+  readonly #indexAt: KeySequenceParts['indexAt'];
+
+  /** @param keys Kept, not copied. */
+  constructor(keys: ArrayLike<string>, { epochs, epochLength = keys.length, indexAt }: KeySequenceParts) {
     if (!Number.isSafeInteger(epochs) || epochs < 1)
       throw configError('epochs', 'a whole number of at least 1', epochs);
     this.epochs = epochs;
-    this.#keys = [...keys];
-    this.#draw = draw;
-  }
-
-  get epochLength(): number {
-    return this.#keys.length;
+    this.epochLength = epochLength;
+    this.#keys = keys;
+    this.#indexAt = indexAt;
   }
 
   at(epoch: number, position: number): Access {
     assertIndex('epoch', epoch, this.epochs);
     assertIndex('position', position, this.epochLength);
-    const key = this.#keys[this.#order(epoch)?.[position] ?? position];
+    const key = this.#keys[this.#indexAt(epoch, position) ?? -1];
     invariant(key !== undefined, `no key at position ${position} of epoch ${epoch}`);
     return { key, epoch, position };
   }
@@ -114,20 +117,10 @@ class KeySequence implements AccessSequence {
       for (; p < this.epochLength; p++) yield this.at(e, p);
     }
   }
-
-  #order(epoch: number): Order {
-    if (this.#orders.has(epoch)) return this.#orders.get(epoch);
-    const order = this.#draw(epoch, this.epochLength);
-    for (const oldest of this.#orders.keys()) {
-      if (this.#orders.size < ORDERS_KEPT) break;
-      this.#orders.delete(oldest);
-    }
-    this.#orders.set(epoch, order);
-    return order;
-  }
 }
 
-function assertIndex(field: string, value: number, count: number): void {
+/** Refuses what is no index into so many. */
+export function assertIndex(field: string, value: number, count: number): void {
   if (Number.isSafeInteger(value) && value >= 0 && value < count) return;
   throw configError(field, `a whole number from 0 to ${count - 1}`, value);
 }

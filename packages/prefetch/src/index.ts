@@ -24,6 +24,30 @@ export {
 } from './prefetcher.js';
 export { type Profile } from './profile.js';
 export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
+export {
+  accessTables,
+  firstAccesses,
+  frequencyTable,
+  frequencyTables,
+  NEVER_READ,
+  type AccessTable,
+  type AccessTableOptions,
+  type FrequencyTable,
+} from './sampler/access-tables.js';
+export {
+  globalBatchSampler,
+  type GlobalBatchSampler,
+  type GlobalBatchSamplerOptions,
+  type GlobalCheckpoint,
+} from './sampler/global-batch-sampler.js';
+export { redistribute, type RedistributeOptions } from './sampler/redistribute.js';
+export { samplerSequence } from './sampler/sampler-sequence.js';
+export { type Sampler } from './sampler/sampler.js';
+export {
+  torchDistributedSampler,
+  type TorchDistributedSamplerOptions,
+} from './sampler/torch-distributed-sampler.js';
+export { torchRandperm } from './sampler/torch-randperm.js';
 export { PrefetchClient, type PrefetchClientOptions } from './sharing/client.js';
 export {
   servePrefetcher,

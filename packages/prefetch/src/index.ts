@@ -6,7 +6,6 @@ export {
   type ListSequenceOptions,
   type ShuffledSequenceOptions,
 } from './access-sequence.js';
-export { type Sampler } from './sampler/sampler.js';
 export { adaptiveAutotuner } from './autotuner/adaptive.js';
 export {
   type Autotuner,

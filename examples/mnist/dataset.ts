@@ -15,6 +15,8 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/tiered-demo/', im
 /** The dataset as TFRecord shards in a directory of its own. */
 export interface Dataset {
   readonly directory: string;
+  /** Bytes of each shard, by file name. */
+  readonly files: Readonly<Record<string, number>>;
   readonly shards: number;
   readonly samples: number;
   readonly bytes: number;
@@ -34,6 +36,11 @@ interface Manifest {
   readonly files: Readonly<Record<string, number>>;
 }
 
+/** Names the dataset in a place where there may be others, of other sizes and versions. */
+export function datasetName(samples: number): string {
+  return `mnist-${samples}-v${VERSION}`;
+}
+
 /**
  * Finds the shards of the first `samples` digits, or makes them: once, kept between runs, and put in place in one
  * step, so that a run that was killed leaves nothing that looks like a dataset.
@@ -44,6 +51,7 @@ export async function prepareDataset(samples: number, signal: AbortSignal): Prom
   const sizes = Object.values(manifest.files);
   return {
     directory: path.join(home, 'shards'),
+    files: manifest.files,
     shards: sizes.length,
     samples,
     bytes: sizes.reduce((sum, size) => sum + size, 0),

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { formatBytes, isTieredError, systemClock } from '@tiered/core';
 import { checksOf, type Check } from './checks.js';
-import { prepareDataset } from './dataset.js';
+import { prepareDataset, type Dataset } from './dataset.js';
 import { DemoError } from './errors.js';
 import { seconds } from './format.js';
 import { readMnist } from './mnist.js';
@@ -10,8 +10,9 @@ import { useWasm, warmUp } from './model.js';
 import { HELP, parseOptions, UsageError, type Options } from './options.js';
 import { Progress } from './progress.js';
 import { chartFileOf, writeReport } from './report.js';
-import { EPOCHS, runSetup, SOURCE_BYTES_PER_SECOND, SOURCE_LATENCY_MS, type Outcome } from './run.js';
+import { EPOCHS, runSetup, type Outcome } from './run.js';
 import { SETUPS } from './setups.js';
+import { openSource, type Source } from './source.js';
 import { summarize } from './summary.js';
 import { renderTable } from './table.js';
 
@@ -19,34 +20,47 @@ const SAMPLES = 60_000;
 const QUICK_SAMPLES = 24_000;
 
 /** Trains under every setup, one after the other, and says what was seen. Resolves to whether all checks held. */
-async function demo({ quick, model, seed, report }: Options, signal: AbortSignal): Promise<boolean> {
+async function demo(options: Options, signal: AbortSignal): Promise<boolean> {
+  const { quick, report } = options;
   const start = systemClock.now();
   // First, so that a report that cannot be written is known before the work and not after it.
   await mkdir(path.dirname(report), { recursive: true });
   const dataset = await prepareDataset(quick ? QUICK_SAMPLES : SAMPLES, signal);
-  const testDigits = await readMnist('t10k', signal);
-  await useWasm();
-  await warmUp(model, testDigits);
-  print(
-    `${dataset.samples.toLocaleString('en')} MNIST digits in ${dataset.shards} TFRecord shards, ${formatBytes(dataset.bytes)}. ` +
-      `Source: ${SOURCE_LATENCY_MS} ms an operation, ${SOURCE_BYTES_PER_SECOND}/s.`,
-    `Training the ${model} model for ${EPOCHS} epochs under each of ${SETUPS.length} setups, seed ${seed}.`,
-    '',
-  );
-
-  const outcomes: Outcome[] = [];
   const progress = new Progress();
-  for (const setup of SETUPS) {
-    outcomes.push(await runSetup(setup, { dataset, testDigits, model, seed, signal, progress }));
-  }
+  const source = await openSource(options.source, dataset, progress, signal);
+  const outcomes = await runAll(options, { dataset, source, progress, signal }).finally(source.close);
 
   const checks = checksOf(outcomes, dataset);
   const summary = summarize(outcomes, dataset);
-  await writeReport(report, { outcomes, checks, summary, dataset, model, seed, quick });
+  await writeReport(report, { outcomes, checks, summary, dataset, source: source.about, options });
   print('', renderTable(outcomes), '', ...checks.map(line), '', ...summary, '');
   print(`Report: ${report}`, `Chart:  ${chartFileOf(report)}`);
   print(`Took ${seconds((systemClock.now() - start) / 1000)} s.`);
   return checks.every(({ ok }) => ok);
+}
+
+interface Surroundings {
+  readonly dataset: Dataset;
+  readonly source: Source;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+async function runAll({ model, seed }: Options, surroundings: Surroundings): Promise<Outcome[]> {
+  const { dataset, source, signal } = surroundings;
+  const testDigits = await readMnist('t10k', signal);
+  await useWasm();
+  await warmUp(model, testDigits);
+  print(
+    `${dataset.samples.toLocaleString('en')} MNIST digits in ${dataset.shards} TFRecord shards, ${formatBytes(dataset.bytes)}.`,
+    `Source: ${source.about}.`,
+    `Training the ${model} model for ${EPOCHS} epochs under each of ${SETUPS.length} setups, seed ${seed}.`,
+    '',
+  );
+  const outcomes: Outcome[] = [];
+  for (const setup of SETUPS)
+    outcomes.push(await runSetup(setup, { ...surroundings, testDigits, model, seed }));
+  return outcomes;
 }
 
 function line({ promise, ok, seen }: Check): string {
@@ -68,8 +82,9 @@ async function main(): Promise<number> {
   // Once: a second Ctrl-C ends the process on the spot.
   process.once('SIGINT', stopWith(130));
   process.once('SIGTERM', stopWith(143));
+  let options: Options | undefined;
   try {
-    const options = parseOptions(process.argv.slice(2));
+    options = parseOptions(process.argv.slice(2));
     if (options.help) {
       print(HELP);
       return 0;
@@ -77,7 +92,10 @@ async function main(): Promise<number> {
     return (await demo(options, stop.signal)) ? 0 : 1;
   } catch (error) {
     if (stop.signal.aborted) {
-      console.error('Stopped; nothing was left behind.');
+      const uploads = options?.source.kind === 'bucket';
+      console.error(
+        `Stopped; ${uploads ? 'shards that were uploaded stay in the bucket' : 'nothing was left behind'}.`,
+      );
       return exitCodeOfSignal;
     }
     console.error(explain(error));

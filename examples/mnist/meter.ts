@@ -3,7 +3,7 @@ import type { Place } from './setups.js';
 
 /** What was read, and from where. */
 export interface Use {
-  /** What reached the shared file system, counted there. */
+  /** What reached the source, counted there. */
   readonly source: { readonly operations: number; readonly bytes: number };
   /** Where the hierarchy took the bytes from. */
   readonly bytesFrom: Readonly<Record<Place, number>>;

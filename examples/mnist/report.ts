@@ -4,8 +4,8 @@ import { renderChart } from './chart.js';
 import type { Check } from './checks.js';
 import type { Dataset } from './dataset.js';
 import { megabytes } from './format.js';
-import type { ModelName } from './model.js';
-import { EPOCHS, SOURCE_BYTES_PER_SECOND, SOURCE_LATENCY_MS, type Outcome } from './run.js';
+import { commandOf, type Options } from './options.js';
+import { EPOCHS, type Outcome } from './run.js';
 import { SETUPS } from './setups.js';
 import { COLUMNS, rowsOf } from './table.js';
 
@@ -15,9 +15,9 @@ export interface ReportContents {
   readonly checks: readonly Check[];
   readonly summary: readonly string[];
   readonly dataset: Dataset;
-  readonly model: ModelName;
-  readonly seed: number;
-  readonly quick: boolean;
+  /** What the source is. */
+  readonly source: string;
+  readonly options: Options;
 }
 
 /** Writes the report, which needs nothing beside itself, and the chart alone next to it. */
@@ -32,11 +32,9 @@ export function chartFileOf(reportFile: string): string {
 }
 
 function page(
-  { outcomes, checks, summary, dataset, model, seed, quick }: ReportContents,
+  { outcomes, checks, summary, dataset, source, options }: ReportContents,
   chart: string,
 ): string {
-  const options = [quick ? '--quick' : '', model === 'dense' ? '' : `--model ${model}`, `--seed ${seed}`];
-  const command = `npm ci &amp;&amp; npm run demo -- ${options.filter(Boolean).join(' ')}`;
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -58,17 +56,22 @@ ${checks.map(({ promise, ok, seen }) => `<li class="${ok ? 'ok' : 'failed'}">${p
 <h2>What was run</h2>
 <dl>
 ${SETUPS.map(({ name, about }) => `<dt>${name}</dt><dd>${about}</dd>`).join('\n')}
-<dt>the source</dt><dd>a directory behind a throttle: ${SOURCE_LATENCY_MS} ms an operation, ${SOURCE_BYTES_PER_SECOND}/s for all together</dd>
-<dt>the model</dt><dd>${model === 'dense' ? 'dense, 784-16-10, so small that reading is the limit' : 'LeNet-5; in WebAssembly computing is the limit'}; Adam; TF.js on its wasm backend</dd>
+<dt>the source</dt><dd>${asText(source)}</dd>
+<dt>the model</dt><dd>${options.model === 'dense' ? 'dense, 784-16-10, so small that reading is the limit' : 'LeNet-5; in WebAssembly computing is the limit'}; Adam; TF.js on its wasm backend</dd>
 <dt>this machine</dt><dd>${os.availableParallelism()} cores, Node ${process.version}, ${process.platform} ${process.arch}</dd>
 </dl>
 <p>Seconds are those of reading and training; testing is left out. “Stalled” is the time the model waited for data.
 Seconds depend on the machine; operations, bytes and order do not.</p>
 <h2>How to see it again</h2>
-<pre>${command}</pre>
+<pre>${asText(`npm ci && ${commandOf(options)}`)}</pre>
 </main>
 </html>
 `;
+}
+
+/** What the user named, in HTML. */
+function asText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
 function list(title: string, items: readonly string[]): string {

@@ -1,20 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { MetricsDriver, systemClock, ThrottleDriver, type Hierarchy } from '@tiered/core';
-import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { MetricsDriver, systemClock, type Hierarchy } from '@tiered/core';
 import type { Dataset } from './dataset.js';
 import { Meter, type Use } from './meter.js';
 import type { Digits } from './mnist.js';
 import { buildModel, type ModelName } from './model.js';
 import type { Progress } from './progress.js';
 import type { Setup } from './setups.js';
+import type { Source } from './source.js';
 import { sortedKeys, train, type Trained, type TrainedEpoch } from './train.js';
 
 export const EPOCHS = 3;
-/** What makes a local directory behave like a file system that many share. */
-export const SOURCE_LATENCY_MS = 4;
-export const SOURCE_BYTES_PER_SECOND = '15MB';
 
 /** Copies under way when tiers are filled ahead; enough to keep the source's link busy. */
 const COPIES_AT_ONCE = 6;
@@ -22,6 +19,7 @@ const COPIES_AT_ONCE = 6;
 /** What is the same in all setups. */
 export interface Experiment {
   readonly dataset: Dataset;
+  readonly source: Source;
   readonly testDigits: Digits;
   readonly model: ModelName;
   readonly seed: number;
@@ -66,12 +64,7 @@ export async function runSetup(setup: Setup, experiment: Experiment): Promise<Ou
 
 async function measure(setup: Setup, experiment: Experiment, scratch: string): Promise<Outcome> {
   const { dataset, progress, seed, signal, testDigits } = experiment;
-  const source = new MetricsDriver(
-    new ThrottleDriver(new FileSystemDriver({ root: dataset.directory }), {
-      latencyMs: SOURCE_LATENCY_MS,
-      bytesPerSecond: SOURCE_BYTES_PER_SECOND,
-    }),
-  );
+  const source = new MetricsDriver(experiment.source.connect());
   const surroundings = { source, scratch, localDirectory: dataset.directory, bytes: dataset.bytes };
   await using hierarchy = await setup.build(surroundings).start({ signal });
   const meter = new Meter(source, hierarchy, setup.levels);

@@ -5,7 +5,7 @@ import { PlacementHandler } from '@tiered/tiering';
 
 /** What a setup may use. */
 interface Surroundings {
-  /** The directory of the dataset on the shared file system. */
+  /** What has the dataset, and is shared with many. */
   readonly source: StorageDriver;
   /** The same dataset on the local disk. */
   readonly localDirectory: string;
@@ -33,7 +33,7 @@ export interface Setup {
 const RAM_SHARE = 0.16;
 const DISK_SHARE = 0.4;
 
-/** Every epoch reads everything from the shared file system. */
+/** Every epoch reads everything from the source. */
 function sourceOnly({ source }: Surroundings): Hierarchy {
   return new Hierarchy({ source });
 }
@@ -70,7 +70,7 @@ function tiered({ source, scratch, bytes }: Surroundings): Hierarchy {
 export const SETUPS: readonly Setup[] = [
   {
     name: 'source only',
-    about: 'every epoch reads everything from the shared file system',
+    about: 'every epoch reads everything from the source',
     levels: ['source'],
     fillFirst: false,
     build: sourceOnly,

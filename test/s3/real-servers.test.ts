@@ -8,29 +8,17 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
   UploadPartCommand,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { Random } from '@tiered/core';
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RealServer } from '../../tools/servers/real-server.js';
-import { describeServer, realServers } from './real-servers.js';
+import { clientOf, describeServer, realServers } from './real-servers.js';
 
 const Bucket = 'bucket';
 const MIB = 2 ** 20;
-
-function clientOf({ endpoint, region, credentials }: RealServer, secretAccessKey?: string): S3Client {
-  return new S3Client({
-    endpoint,
-    region,
-    credentials: { ...credentials, ...(secretAccessKey !== undefined && { secretAccessKey }) },
-    forcePathStyle: true,
-    // Swift does not know the checksums that the SDK adds by default.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  });
-}
 
 /** Swift asks for Content-MD5 where S3 takes any checksum. */
 function sendContentMd5(client: S3Client): void {

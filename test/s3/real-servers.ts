@@ -1,7 +1,11 @@
+import { S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { missingForRadosgw, startRadosgw } from '../../tools/servers/radosgw.js';
 import type { RealServer } from '../../tools/servers/real-server.js';
 import { missingForSwift, startSwift } from '../../tools/servers/swift.js';
+
+/** For machines that are busy. */
+const LONG_MS = 180_000;
 
 /** A server that tests can be run against. */
 export interface Offer {
@@ -16,6 +20,19 @@ export function realServers(): Offer[] {
   const swift = { name: 'Swift', start: startSwift, missing: missingForSwift() };
   const radosgw = { name: 'radosgw', start: startRadosgw, missing: missingForRadosgw() };
   return process.env['TIERED_S3_RGW'] === '1' ? [swift, radosgw] : [swift];
+}
+
+/** A client of the AWS SDK, with the secret of the server's user or another one. */
+export function clientOf({ endpoint, region, credentials }: RealServer, secretAccessKey?: string): S3Client {
+  return new S3Client({
+    endpoint,
+    region,
+    credentials: { ...credentials, ...(secretAccessKey !== undefined && { secretAccessKey }) },
+    forcePathStyle: true,
+    // Swift does not know the checksums that the SDK adds by default.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  });
 }
 
 /**
@@ -35,8 +52,9 @@ export function describeServer(
     let server: RealServer | undefined;
     beforeAll(async () => {
       server = await start();
-    }, 180_000);
-    afterAll(() => server?.close());
+    }, LONG_MS);
+    // Swift's many small files take a while to remove.
+    afterAll(() => server?.close(), LONG_MS);
     register(() => {
       if (server === undefined) throw new Error(`${name} runs in tests and hooks only`);
       return server;

@@ -2,6 +2,7 @@ import { systemClock, type Clock } from './clock.js';
 import type { StorageDriver } from './driver.js';
 import { configError } from './errors.js';
 import { assertApart } from './locations.js';
+import type { FetchModel } from './place-choice.js';
 import type { Placement, VersionPolicy } from './placement.js';
 import type { TierOptions } from './tier.js';
 
@@ -25,6 +26,12 @@ export interface HierarchyOptions {
   readonly manifest?: string;
   /** What to do when an object in the source has changed. Default: `refresh`. */
   readonly versions?: VersionPolicy;
+  /**
+   * Chooses, read by read, between the copy of an object on a tier and the source, whichever is faster at the moment; if the source fails
+   * then, the copy is read. Batches (`readMany`) are read from copies all the same. Default: none, and copies are read,
+   * which spares the source.
+   */
+  readonly model?: FetchModel;
   /** Default: the clock of the machine. */
   readonly clock?: Clock;
 }
@@ -58,6 +65,7 @@ export function checkedOptions(options: HierarchyOptions): CheckedOptions {
   if (manifest !== undefined && !scan) {
     throw configError('manifest', 'none, because the source is not listed', manifest);
   }
+  assertModel(options.model);
   return { ...options, tiers, scan, versions: checkedVersions(options.versions), clock };
 }
 
@@ -70,6 +78,12 @@ function assertDriver(field: string, driver: unknown): void {
 function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {
   if (['refresh', 'pin', 'ignore'].includes(versions)) return versions;
   throw configError('versions', '"refresh", "pin" or "ignore"', versions);
+}
+
+function assertModel(model: unknown): void {
+  if (model === undefined) return;
+  const { fetchMs } = (model ?? {}) as { readonly fetchMs?: unknown };
+  if (typeof fetchMs !== 'function') throw configError('model', 'a FetchModel', model);
 }
 
 function assertList(field: string, list: unknown): void {

@@ -1,16 +1,16 @@
 import { onAbort, OperationScope, raceAbort } from './abort.js';
 import type { HierarchyReadRequest } from './batch-path.js';
-import type { Clock } from './clock.js';
 import type { FromConfigOptions, HierarchyConfig } from './config/contract.js';
 import type { ListOptions, ObjectStat, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
 import { closedError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
-import { checkedOptions, type HierarchyOptions } from './hierarchy-options.js';
+import { checkedOptions, type CheckedOptions, type HierarchyOptions } from './hierarchy-options.js';
 import { KeptManifest } from './kept-manifest.js';
 import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
-import type { Placement, VersionPolicy } from './placement.js';
+import { PlaceChoice } from './place-choice.js';
+import type { Placement } from './placement.js';
 import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
 import { SourceOnly } from './source-only.js';
 import { snapshot, type HierarchyStats } from './stats.js';
@@ -38,10 +38,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   readonly #source: StorageDriver;
   readonly #tiers: readonly Tier[];
   readonly #placement: Placement;
-  readonly #scan: boolean;
-  readonly #versions: VersionPolicy;
+  readonly #options: CheckedOptions;
   #path: ReadPath;
-  readonly #clock: Clock;
   readonly #scope = new OperationScope();
   readonly #lookups = new Map<string, Promise<number>>();
   #state: State = 'new';
@@ -51,29 +49,29 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /** @throws TieredError `TIERED_CONFIG_INVALID` for settings that cannot work, named in the message. */
   constructor(options: HierarchyOptions) {
     super();
-    const { source, tiers, placement, scan, versions, clock, manifest } = checkedOptions(options);
+    this.#options = checkedOptions(options);
+    const { source, tiers, placement, clock, manifest } = this.#options;
     this.#source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     this.#placement = placement ?? new SourceOnly();
     this.#placement.assertTiers(this.#tiers);
-    this.#scan = scan;
-    this.#versions = versions;
-    this.#clock = clock;
     this.#manifest = manifest === undefined ? undefined : new KeptManifest(manifest, source, this);
     this.#namespace = new MetadataContainer(tiers.length);
     this.#path = this.#pathOver(this.#namespace);
   }
 
   #pathOver(namespace: MetadataContainer): ReadPath {
+    const { versions, clock, scan, model } = this.#options;
     return new ReadPath({
       namespace,
       tiers: this.#tiers,
       source: this.#source,
       placement: this.#placement,
       events: this,
-      versions: this.#versions,
-      clock: this.#clock,
-      complete: this.#scan,
+      versions,
+      clock,
+      complete: scan,
+      choice: model && new PlaceChoice(model, this.#tiers.length),
       renew: (key) => this.#renew(key),
       readInto: (key, target, options) => this.readInto(key, target, options),
     });
@@ -130,7 +128,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     for (const tier of this.#tiers) await tier.driver.open({ signal });
     // Again, before anything is deleted: now links are resolved.
     assertApart(this.#source, this.#tiers);
-    if (this.#scan) await this.#knowSource(signal);
+    if (this.#options.scan) await this.#knowSource(signal);
     await this.#placement.start(this.#path.host(), { signal });
     signal.throwIfAborted();
     this.#state = 'open';
@@ -249,7 +247,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   async *list(options: ListOptions = NO_OPTIONS): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     this.#assertUsable(options.signal);
-    if (!this.#scan) {
+    if (!this.#options.scan) {
       yield* this.#listSource(options);
       return;
     }
@@ -350,7 +348,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     if (known === ABSENT) return this.#namespace.put(stat);
     const sameSize = this.#namespace.sizeOf(known) === stat.size;
     const same = sameSize && this.#namespace.versionOf(known) === stat.version;
-    if (same || this.#versions === 'pin' || (this.#versions === 'ignore' && sameSize)) return known;
+    const { versions } = this.#options;
+    if (same || versions === 'pin' || (versions === 'ignore' && sameSize)) return known;
     this.#path.drop(known, 'outdated');
     return this.#namespace.put(stat);
   }

@@ -49,6 +49,7 @@ export {
 } from './errors.js';
 export { type HierarchyEvents, type TierFault, type TierUse } from './events.js';
 export { type HierarchyOptions } from './hierarchy-options.js';
+export { type FetchModel } from './place-choice.js';
 export { Hierarchy } from './hierarchy.js';
 export { MemoryDriver, type MemoryDriverOptions } from './memory-driver.js';
 export { type Namespace } from './metadata-container.js';

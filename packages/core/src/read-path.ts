@@ -6,6 +6,7 @@ import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './
 import { isTieredError, TieredError } from './errors.js';
 import type { HierarchyEvents, SafeEmitter, TierUse } from './events.js';
 import type { MetadataContainer } from './metadata-container.js';
+import type { PlaceChoice } from './place-choice.js';
 import type { DropReason, Placement, PlacementHost, VersionPolicy } from './placement.js';
 import type { Tier } from './tier.js';
 
@@ -34,6 +35,8 @@ export interface ReadPathParts {
   readonly clock: Clock;
   /** Whether the namespace holds every object of the source. */
   readonly complete: boolean;
+  /** Chooses between a copy and the source; undefined: always the copy. */
+  readonly choice: PlaceChoice | undefined;
   /** Asks the source anew for size and version of an object. */
   readonly renew: (key: string) => Promise<void>;
   /** A read by key, of an object that need not be known. */
@@ -61,6 +64,7 @@ export class ReadPath {
   readonly #tiers: readonly Tier[];
   readonly #placement: Placement;
   readonly #batches: BatchPath;
+  readonly #choice: PlaceChoice | undefined;
   /** Copies whose name on their tier is not the key: there was an older one under that. */
   readonly #names = new Map<number, string>();
   readonly #scope = new OperationScope();
@@ -73,6 +77,7 @@ export class ReadPath {
     this.#namespace = parts.namespace;
     this.#tiers = parts.tiers;
     this.#placement = parts.placement;
+    this.#choice = parts.choice;
     this.#batches = new BatchPath(parts, this);
   }
 
@@ -86,8 +91,15 @@ export class ReadPath {
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, options.length);
     if (length === 0) return NO_BYTES;
     this.begin(1);
+    const tier = this.tierOf(id);
+    this.#choice?.began(tier);
     try {
-      const tier = this.tierOf(id);
+      if (tier !== undefined && this.#choice?.prefersSource(tier, length) === true) {
+        const bytes = await this.#sooner(tier, options, () =>
+          this.#placement.read(id, offset, length, options),
+        );
+        if (bytes !== undefined) return bytes;
+      }
       if (tier !== undefined) {
         const name = this.nameOf(id, key);
         try {
@@ -111,6 +123,7 @@ export class ReadPath {
       );
       return bytes ?? (await this.read(id, key, options, tries - 1));
     } finally {
+      this.#choice?.ended(tier);
       this.end(1);
     }
   }
@@ -126,8 +139,16 @@ export class ReadPath {
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, target.byteLength);
     if (length === 0) return 0;
     this.begin(1);
+    const tier = this.tierOf(id);
+    this.#choice?.began(tier);
     try {
-      const tier = this.tierOf(id);
+      if (tier !== undefined && this.#choice?.prefersSource(tier, length) === true) {
+        const range = target.subarray(0, length);
+        const count = await this.#sooner(tier, options, () =>
+          this.#placement.readInto(id, offset, range, options).then(() => length),
+        );
+        if (count !== undefined) return count;
+      }
       if (tier !== undefined) {
         const name = this.nameOf(id, key);
         try {
@@ -154,6 +175,7 @@ export class ReadPath {
       );
       return read ?? (await this.readInto(id, key, target, options, tries - 1));
     } finally {
+      this.#choice?.ended(tier);
       this.end(1);
     }
   }
@@ -236,6 +258,22 @@ export class ReadPath {
   tierOf(id: number): Tier | undefined {
     const tier = this.#tiers[this.#namespace.directLevelOf(id)];
     return tier?.reading.inService === true ? tier : undefined;
+  }
+
+  /** A read of the source in place of a copy; undefined if it failed, and the copy is to be read all the same. */
+  async #sooner<T>(tier: Tier, { signal }: OperationOptions, read: () => Promise<T>): Promise<T | undefined> {
+    this.#choice?.ended(tier);
+    this.#choice?.began(undefined);
+    try {
+      return await read();
+    } catch {
+      signal?.throwIfAborted();
+      this.#closing.signal.throwIfAborted();
+      return undefined;
+    } finally {
+      this.#choice?.ended(undefined);
+      this.#choice?.began(tier);
+    }
   }
 
   /** What the placement gave; undefined if the object turned out to be another one, and the read is to begin anew. */

@@ -1,1 +1,4 @@
-export {};
+export { type CredentialsSource, type S3Credentials } from './credentials.js';
+export { S3Driver } from './driver.js';
+export { S3ResponseError } from './errors.js';
+export { type S3DriverOptions } from './options.js';

@@ -60,16 +60,23 @@ export class Point {
     return this.windows >= WINDOWS_AT_MOST || this.totals.elapsedMs >= MEASURE_AT_MOST_MS || this.precise;
   }
 
+  /**
+   * The rate, and as long as more windows could tell, less what it may be wrong by: in doubt more producers, since too few
+   * cost throughput.
+   */
+  get surely(): number {
+    return this.rate * (this.complete ? 1 : 1 - this.standardError);
+  }
+
   /** Whether windows hardly differ. */
   get precise(): boolean {
     return this.standardError <= PRECISE;
   }
 
-  /** Producers that would do, as far as this point can tell: consumers that do not starve keep so many at work. */
+  /** Producers that would do, as far as this point can tell: those that read what consumers took, if they do not starve. */
   get needed(): number {
-    return this.totals.starved
-      ? this.producers
-      : between(1, Math.ceil(SPARE * this.totals.busy), this.producers);
+    const { starved, busy, takenShare } = this.totals;
+    return starved ? this.producers : between(1, Math.ceil(SPARE * busy * takenShare), this.producers);
   }
 
   /** Of the rate, relative to it. */
@@ -181,10 +188,7 @@ export class Curve {
   /** The fewest producers that are enough lie above all points that are not, and at or below the first that is. */
   #closeIn(stride: Stride): Step {
     const best = this.#best;
-    // In doubt more producers: too few cost throughput.
-    const index = this.#points.findIndex(
-      (point) => point.rate === best || point.rate * (1 - point.standardError) >= ENOUGH * best,
-    );
+    const index = this.#points.findIndex((point) => point.rate === best || point.surely >= ENOUGH * best);
     const good = this.#points[index];
     if (good === undefined) return { producers: 1, settled: false, reason: 'nothing is known yet' };
     const low = this.#points[index - 1];

@@ -53,6 +53,11 @@ export class Totals {
     return share(this.starved ? read : Math.min(read, taken), this.elapsedMs);
   }
 
+  /** The part of what was read that was taken, at most 1: less where memory is still being filled. */
+  get takenShare(): number {
+    return this.samples > this.taken ? this.taken / this.samples : 1;
+  }
+
   /** Whether consumers waited, and not by chance. */
   get starved(): boolean {
     return this.starvedShare > SOMETIMES;

@@ -49,7 +49,7 @@ export interface GlobalBatchSampler extends Sampler {
  * reads what `shuffledSequence` reads. Where a batch does not divide evenly, as the last one if `dropLast` is false, workers
  * have one sample more than others in turns, so that no two epochs of workers differ by more than one access.
  *
- * An epoch costs O(samples) time once (0.4 s for 14.2 million) and 4 bytes a sample; the two drawn last are kept.
+ * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample; the two drawn last are kept.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot be.
  */
 export function globalBatchSampler(options: GlobalBatchSamplerOptions): GlobalBatchSampler {

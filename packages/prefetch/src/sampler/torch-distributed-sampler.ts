@@ -26,7 +26,7 @@ export interface TorchDistributedSamplerOptions {
  * The order is that of `DataLoader` with any number of its own workers; its `drop_last` leaves out the end of every
  * worker's epoch, which is known here too: `epochLength - epochLength % batch_size` accesses are read.
  *
- * An epoch costs O(samples) time once (0.5 s for 14.2 million) and 4 bytes a sample; the two drawn last are kept.
+ * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample; the two drawn last are kept.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot be.
  */
 export function torchDistributedSampler(options: TorchDistributedSamplerOptions): Sampler {

@@ -19,7 +19,9 @@ export const PRODUCERS = [...Array.from({ length: 16 }, (_, i) => i + 1), 18, 20
 /** What the adaptive autotuner gets out of a workload, in its second half, beside the best of all settings. */
 export function trial(make: (samples: number) => Workload, samples: number, gridSamples = 3000) {
   const workload = make(samples);
-  const run = simulate(workload, adaptiveAutotuner(), limits);
+  // As long as memory fills ahead of a consumer that is slower, any number of producers is right: so not for the whole run.
+  const memoryBytes = Math.min(limits.memoryBytes, workload.bytes(0) * Math.max(100, samples / 40));
+  const run = simulate(workload, adaptiveAutotuner(), { ...limits, memoryBytes });
   const grid = exhaustiveGrid(() => make(gridSamples), limits, PRODUCERS, [64 * MiB, limits.memoryBytes]);
   const half = workload.samples >> 1;
   return {

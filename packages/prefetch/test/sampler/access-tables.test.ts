@@ -84,7 +84,7 @@ describe('the tables of a worker', () => {
     expect([...table]).toEqual([0, times, 0]);
   });
 
-  it('[H 3.1] have, of 10,000 samples read 250 times on average, about 323 above 275 accesses', async () => {
+  it('of 10,000 samples read 250 times on average have about 323 above 275 accesses, as NoPFS expects (section 3)', async () => {
     const sampler = globalBatchSampler({
       samples: 10_000,
       epochs: 1000,

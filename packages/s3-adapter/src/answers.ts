@@ -1,0 +1,132 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ErrorCode } from '@tiered/core';
+import { Failure } from './failure.js';
+import { wallTime } from './wall-time.js';
+import { leaves } from './xml.js';
+
+/** What the server said, without what went to a sink. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+interface Meaning {
+  readonly means: ErrorCode;
+  readonly advice: string;
+}
+
+const BY_CODE: Readonly<Record<string, Meaning>> = {
+  NoSuchBucket: {
+    means: 'TIERED_UNAVAILABLE',
+    advice: 'there is no such bucket; check bucket, endpoint and region',
+  },
+  NoSuchUpload: {
+    means: 'TIERED_IO',
+    advice:
+      'the upload is gone: ended by somebody else, or completed although the answer was lost; write it again',
+  },
+  ExpiredToken: { means: 'TIERED_PERMISSION', advice: 'the credentials have expired; get new ones' },
+  InvalidAccessKeyId: {
+    means: 'TIERED_PERMISSION',
+    advice: 'the server does not know the access key; check the credentials and the endpoint',
+  },
+  SignatureDoesNotMatch: {
+    means: 'TIERED_PERMISSION',
+    advice: 'the signature is refused; check the secret key, and that no proxy changes requests',
+  },
+  RequestTimeTooSkewed: {
+    means: 'TIERED_PERMISSION',
+    advice: 'the clocks of this machine and of the server differ; set them',
+  },
+};
+
+const BY_STATUS: Readonly<Record<number, Meaning>> = {
+  401: { means: 'TIERED_PERMISSION', advice: 'the credentials are not accepted; check them' },
+  403: { means: 'TIERED_PERMISSION', advice: 'access is denied; check credentials and bucket policy' },
+  404: { means: 'TIERED_NOT_FOUND', advice: 'there is no such object; list() gives the keys' },
+};
+
+/** Some servers answer 412 also to what they do not understand, without a condition in it. */
+const CHANGED: Meaning = { means: 'TIERED_SOURCE_CHANGED', advice: '' };
+
+const PASSING_STATUS = new Set([429, 500, 502, 503, 504]);
+const PASSING_CODES = new Set(['SlowDown', 'RequestTimeout', 'InternalError', 'ServiceUnavailable']);
+
+/** What an answer that is no success means; `isPinned` if the request was for a version of its object. */
+export function failureOf({ status, headers, body }: Answer, isPinned: boolean): Failure {
+  const xml = errorIn(body);
+  const code = xml.code ?? `HTTP_${status}`;
+  const requestId = safe(headerOf(headers, 'x-amz-request-id')) ?? xml.requestId;
+  const serverTimeMs = timeOf(headerOf(headers, 'date'));
+  const region = safe(headerOf(headers, 'x-amz-bucket-region')) ?? xml.region;
+  const common = { status, code, requestId, serverTimeMs };
+  if (region !== undefined && (status === 301 || status === 307 || status === 400)) {
+    const advice = `the bucket is in region ${region}; set region to "${region}"`;
+    return new Failure({ ...common, means: 'TIERED_CONFIG_INVALID', advice });
+  }
+  const advice = PASSING_STATUS.has(status)
+    ? 'the server could not serve it; try later, or with fewer connections'
+    : 'the server refused the request; check endpoint, region and path style';
+  const byStatus = status === 412 && isPinned ? CHANGED : BY_STATUS[status];
+  return new Failure({
+    ...common,
+    ...(BY_CODE[code] ?? byStatus ?? { means: 'TIERED_IO', advice }),
+    retryable: PASSING_STATUS.has(status) || PASSING_CODES.has(code),
+    slowDown: status === 429 || status === 503 || code === 'SlowDown',
+    retryAfterMs: retryAfterOf(headerOf(headers, 'retry-after'), serverTimeMs),
+  });
+}
+
+/** A header's value; of one that was sent more than once the first. */
+export function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** An ETag as headers and listings have it, in the one form that If-Match takes. */
+export function etagOf(text: string): string {
+  return text.startsWith('"') || text.startsWith('W/') ? text : `"${text}"`;
+}
+
+/** The length that an answer announces; undefined if it does not. */
+export function lengthOf(headers: IncomingHttpHeaders): number | undefined {
+  const text = headerOf(headers, 'content-length');
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+interface ErrorText {
+  readonly code?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly region?: string | undefined;
+}
+
+function errorIn(body: Buffer): ErrorText {
+  try {
+    const found = new Map<string, string>();
+    for (const [path, text] of leaves(body)) found.set(path, text);
+    const field = (name: string) => safe(found.get(`Error/${name}`));
+    return { code: field('Code'), requestId: field('RequestId'), region: field('Region') };
+  } catch {
+    // A proxy's page, an empty body, or XML that was cut off: the status says enough.
+    return {};
+  }
+}
+
+/** Names and numbers pass; anything else that a server may have put there does not. */
+function safe(text: string | undefined): string | undefined {
+  return text !== undefined && /^[\w.:-]{1,64}$/.test(text) ? text : undefined;
+}
+
+/** Seconds or a date. A date is compared with the server's own clock where that is known. */
+function retryAfterOf(text: string | undefined, serverTimeMs: number | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const at = timeOf(text);
+  return at === undefined ? undefined : Math.max(0, at - (serverTimeMs ?? wallTime()));
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  const time = Date.parse(text ?? '');
+  return Number.isNaN(time) ? undefined : time;
+}

@@ -1,0 +1,102 @@
+import { parseBytes, type ByteSize, type DriverFactory } from '@tiered/core';
+import { byteSize, flag, group, milliseconds, text, wholeNumber } from '@tiered/core/config';
+import { configError } from '@tiered/core/internal';
+import { S3Driver } from './driver.js';
+import type { S3DriverOptions } from './options.js';
+
+const schema = group('options of the driver', {
+  bucket: text('the name of a bucket', {
+    title: 'Bucket',
+    description:
+      'The bucket. Credentials are no options of a file: they come from the environment or a profile.',
+  }),
+  region: text('a region such as "eu-central-1"', {
+    title: 'Region',
+    description: 'The region of the bucket. Default: AWS_REGION, else AWS_DEFAULT_REGION, else us-east-1.',
+  }).optional(),
+  endpoint: text('an http or https URL', {
+    title: 'Endpoint',
+    description:
+      'URL of the server. Default: AWS_ENDPOINT_URL_S3, else AWS_ENDPOINT_URL, else AWS in the region.',
+  }).optional(),
+  pathStyle: flag({
+    title: 'Path style',
+    description:
+      'Whether the bucket stands in the path instead of the host name. Default: false for AWS unless there is a dot in ' +
+      'the name, else true.',
+  }).optional(),
+  anonymous: flag({
+    title: 'Anonymous',
+    description: 'Whether requests are not signed, for public buckets. Default: false.',
+  }).optional(),
+  profile: text('the name of a profile', {
+    title: 'Profile',
+    description:
+      'Profile of the shared AWS configuration to take credentials from. Default: as AWS tools choose.',
+  }).optional(),
+  requesterPays: flag({
+    title: 'Requester pays',
+    description: 'Whether the one who asks pays for requests and transfer. Default: false.',
+  }).optional(),
+  proxy: text('environment, none or a URL', {
+    title: 'Proxy',
+    description:
+      'The proxy: environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), none or a URL. Default: environment.',
+  }).optional(),
+  connections: wholeNumber(1, {
+    title: 'Connections',
+    description:
+      'Connections, and requests, at the same time; fewer are used when the server asks. Default: 64.',
+  }).optional(),
+  partBytes: byteSize(1, {
+    title: 'Part',
+    description: 'Longer reads and writes are split into parts of this size, at least 5 MiB. Default: 8 MiB.',
+  }).optional(),
+  listConcurrency: wholeNumber(1, {
+    title: 'Listing',
+    description: 'Ranges of keys that are listed at the same time. Default: 8.',
+  }).optional(),
+  attempts: wholeNumber(1, {
+    title: 'Attempts',
+    description: 'Attempts at a request, counted anew whenever bytes have come. Default: 8.',
+  }).optional(),
+  deadlineMs: milliseconds('more than 0', {
+    title: 'Deadline',
+    description: 'Milliseconds without progress after which an operation gives up. Default: 60000.',
+  }).optional(),
+  timeoutMs: milliseconds('more than 0', {
+    title: 'Silence',
+    description:
+      'Milliseconds for which a connection may be silent before it counts as broken. Default: 10000.',
+  }).optional(),
+});
+
+/** Options of `driver: s3` in a file. */
+export interface S3FileOptions extends Omit<
+  S3DriverOptions,
+  'prefix' | 'credentials' | 'headers' | 'proxy' | 'partBytes' | 'writable' | 'seed' | 'clock'
+> {
+  readonly anonymous?: boolean | undefined;
+  readonly proxy?: string | undefined;
+  readonly partBytes?: ByteSize | undefined;
+}
+
+/** `driver: s3`: a bucket, written only if it is a tier. */
+export const driverFactory: DriverFactory<S3FileOptions> = {
+  schema,
+  create: ({ anonymous, proxy, partBytes, ...options }, { role, clock }) =>
+    new S3Driver({
+      ...options,
+      ...(anonymous === true && { credentials: 'anonymous' }),
+      ...(proxy !== undefined && { proxy: proxyOf(proxy) }),
+      ...(partBytes !== undefined && { partBytes: parseBytes(partBytes) }),
+      writable: role === 'tier',
+      clock,
+    }),
+};
+
+function proxyOf(text: string): 'environment' | 'none' | URL {
+  if (text === 'environment' || text === 'none') return text;
+  if (!URL.canParse(text)) throw configError('proxy', 'environment, none or a URL', undefined);
+  return new URL(text);
+}

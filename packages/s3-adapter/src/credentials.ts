@@ -1,0 +1,122 @@
+import { isTieredError, TieredError, type Clock } from '@tiered/core';
+import { wallTime } from './wall-time.js';
+
+/** Who asks. */
+export interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Of temporary credentials. */
+  readonly sessionToken?: string | undefined;
+  /** When they end; they are asked for anew 5 minutes before. Default: they do not end. */
+  readonly expiration?: Date | undefined;
+}
+
+/** Where credentials come from. */
+export type CredentialsSource = S3Credentials | (() => Promise<S3Credentials>) | 'anonymous' | undefined;
+
+const RENEWED_BEFORE_END_MS = 5 * 60_000;
+const PROVIDERS = '@aws-sdk/credential-providers';
+
+/** Keeps credentials as long as they are good; however many ask for them at once, they are fetched once. */
+export class CredentialStore {
+  readonly #fetch: (() => Promise<S3Credentials>) | undefined;
+  readonly #clock: Clock;
+  #kept: S3Credentials | undefined;
+  #dueAt = Infinity;
+  #fetching: Promise<S3Credentials> | undefined;
+
+  constructor(source: CredentialsSource, profile: string | undefined, clock: Clock) {
+    this.#clock = clock;
+    if (typeof source === 'object') this.#kept = source;
+    else if (source !== 'anonymous') this.#fetch = source ?? (() => defaultCredentials(profile));
+  }
+
+  /**
+   * The credentials; undefined for requests that are not signed.
+   * @throws TieredError `TIERED_PERMISSION` if they cannot be had.
+   */
+  async get(): Promise<S3Credentials | undefined> {
+    if (this.#fetch === undefined) return this.#kept;
+    if (this.#kept !== undefined && this.#clock.now() < this.#dueAt) return this.#kept;
+    return this.#renewed(this.#fetch);
+  }
+
+  /** Forgets credentials that the server says have expired; false if there can be no others. */
+  discard(expired: S3Credentials): boolean {
+    if (this.#fetch === undefined) return false;
+    if (this.#kept === expired) this.#kept = undefined;
+    return true;
+  }
+
+  #renewed(fetch: () => Promise<S3Credentials>): Promise<S3Credentials> {
+    this.#fetching ??= this.#fetchOnce(fetch).finally(() => {
+      this.#fetching = undefined;
+    });
+    return this.#fetching;
+  }
+
+  async #fetchOnce(fetch: () => Promise<S3Credentials>): Promise<S3Credentials> {
+    try {
+      const credentials = await fetch();
+      assertComplete(credentials);
+      const { expiration } = credentials;
+      const leftMs = expiration === undefined ? Infinity : expiration.getTime() - wallTime();
+      this.#dueAt = this.#clock.now() + leftMs - RENEWED_BEFORE_END_MS;
+      this.#kept = credentials;
+      return credentials;
+    } catch (error) {
+      // What is kept is still good for up to 5 minutes: the server will say when it is not.
+      if (this.#kept !== undefined) return this.#kept;
+      throw isTieredError(error) ? error : unavailable(error);
+    }
+  }
+}
+
+function assertComplete(credentials: S3Credentials): void {
+  if (
+    typeof credentials?.accessKeyId === 'string' &&
+    typeof credentials.secretAccessKey === 'string' &&
+    (credentials.expiration === undefined || credentials.expiration instanceof Date)
+  )
+    return;
+  throw new TieredError(
+    'TIERED_CONFIG_INVALID',
+    'credentials: expected accessKeyId and secretAccessKey, and expiration, if any, as a Date.',
+  );
+}
+
+/** The error object itself is left out: it may hold what a token service was sent. */
+function unavailable(error: unknown): TieredError {
+  const reason = error instanceof Error ? error.message : 'no reason was given';
+  return new TieredError(
+    'TIERED_PERMISSION',
+    `No credentials for S3 (${reason}): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the option credentials ` +
+      '("anonymous" for a public bucket).',
+  );
+}
+
+/** As AWS's own tools find them; a profile that is asked for goes before the environment. */
+async function defaultCredentials(profile: string | undefined): Promise<S3Credentials> {
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  } = process.env;
+  if (profile === undefined && accessKeyId && secretAccessKey)
+    return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+  const { fromNodeProviderChain } = await importProviders();
+  return fromNodeProviderChain(profile === undefined ? {} : { profile })();
+}
+
+async function importProviders(): Promise<typeof import('@aws-sdk/credential-providers')> {
+  try {
+    return await import('@aws-sdk/credential-providers');
+  } catch (cause) {
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      `Credentials from profiles, roles and SSO need the package ${PROVIDERS}: npm install ${PROVIDERS}. Without it, set ` +
+        'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the option credentials ("anonymous" for a public bucket).',
+      { cause },
+    );
+  }
+}

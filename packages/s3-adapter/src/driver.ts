@@ -1,0 +1,266 @@
+import {
+  bufferedWriter,
+  checkedPieces,
+  readEach,
+  unsupported,
+  type CreateOptions,
+  type DriverCapabilities,
+  type DriverUsage,
+  type ListOptions,
+  type ObjectStat,
+  type ObjectWriter,
+  type Operation,
+  type OperationOptions,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type ReadOutcome,
+  type ReadRequest,
+  type SharedLog,
+  type StorageDriver,
+  type WriteData,
+  type WriteOptions,
+} from '@tiered/core';
+import { invariant, memoryFor } from '@tiered/core/internal';
+import { etagOf, headerOf, lengthOf } from './answers.js';
+import { S3Client } from './client.js';
+import { Deletes } from './deletes.js';
+import { resolveEndpoint, type Endpoint } from './endpoint.js';
+import { explained } from './errors.js';
+import { wrongAnswer } from './failure.js';
+import { objectKeyOf } from './keys.js';
+import { listObjects } from './listing.js';
+import { uploadInParts } from './multipart.js';
+import { checkedOptions, type CheckedOptions, type S3DriverOptions } from './options.js';
+import { RangeReader } from './range-reader.js';
+
+interface Opened {
+  readonly client: S3Client;
+  readonly reader: RangeReader;
+  readonly deletes: Deletes;
+}
+
+/**
+ * Objects of a bucket of AWS S3, or of anything that speaks its language, as a source or as a tier.
+ *
+ * A read is of one version of its object: that which was asked for, else that of the first answer; `version` is the ETag.
+ * What breaks is repeated, with pauses and up to a deadline, and goes on from the byte where it broke; a `RetryDriver`
+ * around this one would multiply the tries. `open` sends nothing: the first operation tells whether bucket and
+ * credentials are right. An abort closes the connection of its request.
+ *
+ * Errors are `TieredError` with an `S3ResponseError` as their cause, and are not retryable: that has been done.
+ * Missing objects are `TIERED_NOT_FOUND`, a missing bucket `TIERED_UNAVAILABLE`, refused access `TIERED_PERMISSION`, a
+ * wrong region `TIERED_CONFIG_INVALID`, an object that was replaced `TIERED_SOURCE_CHANGED`, answers that stay wrong
+ * `TIERED_DATA_CORRUPT`, tries without progress up to the deadline `TIERED_DEADLINE`, keys of more than 1024 bytes
+ * `TIERED_KEY_INVALID`, anything else `TIERED_IO`.
+ */
+export class S3Driver implements StorageDriver {
+  readonly name: string;
+  readonly capabilities: DriverCapabilities;
+  readonly location: string;
+  readonly #options: CheckedOptions;
+  readonly #endpoint: Endpoint;
+  #opened: Opened | undefined;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  constructor(options: S3DriverOptions) {
+    this.#options = checkedOptions(options);
+    const { bucket, prefix, writable } = this.#options;
+    this.#endpoint = resolveEndpoint(this.#options, process.env);
+    this.name = `s3:${bucket}${prefix === '' ? '' : `/${prefix}`}`;
+    this.location = this.#endpoint.location;
+    this.capabilities = Object.freeze({
+      list: true,
+      write: writable,
+      delete: writable,
+      usage: true,
+      sharedViews: false,
+      persistent: true,
+      log: false,
+    });
+  }
+
+  /** Connections that are open now; those through a proxy are not counted. */
+  get openConnections(): number {
+    return this.#opened?.client.openConnections ?? 0;
+  }
+
+  /** Requests that may be under way at the same time now; falls when the server asks to slow down. */
+  get concurrency(): number {
+    return this.#opened?.client.concurrency ?? this.#options.connections;
+  }
+
+  async open({ signal }: OperationOptions): Promise<void> {
+    signal?.throwIfAborted();
+    const client = new S3Client(this.#endpoint, this.#options);
+    this.#opened = {
+      client,
+      reader: new RangeReader(client, this.#options.partBytes),
+      deletes: new Deletes(client, this.#options.clock),
+    };
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await opened?.client.close();
+  }
+
+  /** As the contract says; one HEAD. */
+  stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
+    return this.#run('stat', key, signal, async ({ client }, objectKey) => {
+      const { status, headers } = await client.request({ method: 'HEAD', key: objectKey }, signal);
+      const [size, etag] = [lengthOf(headers), headerOf(headers, 'etag')];
+      if (size === undefined || etag === undefined)
+        throw wrongAnswer(status, 'NoETag', 'the server does not say length and ETag of the object', false);
+      return { key, size, version: etagOf(etag) };
+    });
+  }
+
+  /**
+   * As the contract says; a request for each 1000 objects, and up to `listConcurrency` + 1 more for listing ranges of keys at
+   * the same time. Objects whose keys the SDK does not have (empty below the prefix, or with NUL) are left out.
+   */
+  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    signal?.throwIfAborted();
+    const { prefix: own, listConcurrency: concurrency } = this.#options;
+    try {
+      for await (const page of listObjects(this.#running.client, {
+        prefix: own + prefix,
+        concurrency,
+        signal,
+      })) {
+        const objects = page.filter(({ key }) => key.length > own.length && !key.includes('\0'));
+        if (objects.length > 0)
+          yield objects.map((object) => ({ ...object, key: object.key.slice(own.length) }));
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.#explained(error, 'list', '');
+    }
+  }
+
+  async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    const target = memoryFor(options.length);
+    const bytes = await this.#read('read', key, target, options);
+    return bytes === target.byteLength ? target : target.slice(0, bytes);
+  }
+
+  /**
+   * As the contract says; one GET for each `partBytes`. An empty target costs no request, and nothing is looked at then.
+   *
+   * A read of up to `partBytes` from the beginning asks for the whole object, without a range, as long as the one before was
+   * of a whole object: servers send a checksum (`x-amz-checksum-*`) only then, and it is verified, if it is not one
+   * of parts. An object that turns out to be longer costs its connection.
+   */
+  readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    return this.#read('readInto', key, target, options);
+  }
+
+  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    return readEach(this, requests, options);
+  }
+
+  /**
+   * As the contract says. Up to twice `partBytes` it is one PUT, which takes the object's memory; above, a multipart upload,
+   * which takes that of 5 parts, and is aborted if anything goes wrong. If the last answer is lost, the object may be
+   * there although this rejects.
+   */
+  write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    const { signal, size } = options;
+    return this.#run('write', key, signal, async ({ client }, objectKey) => {
+      if (!this.capabilities.write) throw unsupported(this, 'write');
+      const { partBytes } = this.#options;
+      const pieces = checkedPieces(this, key, data, options);
+      if (size > 2 * partBytes)
+        return uploadInParts(client, { key: objectKey, size, pieces, partBytes, signal });
+      const body = await gathered(pieces, size, data);
+      await client.request({ method: 'PUT', key: objectKey, body }, signal);
+    });
+  }
+
+  /** As the contract says; the parts are kept in memory until they are published. */
+  create(key: string, options: CreateOptions): Promise<ObjectWriter> {
+    return this.#run('create', key, options.signal, async () => {
+      if (!this.capabilities.write) throw unsupported(this, 'create');
+      return bufferedWriter(this, key, options);
+    });
+  }
+
+  /** As the contract says; objects that are deleted in one turn of the event loop go by one request for up to 1000. */
+  delete(key: string, { signal }: OperationOptions): Promise<void> {
+    return this.#run('delete', key, signal, async ({ deletes }, objectKey) => {
+      if (!this.capabilities.delete) throw unsupported(this, 'delete');
+      await deletes.delete(objectKey, signal);
+    });
+  }
+
+  /** As the contract says; costs a listing. */
+  async usage({ signal }: OperationOptions): Promise<DriverUsage> {
+    let bytes = 0;
+    let objects = 0;
+    for await (const page of this.list({ signal })) {
+      objects += page.length;
+      for (const { size } of page) bytes += size;
+    }
+    return { bytes, objects };
+  }
+
+  async openLog({ signal }: OperationOptions): Promise<SharedLog> {
+    signal?.throwIfAborted();
+    throw unsupported(this, 'openLog');
+  }
+
+  #read(
+    operation: 'read' | 'readInto',
+    key: string,
+    target: Uint8Array,
+    { offset, version, signal }: ReadIntoOptions,
+  ): Promise<number> {
+    return this.#run(operation, key, signal, ({ reader }, objectKey) =>
+      reader.read({ key: objectKey, offset, target, version, signal }),
+    );
+  }
+
+  /** Runs an operation after a look at the signal, and says what its errors mean. */
+  async #run<T>(
+    operation: Operation,
+    key: string,
+    signal: AbortSignal | undefined,
+    work: (opened: Opened, objectKey: string) => Promise<T>,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    const objectKey = objectKeyOf(this.#options.prefix, key, this.name);
+    try {
+      return await work(this.#running, objectKey);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.#explained(error, operation, key);
+    }
+  }
+
+  #explained(error: unknown, operation: Operation, key: string): unknown {
+    const { bucket, prefix } = this.#options;
+    const objectKey = key === '' ? '' : prefix + key;
+    return explained(error, { driver: this, operation, bucket, key, objectKey });
+  }
+
+  get #running(): Opened {
+    invariant(this.#opened !== undefined, `${this.name} was used before open() or after close()`);
+    return this.#opened;
+  }
+}
+
+/** Pieces as one; data that is one piece already is not copied. */
+async function gathered(
+  pieces: AsyncIterable<Uint8Array>,
+  size: number,
+  data: WriteData,
+): Promise<Uint8Array> {
+  const body = data instanceof Uint8Array ? data : memoryFor(size);
+  let filled = 0;
+  for await (const piece of pieces) {
+    if (body !== data) body.set(piece, filled);
+    filled += piece.byteLength;
+  }
+  return body;
+}

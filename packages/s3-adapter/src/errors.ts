@@ -1,0 +1,83 @@
+import { TieredError, versionChanged, type Operation, type StorageDriver } from '@tiered/core';
+import { Failure } from './failure.js';
+
+/** What an `S3ResponseError` knows. */
+export interface S3ResponseErrorDetails {
+  readonly bucket: string;
+  readonly key: string;
+  readonly status: number | undefined;
+  readonly code: string;
+  readonly requestId: string | undefined;
+  readonly attempts: number;
+}
+
+/**
+ * How the last request of an operation failed: the `cause` of the driver's errors. Holds no credentials, no headers and
+ * none of the server's own text, because servers repeat in it what they were sent.
+ */
+export class S3ResponseError extends Error {
+  override readonly name = 'S3ResponseError';
+  readonly bucket: string;
+  /** The key as S3 has it, the driver's prefix included; empty for requests about the bucket. */
+  readonly key: string;
+  /** HTTP status; undefined if there was no answer. */
+  readonly status: number | undefined;
+  /** The code of S3, such as `SlowDown`, or that of the connection, such as `ECONNRESET`. */
+  readonly code: string;
+  /** What the owner of the server finds the request by. */
+  readonly requestId: string | undefined;
+  /** Requests that were made, repeated ones included. */
+  readonly attempts: number;
+
+  /** @param details What is known of the answer. */
+  constructor(details: S3ResponseErrorDetails) {
+    const { bucket, key, status, code, requestId, attempts } = details;
+    const facts = [
+      status === undefined ? 'no answer' : `HTTP ${status}`,
+      code,
+      `bucket ${bucket}`,
+      ...(key === '' ? [] : [`key ${JSON.stringify(key)}`]),
+      ...(requestId === undefined ? [] : [`request id ${requestId}`]),
+      `attempts ${attempts}`,
+    ];
+    super(facts.join(', '));
+    this.bucket = bucket;
+    this.key = key;
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+    this.attempts = attempts;
+  }
+}
+
+/** Where a failure happened. */
+export interface Place {
+  readonly driver: StorageDriver;
+  readonly operation: Operation;
+  readonly bucket: string;
+  /** As the driver's caller knows it. */
+  readonly key: string;
+  /** As S3 has it. */
+  readonly objectKey: string;
+}
+
+/** What a failure means for the SDK. Anything that is no failure of a request passes as it is. */
+export function explained(error: unknown, { driver, operation, bucket, key, objectKey }: Place): unknown {
+  if (!(error instanceof Failure)) return error;
+  const { means, advice, status, code, requestId } = error.details;
+  const { attempts } = error;
+  const cause = new S3ResponseError({ bucket, key: objectKey, status, code, requestId, attempts });
+  const details = { cause, attempts, driver: driver.name, operation, key };
+  // Worded by core, so that all sources say it in the same way.
+  if (means === 'TIERED_SOURCE_CHANGED')
+    return new TieredError(means, versionChanged(driver, operation, key).message, details);
+  const object = key === '' ? '' : ` of ${JSON.stringify(key)}`;
+  const answer = `${status === undefined ? '' : `HTTP ${status} `}${code}`;
+  const tried = attempts === 1 ? '' : `, tried ${attempts} times`;
+  const id = requestId === undefined ? '' : `, request id ${requestId}`;
+  return new TieredError(
+    error.outOfTime ? 'TIERED_DEADLINE' : means,
+    `${driver.name}: ${operation}${object} failed: ${advice} (${answer}${id}${tried}).`,
+    details,
+  );
+}

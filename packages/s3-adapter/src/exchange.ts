@@ -1,0 +1,131 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { onAbort } from '@tiered/core/internal';
+import type { Dispatcher } from 'undici';
+import { failureOf, type Answer } from './answers.js';
+import { connectionFailure, wrongAnswer } from './failure.js';
+
+/** Where the body of a successful answer goes. What it throws becomes the error of the request. */
+export interface Sink {
+  /** Looks at the answer before its body. */
+  start(status: number, headers: IncomingHttpHeaders): void;
+  /** Takes bytes, which are the connection's again afterwards. False: enough, the rest is not needed. */
+  data(chunk: Buffer): boolean;
+  /** The body is complete. */
+  end(): void;
+}
+
+type Controller = Dispatcher.DispatchController;
+
+/** Bodies of errors and of short answers; a page of a listing has at most 1000 keys of 1024 bytes, three times as long encoded. */
+const LARGEST_BODY = 16 * 2 ** 20;
+
+/**
+ * One request and its answer. Settles once; after that no byte reaches the sink, also when it was aborted, because
+ * the memory behind it is somebody else's again.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** Resolves when the answer is complete; rejects with a `Failure`, or with what the sink threw. */
+  readonly answer: Promise<Answer>;
+  readonly #sink: Sink | undefined;
+  readonly #isPinned: boolean;
+  readonly #stopListening: () => void;
+  #resolve!: (answer: Answer) => void;
+  #reject!: (error: unknown) => void;
+  #controller: Controller | undefined;
+  #settled = false;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #collected: Buffer[] = [];
+  #collectedBytes = 0;
+
+  /** @param isPinned Whether the request names a version of its object. */
+  constructor(sink: Sink | undefined, signal: AbortSignal | undefined, isPinned: boolean) {
+    this.#sink = sink;
+    this.#isPinned = isPinned;
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#stopListening = onAbort(signal, (reason) => this.#fail(reason));
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    if (this.#settled) controller.abort(LET_GO);
+  }
+
+  onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200 || this.#settled) return;
+    this.#status = status;
+    this.#headers = headers;
+    this.#guarded(() => {
+      if (this.#isForSink) this.#sink?.start(status, headers);
+    });
+  }
+
+  onResponseData(_: Controller, chunk: Buffer): void {
+    if (this.#settled) return;
+    this.#guarded(() => {
+      if (!this.#isForSink) this.#collect(chunk);
+      else if (this.#sink?.data(chunk) === false) this.#succeed(true);
+    });
+  }
+
+  onResponseEnd(): void {
+    if (this.#settled) return;
+    this.#guarded(() => {
+      if (this.#status >= 300) throw failureOf(this.#answer, this.#isPinned);
+      if (this.#isForSink) this.#sink?.end();
+      this.#succeed(false);
+    });
+  }
+
+  onResponseError(_: Controller, error: Error): void {
+    if (!this.#settled) this.#fail(connectionFailure(error));
+  }
+
+  get #isForSink(): boolean {
+    return this.#sink !== undefined && this.#status < 300;
+  }
+
+  get #answer(): Answer {
+    return { status: this.#status, headers: this.#headers, body: Buffer.concat(this.#collected) };
+  }
+
+  #collect(chunk: Buffer): void {
+    this.#collectedBytes += chunk.byteLength;
+    if (this.#collectedBytes > LARGEST_BODY)
+      throw wrongAnswer(
+        this.#status,
+        'BodyTooLarge',
+        'the answer is larger than any of S3; check the endpoint',
+      );
+    // The memory of a chunk is its own.
+    this.#collected.push(chunk);
+  }
+
+  #guarded(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #succeed(hasRest: boolean): void {
+    this.#settled = true;
+    this.#stopListening();
+    this.#resolve(this.#answer);
+    if (hasRest) this.#controller?.abort(LET_GO);
+  }
+
+  #fail(error: unknown): void {
+    this.#settled = true;
+    this.#stopListening?.();
+    this.#reject(error);
+    this.#controller?.abort(LET_GO);
+  }
+}
+
+/** Why a connection is given up; nobody sees it. */
+const LET_GO = new Error('The rest of the answer is not needed.');

@@ -1,0 +1,57 @@
+import type { ErrorCode } from '@tiered/core';
+
+/** What is known of a request that failed. */
+export interface FailureDetails {
+  readonly status?: number | undefined;
+  readonly code: string;
+  readonly requestId?: string | undefined;
+  /** What it means if it stays so. */
+  readonly means: ErrorCode;
+  /** What to do about it. */
+  readonly advice: string;
+  readonly retryable?: boolean;
+  /** Whether the server asks for fewer requests. */
+  readonly slowDown?: boolean;
+  /** Not to be repeated before so many milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** The server's time, in milliseconds since 1970. */
+  readonly serverTimeMs?: number | undefined;
+}
+
+/** A request that failed. Only inside the driver: what leaves it is a `TieredError`, see `explained`. */
+export class Failure extends Error {
+  readonly details: FailureDetails;
+  /** Requests that were made for the operation. */
+  attempts = 1;
+  /** Whether it was the deadline that ended the tries. */
+  outOfTime = false;
+
+  constructor(details: FailureDetails) {
+    super(details.code);
+    this.details = details;
+  }
+}
+
+/** The object is not the one that the read began with, or that was asked for. */
+export function changed(status?: number): Failure {
+  return new Failure({ status, code: 'PreconditionFailed', means: 'TIERED_SOURCE_CHANGED', advice: '' });
+}
+
+/** An answer that contradicts what was asked for, or itself. */
+export function wrongAnswer(status: number, code: string, advice: string, retryable = true): Failure {
+  return new Failure({ status, code, means: 'TIERED_DATA_CORRUPT', advice, retryable });
+}
+
+/** Errors of TLS, of the request itself and of closing: the same request would meet them again. */
+const LASTING =
+  /^ERR_(TLS|SSL)|CERT|SELF_SIGNED|UNABLE_TO|UND_ERR_(INVALID_ARG|NOT_SUPPORTED|DESTROYED|CLOSED)/;
+
+/** A connection that could not be made, broke, or went silent. */
+export function connectionFailure(error: Error): Failure {
+  const code = (error as NodeJS.ErrnoException).code ?? error.name;
+  const lasting = LASTING.test(code);
+  const advice = lasting
+    ? 'the connection is not possible like this; check endpoint, proxy and certificates'
+    : 'the connection failed; check the endpoint and the network';
+  return new Failure({ code, means: 'TIERED_IO', retryable: !lasting, advice });
+}

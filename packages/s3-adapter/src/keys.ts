@@ -1,0 +1,50 @@
+import { TieredError } from '@tiered/core';
+
+const LONGEST_KEY_BYTES = 1024;
+const PLAIN = /^[\w.~/-]*$/;
+
+/**
+ * The path of a key in a request: every byte but letters, digits and `- . _ ~ /` as `%XX`. Segments that are empty, `.`
+ * or `..` stay as they are: to S3 they are characters like others.
+ */
+export function encodeKey(key: string): string {
+  if (PLAIN.test(key)) return key;
+  return encodeText(key).replaceAll('%2F', '/');
+}
+
+/** The query of a request, in the order in which it is signed. */
+export function encodeQuery(query: Readonly<Record<string, string>>): string {
+  return Object.entries(query)
+    .map(([name, value]) => `${encodeText(name)}=${encodeText(value)}`)
+    .sort()
+    .join('&');
+}
+
+function encodeText(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/**
+ * The key of an object in the bucket.
+ * @throws TieredError `TIERED_KEY_INVALID` if it is longer than S3 allows.
+ */
+export function objectKeyOf(prefix: string, key: string, driver: string): string {
+  const objectKey = prefix + key;
+  // UTF-8 takes at most three bytes for each unit of UTF-16.
+  if (objectKey.length * 3 > LONGEST_KEY_BYTES && Buffer.byteLength(objectKey) > LONGEST_KEY_BYTES) {
+    throw new TieredError(
+      'TIERED_KEY_INVALID',
+      `${driver}: the key ${JSON.stringify(key)} is longer than ${LONGEST_KEY_BYTES} bytes, which S3 does not allow.`,
+      { driver, key },
+    );
+  }
+  return objectKey;
+}
+
+/** Compares keys as S3 sorts them: by the bytes of their UTF-8. */
+export function compareKeys(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}

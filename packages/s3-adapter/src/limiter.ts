@@ -1,0 +1,68 @@
+import { raceAbort } from '@tiered/core/internal';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { Failure } from './failure.js';
+
+/**
+ * Bounds how many requests are under way, and finds out how many the server bears: half as many whenever it asks to slow
+ * down, one more after as many successes as there may be at once. Those that wait go in order of arrival.
+ */
+export class AdaptiveLimiter {
+  readonly #most: number;
+  readonly #limit: LimitFunction;
+  #successes = 0;
+  /** Counts the halvings, so that the requests of one burst halve once. */
+  #generation = 0;
+
+  /** @param most Requests at once, at the start and at most. */
+  constructor(most: number) {
+    this.#most = most;
+    this.#limit = pLimit(most);
+  }
+
+  /** Requests that may be under way now. */
+  get concurrency(): number {
+    return this.#limit.concurrency;
+  }
+
+  /** Runs a request in its turn. An abort while waiting rejects at once; once it runs, the request is waited for. */
+  run<T>(signal: AbortSignal | undefined, request: () => Promise<T>): Promise<T> {
+    if (signal === undefined) return this.#limit(() => this.#observed(request));
+    let started: Promise<T> | undefined;
+    const queued = this.#limit(() => {
+      signal.throwIfAborted();
+      started = this.#observed(request);
+      return started;
+    });
+    return raceAbort(queued, signal).catch((error: unknown) => {
+      if (started !== undefined) return started;
+      throw error;
+    });
+  }
+
+  async #observed<T>(request: () => Promise<T>): Promise<T> {
+    const generation = this.#generation;
+    try {
+      const result = await request();
+      this.#succeeded();
+      return result;
+    } catch (error) {
+      if (error instanceof Failure && error.details.slowDown === true) this.#slowDown(generation);
+      throw error;
+    }
+  }
+
+  #succeeded(): void {
+    if (this.#limit.concurrency >= this.#most) return;
+    this.#successes += 1;
+    if (this.#successes < this.#limit.concurrency) return;
+    this.#successes = 0;
+    this.#limit.concurrency += 1;
+  }
+
+  #slowDown(generation: number): void {
+    if (generation !== this.#generation) return;
+    this.#generation += 1;
+    this.#successes = 0;
+    this.#limit.concurrency = Math.max(1, Math.floor(this.#limit.concurrency / 2));
+  }
+}

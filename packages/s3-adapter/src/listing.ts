@@ -1,0 +1,108 @@
+import type { ObjectStat } from '@tiered/core';
+import { onAbort } from '@tiered/core/internal';
+import type { S3Client } from './client.js';
+import { compareKeys } from './keys.js';
+import { fetchPage, type Page, type PageRequest } from './listing-page.js';
+
+/** What to list. */
+export interface ListingOptions {
+  readonly prefix: string;
+  /** Ranges of keys at the same time. */
+  readonly concurrency: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+type Objects = readonly ObjectStat[];
+type Pages = AsyncGenerator<Objects, void, undefined>;
+
+/**
+ * The objects under a prefix, in pages as they come. A listing of more than one page is split at directories (one more
+ * request finds them) into ranges of keys that are listed at the same time, each at most one page ahead of its reader.
+ * The price is one request for the directories, and at most one more for each range, whose last page may be half used.
+ */
+export async function* listObjects(client: S3Client, { prefix, concurrency, signal }: ListingOptions): Pages {
+  const first = await fetchPage(client, { prefix }, signal);
+  if (first.objects.length > 0) yield first.objects;
+  if (first.next === undefined) return;
+  const last = first.objects.at(-1)?.key;
+  // A server that does not sort (S3 Express) has no ranges of keys.
+  const bounds =
+    concurrency > 1 && last !== undefined && isSorted(first.objects)
+      ? await findBounds(client, prefix, last, concurrency, signal)
+      : [];
+  const end = new AbortController();
+  const stopListening = onAbort(signal, (reason) => end.abort(reason));
+  const ranges = [undefined, ...bounds].map((startAfter, i) => {
+    const from = startAfter === undefined ? { prefix, token: first.next } : { prefix, startAfter };
+    return pagesOf(client, from, bounds[i], end.signal);
+  });
+  try {
+    yield* merged(ranges, end);
+  } finally {
+    stopListening();
+  }
+}
+
+/** Directories after a key, evenly picked: one fewer than there are to be ranges. */
+async function findBounds(
+  client: S3Client,
+  prefix: string,
+  startAfter: string,
+  ranges: number,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const { prefixes } = await fetchPage(client, { prefix, startAfter, delimiter: '/' }, signal);
+  const sorted = prefixes.filter((found) => compareKeys(found, startAfter) > 0).sort(compareKeys);
+  const count = Math.min(ranges - 1, sorted.length);
+  return Array.from({ length: count }, (_, i) => sorted[Math.floor((i * sorted.length) / count)] ?? '');
+}
+
+/** The pages of one range of keys: those after `from.startAfter`, up to and including a key. */
+async function* pagesOf(
+  client: S3Client,
+  from: PageRequest,
+  upTo: string | undefined,
+  signal: AbortSignal,
+): Pages {
+  const { prefix, startAfter } = from;
+  let request = from;
+  for (;;) {
+    const page: Page = await fetchPage(client, request, signal);
+    const { objects, next } = page;
+    const [first, last] = [objects[0], objects.at(-1)];
+    if (first === undefined || last === undefined) return;
+    // A server that does not know start-after begins where all begin: others give those keys.
+    const isEarly = startAfter !== undefined && compareKeys(first.key, startAfter) <= 0;
+    const isOver = upTo !== undefined && compareKeys(last.key, upTo) > 0;
+    const isWithin = ({ key }: ObjectStat) =>
+      (!isEarly || compareKeys(key, startAfter) > 0) && (!isOver || compareKeys(key, upTo) <= 0);
+    const within = isEarly || isOver ? objects.filter(isWithin) : objects;
+    if (within.length > 0) yield within;
+    if (isOver || next === undefined) return;
+    request = { prefix, token: next };
+  }
+}
+
+/** Pages of several generators as they come; each is asked for its next page when one was taken. Ends all of them. */
+async function* merged(generators: readonly Pages[], end: AbortController): Pages {
+  const next = (pages: Pages) => pages.next().then((result) => ({ pages, result }));
+  const waiting = new Map(generators.map((pages) => [pages, next(pages)]));
+  try {
+    while (waiting.size > 0) {
+      const { pages, result } = await Promise.race(waiting.values());
+      if (result.done === true) {
+        waiting.delete(pages);
+      } else {
+        waiting.set(pages, next(pages));
+        yield result.value;
+      }
+    }
+  } finally {
+    end.abort(new Error('The listing is over.'));
+    await Promise.allSettled(waiting.values());
+  }
+}
+
+function isSorted(objects: Objects): boolean {
+  return objects.every(({ key }, i) => i === 0 || compareKeys(objects[i - 1]?.key ?? '', key) < 0);
+}

@@ -1,0 +1,147 @@
+import { systemClock, type Clock } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import type { CredentialsSource } from './credentials.js';
+
+/** Options of `S3Driver`. */
+export interface S3DriverOptions {
+  readonly bucket: string;
+  /**
+   * What stands before every key in the bucket, such as `imagenet/`; ends with `/`. Objects elsewhere are never seen or
+   * touched. Default: none.
+   */
+  readonly prefix?: string;
+  /** Default: `AWS_REGION`, else `AWS_DEFAULT_REGION`, else `us-east-1`. */
+  readonly region?: string;
+  /** URL of the server. Default: `AWS_ENDPOINT_URL_S3`, else `AWS_ENDPOINT_URL`, else that of AWS in the region. */
+  readonly endpoint?: string;
+  /**
+   * Whether the bucket stands in the path instead of the host name. Default: false for AWS, unless there is a dot in the
+   * bucket's name (no certificate fits that); true for other endpoints, whose host names are seldom set up for it.
+   */
+  readonly pathStyle?: boolean;
+  /**
+   * Who asks: credentials, a function that gets them (asked again 5 minutes before they expire, and when the server says that
+   * they have), or `'anonymous'` for public buckets. Default: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
+   * `AWS_SESSION_TOKEN`; else what `@aws-sdk/credential-providers`, if it is installed, finds in the shared
+   * configuration, SSO, web identity, container and instance roles.
+   */
+  readonly credentials?: CredentialsSource;
+  /** Profile of the shared configuration to take credentials from; goes before the environment. Default: AWS's own choice. */
+  readonly profile?: string;
+  /** Whether the one who asks pays for requests and transfer. Default: false. */
+  readonly requesterPays?: boolean;
+  /** Further headers of every request; they are signed. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * `'environment'` follows `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, `'none'` goes straight, a URL is the proxy. Default:
+   * `'environment'`.
+   */
+  readonly proxy?: 'environment' | 'none' | URL;
+  /**
+   * Connections, and with them requests, at the same time, at least 1. Default: 64, which fills 10 Gbit/s of objects of 100 KB.
+   * How many are used follows what the server bears: half as many after a 503 or 429, and one more after as many successes.
+   */
+  readonly connections?: number;
+  /**
+   * Bytes of a part, at least 5 MiB as S3 wants it for uploads. Longer reads are split into parts and fetched at the same
+   * time; writes of more than twice as much are multipart uploads. Default: 8 MiB, at which a request's own time hardly counts.
+   */
+  readonly partBytes?: number;
+  /** Ranges of keys that are listed at the same time, at least 1. Default: 8. */
+  readonly listConcurrency?: number;
+  /** Attempts at a request, at least 1; counted anew whenever bytes have come. Default: 8, about 6 s of pauses. */
+  readonly attempts?: number;
+  /**
+   * Milliseconds without progress after which an operation gives up; waiting for a free connection is not counted. Default:
+   * 60,000, longer than any throttling that passes by itself.
+   */
+  readonly deadlineMs?: number;
+  /** Milliseconds for which a connection may be silent before it counts as broken. Default: 10,000. */
+  readonly timeoutMs?: number;
+  /** Whether the driver may write and delete, as a tier does. Default: false, because the source is never written. */
+  readonly writable?: boolean;
+  /** Seeds the jitter of pauses, so that a run can be repeated. Default: 0. */
+  readonly seed?: number;
+  /** Times pauses and deadlines. Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
+
+type Optional = 'region' | 'endpoint' | 'pathStyle' | 'credentials' | 'profile';
+
+/** The options with their defaults, checked. */
+export type CheckedOptions = Required<Omit<S3DriverOptions, Optional>> & Pick<S3DriverOptions, Optional>;
+
+const MIN_PART_BYTES = 5 * 2 ** 20;
+
+/** Headers that the driver sets, or that say how the request is framed. */
+const RESERVED =
+  /^(host|authorization|range|if-match|content-(length|md5)|connection|transfer-encoding|expect|upgrade|keep-alive|x-amz-(date|content-sha256|security-token|checksum-mode|request-payer))$/;
+
+/**
+ * Checks options. No message shows a value that may be secret.
+ * @throws TieredError `TIERED_CONFIG_INVALID`
+ */
+export function checkedOptions(options: S3DriverOptions): CheckedOptions {
+  const checked = {
+    prefix: '',
+    requesterPays: false,
+    proxy: 'environment' as const,
+    connections: 64,
+    partBytes: 8 * 2 ** 20,
+    listConcurrency: 8,
+    attempts: 8,
+    deadlineMs: 60_000,
+    timeoutMs: 10_000,
+    writable: false,
+    seed: 0,
+    clock: systemClock,
+    ...defined(options),
+    headers: checkedHeaders(options.headers ?? {}),
+  };
+  const { bucket, prefix, credentials, proxy, connections, listConcurrency, attempts, partBytes } = checked;
+  if (typeof bucket !== 'string' || !/^[\w.-]+$/.test(bucket))
+    throw configError('bucket', 'the name of a bucket', bucket);
+  if (typeof prefix !== 'string' || (prefix !== '' && !prefix.endsWith('/')) || !prefix.isWellFormed())
+    throw configError('prefix', 'text that ends with "/"', prefix);
+  for (const [field, count] of Object.entries({ connections, listConcurrency, attempts }))
+    assertWhole(field, count, 1);
+  assertWhole('partBytes', partBytes, MIN_PART_BYTES);
+  const { deadlineMs, timeoutMs } = checked;
+  for (const [field, ms] of Object.entries({ deadlineMs, timeoutMs })) {
+    if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
+  }
+  if (proxy !== 'environment' && proxy !== 'none' && !(proxy instanceof URL))
+    throw configError('proxy', '"environment", "none" or a URL', undefined);
+  assertCredentials(credentials);
+  return checked;
+}
+
+/** Options that are there: an explicit undefined is as good as none. */
+function defined(options: S3DriverOptions): S3DriverOptions {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as unknown as S3DriverOptions;
+}
+
+function checkedHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  for (const [name] of entries) {
+    if (RESERVED.test(name)) throw configError('headers', 'no header that the driver sets itself', name);
+  }
+  return Object.fromEntries(entries);
+}
+
+function assertWhole(field: string, count: number, least: number): void {
+  if (!Number.isSafeInteger(count) || count < least)
+    throw configError(field, `a whole number of at least ${least}`, count);
+}
+
+function assertCredentials(credentials: unknown): void {
+  if (credentials === undefined || credentials === 'anonymous' || typeof credentials === 'function') return;
+  const { accessKeyId, secretAccessKey } = (credentials ?? {}) as Record<string, unknown>;
+  if (typeof accessKeyId === 'string' && typeof secretAccessKey === 'string') return;
+  throw configError(
+    'credentials',
+    'accessKeyId and secretAccessKey, a function that gets them, or "anonymous"',
+    undefined,
+  );
+}

@@ -1,0 +1,64 @@
+import { onAbort } from '@tiered/core/internal';
+import pLimit from 'p-limit';
+import type { S3Client } from './client.js';
+import { RangedRead, type ObjectFacts, type RangeRequest } from './ranged-read.js';
+
+/** Parts of one read that are fetched at the same time, so that a long read does not take every connection. */
+const PARTS_AT_ONCE = 16;
+
+/** Reads ranges into memory, in parts if they are long. */
+export class RangeReader {
+  readonly #client: S3Client;
+  readonly #partBytes: number;
+  /** Whether the last read from the beginning of an object was of all of it: the next one will be, too. */
+  #readsWhole = true;
+
+  constructor(client: S3Client, partBytes: number) {
+    this.#client = client;
+    this.#partBytes = partBytes;
+  }
+
+  /** Reads; gives the number of bytes. Nothing is written after it has settled. */
+  async read(range: RangeRequest): Promise<number> {
+    const { target, offset } = range;
+    if (target.byteLength === 0) return 0;
+    if (target.byteLength > this.#partBytes) return this.#readInParts(range);
+    if (offset > 0) return new RangedRead(this.#client, range).run();
+    const read = new RangedRead(this.#client, { ...range, asWhole: this.#readsWhole });
+    const bytes = await read.run();
+    if (read.size !== undefined) this.#readsWhole = read.size <= target.byteLength;
+    return bytes;
+  }
+
+  /**
+   * The first part goes ahead until its answer begins: that tells the version to which all are pinned, and where the
+   * object ends.
+   */
+  async #readInParts(range: RangeRequest): Promise<number> {
+    const { target, signal } = range;
+    const partBytes = this.#partBytes;
+    const end = new AbortController();
+    const stopListening = onAbort(signal, (reason) => end.abort(reason));
+    const fetch = async (from: number, to: number, more: Partial<RangeRequest>): Promise<void> => {
+      const part = { offset: range.offset + from, target: target.subarray(from, to), signal: end.signal };
+      try {
+        await new RangedRead(this.#client, { ...range, ...part, ...more }).run();
+      } catch (error) {
+        end.abort(error);
+      }
+    };
+    let bytes = 0;
+    let others: readonly Promise<void>[] = [];
+    const started = ({ etag, size }: ObjectFacts): void => {
+      bytes = Math.max(0, Math.min(target.byteLength, size - range.offset));
+      const limit = pLimit(PARTS_AT_ONCE - 1);
+      const starts = Array.from({ length: Math.ceil(bytes / partBytes) }, (_, i) => i * partBytes).slice(1);
+      others = starts.map((from) => limit(fetch, from, Math.min(bytes, from + partBytes), { version: etag }));
+    };
+    await fetch(0, partBytes, { started });
+    await Promise.all(others);
+    stopListening();
+    end.signal.throwIfAborted();
+    return bytes;
+  }
+}

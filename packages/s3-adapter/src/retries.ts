@@ -1,0 +1,68 @@
+import type { Clock, Random } from '@tiered/core';
+import { Failure } from './failure.js';
+import type { AdaptiveLimiter } from './limiter.js';
+
+/** How requests are repeated. */
+export interface RetryOptions {
+  readonly attempts: number;
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limiter: AdaptiveLimiter;
+}
+
+/** What an attempt is given. */
+export interface Tries {
+  /** Says that bytes came which stay: attempts and deadline begin anew. */
+  progress(): void;
+}
+
+/** Upper bound of the first pause; doubles with each attempt. Below a tenth of a second a busy server is busy still. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * Makes an operation's attempts, each in its turn at the limiter, with pauses drawn uniformly from 0 to a bound (full
+ * jitter) or as long as the server asks for. Pauses hold no turn, and waiting for a turn is not counted as time.
+ */
+export async function withRetries<T>(
+  options: RetryOptions,
+  signal: AbortSignal | undefined,
+  attempt: (tries: Tries) => Promise<T>,
+): Promise<T> {
+  const { attempts, deadlineMs, clock, random, limiter } = options;
+  let failed = 0;
+  let since = clock.now();
+  const tries: Tries = {
+    progress: () => {
+      failed = 0;
+      since = clock.now();
+    },
+  };
+  for (let made = 1; ; made++) {
+    const queued = clock.now();
+    let failure: Failure;
+    try {
+      return await limiter.run(signal, () => {
+        since += clock.now() - queued;
+        return attempt(tries);
+      });
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    signal?.throwIfAborted();
+    failed += 1;
+    failure.attempts = made;
+    const { retryable, retryAfterMs = 0 } = failure.details;
+    if (retryable !== true || failed >= attempts) throw failure;
+    const bound = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failed - 1));
+    const pause = Math.max(retryAfterMs, random.unit() * bound);
+    // A pause that ends after the deadline is not begun: it could only end in this.
+    if (clock.now() + pause - since >= deadlineMs) {
+      failure.outOfTime = true;
+      throw failure;
+    }
+    await clock.sleep(pause, signal);
+  }
+}

@@ -1,0 +1,121 @@
+import { createHash, createHmac } from 'node:crypto';
+import { SignatureV4 } from '@smithy/signature-v4';
+import type { S3Credentials } from './credentials.js';
+import type { Endpoint } from './endpoint.js';
+import type { Failure } from './failure.js';
+import { wallTime } from './wall-time.js';
+
+/** What is signed. */
+export interface Signable {
+  readonly method: string;
+  /** Encoded. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | undefined;
+}
+
+const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+/** Between the clocks of server and client; S3 refuses 15 minutes, and a 403 without a body does not say why. */
+const SUSPICIOUS_SKEW_MS = 5 * 60_000;
+
+/** Signs requests with AWS Signature Version 4, at the time that the server has. */
+export class Signer {
+  readonly #endpoint: Endpoint;
+  #signature: SignatureV4 | undefined;
+  #credentials: S3Credentials | undefined;
+  #offsetMs = 0;
+
+  constructor(endpoint: Endpoint) {
+    this.#endpoint = endpoint;
+  }
+
+  /** The headers of the request, signed. */
+  async sign(request: Signable, credentials: S3Credentials): Promise<Readonly<Record<string, string>>> {
+    const { method, path, query, headers, body } = request;
+    const { host, hostname, protocol } = this.#endpoint;
+    const signed = await this.#signatureFor(credentials).sign(
+      {
+        method,
+        protocol,
+        hostname,
+        path,
+        query: { ...query },
+        headers: {
+          ...headers,
+          host,
+          'x-amz-content-sha256':
+            body === undefined ? EMPTY_SHA256 : createHash('sha256').update(body).digest('hex'),
+        },
+      },
+      { signingDate: new Date(wallTime() + this.#offsetMs) },
+    );
+    return signed.headers;
+  }
+
+  /** Sets the time after an answer that says that it is wrong; false if that was not what was wrong. */
+  correctTime({ details: { status, code, serverTimeMs } }: Failure): boolean {
+    if (status !== 403 || serverTimeMs === undefined) return false;
+    const offsetMs = serverTimeMs - wallTime();
+    const isSkewed =
+      code === 'RequestTimeTooSkewed' ||
+      // The answer to a HEAD has no body that would say so.
+      (code === 'HTTP_403' && Math.abs(offsetMs - this.#offsetMs) > SUSPICIOUS_SKEW_MS);
+    if (isSkewed) this.#offsetMs = offsetMs;
+    return isSkewed;
+  }
+
+  #signatureFor(credentials: S3Credentials): SignatureV4 {
+    if (this.#signature === undefined || this.#credentials !== credentials) {
+      this.#credentials = credentials;
+      this.#signature = new SignatureV4({
+        credentials,
+        region: this.#endpoint.region,
+        service: 's3',
+        sha256: Sha256,
+        // The path is encoded already, and S3 does not want it normalised.
+        uriEscapePath: false,
+        applyChecksum: false,
+      });
+    }
+    return this.#signature;
+  }
+}
+
+type Hashing = Pick<ReturnType<typeof createHmac>, 'update' | 'digest'>;
+type Bytes = string | ArrayBuffer | ArrayBufferView;
+
+/** SHA-256, or HMAC-SHA-256 if there is a secret, as the signing library asks for it. */
+class Sha256 {
+  readonly #secret: Bytes | undefined;
+  #hash: Hashing;
+
+  constructor(secret?: Bytes) {
+    this.#secret = secret;
+    this.#hash = this.#begin();
+  }
+
+  update(data: Uint8Array): void {
+    this.#hash.update(data);
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+
+  reset(): void {
+    this.#hash = this.#begin();
+  }
+
+  #begin(): Hashing {
+    const secret = this.#secret;
+    if (secret === undefined) return createHash('sha256');
+    if (typeof secret === 'string') return createHmac('sha256', secret);
+    return createHmac(
+      'sha256',
+      ArrayBuffer.isView(secret)
+        ? new Uint8Array(secret.buffer, secret.byteOffset, secret.byteLength)
+        : new Uint8Array(secret),
+    );
+  }
+}

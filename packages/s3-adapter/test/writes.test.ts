@@ -1,0 +1,182 @@
+import type { ServerResponse } from 'node:http';
+import { systemClock } from '@tiered/core';
+import { someBytes } from '@tiered/core/testing';
+import { describe, expect, it } from 'vitest';
+import { answering, BUCKET, driverOn, keysOf, place } from './helpers.js';
+
+const PART = 5 * 2 ** 20;
+const LARGE = someBytes(3 * PART + 1234, 2);
+
+async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array, void, undefined> {
+  const buffer = new Uint8Array(size);
+  for (let from = 0; from < bytes.byteLength; from += size) {
+    const piece = bytes.subarray(from, from + size);
+    buffer.set(piece);
+    yield buffer.subarray(0, piece.byteLength);
+  }
+}
+
+describe('a large object', () => {
+  it('is uploaded in parts, several at a time, from pieces of any size', async () => {
+    const { server, driver, clock } = await place({ partBytes: PART });
+    server.faults.set([{ operation: 'UploadPart', fault: { kind: 'latency', medianMs: 100 } }]);
+    const writing = driver.write('large', LARGE, { size: LARGE.length });
+    while (clock.sleeping < 4) await clock.turn();
+    await clock.run(writing);
+    for (const data of [() => LARGE, () => inPieces(LARGE, 777_777), () => inPieces(LARGE, 2 * PART)]) {
+      await clock.run(driver.write('large', data(), { size: LARGE.length }));
+      expect(Buffer.compare(server.get(BUCKET, 'large') ?? Buffer.alloc(0), LARGE)).toBe(0);
+      server.delete(BUCKET, 'large');
+    }
+    expect(server.requests).toMatchObject({ PutObject: 0, UploadPart: 16, CompleteMultipartUpload: 4 });
+    expect(server.maxInFlight).toBe(4);
+    expect(server.openUploads).toBe(0);
+  });
+
+  it('is one request up to the size of two parts', async () => {
+    const { server, driver } = await place({ partBytes: PART });
+    await driver.write('object', LARGE.subarray(0, 2 * PART), { size: 2 * PART });
+    expect(server.requests).toMatchObject({ PutObject: 1, CreateMultipartUpload: 0 });
+  });
+
+  it('comes through faults of every request of its upload', async () => {
+    const { server, driver, clock } = await place({ partBytes: PART });
+    const status = { kind: 'status', status: 503, code: 'SlowDown' } as const;
+    server.faults.set([
+      { operation: 'CreateMultipartUpload', times: 2, fault: status },
+      { operation: 'UploadPart', times: 3, fault: status },
+      { operation: 'UploadPart', times: 2, after: 1, fault: { kind: 'reset', afterBytes: 0 } },
+      { operation: 'CompleteMultipartUpload', times: 2, fault: { kind: 'errorIn200' } },
+    ]);
+    await clock.run(driver.write('large', LARGE, { size: LARGE.length }));
+    expect(Buffer.compare(server.get(BUCKET, 'large') ?? Buffer.alloc(0), LARGE)).toBe(0);
+    expect(server.openUploads).toBe(0);
+  });
+
+  it('[O6] whose upload fails leaves nothing: no object, no parts', async () => {
+    for (const operation of ['CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'] as const) {
+      for (const fault of [
+        { kind: 'status', status: 403, code: 'AccessDenied' },
+        { kind: 'status', status: 500, code: 'InternalError' },
+      ] as const) {
+        const { server, driver, clock } = await place({ partBytes: PART, attempts: 2 });
+        server.faults.set([{ operation, after: operation === 'UploadPart' ? 2 : 0, fault }]);
+        await expect(clock.run(driver.write('large', LARGE, { size: LARGE.length }))).rejects.toMatchObject({
+          code: fault.status === 403 ? 'TIERED_PERMISSION' : 'TIERED_IO',
+          operation: 'write',
+          key: 'large',
+        });
+        expect(server.openUploads).toBe(0);
+        expect(server.keys(BUCKET)).toEqual([]);
+      }
+    }
+  });
+
+  it('whose upload answers 200 with an error in it is not taken for written', async () => {
+    const { server, driver, clock } = await place({ partBytes: PART, attempts: 3 });
+    server.faults.set([{ fault: { kind: 'errorIn200' } }]);
+    await expect(clock.run(driver.write('large', LARGE, { size: LARGE.length }))).rejects.toMatchObject({
+      code: 'TIERED_IO',
+      attempts: 3,
+    });
+    expect(server.openUploads).toBe(0);
+  });
+
+  it('[O6] that is aborted, or comes in too few or too many bytes, leaves nothing', async () => {
+    const { server, driver, clock } = await place({ partBytes: PART });
+    const reason = new Error('no longer wanted');
+    for (const operation of ['CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'] as const) {
+      const controller = new AbortController();
+      server.faults.set([{ operation, fault: { kind: 'latency', medianMs: 1000 } }]);
+      const writing = driver.write('large', LARGE, { size: LARGE.length, signal: controller.signal });
+      const ended = expect(writing).rejects.toBe(reason);
+      while (clock.sleeping === 0) await clock.turn();
+      controller.abort(reason);
+      // The upload has an id only once it has begun: then it is taken back.
+      if (operation === 'CreateMultipartUpload') await clock.advance(1000);
+      while (clock.sleeping > 0) await clock.turn();
+      await ended;
+      expect(server.openUploads).toBe(0);
+    }
+    server.faults.set([]);
+    for (const size of [LARGE.length - 1, LARGE.length + 1]) {
+      await expect(driver.write('large', inPieces(LARGE, 1_000_000), { size })).rejects.toMatchObject({
+        code: 'TIERED_SIZE_MISMATCH',
+      });
+      expect(server.openUploads).toBe(0);
+    }
+    expect(server.keys(BUCKET)).toEqual([]);
+  });
+});
+
+describe('deletes', () => {
+  const fill = async (count: number) => {
+    const there = await place();
+    const keys = Array.from({ length: count }, (_, i) => `object-${i}`);
+    for (const key of keys) there.server.put(BUCKET, key, new Uint8Array(1));
+    return { ...there, keys };
+  };
+
+  it('of one turn of the event loop go together, up to 1000 in a request', async () => {
+    const { server, driver, keys } = await fill(1500);
+    await Promise.all(keys.map((key) => driver.delete(key, {})));
+    expect(server.keys(BUCKET)).toEqual([]);
+    expect(server.requests).toMatchObject({ DeleteObjects: 2, DeleteObject: 0 });
+    await driver.delete('missing', {});
+    expect(server.requests).toMatchObject({ DeleteObjects: 2, DeleteObject: 1 });
+  });
+
+  it('are made one by one where the server does not know better, or XML cannot hold the key', async () => {
+    const { server, driver, keys } = await fill(10);
+    server.faults.set([
+      { operation: 'DeleteObjects', fault: { kind: 'status', status: 501, code: 'NotImplemented' } },
+    ]);
+    await Promise.all(keys.map((key) => driver.delete(key, {})));
+    await Promise.all(keys.map((key) => driver.delete(key, {})));
+    expect(server.requests).toMatchObject({ DeleteObjects: 1, DeleteObject: 20 });
+    const { server: other, driver: another } = await fill(0);
+    await another.write('bell\u0007', new Uint8Array(1), { size: 1 });
+    await Promise.all(['bell\u0007', 'other'].map((key) => another.delete(key, {})));
+    expect(await keysOf(another)).toEqual([]);
+    expect(other.requests.DeleteObject).toBe(2);
+  });
+
+  it('of many keys may take the server longer than a connection may be silent', async () => {
+    const batch: ServerResponse[] = [];
+    const endpoint = await answering(({ method }, response) => {
+      if (method === 'POST') batch.push(response);
+    });
+    const driver = await driverOn(endpoint, { timeoutMs: 100, attempts: 1, writable: true });
+    const deleting = Promise.all(Array.from({ length: 100 }, (_, i) => driver.delete(`object-${i}`, {})));
+    // Begun later, and given up for its silence.
+    while (batch.length === 0) await systemClock.turn();
+    await expect(driver.stat('silent', {})).rejects.toMatchObject({ code: 'TIERED_IO' });
+    batch[0]?.end('<DeleteResult/>');
+    await deleting;
+    expect(batch).toHaveLength(1);
+  });
+
+  it('that are refused say so, each for its own key', async () => {
+    const { server, driver, clock, keys } = await fill(3);
+    const denied = { kind: 'status', status: 403, code: 'AccessDenied' } as const;
+    server.faults.set([
+      { operation: 'DeleteObjects', fault: denied },
+      { operation: 'DeleteObject', key: 'object-1', fault: denied },
+    ]);
+    const outcomes = await clock.run(Promise.allSettled(keys.map((key) => driver.delete(key, {}))));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'TIERED_PERMISSION', key: 'object-1' } });
+  });
+
+  it('that are aborted while others are not leave the others to be made', async () => {
+    const { server, driver, keys } = await fill(3);
+    const reason = new Error('no longer wanted');
+    const controller = new AbortController();
+    const deleting = keys.map((key, i) => driver.delete(key, i === 1 ? { signal: controller.signal } : {}));
+    controller.abort(reason);
+    const outcomes = await Promise.allSettled(deleting);
+    expect(outcomes[1]).toEqual({ status: 'rejected', reason });
+    expect(server.keys(BUCKET)).not.toContain('object-0');
+    expect(server.keys(BUCKET)).not.toContain('object-2');
+  });
+});

@@ -1,0 +1,96 @@
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Hierarchy } from '@tiered/core';
+import { someBytes } from '@tiered/core/testing';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { S3Driver } from '@tiered/s3-adapter';
+import { PlacementHandler } from '@tiered/tiering';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BUCKET, optionsFor, place } from '../packages/s3-adapter/test/helpers.js';
+
+describe('a hierarchy on S3', () => {
+  it('[O3] serves awkward keys from the source, and no copy of them leaves the directory of the tier', async () => {
+    const keys = [
+      'a/../../b',
+      '..',
+      '../outside',
+      '/abs',
+      'a//b',
+      '.',
+      './a',
+      'a/',
+      'a',
+      'plain/c',
+      '.tiered/log',
+    ];
+    const { server } = await place();
+    for (const [i, key] of keys.entries()) server.put(BUCKET, key, someBytes(100 + i, i));
+    const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
+    onTestFinished(() => fs.rm(directory, { recursive: true }));
+    await fs.mkdir(path.join(directory, 'deep'));
+    const root = path.join(directory, 'deep', 'tier');
+    const hierarchy = await new Hierarchy({
+      source: new S3Driver({ ...optionsFor(server), writable: false }),
+      tiers: [{ driver: new FileSystemDriver({ root, writable: true }), quota: '1MiB' }],
+      placement: new PlacementHandler(),
+    }).start();
+    for (let round = 0; round < 3; round++) {
+      for (const [i, key] of keys.entries())
+        expect(Buffer.compare(await hierarchy.read(key), someBytes(100 + i, i))).toBe(0);
+    }
+    await hierarchy.close();
+    expect(await fs.readdir(directory, { recursive: true })).toEqual(
+      expect.arrayContaining(['deep', 'deep/tier', 'deep/tier/plain/c']),
+    );
+    const all = (await fs.readdir(directory, { recursive: true })).filter(
+      (name) => !name.startsWith('deep/tier'),
+    );
+    expect(all).toEqual(['deep']);
+  });
+
+  it('has a bucket as its tier: the second epoch is read from there, and the source is left alone', async () => {
+    const { server } = await place();
+    const { server: origin } = await place();
+    for (let i = 0; i < 4; i++) origin.put(BUCKET, `a/../${i}`, someBytes(1000 + i, i));
+    const tier = new S3Driver({ ...optionsFor(server), prefix: 'tier/' });
+    const hierarchy = await new Hierarchy({
+      source: new S3Driver({ ...optionsFor(origin), writable: false }),
+      tiers: [{ driver: tier, quota: '1MiB' }],
+      placement: new PlacementHandler(),
+    }).start();
+    for (let epoch = 0; epoch < 2; epoch++) {
+      for (let i = 0; i < 4; i++)
+        expect(Buffer.compare(await hierarchy.read(`a/../${i}`), someBytes(1000 + i, i))).toBe(0);
+      await hierarchy.idle();
+    }
+    expect(hierarchy.stats()).toMatchObject({ tiers: [{ reads: 4, faults: 0 }], source: { reads: 4 } });
+    expect(server.keys(BUCKET)).toEqual(Array.from({ length: 4 }, (_, i) => `tier/a/../${i}`));
+    await hierarchy.close();
+  });
+
+  it('is made from a configuration, with credentials from elsewhere', async () => {
+    const { server } = await place();
+    server.createBucket(BUCKET, { public: true });
+    server.put(BUCKET, 'train/1', someBytes(100, 1));
+    const s3 = { driver: 's3', bucket: BUCKET, endpoint: server.endpoint, anonymous: true, proxy: 'none' };
+    const hierarchy = await Hierarchy.fromConfig({ source: { ...s3, prefix: 'train/', partBytes: '8MiB' } });
+    await hierarchy.start();
+    expect(await hierarchy.read('1')).toHaveLength(100);
+    await hierarchy.close();
+  });
+
+  it('is refused from a configuration with secrets, or with options that cannot work', async () => {
+    for (const options of [
+      { bucket: 'data', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } },
+      { bucket: 'data', partBytes: '1MiB' },
+      { bucket: 'data', proxy: 'somewhere' },
+      { bucket: 'data', endpoint: 'ftp://host' },
+      { endpoint: 'http://host' },
+    ]) {
+      await expect(Hierarchy.fromConfig({ source: { driver: 's3', ...options } })).rejects.toMatchObject({
+        code: 'TIERED_CONFIG_INVALID',
+      });
+    }
+  });
+});

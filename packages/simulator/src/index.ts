@@ -1,4 +1,13 @@
 export { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
+export { calibrate, type CalibrationOptions } from './calibration/calibrate.js';
+export {
+  fetchModelOf,
+  parseProfile,
+  systemOf,
+  type CalibrationProfile,
+  type PlaceProfile,
+  type SystemRest,
+} from './calibration/profile.js';
 export { parseSimulation, strategyNamed, type ParsedSimulation } from './config.js';
 export { throughput, type ThroughputCurve } from './curve.js';
 export { sampleSizes, type Dataset, type NormalDataset } from './dataset.js';

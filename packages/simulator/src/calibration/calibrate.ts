@@ -7,10 +7,10 @@ import {
   type HierarchyOptions,
   type ObjectStat,
   type StorageDriver,
+  type TierOptions,
 } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import type { ThroughputCurve } from '../curve.js';
-import type { CalibrationProfile } from './profile.js';
+import type { CalibrationProfile, PlaceProfile } from './profile.js';
 import { rateOf, type Budget } from './rate.js';
 
 /** Options of `calibrate`. */
@@ -43,14 +43,6 @@ const PREFIX = 'tiered-calibration/';
 const OBJECTS_ON_TIER = 256;
 const PART_OF_QUOTA = 0.5;
 
-type Operation = (index: number) => Promise<number>;
-
-/** One measurement, of which there are as many as concurrencies. */
-interface Series {
-  readonly operation: Operation;
-  readonly concurrencies: readonly number[];
-}
-
 /**
  * Measures what the performance model wants to know of storage (Table A.1): t(gamma) of the source, r_j(p) and w_j(p) of
  * the tiers, each by whole objects as the source has them, at rising concurrency; c and beta from functions that are given.
@@ -68,152 +60,143 @@ export async function calibrate(
   { source, tiers = [] }: Pick<HierarchyOptions, 'source' | 'tiers'>,
   options: CalibrationOptions = {},
 ): Promise<CalibrationProfile> {
-  const { seconds = 20, concurrencies = CONCURRENCIES, clock = systemClock, signal, onProgress } = options;
-  const bytes = parseBytes(options.bytes ?? '2GiB', 'bytes');
-  assertOptions(seconds, concurrencies);
-  const extras = [options.compute, options.preprocess].filter((given) => given !== undefined).length;
-  const total = concurrencies.length * (1 + 2 * tiers.length) + extras;
-  const budget: Budget = { ms: (1000 * seconds) / total, bytes: bytes / total };
-  let done = 0;
-  const measure = async (operation: Operation, concurrency: number): Promise<number> => {
-    const guarded = (index: number) => {
-      signal?.throwIfAborted();
+  return new Calibration(source, tiers, options).run();
+}
+
+type Operation = (index: number) => Promise<number>;
+type Work = (sample: Uint8Array) => void | Promise<void>;
+
+class Calibration {
+  readonly #source: StorageDriver;
+  readonly #tiers: readonly TierOptions[];
+  readonly #options: CalibrationOptions;
+  readonly #concurrencies: readonly number[];
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal | undefined;
+  readonly #measurements: number;
+  readonly #budget: Budget;
+  #done = 0;
+
+  constructor(source: StorageDriver, tiers: readonly TierOptions[], options: CalibrationOptions) {
+    const { seconds = 20, concurrencies = CONCURRENCIES, clock = systemClock, compute, preprocess } = options;
+    const bytes = parseBytes(options.bytes ?? '2GiB', 'bytes');
+    assertOptions(seconds, concurrencies);
+    this.#source = source;
+    this.#tiers = tiers;
+    this.#options = options;
+    this.#concurrencies = concurrencies;
+    this.#clock = clock;
+    this.#signal = options.signal;
+    const extras = [compute, preprocess].filter((given) => given !== undefined).length;
+    this.#measurements = concurrencies.length * (1 + 2 * tiers.length) + extras;
+    this.#budget = { ms: (1000 * seconds) / this.#measurements, bytes: bytes / this.#measurements };
+  }
+
+  run(): Promise<CalibrationProfile> {
+    return this.#opened(this.#source, async () => {
+      const { compute, preprocess, seed = 0 } = this.#options;
+      const objects = await this.#someObjects(seed);
+      const readOne = (index: number) => {
+        const { key = '', size = 0 } = objects[index % objects.length] ?? {};
+        return this.#source.read(key, { offset: 0, length: size, signal: this.#signal });
+      };
+      const read = await this.#curve(async (index) => (await readOne(index)).byteLength);
+      const sample = await readOne(0);
+      const tiers: CalibrationProfile['tiers'] = [];
+      for (const tier of this.#tiers) tiers.push(await this.#tier(tier, sample));
+      const computeMBps = compute && (await this.#rateOfWork(compute, sample));
+      const preprocessMBps = preprocess && (await this.#rateOfWork(preprocess, sample));
+      return {
+        version: 1,
+        objectBytes: objects.reduce((sum, { size }) => sum + size, 0) / objects.length,
+        source: { name: this.#source.name, read },
+        tiers,
+        ...(computeMBps !== undefined && { computeMBps }),
+        ...(preprocessMBps !== undefined && { preprocessMBps }),
+      };
+    });
+  }
+
+  /** w_j(p), then r_j(p) of what was written. */
+  #tier({ driver, quota }: TierOptions, sample: Uint8Array): Promise<PlaceProfile> {
+    const size = sample.byteLength;
+    const capacity = PART_OF_QUOTA * parseBytes(quota, 'quota');
+    const objects = Math.min(OBJECTS_ON_TIER, Math.floor(capacity / size));
+    if (objects < 1) throw configError('quota', `twice an object of ${size} bytes at least`, quota);
+    const keyOf = (index: number) => `${PREFIX}${index % objects}`;
+    const signal = this.#signal;
+    const written = new Set<string>();
+    const writeOne = async (index: number) => {
+      written.add(keyOf(index));
+      await driver.write(keyOf(index), sample, { size, signal });
+      return size;
+    };
+    return this.#opened(driver, async () => {
+      try {
+        const write = await this.#curve(writeOne);
+        const keys = [...written];
+        const readOne = async (index: number) => {
+          const key = keys[index % keys.length] ?? '';
+          return (await driver.read(key, { offset: 0, length: size, signal })).byteLength;
+        };
+        return { name: driver.name, read: await this.#curve(readOne), write };
+      } finally {
+        // Without the signal: what was written is deleted whatever happened.
+        await Promise.allSettled([...written].map((key) => driver.delete(key, {})));
+      }
+    });
+  }
+
+  async #curve(operation: Operation): Promise<{ points: [number, number][] }> {
+    const points: [number, number][] = [];
+    for (const concurrency of this.#concurrencies)
+      points.push([concurrency, await this.#rate(operation, concurrency)]);
+    return { points };
+  }
+
+  #rateOfWork(work: Work, sample: Uint8Array): Promise<number> {
+    return this.#rate(async () => {
+      await work(sample);
+      return sample.byteLength;
+    }, 1);
+  }
+
+  async #rate(operation: Operation, concurrency: number): Promise<number> {
+    const unlessAborted = (index: number) => {
+      this.#signal?.throwIfAborted();
       return operation(index);
     };
-    const rate = await rateOf(guarded, concurrency, budget, clock);
-    onProgress?.(++done, total);
+    const rate = await rateOf(unlessAborted, concurrency, this.#budget, this.#clock);
+    this.#options.onProgress?.(++this.#done, this.#measurements);
     return rate;
-  };
-  const curveOf = async ({ operation, concurrencies: many }: Series): Promise<ThroughputCurve> => {
-    const points: [number, number][] = [];
-    for (const concurrency of many) points.push([concurrency, await measure(operation, concurrency)]);
-    return { points };
-  };
+  }
 
-  return opened(source, signal, async () => {
-    const objects = await someObjects(source, options.seed ?? 0, signal);
-    const objectBytes = objects.reduce((sum, { size }) => sum + size, 0) / objects.length;
-    const readWhole = (index: number) => {
-      const { key = '', size = 0 } = objects[index % objects.length] ?? {};
-      return source.read(key, { offset: 0, length: size, signal });
-    };
-    const read = await curveOf({
-      operation: async (index) => (await readWhole(index)).byteLength,
-      concurrencies,
-    });
-    const sample = await readWhole(0);
-    const profiles: CalibrationProfile['tiers'] = [];
-    for (const { driver, quota } of tiers) {
-      const capacity = PART_OF_QUOTA * parseBytes(quota, 'quota');
-      profiles.push(await tierOf(driver, capacity, { sample, concurrencies, curveOf, signal }));
+  /** Objects of the source that are not empty, in an order of the seed. */
+  async #someObjects(seed: number): Promise<ObjectStat[]> {
+    const objects: ObjectStat[] = [];
+    for await (const page of this.#source.list({ signal: this.#signal })) {
+      objects.push(...page.filter(({ size }) => size > 0));
+      if (objects.length >= KEYS_LISTED) break;
     }
-    const rate = (work: ((sample: Uint8Array) => void | Promise<void>) | undefined) =>
-      work &&
-      measure(async () => {
-        await work(sample);
-        return sample.byteLength;
-      }, 1);
-    const computeMBps = await rate(options.compute);
-    const preprocessMBps = await rate(options.preprocess);
-    return {
-      version: 1,
-      objectBytes,
-      source: { name: source.name, read: mutable(read) },
-      tiers: profiles,
-      ...(computeMBps !== undefined && { computeMBps }),
-      ...(preprocessMBps !== undefined && { preprocessMBps }),
-    };
-  });
-}
+    if (objects.length === 0) throw configError('source', 'objects that are not empty', this.#source.name);
+    return Array.from(new Random(seed).permutation(objects.length)).flatMap((i) => objects[i] ?? []);
+  }
 
-/** w_j(p), then r_j(p) of what was written. */
-async function tierOf(
-  driver: StorageDriver,
-  capacity: number,
-  {
-    sample,
-    concurrencies,
-    curveOf,
-    signal,
-  }: {
-    readonly sample: Uint8Array;
-    readonly concurrencies: readonly number[];
-    readonly curveOf: (series: Series) => Promise<ThroughputCurve>;
-    readonly signal: AbortSignal | undefined;
-  },
-): Promise<CalibrationProfile['tiers'][number]> {
-  const size = sample.byteLength;
-  const objects = Math.min(OBJECTS_ON_TIER, Math.floor(capacity / size));
-  if (objects < 1) throw configError('quota', `twice an object of ${size} bytes at least`, capacity * 2);
-  // Two writers of one key would wait for each other, or count as one.
-  const most = concurrencies.filter((concurrency) => concurrency <= objects);
-  const written = new Set<string>();
-  const keyOf = (index: number) => `${PREFIX}${index % objects}`;
-  return opened(driver, signal, async () => {
+  async #opened<T>(driver: StorageDriver, work: () => Promise<T>): Promise<T> {
+    await driver.open({ signal: this.#signal });
     try {
-      const write = await curveOf({
-        concurrencies: most,
-        operation: async (index) => {
-          written.add(keyOf(index));
-          await driver.write(keyOf(index), sample, { size, signal });
-          return size;
-        },
-      });
-      const keys = [...written];
-      const read = await curveOf({
-        concurrencies,
-        operation: async (index) =>
-          (await driver.read(keys[index % keys.length] ?? '', { offset: 0, length: size, signal })).byteLength,
-      });
-      return { name: driver.name, read: mutable(read), write: mutable(write) };
+      return await work();
     } finally {
-      // Without the signal: what was written is deleted whatever happened.
-      await Promise.allSettled([...written].map((key) => driver.delete(key, {})));
+      await driver.close();
     }
-  });
-}
-
-async function opened<T>(
-  driver: StorageDriver,
-  signal: AbortSignal | undefined,
-  work: () => Promise<T>,
-): Promise<T> {
-  await driver.open({ signal });
-  try {
-    return await work();
-  } finally {
-    await driver.close();
   }
-}
-
-/** Objects of the source that are not empty, in an order of the seed. */
-async function someObjects(
-  source: StorageDriver,
-  seed: number,
-  signal: AbortSignal | undefined,
-): Promise<ObjectStat[]> {
-  const objects: ObjectStat[] = [];
-  for await (const page of source.list({ signal })) {
-    objects.push(...page.filter(({ size }) => size > 0));
-    if (objects.length >= KEYS_LISTED) break;
-  }
-  if (objects.length === 0) throw configError('source', 'objects that are not empty', source.name);
-  return Array.from(new Random(seed).permutation(objects.length), (i) => objects[i]).filter(
-    (object) => object !== undefined,
-  );
-}
-
-function mutable({ points }: ThroughputCurve): { points: [number, number][] } {
-  return { points: points.map(([at, rate]) => [at, rate]) };
 }
 
 function assertOptions(seconds: number, concurrencies: readonly number[]): void {
   if (!(seconds > 0 && seconds < Infinity)) throw configError('seconds', 'a number above 0', seconds);
-  let last = 0;
-  for (const concurrency of concurrencies) {
-    if (!Number.isSafeInteger(concurrency) || concurrency <= last)
+  if (concurrencies.length === 0) throw configError('concurrencies', 'at least one', undefined);
+  for (const [i, concurrency] of concurrencies.entries()) {
+    if (!Number.isSafeInteger(concurrency) || concurrency <= (concurrencies[i - 1] ?? 0))
       throw configError('concurrencies', 'whole numbers of at least 1, rising', concurrency);
-    last = concurrency;
   }
-  if (last === 0) throw configError('concurrencies', 'at least one', undefined);
 }

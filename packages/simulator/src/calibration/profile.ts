@@ -33,6 +33,9 @@ const profile = z.strictObject({
 /** What a calibration measured: plain data, to be kept as JSON. Rates are in 10^6 bytes a second. */
 export type CalibrationProfile = z.infer<typeof profile>;
 
+/** What was measured of a tier, or of the source. */
+export type PlaceProfile = CalibrationProfile['source'];
+
 /**
  * A profile that was read from a file.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the first field that is wrong.

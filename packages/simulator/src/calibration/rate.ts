@@ -31,7 +31,10 @@ export async function rateOf(
   const goesOn = () =>
     begun < ROUNDS * concurrency || (bytes < budget.bytes && clock.now() - start < budget.ms);
   const worker = async () => {
-    while (goesOn()) bytes += await operation(begun++);
+    while (goesOn()) {
+      const moved = await operation(begun++);
+      bytes += moved;
+    }
   };
   const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker));
   for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;

@@ -1,0 +1,155 @@
+import { Hierarchy, isTieredError, MemoryDriver, ThrottleDriver, type StorageDriver } from '@tiered/core';
+import { ManualClock, someBytes } from '@tiered/core/testing';
+import { calibrate, fetchModelOf, parseProfile, systemOf, throughput } from '@tiered/simulator';
+import { PlacementHandler } from '@tiered/tiering';
+import { describe, expect, it } from 'vitest';
+
+const BYTES = 100_000;
+
+/** A source of 50 objects behind 10 ms and 100 MB/s, and a tier behind 1 ms and 400 MB/s, both on a clock of their own. */
+async function storage() {
+  const clock = new ManualClock();
+  const memory = new MemoryDriver();
+  for (let i = 0; i < 50; i++) await memory.write(`${i}`, someBytes(BYTES, i), { size: BYTES });
+  const behind = (driver: StorageDriver, latencyMs: number, bytesPerSecond: number) =>
+    new ThrottleDriver(driver, { latencyMs, bytesPerSecond, clock });
+  const source = behind(memory, 10, 100e6);
+  const kept = new MemoryDriver();
+  const tier = { driver: behind(kept, 1, 400e6), quota: 64 * BYTES };
+  return { clock, source, tier, kept };
+}
+
+describe('a calibration', () => {
+  it('finds latency and bandwidth of source and tiers at rising concurrency, within 10 %', async () => {
+    const { clock, source, tier, kept } = await storage();
+    const seen: number[] = [];
+    const profile = await clock.run(
+      calibrate(
+        { source, tiers: [tier] },
+        { clock, concurrencies: [1, 4, 16], onProgress: (done, total) => seen.push(done / total) },
+      ),
+    );
+    expect(profile.objectBytes).toBe(BYTES);
+    // One at a time: latency and transfer. At 16 the link is the limit.
+    for (const [many, rate] of [
+      [1, 0.1 / 0.011],
+      [4, 0.4 / 0.011],
+      [16, 100],
+    ] as const)
+      expect(throughput(profile.source.read, many) / rate).toBeCloseTo(1, 0.7);
+    const [first] = profile.tiers;
+    expect(first?.read.points.at(-1)?.[1]).toBeGreaterThan(360);
+    expect(first?.write?.points.at(-1)?.[1]).toBeGreaterThan(300);
+    expect(seen.at(-1)).toBe(1);
+    expect(await kept.usage({}), 'left on the tier').toMatchObject({ objects: 0 });
+  });
+
+  it('measures what a sample takes to preprocess and to train on', async () => {
+    const { clock, source } = await storage();
+    const profile = await clock.run(
+      calibrate(
+        { source },
+        { clock, concurrencies: [1], compute: () => clock.sleep(5), preprocess: () => clock.sleep(2) },
+      ),
+    );
+    expect(profile.computeMBps).toBeCloseTo(20, 0);
+    expect(profile.preprocessMBps).toBeCloseTo(50, 0);
+  });
+
+  it('keeps to its time and bytes, but for two rounds', async () => {
+    const { clock, source, tier } = await storage();
+    const start = clock.now();
+    await clock.run(
+      calibrate({ source, tiers: [tier] }, { clock, seconds: 3, bytes: '1GiB', concurrencies: [1, 2] }),
+    );
+    expect(clock.now() - start).toBeLessThan(3500);
+    const before = clock.now();
+    await clock.run(calibrate({ source }, { clock, seconds: 1e6, bytes: 10 * BYTES, concurrencies: [1] }));
+    expect(clock.now() - before, 'of 10 objects at 11 ms, and a listing').toBeLessThan(200);
+  });
+
+  it('that is aborted, or fails, leaves nothing on the tiers', async () => {
+    const { clock, source, tier, kept } = await storage();
+    const stop = new AbortController();
+    const reason = new Error('enough');
+    const onProgress = (done: number) => {
+      if (done === 4) stop.abort(reason);
+    };
+    const calibrating = calibrate(
+      { source, tiers: [tier] },
+      { clock, concurrencies: [1, 2], signal: stop.signal, onProgress },
+    );
+    await expect(clock.run(calibrating)).rejects.toBe(reason);
+    expect(await kept.usage({})).toMatchObject({ objects: 0 });
+  });
+
+  it('refuses what cannot work', async () => {
+    const { clock, source, tier } = await storage();
+    for (const wrong of [{ seconds: 0 }, { concurrencies: [] }, { concurrencies: [2, 2] }, { bytes: 'many' }])
+      await expect(calibrate({ source }, { clock, ...wrong })).rejects.toSatisfy(isConfigError);
+    await expect(calibrate({ source: new MemoryDriver() }, { clock })).rejects.toSatisfy(isConfigError);
+    const tight = { ...tier, quota: BYTES };
+    await expect(
+      clock.run(calibrate({ source, tiers: [tight] }, { clock, concurrencies: [1] })),
+    ).rejects.toSatisfy(isConfigError);
+  });
+});
+
+describe('a profile', () => {
+  const profile = {
+    version: 1,
+    objectBytes: BYTES,
+    source: { name: 'pfs', read: { points: [[1, 10] as [number, number], [4, 40] as [number, number]] } },
+    tiers: [{ name: 'ssd', read: { points: [[1, 50] as [number, number], [2, 60] as [number, number]] } }],
+  } as const;
+
+  it('is read back from JSON, and refused where it was changed', () => {
+    const text = JSON.stringify(profile);
+    expect(parseProfile(JSON.parse(text))).toEqual(profile);
+    for (const wrong of [
+      {},
+      { ...profile, version: 2 },
+      { ...profile, source: { name: 'x', read: { points: [] } } },
+    ])
+      expect(() => parseProfile(wrong)).toThrow(expect.objectContaining({ code: 'TIERED_CONFIG_INVALID' }));
+  });
+
+  it('makes the hierarchy read from the source what would queue at a tier', async () => {
+    const { fetchMs } = fetchModelOf(parseProfile(profile));
+    expect(fetchMs(0, 1e6, 1)).toBeCloseTo(20);
+    expect(fetchMs(0, 1e6, 8)).toBeCloseTo((1000 * 8) / 60);
+    expect(fetchMs(1, 1e6, 1)).toBeCloseTo(100);
+    const source = new MemoryDriver();
+    await source.write('a', someBytes(1000, 1), { size: 1000 });
+    const hierarchy = await new Hierarchy({
+      source,
+      tiers: [{ driver: new MemoryDriver(), quota: '1MiB' }],
+      placement: new PlacementHandler(),
+      model: fetchModelOf(parseProfile(profile)),
+    }).start();
+    await hierarchy.place('a');
+    await Promise.all(Array.from({ length: 16 }, () => hierarchy.read('a')));
+    expect(hierarchy.stats().tiers[0]?.reads).toBeLessThan(16);
+    expect(hierarchy.stats().tiers[0]?.reads).toBeGreaterThan(0);
+    await hierarchy.close();
+  });
+
+  it('is a system for the simulator, with what it does not know', () => {
+    const rest = {
+      workers: 4,
+      networkMBps: 1000,
+      staging: { name: 'staging', capacityMB: 1000, threads: 2, read: { points: [[1, 1000] as const] } },
+      tiers: [{ capacityMB: 5000, threads: 2 }],
+      computeMBps: 100,
+    };
+    const system = systemOf({ ...parseProfile(profile), preprocessMBps: 200 }, rest);
+    expect(system).toMatchObject({ workers: 4, computeMBps: 100, preprocessMBps: 200 });
+    expect(system.levels).toMatchObject([{ name: 'ssd', capacityMB: 5000, threads: 2 }]);
+    expect(() => systemOf(parseProfile(profile), rest)).toThrow(/preprocessMBps/);
+    expect(() => systemOf(parseProfile(profile), { ...rest, tiers: [] })).toThrow(/tiers/);
+  });
+});
+
+function isConfigError(error: unknown): boolean {
+  return isTieredError(error, 'TIERED_CONFIG_INVALID');
+}

@@ -31,7 +31,7 @@ interface Options {
 }
 
 /** The command `tiered-simulate`. */
-export function simulateCommand(host: CommandHost): Command {
+function simulateCommand(host: CommandHost): Command {
   const program: Command = new Command('tiered-simulate').description(
     'How long a training would take, and where it would read from, under each of these policies.',
   );

@@ -5,6 +5,7 @@ export { onAbort, OperationScope, raceAbort } from './abort.js';
 export { loadChecksum, type Checksum } from './checksum.js';
 export { closedError, configError, invariant } from './errors.js';
 export { SafeEmitter } from './events.js';
+export { loadHierarchyOptions } from './config/load.js';
 export { loadManifest, saveManifest, type ManifestOptions } from './manifest.js';
 export { identityOf } from './locations.js';
 export { memoryFor } from './memory-for.js';

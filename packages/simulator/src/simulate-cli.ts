@@ -1,9 +1,5 @@
 #!/usr/bin/env node
-import { systemClock } from '@tiered/core';
-import { main } from './cli/command.js';
+import { simulateCommand } from './cli/command.js';
+import { processHost, runCommand } from './cli/host.js';
 
-process.exitCode = await main(process.argv.slice(2), {
-  write: (text) => void process.stdout.write(text),
-  terminal: process.stderr,
-  clock: systemClock,
-});
+process.exitCode = await runCommand(simulateCommand(processHost), process.argv.slice(2), processHost);

@@ -6,7 +6,7 @@ import { readRate, type SystemModel } from './model.js';
 
 import { Outcome, type SimulationResult } from './outcome.js';
 import { NOWHERE, type Copies, type Strategy, type StrategyRun } from './strategies/strategy.js';
-import { FROM_LOCAL, FROM_REMOTE, Timeline } from './timeline.js';
+import { FROM_LOCAL, FROM_SOURCE, Timeline } from './timeline.js';
 import type { World } from './world.js';
 
 /** What is simulated. */
@@ -173,7 +173,7 @@ class Run {
       if (access === 'perfect') this.#timeline.perfect(worker, bytes);
       else {
         this.#timeline.blocking(worker, bytes);
-        this.#outcome.fetched(0, bytes, this.#timeline.fetched);
+        this.#outcome.fetched(FROM_SOURCE, bytes, this.#timeline.fetched);
       }
     }
   }
@@ -191,7 +191,7 @@ class Run {
       const where = this.#timeline.prefetched(worker, bytes, local, remote);
       this.#outcome.fetched(where === FROM_LOCAL ? FROM_LOCAL + level : where, bytes, this.#timeline.fetched);
       if (where === FROM_LOCAL) served?.(worker, sample, level);
-      else if (where !== FROM_REMOTE) brought?.(worker, sample);
+      else if (where === FROM_SOURCE) brought?.(worker, sample);
     }
   }
 

@@ -5,7 +5,7 @@ import { StagingRing } from './staging-ring.js';
 /** Where a sample was fetched from. */
 export const FROM_SOURCE = 0;
 /** From a storage class of another worker. */
-export const FROM_REMOTE = 1;
+const FROM_REMOTE = 1;
 /** From a storage class of its own. */
 export const FROM_LOCAL = 2;
 

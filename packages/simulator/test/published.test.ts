@@ -1,11 +1,4 @@
-import {
-  frequency,
-  localityAware,
-  simulate,
-  STRATEGIES,
-  strategyNamed,
-  type SimulationResult,
-} from '@tiered/simulator';
+import { frequency, simulate, STRATEGIES, strategyNamed, type SimulationResult } from '@tiered/simulator';
 import { describe, expect, it } from 'vitest';
 import { resultOf, scaled } from './scaled.js';
 
@@ -87,15 +80,6 @@ describe('scenario 4', () => {
       'parallel-staging',
       'perfect',
     ]);
-  });
-
-  it('would be as fast with locality-aware loading that used the SSDs as well', async () => {
-    const simulation = scaled('4', FACTORS['4']);
-    const [ours, theirs] = [
-      await resultOf(simulation, frequency()),
-      await resultOf(simulation, localityAware({ keeps: 'all' })),
-    ];
-    expect(Math.abs(theirs.seconds / ours.seconds - 1)).toBeLessThan(0.03);
   });
 });
 

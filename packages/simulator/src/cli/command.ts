@@ -1,4 +1,3 @@
-import { isTieredError, type Clock } from '@tiered/core';
 import { Command, InvalidArgumentError } from 'commander';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseSimulation, strategyNamed, type ParsedSimulation } from '../config.js';
@@ -10,15 +9,8 @@ import { SCENARIOS } from '../scenarios.js';
 import { simulate } from '../simulate.js';
 import { STRATEGIES } from '../strategies/index.js';
 import { parseChange, variantsOf, type Change } from '../what-if.js';
-import { ProgressBar, type Terminal } from './progress.js';
-
-/** Where the command writes, and what time it is. */
-export interface CommandHost {
-  readonly write: (text: string) => void;
-  /** For messages and the progress bar. */
-  readonly terminal: Terminal;
-  readonly clock: Clock;
-}
+import type { CommandHost } from './host.js';
+import { ProgressBar } from './progress.js';
 
 interface Options {
   readonly policies?: string[];
@@ -96,7 +88,7 @@ async function run(
     ...(seed !== undefined && { seed }),
   };
   const variants = variantsOf(simulation.system, changes);
-  const bar = new ProgressBar(host.terminal, host.clock);
+  const bar = new ProgressBar(host.terminal, host.clock, 'simulating');
   const rows: ReportRow[] = [];
   for (const [index, { setup, system }] of variants.entries()) {
     const results = await simulate({ ...simulation, system }, strategies, {
@@ -113,31 +105,4 @@ async function run(
       `${title}, ${simulation.epochs} epochs, ${simulation.system.workers} workers\n${renderTable(rows)}\n`,
     );
   if (svg !== undefined) await writeFile(svg, renderChart(title, rows));
-}
-
-/**
- * Runs the command.
- * @param args Without the names of the interpreter and the program.
- * @returns The exit code: 0, 1 for what went wrong, 2 for what cannot be asked.
- */
-export async function main(args: readonly string[], host: CommandHost): Promise<number> {
-  const command = simulateCommand(host);
-  const output = {
-    writeOut: host.write,
-    writeErr: (text: string) => void host.terminal.write(text),
-  };
-  for (const one of [command, ...command.commands]) one.exitOverride().configureOutput(output);
-  try {
-    await command.parseAsync(args, { from: 'user' });
-    return 0;
-  } catch (error) {
-    if (hasExitCode(error)) return error.exitCode === 0 ? 0 : 2;
-    host.terminal.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    return isTieredError(error, 'TIERED_CONFIG_INVALID') ? 2 : 1;
-  }
-}
-
-/** What commander throws in place of ending the process; its message is out already. */
-function hasExitCode(error: unknown): error is { readonly exitCode: number } {
-  return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number';
 }

@@ -14,14 +14,15 @@ export class ProgressBar {
   readonly #bar: SingleBar | undefined;
   #shown = false;
 
-  constructor(terminal: Terminal, clock: Clock) {
+  /** @param doing What it shows, in front of the bar. */
+  constructor(terminal: Terminal, clock: Clock, doing: string) {
     this.#clock = clock;
     this.#begun = clock.now();
     if (terminal.isTTY !== true) return;
     this.#bar = new SingleBar(
       {
         stream: terminal,
-        format: 'simulating {bar} {percentage} %, {eta_formatted} to go',
+        format: `${doing} {bar} {percentage} %, {eta_formatted} to go`,
         clearOnComplete: true,
       },
       Presets.shades_classic,

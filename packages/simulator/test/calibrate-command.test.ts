@@ -1,0 +1,64 @@
+import { systemClock } from '@tiered/core';
+import { someBytes } from '@tiered/core/testing';
+import { parseProfile } from '@tiered/simulator';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { calibrateCommand } from '../src/cli/calibrate-command.js';
+import { runCommand } from '../src/cli/host.js';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-calibrate-'));
+  await mkdir(path.join(directory, 'dataset'));
+  for (let i = 0; i < 4; i++) await writeFile(path.join(directory, 'dataset', `${i}`), someBytes(10_000, i));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const CONFIG = {
+  source: { driver: 'fs', root: 'dataset' },
+  tiers: [{ driver: 'fs', root: 'cache', quota: '10MB' }],
+  placement: {},
+};
+
+async function command(...args: string[]): Promise<{ code: number; out: string; messages: string }> {
+  const written: string[] = [];
+  const terminal = new PassThrough();
+  const host = { write: (text: string) => written.push(text), terminal, clock: systemClock };
+  const code = await runCommand(calibrateCommand(host), args, host);
+  return { code, out: written.join(''), messages: String(terminal.read() ?? '') };
+}
+
+async function configured(config: object): Promise<string> {
+  const file = path.join(directory, 'tiers.json');
+  await writeFile(file, JSON.stringify(config));
+  return file;
+}
+
+describe('tiered-calibrate', () => {
+  it('measures the levels of a configuration, and leaves the tier as it was', async () => {
+    const out = path.join(directory, 'profile.json');
+    const file = await configured(CONFIG);
+    expect(await command(file, '--seconds', '0.2', '--bytes', '10MB', '--out', out)).toMatchObject({
+      code: 0,
+    });
+    const profile = parseProfile(JSON.parse(await readFile(out, 'utf8')));
+    expect(profile.tiers).toHaveLength(1);
+    expect(profile.objectBytes).toBe(10_000);
+    for (const { read } of [profile.source, ...profile.tiers])
+      for (const [, rate] of read.points) expect(rate).toBeGreaterThan(0);
+    const left = await readdir(path.join(directory, 'cache'), { recursive: true });
+    expect(left.filter((name) => name.startsWith('tiered-calibration'))).toEqual([]);
+  });
+
+  it('says what is wrong, with exit code 2 for what cannot be asked', async () => {
+    const file = await configured({ ...CONFIG, source: { driver: 'fs' } });
+    const refused = await command(file);
+    expect(refused.code).toBe(2);
+    expect(refused.messages).toContain('root');
+    expect((await command(await configured(CONFIG), '--seconds', 'few')).code).toBe(2);
+    expect((await command()).code).toBe(2);
+  });
+});

@@ -23,7 +23,7 @@ async function placed(model: FetchModel, source = new MetricsDriver(new MemoryDr
 }
 
 describe('a hierarchy with a model of its places', () => {
-  it('[R1] reads from the place that is faster, and the bytes are the same', async () => {
+  it('[R1] [R4] reads from the place that is faster, and the bytes are the same', async () => {
     const faster = { level: 0 };
     const { hierarchy } = await placed({ fetchMs: (level) => (level === faster.level ? 1 : 2) });
     const target = new Uint8Array(BYTES.byteLength);
@@ -60,7 +60,7 @@ describe('a hierarchy with a model of its places', () => {
     await hierarchy.close();
   });
 
-  it('[R2] reads the copy where the source, though faster, fails', async () => {
+  it('[R2] [R4] reads the copy where the source, though faster, fails', async () => {
     const faults = new FaultDriver(new MemoryDriver(), {
       // Placing takes ten.
       rules: [{ operations: ['read', 'readInto'], nth: 11, fault: { kind: 'fail' } }],

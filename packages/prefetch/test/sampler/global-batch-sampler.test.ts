@@ -24,7 +24,7 @@ function partsOf(sampler: GlobalBatchSampler, epoch: number): number[][][] {
 }
 
 describe('a sampler by global batches', () => {
-  it('cuts the global order, which no number of workers changes, into contiguous parts of each batch', () => {
+  it('[S2] cuts the global order, which no number of workers changes, into contiguous parts of each batch', () => {
     fc.assert(
       fc.property(settings, (options) => {
         const sampler = globalBatchSampler(options);
@@ -40,7 +40,7 @@ describe('a sampler by global batches', () => {
     );
   });
 
-  it('gives the workers parts that are disjoint, are together the epoch, and differ by one access at most', () => {
+  it('[S2] gives the workers parts that are disjoint, are together the epoch, and differ by one access at most', () => {
     fc.assert(
       fc.property(settings, (options) => {
         const sampler = globalBatchSampler(options);

@@ -59,7 +59,7 @@ function globalTail(
 }
 
 describe('a training that is resumed after some global batches', () => {
-  it('reads, with any number of workers, exactly what was left, in the same global order', () => {
+  it('[S2] reads, with any number of workers, exactly what was left, in the same global order', () => {
     fc.assert(
       fc.property(settings, otherWorkers, fc.nat(), fc.nat(), (options, workers, e, b) => {
         const [before, after] = [options.workers, workers].map((count) =>
@@ -209,7 +209,7 @@ const steps = fc.array(
 );
 
 describe('prefetchers', () => {
-  it('of N workers read a part, and those of M exactly the rest, whether taken in order or by name', async () => {
+  it('[S2] [P6] of N workers read a part, and those of M exactly the rest, whether taken in order or by name', async () => {
     await fc.assert(
       fc.asyncProperty(
         settings,

@@ -33,7 +33,7 @@ function expectDrawn(drawn: Uint32Array, { numbers, sha256 }: Drawn, what: strin
 }
 
 it.each([...new Set(vectors.randperm.map(({ n }) => n))])(
-  'torchRandperm(%d, seed) is the permutation of torch.randperm',
+  '[S3] torchRandperm(%d, seed) is the permutation of torch.randperm',
   (n) => {
     for (const vector of vectors.randperm.filter((drawn) => drawn.n === n))
       expectDrawn(torchRandperm(n, vector.seed), vector, `seed ${vector.seed}`);
@@ -41,7 +41,7 @@ it.each([...new Set(vectors.randperm.map(({ n }) => n))])(
 );
 
 it.each([...new Set(vectors.distributed.map(({ workers }) => workers))])(
-  'torchDistributedSampler of %d workers reads what DistributedSampler reads',
+  '[S3] torchDistributedSampler of %d workers reads what DistributedSampler reads',
   (workers) => {
     const vectorsOf = vectors.distributed.filter((drawn) => drawn.workers === workers);
     for (const { epoch, numbers, sha256, ...options } of vectorsOf) {

@@ -92,10 +92,44 @@ describe('the tables of a worker', () => {
       workers: 4,
       batchSize: 100,
     });
+    const expected = 10_000 * binomialTail(1000, 1 / 4, 275);
+    expect(expected).toBeCloseTo(323, 0);
     const table = await frequencyTable(sampler, 0);
-    // Binomial(1000, 1/4) expects 323.3, with a standard deviation of 17.7: this is four of them.
     const often = [...table].filter((frequency) => frequency > 275).length;
-    expect(Math.abs(often - 323)).toBeLessThan(71);
+    // Four standard deviations of 17.7.
+    expect(Math.abs(often - expected)).toBeLessThan(71);
+  });
+
+  it('mean, where a worker reads a sample often, that another reads it rarely, and the reverse (Lemma 1 of NoPFS)', async () => {
+    const trainings = fc.record({
+      samples: fc.integer({ min: 1, max: 60 }),
+      epochs: fc.integer({ min: 1, max: 40 }),
+      seed: fc.nat(),
+      workers: fc.integer({ min: 2, max: 6 }),
+      batchSize: fc.integer({ min: 1, max: 20 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(trainings, async (training) => {
+        const { epochs: E, workers: N, samples } = training;
+        const sampler = globalBatchSampler(training);
+        const tables = await frequencyTables(
+          sampler,
+          Array.from({ length: N }, (_, worker) => worker),
+        );
+        for (let sample = 0; sample < samples; sample++) {
+          const reads = tables.map((table) => table[sample] ?? 0);
+          for (const [worker, often] of reads.entries()) {
+            const others = reads.filter((_, other) => other !== worker);
+            // (1 + delta) E / N reads of one leave (N - 1 - delta) / (N - 1) x E / N for each of the others, on average.
+            const delta = (often * N) / E - 1;
+            const left = ((N - 1 - delta) / (N - 1)) * (E / N);
+            // Whole to within what a number of 64 bits can say.
+            expect(Math.min(...others)).toBeLessThanOrEqual(Math.ceil(left - 1e-9));
+            expect(Math.max(...others)).toBeGreaterThanOrEqual(Math.floor(left + 1e-9));
+          }
+        }
+      }),
+    );
   });
 
   it('are refused for a worker that there is not, or too many accesses to number', async () => {
@@ -139,3 +173,14 @@ describe('a pass over the epochs', () => {
     await expect(firstAccesses(sampler, 0, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 });
+
+/** P(X > k) for X ~ Binomial(n, p), by the ratio of neighbouring terms. */
+function binomialTail(n: number, p: number, k: number): number {
+  let term = (1 - p) ** n;
+  let tail = 0;
+  for (let x = 1; x <= n; x++) {
+    term *= ((n - x + 1) / x) * (p / (1 - p));
+    if (x > k) tail += term;
+  }
+  return tail;
+}

@@ -115,17 +115,17 @@ describe('a profile', () => {
   });
 
   it('makes the hierarchy read from the source what would queue at a tier', async () => {
-    const { fetchMs } = fetchModelOf(parseProfile(profile));
-    expect(fetchMs(0, 1e6, 1)).toBeCloseTo(20);
-    expect(fetchMs(0, 1e6, 8)).toBeCloseTo((1000 * 8) / 60);
-    expect(fetchMs(1, 1e6, 1)).toBeCloseTo(100);
+    const model = fetchModelOf(parseProfile(profile));
+    expect(model.fetchMs(0, 1e6, 1)).toBeCloseTo(20);
+    expect(model.fetchMs(0, 1e6, 8)).toBeCloseTo((1000 * 8) / 60);
+    expect(model.fetchMs(1, 1e6, 1)).toBeCloseTo(100);
     const source = new MemoryDriver();
     await source.write('a', someBytes(1000, 1), { size: 1000 });
     const hierarchy = await new Hierarchy({
       source,
       tiers: [{ driver: new MemoryDriver(), quota: '1MiB' }],
       placement: new PlacementHandler(),
-      model: fetchModelOf(parseProfile(profile)),
+      model,
     }).start();
     await hierarchy.place('a');
     await Promise.all(Array.from({ length: 16 }, () => hierarchy.read('a')));

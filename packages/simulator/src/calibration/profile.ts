@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { throughput } from '../curve.js';
 import type { StorageClass, SystemModel } from '../model.js';
 
-const positive = z.number().positive().finite();
+const positive = z.number().positive();
 const curve = z.strictObject({
   points: z.array(z.tuple([positive, positive])).min(1),
   beyond: z.enum(['hold', 'linear']).optional(),

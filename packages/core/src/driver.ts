@@ -1,4 +1,4 @@
-import { TieredError } from './errors.js';
+import { TieredError, type TieredErrorDetails } from './errors.js';
 
 /**
  * What a driver can do, declared once and frozen. Checked before every call (by `Hierarchy`), and it selects the
@@ -246,12 +246,17 @@ export function notFound(
   });
 }
 
-/** The error of a read that asked for a version and found another. */
-export function versionChanged(driver: StorageDriver, operation: Operation, key: string): TieredError {
+/** The error of a read that asked for a version and found another; `details` are what else is known of it. */
+export function versionChanged(
+  driver: StorageDriver,
+  operation: Operation,
+  key: string,
+  details: Pick<TieredErrorDetails, 'cause' | 'attempts'> = {},
+): TieredError {
   return new TieredError(
     'TIERED_SOURCE_CHANGED',
     `${driver.name}: ${JSON.stringify(key)} was changed since it was listed.`,
-    { driver: driver.name, operation, key },
+    { ...details, driver: driver.name, operation, key },
   );
 }
 
@@ -300,6 +305,25 @@ export async function* checkedPieces(
     yield piece;
   }
   if (seen < options.size) throw mismatch(`but only ${seen} came`);
+}
+
+/**
+ * The pieces of the data of a `write` as one, for drivers that write an object at once; data that is one piece already is
+ * not copied.
+ * @param allocate Memory for all of them.
+ */
+export async function gathered(
+  pieces: AsyncIterable<Uint8Array>,
+  data: WriteData,
+  allocate: () => Uint8Array,
+): Promise<Uint8Array> {
+  const whole = data instanceof Uint8Array ? data : allocate();
+  let filled = 0;
+  for await (const piece of pieces) {
+    if (piece !== whole) whole.set(piece, filled);
+    filled += piece.byteLength;
+  }
+  return whole;
 }
 
 /**

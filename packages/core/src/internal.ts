@@ -3,6 +3,7 @@
  */
 export { onAbort, OperationScope, raceAbort } from './abort.js';
 export { loadChecksum, type Checksum } from './checksum.js';
+export { limited } from './decorators/limit-driver.js';
 export { closedError, configError, invariant } from './errors.js';
 export { SafeEmitter } from './events.js';
 export { loadHierarchyOptions } from './config/load.js';
@@ -11,5 +12,5 @@ export { identityOf } from './locations.js';
 export { memoryFor } from './memory-for.js';
 export { ABSENT, MetadataContainer } from './metadata-container.js';
 export { MemoryLogStorage } from './memory-log.js';
-export { readOutcome } from './driver.js';
+export { gathered, readOutcome } from './driver.js';
 export { NOTHING_PLACED, sourceChanged } from './placement.js';

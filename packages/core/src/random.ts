@@ -48,6 +48,11 @@ export class Random {
     return this.uint32() / 2 ** 32;
   }
 
+  /** A draw from the standard normal distribution, of two uniform ones (Box and Muller; the second of each pair is left unused). */
+  normal(): number {
+    return Math.sqrt(-2 * Math.log(1 - this.unit())) * Math.cos(2 * Math.PI * this.unit());
+  }
+
   /**
    * The permutation of 0 .. n-1 by Fisher and Yates (from the end down). O(n) time, 4n bytes.
    * @param n From 0 to 2^32 - 1.

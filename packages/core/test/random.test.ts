@@ -199,3 +199,17 @@ describe('Random', () => {
     expect(chiSquare(10, 20_000, bin)).toBeLessThan(27.88);
   });
 });
+
+describe('Random.normal', () => {
+  it('draws from the standard normal distribution', () => {
+    const random = new Random(1);
+    const draws = Array.from({ length: 100_000 }, () => random.normal());
+    const mean = draws.reduce((sum, draw) => sum + draw, 0) / draws.length;
+    const variance = draws.reduce((sum, draw) => sum + (draw - mean) ** 2, 0) / draws.length;
+    const beyond = draws.filter((draw) => draw > 1.96).length / draws.length;
+    // Within five standard errors.
+    expect(Math.abs(mean)).toBeLessThan(0.016);
+    expect(Math.abs(variance - 1)).toBeLessThan(0.023);
+    expect(Math.abs(beyond - 0.025)).toBeLessThan(0.0025);
+  });
+});

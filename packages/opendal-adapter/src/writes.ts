@@ -5,7 +5,7 @@ import {
   type WriteData,
   type WriteOptions,
 } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { configError, gathered } from '@tiered/core/internal';
 import path from 'node:path';
 
 /**
@@ -18,12 +18,8 @@ export async function gather(
   data: WriteData,
   options: WriteOptions,
 ): Promise<Buffer> {
-  const whole = data instanceof Uint8Array ? data : allocate(driver, key, options.size);
-  let filled = 0;
-  for await (const piece of checkedPieces(driver, key, data, options)) {
-    if (piece !== whole) whole.set(piece, filled);
-    filled += piece.byteLength;
-  }
+  const pieces = checkedPieces(driver, key, data, options);
+  const whole = await gathered(pieces, data, () => allocate(driver, key, options.size));
   return Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength);
 }
 

@@ -20,7 +20,7 @@ import {
   type WriteData,
   type WriteOptions,
 } from '@tiered/core';
-import { invariant, memoryFor } from '@tiered/core/internal';
+import { gathered, invariant, memoryFor } from '@tiered/core/internal';
 import { etagOf, headerOf, lengthOf } from './answers.js';
 import { S3Client } from './client.js';
 import { Deletes } from './deletes.js';
@@ -173,7 +173,7 @@ export class S3Driver implements StorageDriver {
       const pieces = checkedPieces(this, key, data, options);
       if (size > 2 * partBytes)
         return uploadInParts(client, { key: objectKey, size, pieces, partBytes, signal });
-      const body = await gathered(pieces, size, data);
+      const body = await gathered(pieces, data, () => memoryFor(size));
       await client.request({ method: 'PUT', key: objectKey, body }, signal);
     });
   }
@@ -248,19 +248,4 @@ export class S3Driver implements StorageDriver {
     invariant(this.#opened !== undefined, `${this.name} was used before open() or after close()`);
     return this.#opened;
   }
-}
-
-/** Pieces as one; data that is one piece already is not copied. */
-async function gathered(
-  pieces: AsyncIterable<Uint8Array>,
-  size: number,
-  data: WriteData,
-): Promise<Uint8Array> {
-  const body = data instanceof Uint8Array ? data : memoryFor(size);
-  let filled = 0;
-  for await (const piece of pieces) {
-    if (body !== data) body.set(piece, filled);
-    filled += piece.byteLength;
-  }
-  return body;
 }

@@ -67,10 +67,8 @@ export function explained(error: unknown, { driver, operation, bucket, key, obje
   const { means, advice, status, code, requestId } = error.details;
   const { attempts } = error;
   const cause = new S3ResponseError({ bucket, key: objectKey, status, code, requestId, attempts });
-  const details = { cause, attempts, driver: driver.name, operation, key };
   // Worded by core, so that all sources say it in the same way.
-  if (means === 'TIERED_SOURCE_CHANGED')
-    return new TieredError(means, versionChanged(driver, operation, key).message, details);
+  if (means === 'TIERED_SOURCE_CHANGED') return versionChanged(driver, operation, key, { cause, attempts });
   const object = key === '' ? '' : ` of ${JSON.stringify(key)}`;
   const answer = `${status === undefined ? '' : `HTTP ${status} `}${code}`;
   const tried = attempts === 1 ? '' : `, tried ${attempts} times`;
@@ -78,6 +76,6 @@ export function explained(error: unknown, { driver, operation, bucket, key, obje
   return new TieredError(
     error.outOfTime ? 'TIERED_DEADLINE' : means,
     `${driver.name}: ${operation}${object} failed: ${advice} (${answer}${id}${tried}).`,
-    details,
+    { cause, attempts, driver: driver.name, operation, key },
   );
 }

@@ -1,4 +1,4 @@
-import { raceAbort } from '@tiered/core/internal';
+import { limited } from '@tiered/core/internal';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Failure } from './failure.js';
 
@@ -26,17 +26,7 @@ export class AdaptiveLimiter {
 
   /** Runs a request in its turn. An abort while waiting rejects at once; once it runs, the request is waited for. */
   run<T>(signal: AbortSignal | undefined, request: () => Promise<T>): Promise<T> {
-    if (signal === undefined) return this.#limit(() => this.#observed(request));
-    let started: Promise<T> | undefined;
-    const queued = this.#limit(() => {
-      signal.throwIfAborted();
-      started = this.#observed(request);
-      return started;
-    });
-    return raceAbort(queued, signal).catch((error: unknown) => {
-      if (started !== undefined) return started;
-      throw error;
-    });
+    return limited(this.#limit, signal, () => this.#observed(request));
   }
 
   async #observed<T>(request: () => Promise<T>): Promise<T> {

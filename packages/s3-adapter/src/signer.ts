@@ -1,8 +1,9 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { S3Credentials } from './credentials.js';
 import type { Endpoint } from './endpoint.js';
 import type { Failure } from './failure.js';
+import { Sha256 } from './sha256.js';
 import { wallTime } from './wall-time.js';
 
 /** What is signed. */
@@ -79,43 +80,5 @@ export class Signer {
       });
     }
     return this.#signature;
-  }
-}
-
-type Hashing = Pick<ReturnType<typeof createHmac>, 'update' | 'digest'>;
-type Bytes = string | ArrayBuffer | ArrayBufferView;
-
-/** SHA-256, or HMAC-SHA-256 if there is a secret, as the signing library asks for it. */
-class Sha256 {
-  readonly #secret: Bytes | undefined;
-  #hash: Hashing;
-
-  constructor(secret?: Bytes) {
-    this.#secret = secret;
-    this.#hash = this.#begin();
-  }
-
-  update(data: Uint8Array): void {
-    this.#hash.update(data);
-  }
-
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
-  }
-
-  reset(): void {
-    this.#hash = this.#begin();
-  }
-
-  #begin(): Hashing {
-    const secret = this.#secret;
-    if (secret === undefined) return createHash('sha256');
-    if (typeof secret === 'string') return createHmac('sha256', secret);
-    return createHmac(
-      'sha256',
-      ArrayBuffer.isView(secret)
-        ? new Uint8Array(secret.buffer, secret.byteOffset, secret.byteLength)
-        : new Uint8Array(secret),
-    );
   }
 }

@@ -28,8 +28,8 @@ export function sampleSizes(dataset: Dataset, seed: number): Float64Array {
   const [mean, sigma] = [meanMB * 1e6, sigmaMB * 1e6];
   const most = truncate === 'symmetric' ? 2 * mean : Infinity;
   for (let sample = 0; sample < samples; sample++) {
-    let size = mean + (sigma === 0 ? 0 : sigma * normal(random));
-    while (truncate !== 'clamp' && (size < 0 || size > most)) size = mean + sigma * normal(random);
+    let size = mean + (sigma === 0 ? 0 : sigma * random.normal());
+    while (truncate !== 'clamp' && (size < 0 || size > most)) size = mean + sigma * random.normal();
     sizes[sample] = Math.max(0, Math.round(size));
   }
   return sizes;
@@ -37,8 +37,3 @@ export function sampleSizes(dataset: Dataset, seed: number): Float64Array {
 
 /** A stream that no epoch uses. */
 const SIZES = 2 ** 40;
-
-/** A draw from the standard normal distribution (Box and Muller; the second of each pair is left unused). */
-function normal(random: Random): number {
-  return Math.sqrt(-2 * Math.log(1 - random.unit())) * Math.cos(2 * Math.PI * random.unit());
-}

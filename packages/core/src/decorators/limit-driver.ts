@@ -44,9 +44,10 @@ export function limited<T>(
   signal: AbortSignal | undefined,
   run: () => Promise<T>,
 ): Promise<T> {
+  if (signal === undefined) return limit(run);
   let started: Promise<T> | undefined;
   const queued = limit(() => {
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     started = run();
     return started;
   });

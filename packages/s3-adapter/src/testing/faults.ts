@@ -72,10 +72,7 @@ export class Faults {
 
   #latency({ medianMs, p99OverMedian = 1 }: Fault & { readonly kind: 'latency' }): number {
     const sigma = Math.log(p99OverMedian) / QUANTILE_99;
-    // Box and Muller; the first number must not be 0.
-    const radius = Math.sqrt(-2 * Math.log(1 - this.#random.unit()));
-    const normal = radius * Math.cos(2 * Math.PI * this.#random.unit());
-    return medianMs * Math.exp(sigma * normal);
+    return medianMs * Math.exp(sigma * this.#random.normal());
   }
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { systemClock, type Clock } from '@tiered/core';
+import { wallTime } from '../wall-time.js';
 import { send, type Answer } from './answers.js';
 import { authenticate, type S3ServerCredentials } from './authentication.js';
 import { checkBody, readBody } from './bodies.js';
@@ -255,7 +256,7 @@ export class S3Server implements AsyncDisposable {
 
   /** Milliseconds since 1970. */
   #now(): number {
-    return performance.timeOrigin + systemClock.now() + (this.#options.clockSkewMs ?? 0);
+    return wallTime() + (this.#options.clockSkewMs ?? 0);
   }
 }
 

@@ -2,7 +2,7 @@ import { TieredError, versionChanged, type Operation, type StorageDriver } from 
 import { Failure } from './failure.js';
 
 /** What an `S3ResponseError` knows. */
-export interface S3ResponseErrorDetails {
+interface S3ResponseErrorDetails {
   readonly bucket: string;
   readonly key: string;
   readonly status: number | undefined;

@@ -1,48 +1,50 @@
 import { createHash } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import { crc32, crc32c } from '@node-rs/crc32';
 import { createCRC64 } from 'hash-wasm';
-import { headerOf } from './answers.js';
 
-type Algorithm = (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>;
+/** The checksums S3 knows. */
+export const CHECKSUM_ALGORITHMS = ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256'] as const;
 
-/** CRC-64/NVME, as its polynomial is written for a reflected CRC; compiled once. */
-let crc64nvme: ReturnType<typeof createCRC64> | undefined;
+/** Name of a checksum, as it ends the header `x-amz-checksum-*`. */
+export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
 
-async function loadCrc64Nvme() {
-  crc64nvme ??= createCRC64('9a6c9329ac4bc9b5');
-  return crc64nvme;
+/** A checksum in base64, as headers carry it. */
+export type ChecksumFunction = (algorithm: ChecksumAlgorithm, bytes: Uint8Array) => string;
+
+/** CRC-64/NVME, its polynomial reflected. */
+const CRC64NVME = '9a6c9329ac4bc9b5';
+
+let loaded: Promise<ChecksumFunction> | undefined;
+
+/** The function that sums, and compiles what crc64nvme needs before the first use. */
+export function loadChecksums(): Promise<ChecksumFunction> {
+  return (loaded ??= load());
 }
 
-/** What can be verified, the cheapest first. */
-const ALGORITHMS: readonly (readonly [name: string, sum: Algorithm])[] = [
-  ['crc32c', (bytes) => bigEndian(crc32c(bytes))],
-  ['crc32', (bytes) => bigEndian(crc32(bytes))],
-  ['crc64nvme', async (bytes) => (await loadCrc64Nvme()).init().update(bytes).digest('binary')],
-  ['sha1', (bytes) => createHash('sha1').update(bytes).digest()],
-  ['sha256', (bytes) => createHash('sha256').update(bytes).digest()],
-];
-
-/** The checksum of an object that an answer holds. */
-export interface Checksum {
-  /** Whether the object's bytes have it. */
-  matches(bytes: Uint8Array): Promise<boolean>;
+async function load(): Promise<ChecksumFunction> {
+  const crc64 = await createCRC64(CRC64NVME);
+  return (algorithm, bytes) => {
+    switch (algorithm) {
+      case 'crc32':
+        return base64(crc32(bytes));
+      case 'crc32c':
+        return base64(crc32c(bytes));
+      case 'crc64nvme':
+        return Buffer.from(crc64.init().update(bytes).digest('binary')).toString('base64');
+      case 'sha1':
+      case 'sha256':
+        return createHash(algorithm).update(bytes).digest('base64');
+    }
+  };
 }
 
-/** The checksum in an answer's headers; undefined if there is none of the whole object's bytes. */
-export function checksumIn(headers: IncomingHttpHeaders): Checksum | undefined {
-  // A checksum of the checksums of parts, whose bounds nobody knows any more.
-  if (headerOf(headers, 'x-amz-checksum-type') === 'COMPOSITE') return undefined;
-  for (const [name, sum] of ALGORITHMS) {
-    const value = headerOf(headers, `x-amz-checksum-${name}`);
-    if (value === undefined || /-\d+$/.test(value)) continue;
-    return { matches: async (bytes) => Buffer.from(await sum(bytes)).toString('base64') === value };
-  }
-  return undefined;
+/** Whether this is the name of a checksum. */
+export function isChecksumAlgorithm(name: string): name is ChecksumAlgorithm {
+  return (CHECKSUM_ALGORITHMS as readonly string[]).includes(name);
 }
 
-function bigEndian(sum: number): Uint8Array {
-  const bytes = Buffer.allocUnsafe(4);
-  bytes.writeUInt32BE(sum);
-  return bytes;
+function base64(word: number): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(word);
+  return bytes.toString('base64');
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { etagOf, headerOf, lengthOf } from './answers.js';
-import { checksumIn, type Checksum } from './checksums.js';
+import { checksumIn, type Checksum } from './answer-checksum.js';
 import type { S3Client, S3Request } from './client.js';
 import type { Sink } from './exchange.js';
 import { changed, Failure, wrongAnswer } from './failure.js';

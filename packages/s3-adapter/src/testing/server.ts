@@ -5,7 +5,7 @@ import { wallTime } from '../wall-time.js';
 import { send, type Answer } from './answers.js';
 import { authenticate, type S3ServerCredentials } from './authentication.js';
 import { checkBody, readBody } from './bodies.js';
-import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from './checksums.js';
+import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from '../checksums.js';
 import { cutShort, inflict, insteadOf } from './fault-effects.js';
 import type { FaultPlan } from './fault-plan.js';
 import { Faults } from './faults.js';

@@ -104,6 +104,18 @@ export function configError(field: string, expected: string, got: unknown): Tier
   return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${describe(got)}`);
 }
 
+/**
+ * Refuses counts that cannot be.
+ * @param counts By the name of the option.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the first that is no whole number of at least `least`.
+ */
+export function assertCounts(counts: Readonly<Record<string, number>>, least = 1): void {
+  for (const [field, count] of Object.entries(counts)) {
+    if (!Number.isSafeInteger(count) || count < least)
+      throw configError(field, `a whole number of at least ${least}`, count);
+  }
+}
+
 /** The error of an operation on a hierarchy that closes or is closed. */
 export function closedError(): TieredError {
   return new TieredError('TIERED_CLOSED', 'The hierarchy is closed; make a new one to go on reading.');

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { assertCounts, configError } from '@tiered/core/internal';
 
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {
@@ -48,14 +48,7 @@ export function checkedOptions(options: FileSystemDriverOptions): Required<FileS
     throw configError('root', 'the path of a directory', root);
   }
   const { blockingCalls = writable, readerThreads = 2, clock = systemClock } = options;
-  assertCounts({ maxOpenFiles, listConcurrency }, 1);
+  assertCounts({ maxOpenFiles, listConcurrency });
   assertCounts({ readerThreads }, 0);
   return { root, writable, fsync, maxOpenFiles, listConcurrency, blockingCalls, readerThreads, clock };
-}
-
-function assertCounts(counts: Readonly<Record<string, number>>, least: number): void {
-  for (const [field, count] of Object.entries(counts)) {
-    if (!Number.isSafeInteger(count) || count < least)
-      throw configError(field, `a whole number of at least ${least}`, count);
-  }
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { systemClock, type Clock } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { assertCounts, configError } from '@tiered/core/internal';
 import { problemOf } from './keys.js';
 import type { OpenDalOperator } from './opendal.js';
 import { traitsOf } from './services.js';
@@ -77,8 +77,7 @@ export function checkedOptions(options: OpenDalDriverOptions): CheckedDriverOpti
     if (operator !== undefined && options[field] !== undefined)
       throw configError(field, 'nothing beside operator', {});
   }
-  if (!Number.isSafeInteger(maxInFlight) || maxInFlight < 1)
-    throw configError('maxInFlight', 'a whole number of at least 1', maxInFlight);
+  assertCounts({ maxInFlight });
   // Whatever the key, the path must be one that OpenDAL keeps.
   if (problemOf(`${prefix}x`, traitsOf(service).files) !== undefined)
     throw configError('prefix', 'the beginning of a path, such as "train/"', prefix);

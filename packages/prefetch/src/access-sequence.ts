@@ -1,5 +1,5 @@
 import { Random } from '@tiered/core';
-import { configError, invariant } from '@tiered/core/internal';
+import { assertCounts, configError, invariant } from '@tiered/core/internal';
 import { EpochOrders } from './epoch-orders.js';
 
 /** One access: which object, and where in the training run. */
@@ -84,8 +84,7 @@ export class KeySequence implements AccessSequence {
 
   /** @param keys Kept, not copied. */
   constructor(keys: ArrayLike<string>, { epochs, epochLength = keys.length, indexAt }: KeySequenceParts) {
-    if (!Number.isSafeInteger(epochs) || epochs < 1)
-      throw configError('epochs', 'a whole number of at least 1', epochs);
+    assertCounts({ epochs });
     this.epochs = epochs;
     this.epochLength = epochLength;
     this.#keys = keys;

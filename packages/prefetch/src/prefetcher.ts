@@ -6,7 +6,7 @@ import {
   type HierarchyStats,
   type OperationOptions,
 } from '@tiered/core';
-import { configError, onAbort } from '@tiered/core/internal';
+import { assertCounts, configError, onAbort } from '@tiered/core/internal';
 import type { Access, AccessSequence } from './access-sequence.js';
 import type { Autotuner, Tuning } from './autotuner/autotuner.js';
 import { rangeInvalidError } from './errors.js';
@@ -118,8 +118,7 @@ export class Prefetcher implements SampleReader {
   }
 
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
-    if (!Number.isSafeInteger(most) || most < 1)
-      throw configError('most', 'a whole number of at least 1', most);
+    assertCounts({ most });
     if (this.#clock.now() - this.#turnedAt >= TURN_EVERY_MS) {
       await this.#clock.turn();
       this.#turnedAt = this.#clock.now();

@@ -1,5 +1,5 @@
 import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
-import { configError, SafeEmitter } from '@tiered/core/internal';
+import { assertCounts, SafeEmitter } from '@tiered/core/internal';
 import { assertReservable } from './arena.js';
 import { adaptiveAutotuner } from './autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningDecision, TuningObservation } from './autotuner/autotuner.js';
@@ -102,10 +102,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       debug,
       clock = systemClock,
     } = options;
-    for (const [field, count] of Object.entries({ producers: producers ?? 1, maxProducers, ...fixed })) {
-      if (!Number.isSafeInteger(count) || count < 1)
-        throw configError(field, 'a whole number of at least 1', count);
-    }
+    assertCounts({ producers: producers ?? 1, maxProducers, ...fixed });
     this.memoryBytes = parseBytes(memory, 'memory');
     assertReservable(this.memoryBytes);
     this.#maxProducers = Math.max(maxProducers, producers ?? 1);

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { assertCounts, configError } from '@tiered/core/internal';
 import type { CredentialsSource } from './credentials.js';
 
 /** Options of `S3Driver`. */
@@ -103,9 +103,8 @@ export function checkedOptions(options: S3DriverOptions): CheckedOptions {
     throw configError('bucket', 'the name of a bucket', bucket);
   if (typeof prefix !== 'string' || (prefix !== '' && !prefix.endsWith('/')) || !prefix.isWellFormed())
     throw configError('prefix', 'text that ends with "/"', prefix);
-  for (const [field, count] of Object.entries({ connections, listConcurrency, attempts }))
-    assertWhole(field, count, 1);
-  assertWhole('partBytes', partBytes, MIN_PART_BYTES);
+  assertCounts({ connections, listConcurrency, attempts });
+  assertCounts({ partBytes }, MIN_PART_BYTES);
   const { deadlineMs, timeoutMs } = checked;
   for (const [field, ms] of Object.entries({ deadlineMs, timeoutMs })) {
     if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
@@ -128,11 +127,6 @@ function checkedHeaders(headers: Readonly<Record<string, string>>): Readonly<Rec
     if (RESERVED.test(name)) throw configError('headers', 'no header that the driver sets itself', name);
   }
   return Object.fromEntries(entries);
-}
-
-function assertWhole(field: string, count: number, least: number): void {
-  if (!Number.isSafeInteger(count) || count < least)
-    throw configError(field, `a whole number of at least ${least}`, count);
 }
 
 function assertCredentials(credentials: unknown): void {

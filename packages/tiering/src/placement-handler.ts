@@ -13,6 +13,7 @@ import {
 } from '@tiered/core';
 import {
   closedError,
+  assertCounts,
   configError,
   invariant,
   loadChecksum,
@@ -110,9 +111,7 @@ export class PlacementHandler implements Placement {
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor(options: PlacementHandlerOptions = {}) {
     const { policy = firstFit, concurrency = 6, chunk, memory = '256MiB' } = options;
-    if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
-      throw configError('concurrency', 'a whole number of at least 1', concurrency);
-    }
+    assertCounts({ concurrency });
     if (typeof (policy as Partial<PlacementPolicy>).place !== 'function') {
       throw configError('policy', 'a policy such as firstFit', policy);
     }

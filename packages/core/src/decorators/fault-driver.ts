@@ -1,7 +1,7 @@
 import { onAbort } from '../abort.js';
 import { systemClock, type Clock } from '../clock.js';
 import type { Operation, StorageDriver } from '../driver.js';
-import { configError, TieredError, type ErrorCode } from '../errors.js';
+import { assertCounts, configError, TieredError, type ErrorCode } from '../errors.js';
 import { Random } from '../random.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
@@ -54,8 +54,7 @@ export class FaultDriver extends InterceptingDriver {
   constructor(inner: StorageDriver, { rules, seed = 0, clock = systemClock }: FaultDriverOptions) {
     super(inner);
     for (const [index, { nth = 1, probability = 1 }] of rules.entries()) {
-      if (!Number.isSafeInteger(nth) || nth < 1)
-        throw configError(`rules[${index}].nth`, 'a whole number of at least 1', nth);
+      assertCounts({ [`rules[${index}].nth`]: nth });
       if (!(probability >= 0 && probability <= 1)) {
         throw configError(`rules[${index}].probability`, 'a number from 0 to 1', probability);
       }

@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { raceAbort } from '../abort.js';
 import type { StorageDriver } from '../driver.js';
-import { configError } from '../errors.js';
+import { assertCounts } from '../errors.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** Options of `LimitDriver`. */
@@ -32,9 +32,7 @@ export class LimitDriver extends InterceptingDriver {
 
 /** A p-limit, its bound checked. */
 export function limiter(concurrency: number): LimitFunction {
-  if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
-    throw configError('concurrency', 'a whole number of at least 1', concurrency);
-  }
+  assertCounts({ concurrency });
   return pLimit(concurrency);
 }
 

@@ -1,7 +1,7 @@
 import { onAbort } from '../abort.js';
 import { systemClock, type Clock } from '../clock.js';
 import type { ListOptions, ObjectStat, StorageDriver } from '../driver.js';
-import { configError, isTieredError, TieredError } from '../errors.js';
+import { assertCounts, configError, isTieredError, TieredError } from '../errors.js';
 import { Random } from '../random.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
@@ -48,9 +48,7 @@ export class RetryDriver extends InterceptingDriver {
   constructor(inner: StorageDriver, options: RetryDriverOptions = {}) {
     super(inner);
     const { attempts = 5, baseDelayMs = 50, maxDelayMs = 5_000, deadlineMs = 60_000 } = options;
-    if (!Number.isSafeInteger(attempts) || attempts < 1) {
-      throw configError('attempts', 'a whole number of at least 1', attempts);
-    }
+    assertCounts({ attempts });
     for (const [field, ms] of Object.entries({ baseDelayMs, maxDelayMs, deadlineMs })) {
       if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
     }

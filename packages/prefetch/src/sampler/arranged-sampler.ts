@@ -1,4 +1,3 @@
-import { configError } from '@tiered/core/internal';
 import { assertIndex } from '../access-sequence.js';
 import { EpochOrders } from '../epoch-orders.js';
 import type { Sampler } from './sampler.js';
@@ -52,15 +51,5 @@ export class ArrangedSampler implements Sampler {
 
   #start(worker: number): number {
     return this.#starts[worker] ?? 0;
-  }
-}
-
-/** Refuses counts that cannot be: options of a sampler, each at least so much. */
-export function assertCounts(
-  counts: Readonly<Record<string, readonly [value: number, least: number]>>,
-): void {
-  for (const [field, [value, least]] of Object.entries(counts)) {
-    if (!Number.isSafeInteger(value) || value < least)
-      throw configError(field, `a whole number of at least ${least}`, value);
   }
 }

@@ -1,7 +1,8 @@
 import { Random } from '@tiered/core';
+import { assertCounts } from '@tiered/core/internal';
 import { assertIndex } from '../access-sequence.js';
 import type { PrefetcherState } from '../state.js';
-import { ArrangedSampler, assertCounts } from './arranged-sampler.js';
+import { ArrangedSampler } from './arranged-sampler.js';
 import type { Sampler } from './sampler.js';
 
 /** Options of `globalBatchSampler`. */
@@ -63,12 +64,8 @@ class BatchSampler extends ArrangedSampler implements GlobalBatchSampler {
 
   constructor(options: GlobalBatchSamplerOptions) {
     const { samples, epochs = 1, seed, workers, batchSize, dropLast = false } = options;
-    assertCounts({
-      samples: [samples, 0],
-      epochs: [epochs, 1],
-      workers: [workers, 1],
-      batchSize: [batchSize, 1],
-    });
+    assertCounts({ samples }, 0);
+    assertCounts({ epochs, workers, batchSize });
     // Refuses a bad seed here, and not in the first epoch.
     new Random(seed);
     const accesses = dropLast ? samples - (samples % batchSize) : samples;

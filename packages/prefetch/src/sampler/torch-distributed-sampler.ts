@@ -1,4 +1,5 @@
-import { ArrangedSampler, assertCounts } from './arranged-sampler.js';
+import { assertCounts } from '@tiered/core/internal';
+import { ArrangedSampler } from './arranged-sampler.js';
 import type { Sampler } from './sampler.js';
 import { assertTorchSeed, assertTorchSize, torchRandperm } from './torch-randperm.js';
 
@@ -31,7 +32,8 @@ export interface TorchDistributedSamplerOptions {
  */
 export function torchDistributedSampler(options: TorchDistributedSamplerOptions): Sampler {
   const { samples, epochs = 1, workers, shuffle = true, seed = 0, dropLast = false } = options;
-  assertCounts({ samples: [samples, 0], epochs: [epochs, 1], workers: [workers, 1] });
+  assertCounts({ samples }, 0);
+  assertCounts({ epochs, workers });
   if (shuffle) assertTorchSize('samples', samples);
   assertTorchSeed(seed);
   // The seed of the last epoch.

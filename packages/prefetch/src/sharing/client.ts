@@ -1,5 +1,5 @@
 import { TieredError, type OperationOptions } from '@tiered/core';
-import { configError, onAbort, raceAbort } from '@tiered/core/internal';
+import { assertCounts, onAbort, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { rangeInvalidError } from '../errors.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
@@ -49,8 +49,7 @@ export class PrefetchClient implements SampleReader {
   }
 
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
-    if (!Number.isSafeInteger(most) || most < 1)
-      throw configError('most', 'a whole number of at least 1', most);
+    assertCounts({ most });
     if (this.#closed) throw closedError();
     signal?.throwIfAborted();
     return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import { TieredError, type OperationOptions } from '@tiered/core';
-import { configError, onAbort, SafeEmitter } from '@tiered/core/internal';
+import { assertCounts, onAbort, SafeEmitter } from '@tiered/core/internal';
 import net from 'node:net';
 import type { SampleReader } from '../sample.js';
 import { ServerConnection } from './server-connection.js';
@@ -42,9 +42,7 @@ export async function servePrefetcher(
   options: ServePrefetcherOptions,
 ): Promise<PrefetchServer> {
   const { path, signal, maxClients = 64, maxSamples = 256, maxRequests = 16 } = options;
-  assertCount('maxClients', maxClients);
-  assertCount('maxSamples', maxSamples);
-  assertCount('maxRequests', maxRequests);
+  assertCounts({ maxClients, maxSamples, maxRequests });
   signal?.throwIfAborted();
   const listener = new net.Server();
   const server = new PrefetchServer(reader, listener, { path, maxClients, maxSamples, maxRequests });
@@ -147,11 +145,6 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
     this.#failures += 1;
     this.emit('clientFailed', { error });
   }
-}
-
-function assertCount(field: string, value: number): void {
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw configError(field, 'a whole number of at least 1', value);
 }
 
 function serverClosed(): TieredError {

@@ -6,7 +6,7 @@ export {
   type ListSequenceOptions,
   type ShuffledSequenceOptions,
 } from './access-sequence.js';
-export { adaptiveAutotuner } from './autotuner/adaptive.js';
+export { adaptiveAutotuner, type AdaptiveAutotunerOptions } from './autotuner/adaptive.js';
 export {
   type Autotuner,
   type Tuning,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { adaptiveAutotuner } from '../../src/autotuner/adaptive.js';
 import { link } from './sources.js';
-import { limits, tuned } from './trial.js';
+import { limits, prevailing, tuned } from './trial.js';
 
 const MiB = 2 ** 20;
 
@@ -37,11 +37,13 @@ const givenLimits: fc.Arbitrary<TuningLimits> = fc.record({
   objectBytes: fc.option(fc.nat(), { nil: undefined }),
 });
 
+const initial = fc.option(fc.integer({ min: 1, max: 300 }), { nil: undefined });
+
 describe('the adaptive autotuner and its limits', () => {
   it('keeps to the limits and to what is fixed, whatever it sees', () => {
     fc.assert(
-      fc.property(givenLimits, fc.array(observations, { maxLength: 200 }), (given, seen) => {
-        const tuner = adaptiveAutotuner();
+      fc.property(givenLimits, initial, fc.array(observations, { maxLength: 200 }), (given, start, seen) => {
+        const tuner = adaptiveAutotuner({ initialProducers: start });
         let { tuning, nextInMs, reason } = tuner.begin(given);
         const check = () => {
           expect(Number.isSafeInteger(tuning.producers) && tuning.producers >= 1).toBe(true);
@@ -72,6 +74,28 @@ describe('the adaptive autotuner and its limits', () => {
       tuning: { ...fixed, samples: Infinity },
       nextInMs: undefined,
     });
+  });
+
+  it('begins with as many producers as it is given, and comes to the same number from there', () => {
+    const workload = () => {
+      const source = link(50, 150e6);
+      return { source: () => source, bytes: () => 200_000, samples: 20_000 };
+    };
+    const wide = { producers: 64 };
+    const [usual, informed] = [tuned(workload(), wide), tuned(workload(), wide, { initialProducers: 32 })];
+    expect(informed.decisions[0]?.tuning.producers).toBe(32);
+    const first = (run: typeof usual) => run.takenAt[300] ?? Number.NaN;
+    expect(first(informed), 'what a search would cost').toBeLessThan(0.6 * first(usual));
+    const shallow = () => {
+      const source = link(1, 150e6);
+      return { source: () => source, bytes: () => 100_000, samples: 20_000 };
+    };
+    const run = tuned(shallow(), {}, { initialProducers: 32 });
+    expect(prevailing(run, 10_000)).toBeLessThanOrEqual(prevailing(tuned(shallow()), 10_000) + 1);
+    for (const initialProducers of [0, Number.NaN])
+      expect(() => adaptiveAutotuner({ initialProducers })).toThrow(
+        expect.objectContaining({ code: 'TIERED_CONFIG_INVALID' }),
+      );
   });
 
   it('tunes memory where producers are fixed, and the reverse', () => {

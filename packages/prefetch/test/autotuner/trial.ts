@@ -1,4 +1,4 @@
-import type { Tuning, TuningLimits } from '@tiered/prefetch';
+import type { AdaptiveAutotunerOptions, Tuning, TuningLimits } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '../../src/autotuner/adaptive.js';
 import { exhaustiveGrid, throughput } from './grid.js';
 import { simulate, type Run, type Workload } from './simulation.js';
@@ -34,8 +34,12 @@ export function trial(make: (samples: number) => Workload, samples: number, grid
 }
 
 /** Runs it without comparing. */
-export function tuned(workload: Workload, given: Partial<TuningLimits> = {}): Run {
-  return simulate(workload, adaptiveAutotuner(), { ...limits, ...given });
+export function tuned(
+  workload: Workload,
+  given: Partial<TuningLimits> = {},
+  options: AdaptiveAutotunerOptions = {},
+): Run {
+  return simulate(workload, adaptiveAutotuner(options), { ...limits, ...given });
 }
 
 /** The tuning in force when this sample was taken. */

@@ -1,10 +1,8 @@
-import path from 'node:path';
 import type { Bench } from './lib/bench.js';
 import { withScratch } from './lib/scratch.js';
-import { makeShards, makeSmallFiles } from './tiering/dataset.js';
+import { makeCases } from './tiering/cases.js';
 import { checksOf, rowsOf } from './tiering/figures.js';
 import { runRounds } from './tiering/rounds.js';
-import type { Case } from './tiering/run.js';
 
 /** MONARCH's experiment: see `tiering/setups.ts` for what is compared, `tiering/figures.ts` for what is promised. */
 const bench: Bench = {
@@ -14,13 +12,7 @@ const bench: Bench = {
   run: ({ quick, progress }) =>
     withScratch(async (scratch) => {
       progress('making the data');
-      const shards = await makeShards(path.join(scratch, 'shards'), quick);
-      const smallFiles = await makeSmallFiles(path.join(scratch, 'small'), quick);
-      const cases: Case[] = [
-        { name: 'shards, 1 reader', dataset: shards, readers: 1, inPieces: true },
-        { name: 'shards, 4 readers', dataset: shards, readers: 4, inPieces: true },
-        { name: 'small files, 4 readers', dataset: smallFiles, readers: 4, inPieces: false },
-      ];
+      const cases = await makeCases(scratch, quick);
       const seen = await runRounds({ cases, rounds: quick ? 1 : 3, scratch, progress });
       return {
         rows: seen.flatMap(rowsOf),

@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, truncate } from 'node:fs/promises';
 import path from 'node:path';
-import { MetricsDriver, systemClock, ThrottleDriver, type Hierarchy } from '@tiered/core';
+import { MetricsDriver, systemClock, ThrottleDriver, type Hierarchy, type StorageDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { shuffled, type Dataset } from './dataset.js';
 import { readAll, type Loader } from './loader.js';
@@ -41,14 +41,19 @@ export interface Run {
   readonly sourceBytes: number;
 }
 
+/** Storage as slow as the source of the bench. */
+export function throttled(driver: StorageDriver): StorageDriver {
+  return new ThrottleDriver(driver, {
+    latencyMs: SOURCE_LATENCY_MS,
+    bytesPerSecond: SOURCE_BYTES_PER_SECOND,
+  });
+}
+
 /** Reads all epochs of a dataset under a setup, from an empty tier in a new directory below `scratch`. */
 export async function runSetup(setup: Setup, { dataset, ...loader }: Case, scratch: string): Promise<Run> {
   const cache = await mkdtemp(path.join(scratch, 'cache-'));
   const counted = new MetricsDriver(new FileSystemDriver({ root: dataset.directory }));
-  const source = new ThrottleDriver(counted, {
-    latencyMs: SOURCE_LATENCY_MS,
-    bytesPerSecond: SOURCE_BYTES_PER_SECOND,
-  });
+  const source = throttled(counted);
   const { directory, bytes } = dataset;
   const { access, hierarchy, close } = await setup.open({ source, directory, cache, bytes });
   try {

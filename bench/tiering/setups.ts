@@ -69,6 +69,20 @@ export const localOnly: Setup = {
   open: async ({ directory }) => ({ access: fromDirectory(directory), close: async () => undefined }),
 };
 
+export const localBySdk: Setup = {
+  name: 'local only, by the SDK',
+  local: true,
+  open: async ({ directory }) =>
+    plain(await new Hierarchy({ source: new FileSystemDriver({ root: directory }) }).start()),
+};
+
+export const filledFirst: Setup = {
+  name: 'cache everything first',
+  room: ROOM_FOR_ALL,
+  fillFirst: true,
+  open: (surroundings) => withTier(surroundings, ROOM_FOR_ALL),
+};
+
 export const tiered: Setup = {
   name: 'tiered, room for all',
   everyRound: true,
@@ -86,18 +100,8 @@ export const SETUPS: readonly Setup[] = [
   sourceOnly,
   withoutSdk,
   localOnly,
-  {
-    name: 'local only, by the SDK',
-    local: true,
-    open: async ({ directory }) =>
-      plain(await new Hierarchy({ source: new FileSystemDriver({ root: directory }) }).start()),
-  },
-  {
-    name: 'cache everything first',
-    room: ROOM_FOR_ALL,
-    fillFirst: true,
-    open: (surroundings) => withTier(surroundings, ROOM_FOR_ALL),
-  },
+  localBySdk,
+  filledFirst,
   tiered,
   tieredInPart,
 ];

@@ -26,6 +26,7 @@ const storageClass = z.strictObject({
   threads: count,
   read: curve,
   write: curve.optional(),
+  place: curve.optional(),
 });
 
 const system = z.strictObject({

@@ -2,6 +2,7 @@ export { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
 export { calibrate, type CalibrationOptions } from './calibration/calibrate.js';
 export {
   fetchModelOf,
+  initialProducersOf,
   parseProfile,
   systemOf,
   type CalibrationProfile,

@@ -19,6 +19,12 @@ export interface StorageClass {
   readonly read: ThroughputCurve;
   /** w_j(p): random writes of p threads together. Default: as `read`. */
   readonly write?: ThroughputCurve;
+  /**
+   * What gamma workers together read from the source while they bring it to this class. That may be more than t(gamma), as
+   * whole objects are fetched in large requests, or less, as copies cost checksums and writes. Default: as t(gamma); the
+   * paper has bringing for free.
+   */
+  readonly place?: ThroughputCurve;
 }
 
 /** The environment of a training run (section 4, Table A.1). One worker a node; all workers are alike. */
@@ -49,14 +55,29 @@ export function writeRate({ read, write = read, threads }: StorageClass): Megaby
   return throughput(write, threads) / threads;
 }
 
-/** t(gamma) / gamma: what is left of the source for each of gamma workers. */
-export function sourceRate(system: SystemModel, gamma: number): MegabytesPerSecond {
-  return throughput(system.source, gamma) / gamma;
+/**
+ * t(gamma) / gamma: what is left of the source for each of gamma workers.
+ * @param placedOn The class that what is read is brought to, if it is.
+ */
+export function sourceRate(
+  { source }: SystemModel,
+  gamma: number,
+  placedOn?: StorageClass,
+): MegabytesPerSecond {
+  return throughput(placedOn?.place ?? source, gamma) / gamma;
 }
 
-/** fetch_{i,0,0}: from the source, while gamma - 1 other workers read from it as well (section 4, case 1). */
-export function fetchFromSource(system: SystemModel, sizeMB: Megabytes, gamma: number): Seconds {
-  return sizeMB / sourceRate(system, gamma);
+/**
+ * fetch_{i,0,0}: from the source, while gamma - 1 other workers read from it as well (section 4, case 1).
+ * @param placedOn The class that the sample is brought to, if it is.
+ */
+export function fetchFromSource(
+  system: SystemModel,
+  sizeMB: Megabytes,
+  gamma: number,
+  placedOn?: StorageClass,
+): Seconds {
+  return sizeMB / sourceRate(system, gamma, placedOn);
 }
 
 /** fetch_{i,1,j}: from a storage class of another worker (section 4, case 2). */

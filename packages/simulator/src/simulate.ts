@@ -100,6 +100,8 @@ class Run {
   readonly #localCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
   readonly #remoteCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
   readonly #copies: Pick<Copies, 'table' | 'stride'>;
+  /** Whether it matters where a sample is brought to. */
+  readonly #placingCosts: boolean;
   readonly #bytes: Float64Array;
   readonly #touched: Uint8Array;
 
@@ -123,6 +125,7 @@ class Run {
     this.#outcome = new Outcome(world, strategy);
     this.#refused = refused;
     this.#run = run;
+    this.#placingCosts = system.levels.some(({ place }) => place !== undefined);
     this.#bytes = new Float64Array(world.batchPart);
     this.#touched = new Uint8Array(world.batchPart);
     this.#copies = run.copies ?? {
@@ -180,6 +183,7 @@ class Run {
 
   #prefetched(worker: number, order: Uint32Array, from: number, end: number): void {
     const { brought, served } = this.#run;
+    const destination = this.#placingCosts ? this.#run.destination : undefined;
     const { table, stride } = this.#copies;
     this.#lookAhead(order, from, end);
     for (let position = from; position < end; position++) {
@@ -188,7 +192,8 @@ class Run {
       const level = table[sample * stride + 1 + worker] ?? NOWHERE;
       const local = this.#localCosts[level] ?? Infinity;
       const remote = this.#remoteCosts[table[sample * stride] ?? NOWHERE] ?? Infinity;
-      const where = this.#timeline.prefetched(worker, bytes, local, remote);
+      const to = destination === undefined || local < Infinity ? NOWHERE : destination(worker, sample);
+      const where = this.#timeline.prefetched(worker, bytes, local, remote, to);
       this.#outcome.fetched(where === FROM_LOCAL ? FROM_LOCAL + level : where, bytes, this.#timeline.fetched);
       if (where === FROM_LOCAL) served?.(worker, sample, level);
       else if (where === FROM_SOURCE) brought?.(worker, sample);

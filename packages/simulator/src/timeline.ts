@@ -1,6 +1,7 @@
 import type { Assumptions } from './assumptions.js';
 import { fetchFromSource, write, type SystemModel } from './model.js';
 import { StagingRing } from './staging-ring.js';
+import { NOWHERE } from './strategies/strategy.js';
 
 /** Where a sample was fetched from. */
 export const FROM_SOURCE = 0;
@@ -32,6 +33,8 @@ export class Timeline {
   readonly #lanes: Float64Array;
   /** Seconds a byte from the source, as gamma is now. */
   readonly #sourceCost: Float64Array;
+  /** The same of what is brought to a level of the worker, by level. */
+  readonly #placeCosts: readonly Float64Array[];
   readonly #writeCost: number;
   readonly #computeCost: number;
   /** When a worker began its last fetch; when it did so at the last look at gamma; seconds of reading the source since. */
@@ -59,8 +62,10 @@ export class Timeline {
     this.#reading = perWorker();
     this.#readingLately = perWorker();
     this.#secondsLately = perWorker();
+    this.#sourceCost = perWorker();
+    this.#placeCosts = system.levels.map(perWorker);
     // Training begins with all workers at the source.
-    this.#sourceCost = perWorker().fill(fetchFromSource(system, 1, workers) / MB);
+    for (let worker = 0; worker < workers; worker++) this.#setGamma(worker, workers);
     this.#writeCost = write(system, 1) / MB;
     this.#computeCost = 1 / system.computeMBps / MB;
   }
@@ -90,9 +95,10 @@ export class Timeline {
    * @param bytes Size of the sample.
    * @param local Seconds a byte from a storage class of its own; Infinity if none has it.
    * @param remote Seconds a byte from another worker; Infinity if none has it.
+   * @param level Where it is brought to if it comes from the source, or `NOWHERE`.
    * @returns `FROM_SOURCE`, `FROM_REMOTE` or `FROM_LOCAL`.
    */
-  prefetched(worker: number, bytes: number, local: number, remote: number): number {
+  prefetched(worker: number, bytes: number, local: number, remote: number, level: number): number {
     const threads = this.#threads[worker] as Float64Array;
     const thread = firstFree(threads);
     const room = (this.#rings[worker] as StagingRing).roomFor(bytes);
@@ -100,7 +106,8 @@ export class Timeline {
     this.#fronts[worker] = start;
     const fromLocal = bytes * local;
     const fromRemote = bytes * remote;
-    const fromSource = bytes * (this.#sourceCost[worker] ?? 0);
+    const sourceCost = level === NOWHERE ? this.#sourceCost : (this.#placeCosts[level] ?? this.#sourceCost);
+    const fromSource = bytes * (sourceCost[worker] ?? 0);
     const wait =
       this.#assumptions.sourceShare === 'thread' ? 0 : Math.max(0, (this.#lanes[worker] ?? 0) - start);
     let from = FROM_SOURCE;
@@ -139,9 +146,14 @@ export class Timeline {
       together += this.#share(worker);
     }
     for (let worker = 0; worker < workers; worker++) {
-      const gamma = 1 + together - this.#share(worker);
-      this.#sourceCost[worker] = fetchFromSource(this.#system, 1, gamma) / MB;
+      this.#setGamma(worker, 1 + together - this.#share(worker));
     }
+  }
+
+  #setGamma(worker: number, gamma: number): void {
+    this.#sourceCost[worker] = fetchFromSource(this.#system, 1, gamma) / MB;
+    for (const [level, costs] of this.#placeCosts.entries())
+      costs[worker] = fetchFromSource(this.#system, 1, gamma, this.#system.levels[level]) / MB;
   }
 
   /** Which part of its time a worker reads from the source. */

@@ -1,6 +1,13 @@
 import { Hierarchy, isTieredError, MemoryDriver, ThrottleDriver, type StorageDriver } from '@tiered/core';
 import { ManualClock, someBytes } from '@tiered/core/testing';
-import { calibrate, fetchModelOf, parseProfile, systemOf, throughput } from '@tiered/simulator';
+import {
+  calibrate,
+  fetchModelOf,
+  initialProducersOf,
+  parseProfile,
+  systemOf,
+  throughput,
+} from '@tiered/simulator';
 import { PlacementHandler } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
 
@@ -40,8 +47,22 @@ describe('a calibration', () => {
     const [first] = profile.tiers;
     expect(first?.read.points.at(-1)?.[1]).toBeGreaterThan(360);
     expect(first?.write?.points.at(-1)?.[1]).toBeGreaterThan(300);
+    // 50 objects on a link of 1 ms each, with the latency before the first of them.
+    expect(first?.place?.points.at(-1)?.[1]).toBeGreaterThan(70);
     expect(seen.at(-1)).toBe(1);
     expect(await kept.usage({}), 'left on the tier').toMatchObject({ objects: 0 });
+  });
+
+  it('reads in pieces if the loader does, and fetches whole objects where it fills a tier', async () => {
+    const { clock, source, tier } = await storage();
+    const profile = await clock.run(
+      calibrate({ source, tiers: [tier] }, { clock, concurrencies: [1], readBytes: BYTES / 10 }),
+    );
+    const at1 = (curve?: { points: [number, number][] }) => curve?.points[0]?.[1] ?? Number.NaN;
+    expect(at1(profile.source.read)).toBeCloseTo(0.01 / 0.0101, 1);
+    expect(at1(profile.tiers[0]?.read)).toBeCloseTo(0.01 / 0.001025, 0);
+    expect(at1(profile.tiers[0]?.place)).toBeGreaterThan(5 * at1(profile.source.read));
+    await expect(calibrate({ source }, { clock, readBytes: 'some' })).rejects.toSatisfy(isConfigError);
   });
 
   it('measures what a sample takes to preprocess and to train on', async () => {
@@ -134,6 +155,13 @@ describe('a profile', () => {
     await hierarchy.close();
   });
 
+  it('tells with how many producers to begin: the fewest that give nearly the most', () => {
+    const of = (...points: [number, number][]) =>
+      initialProducersOf(parseProfile({ ...profile, source: { name: 'x', read: { points } } }));
+    expect(of([1, 10], [4, 40], [8, 60], [16, 61], [32, 50])).toBe(8);
+    expect(of([2, 10])).toBe(2);
+  });
+
   it('is a system for the simulator, with what it does not know', () => {
     const rest = {
       workers: 4,
@@ -145,6 +173,9 @@ describe('a profile', () => {
     const system = systemOf({ ...parseProfile(profile), preprocessMBps: 200 }, rest);
     expect(system).toMatchObject({ workers: 4, computeMBps: 100, preprocessMBps: 200 });
     expect(system.levels).toMatchObject([{ name: 'ssd', capacityMB: 5000, threads: 2 }]);
+    // Of one worker, who makes two reads at a time; measured were 1 and 4 reads.
+    expect(throughput(system.source, 1)).toBeCloseTo(20);
+    expect(throughput(system.source, 4)).toBeCloseTo(40);
     expect(() => systemOf(parseProfile(profile), rest)).toThrow(/preprocessMBps/);
     expect(() => systemOf(parseProfile(profile), { ...rest, tiers: [] })).toThrow(/tiers/);
   });

@@ -115,6 +115,33 @@ describe('a simulation', () => {
     );
   });
 
+  it('takes the time of placing for what is brought to a level, and of reading for the rest', async () => {
+    const level = { name: 'ssd', capacityMB: 100, threads: 1, read: { points: [[1, 1000] as const] } };
+    const system = {
+      ...alone,
+      computeMBps: 1e9,
+      preprocessMBps: 1e9,
+      staging: { ...alone.staging, read: { points: [[1, 1e9] as const] } },
+      source: { points: [[1, 100] as const] },
+      levels: [{ ...level, place: { points: [[1, 50] as const] } }],
+    };
+    // Half of 200 MB is brought at 50 MB/s, the other half read at 100 MB/s; then half is on the level.
+    const sizes = Array.from({ length: 20 }, () => 10);
+    for (const name of ['first-fit', 'frequency']) {
+      const { epochEnds } = await resultOf(setup(sizes, system, 2), strategyNamed(name));
+      expect(epochEnds[0], name).toBeCloseTo(100 / 50 + 100 / 100, 5);
+      expect(epochEnds[1], name).toBeCloseTo(3 + 100 / 100 + 100 / 1000, 5);
+    }
+    const { epochEnds } = await resultOf(setup(sizes, system, 2), strategyNamed('staging-buffer'));
+    expect(epochEnds[0], 'brings nothing anywhere').toBeCloseTo(200 / 100, 5);
+    // It drops copies and brings all of every epoch.
+    const evicting = await resultOf(
+      setup(sizes, { ...system, levels: system.levels }, 1),
+      strategyNamed('lru'),
+    );
+    expect(evicting.epochEnds[0]).toBeCloseTo(200 / 50, 5);
+  });
+
   it('is the same for the same seed, and for strategies together as for each alone', async () => {
     const together = await simulate(scaled('3', 500), STRATEGIES);
     for (const [i, strategy] of STRATEGIES.entries())

@@ -4,23 +4,28 @@ import {
   systemClock,
   type ByteSize,
   type Clock,
+  type Hierarchy,
   type HierarchyOptions,
   type ObjectStat,
   type StorageDriver,
   type TierOptions,
 } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
+import { readers } from './loader.js';
 import type { CalibrationProfile, PlaceProfile } from './profile.js';
-import { rateOf, type Budget } from './rate.js';
+import { rateOf, type Budget, type Lane } from './rate.js';
+import { PREFIX, withTrial } from './trial.js';
 
 /** Options of `calibrate`. */
 export interface CalibrationOptions {
-  /** Seconds for everything. Default: 20: two for each concurrency of a source and a tier. */
+  /** Seconds for everything. Default: 20: 0.8 for each measurement of a source and a tier. */
   readonly seconds?: number;
   /** Bytes that are read and written, in all. Default: 2 GiB. */
   readonly bytes?: ByteSize;
   /** Operations at a time, rising. Default: 1, 2, 4, 8, 16, 32. */
   readonly concurrencies?: readonly number[];
+  /** Bytes of a read, piece after piece of an object: what the loader asks for at a time. Default: whole objects. */
+  readonly readBytes?: ByteSize;
   /** Trains on a sample: gives c, the compute throughput. Default: it is not measured. */
   readonly compute?: (sample: Uint8Array) => void | Promise<void>;
   /** Preprocesses a sample: gives beta. Default: it is not measured. */
@@ -37,15 +42,14 @@ export interface CalibrationOptions {
 const CONCURRENCIES = [1, 2, 4, 8, 16, 32];
 /** Of so many objects at most some are read: a listing of millions would take the time for everything. */
 const KEYS_LISTED = 10_000;
-/** Where objects for measuring live on a tier, until it has been measured. */
-const PREFIX = 'tiered-calibration/';
-/** Objects on a tier at most, and the part of its quota that they may take. */
+/** Objects on a tier at most while writes are measured, and the part of its quota that may be taken. */
 const OBJECTS_ON_TIER = 256;
 const PART_OF_QUOTA = 0.5;
 
 /**
- * Measures what the performance model wants to know of storage (Table A.1): t(gamma) of the source, r_j(p) and w_j(p) of
- * the tiers, each by whole objects as the source has them, at rising concurrency; c and beta from functions that are given.
+ * Measures what the performance model wants to know of storage (Table A.1) at rising concurrency: t(gamma) of the source,
+ * r_j(p) and w_j(p) of the tiers, and what reading from the source comes to while it fills a tier, by a hierarchy with one tier
+ * and the defaults of `PlacementHandler`, as a training would meet them; w_j by the driver alone. c and beta from functions that are given.
  *
  * Takes what `Hierarchy` takes, before it is started or in its place: it opens the drivers, writes objects under
  * `tiered-calibration/` to the tiers, up to half of their quota, deletes them again, and closes the drivers, also when it
@@ -63,14 +67,16 @@ export async function calibrate(
   return new Calibration(source, tiers, options).run();
 }
 
-type Operation = (index: number) => Promise<number>;
 type Work = (sample: Uint8Array) => void | Promise<void>;
+
+type Curve = PlaceProfile['read'];
 
 class Calibration {
   readonly #source: StorageDriver;
   readonly #tiers: readonly TierOptions[];
   readonly #options: CalibrationOptions;
   readonly #concurrencies: readonly number[];
+  readonly #readBytes: number | undefined;
   readonly #clock: Clock;
   readonly #signal: AbortSignal | undefined;
   readonly #measurements: number;
@@ -85,10 +91,12 @@ class Calibration {
     this.#tiers = tiers;
     this.#options = options;
     this.#concurrencies = concurrencies;
+    this.#readBytes =
+      options.readBytes === undefined ? undefined : parseBytes(options.readBytes, 'readBytes');
     this.#clock = clock;
     this.#signal = options.signal;
     const extras = [compute, preprocess].filter((given) => given !== undefined).length;
-    this.#measurements = concurrencies.length * (1 + 2 * tiers.length) + extras;
+    this.#measurements = concurrencies.length * (1 + 3 * tiers.length) + extras;
     this.#budget = { ms: (1000 * seconds) / this.#measurements, bytes: bytes / this.#measurements };
   }
 
@@ -96,14 +104,11 @@ class Calibration {
     return this.#opened(this.#source, async () => {
       const { compute, preprocess, seed = 0 } = this.#options;
       const objects = await this.#someObjects(seed);
-      const readOne = (index: number) => {
-        const { key = '', size = 0 } = objects[index % objects.length] ?? {};
-        return this.#source.read(key, { offset: 0, length: size, signal: this.#signal });
-      };
-      const read = await this.#curve(async (index) => (await readOne(index)).byteLength);
-      const sample = await readOne(0);
+      const read = await this.#readSource(objects);
+      const { key = '', size = 0 } = objects[0] ?? {};
+      const sample = await this.#source.read(key, { offset: 0, length: size, signal: this.#signal });
       const tiers: CalibrationProfile['tiers'] = [];
-      for (const tier of this.#tiers) tiers.push(await this.#tier(tier, sample));
+      for (const tier of this.#tiers) tiers.push(await this.#tier(tier, objects, sample));
       const computeMBps = compute && (await this.#rateOfWork(compute, sample));
       const preprocessMBps = preprocess && (await this.#rateOfWork(preprocess, sample));
       return {
@@ -117,56 +122,102 @@ class Calibration {
     });
   }
 
-  /** w_j(p), then r_j(p) of what was written. */
-  #tier({ driver, quota }: TierOptions, sample: Uint8Array): Promise<PlaceProfile> {
-    const size = sample.byteLength;
-    const capacity = PART_OF_QUOTA * parseBytes(quota, 'quota');
-    const objects = Math.min(OBJECTS_ON_TIER, Math.floor(capacity / size));
-    if (objects < 1) throw configError('quota', `twice an object of ${size} bytes at least`, quota);
-    const keyOf = (index: number) => `${PREFIX}${index % objects}`;
-    const signal = this.#signal;
-    const written = new Set<string>();
-    const writeOne = async (index: number) => {
-      written.add(keyOf(index));
-      await driver.write(keyOf(index), sample, { size, signal });
-      return size;
-    };
+  /** t(gamma). */
+  #readSource(objects: readonly ObjectStat[]): Promise<Curve> {
+    const [clock, signal] = [this.#clock, this.#signal];
+    return withTrial({ source: this.#source, objects, clock, signal }, (hierarchy) =>
+      this.#curve((concurrency) => this.#rate(this.#readers(hierarchy, objects, false, concurrency))),
+    );
+  }
+
+  #tier(tier: TierOptions, objects: readonly ObjectStat[], sample: Uint8Array): Promise<PlaceProfile> {
+    const { driver, quota } = tier;
+    const capacity = Math.floor(PART_OF_QUOTA * parseBytes(quota, 'quota'));
+    const fitting = firstThatFit(objects, capacity);
+    if (fitting.length === 0)
+      throw configError('quota', `twice an object of ${sample.byteLength} bytes at least`, quota);
     return this.#opened(driver, async () => {
-      try {
-        const write = await this.#curve(writeOne);
-        const keys = [...written];
-        const readOne = async (index: number) => {
-          const key = keys[index % keys.length] ?? '';
-          return (await driver.read(key, { offset: 0, length: size, signal })).byteLength;
-        };
-        return { name: driver.name, read: await this.#curve(readOne), write };
-      } finally {
-        // Without the signal: what was written is deleted whatever happened.
-        await Promise.allSettled([...written].map((key) => driver.delete(key, {})));
-      }
+      const write = await this.#writeTier(driver, sample, Math.floor(capacity / sample.byteLength));
+      const read: Curve = { points: [] };
+      const place = await this.#curve(async (concurrency) => {
+        const rates = await this.#fillAndRead({ driver, quota: capacity }, fitting, concurrency);
+        read.points.push([concurrency, rates.read]);
+        return rates.place;
+      });
+      return { name: driver.name, read, write, place };
     });
   }
 
-  async #curve(operation: Operation): Promise<{ points: [number, number][] }> {
+  /** w_j(p). */
+  async #writeTier(driver: StorageDriver, sample: Uint8Array, room: number): Promise<Curve> {
+    const size = sample.byteLength;
+    const signal = this.#signal;
+    const objects = Math.min(OBJECTS_ON_TIER, room);
+    const written = new Set<string>();
+    let begun = 0;
+    const next = async () => {
+      signal?.throwIfAborted();
+      const key = `${PREFIX}${begun++ % objects}`;
+      written.add(key);
+      await driver.write(key, sample, { size, signal });
+      return size;
+    };
+    try {
+      return await this.#curve((concurrency) =>
+        this.#rate(Array.from({ length: concurrency }, () => ({ next }))),
+      );
+    } finally {
+      // Without the signal: what was written is deleted whatever happened.
+      await Promise.allSettled([...written].map((key) => driver.delete(key, {})));
+    }
+  }
+
+  /** A first epoch, and then r_j(p) of what it has placed. */
+  #fillAndRead(
+    tier: TierOptions,
+    objects: readonly ObjectStat[],
+    concurrency: number,
+  ): Promise<{ readonly place: number; readonly read: number }> {
+    const [clock, signal] = [this.#clock, this.#signal];
+    return withTrial({ source: this.#source, objects, tier, clock, signal }, async (hierarchy) => {
+      const place = await this.#rate(this.#readers(hierarchy, objects, true, concurrency));
+      await hierarchy.idle({ signal });
+      const placed: ObjectStat[] = [];
+      for (const object of objects) {
+        const { level } = await hierarchy.stat(object.key);
+        if (level === 0) placed.push(object);
+      }
+      return { place, read: await this.#rate(this.#readers(hierarchy, placed, false, concurrency)) };
+    });
+  }
+
+  #readers(
+    hierarchy: Hierarchy,
+    objects: readonly ObjectStat[],
+    once: boolean,
+    concurrency: number,
+  ): readonly Lane[] {
+    const [readBytes, signal] = [this.#readBytes, this.#signal];
+    return readers({ hierarchy, objects, readBytes, once, signal }, concurrency);
+  }
+
+  async #curve(rateAt: (concurrency: number) => Promise<number>): Promise<Curve> {
     const points: [number, number][] = [];
-    for (const concurrency of this.#concurrencies)
-      points.push([concurrency, await this.#rate(operation, concurrency)]);
+    for (const concurrency of this.#concurrencies) points.push([concurrency, await rateAt(concurrency)]);
     return { points };
   }
 
   #rateOfWork(work: Work, sample: Uint8Array): Promise<number> {
-    return this.#rate(async () => {
+    const next = async () => {
+      this.#signal?.throwIfAborted();
       await work(sample);
       return sample.byteLength;
-    }, 1);
+    };
+    return this.#rate([{ next }]);
   }
 
-  async #rate(operation: Operation, concurrency: number): Promise<number> {
-    const unlessAborted = (index: number) => {
-      this.#signal?.throwIfAborted();
-      return operation(index);
-    };
-    const rate = await rateOf(unlessAborted, concurrency, this.#budget, this.#clock);
+  async #rate(lanes: readonly Lane[]): Promise<number> {
+    const rate = await rateOf(lanes, this.#budget, this.#clock);
     this.#options.onProgress?.(++this.#done, this.#measurements);
     return rate;
   }
@@ -190,6 +241,16 @@ class Calibration {
       await driver.close();
     }
   }
+}
+
+/** As many as there is room for. */
+function firstThatFit(objects: readonly ObjectStat[], capacity: number): ObjectStat[] {
+  let left = capacity;
+  return objects.filter(({ size }) => {
+    if (size > left) return false;
+    left -= size;
+    return true;
+  });
 }
 
 function assertOptions(seconds: number, concurrencies: readonly number[]): void {

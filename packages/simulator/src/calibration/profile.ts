@@ -1,7 +1,7 @@
 import type { FetchModel } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
-import { throughput } from '../curve.js';
+import { throughput, type ThroughputCurve } from '../curve.js';
 import type { StorageClass, SystemModel } from '../model.js';
 
 const positive = z.number().positive();
@@ -16,6 +16,8 @@ const place = z.strictObject({
   read: curve,
   /** w_j(p), of a tier. */
   write: curve.optional(),
+  /** What the source gives to reads that fill a tier. */
+  place: curve.optional(),
 });
 const profile = z.strictObject({
   version: z.literal(1),
@@ -62,6 +64,26 @@ export function fetchModelOf({ tiers, source }: CalibrationProfile): FetchModel 
   };
 }
 
+/**
+ * A throughput of operations at a time as one of workers, who make so many each: gamma workers read from the source by
+ * gamma x p_0 threads.
+ */
+function ofWorkers({ points, ...rest }: ThroughputCurve, threads: number): ThroughputCurve {
+  return { points: points.map(([operations, rate]) => [operations / threads, rate] as const), ...rest };
+}
+
+/** So much of the most that was measured is as good as the most. */
+const ENOUGH = 0.95;
+
+/**
+ * How many reads at a time the source is worth: the fewest that were measured to give 95 % of the most. For
+ * `adaptiveAutotuner({ initialProducers })`, which searches from there.
+ */
+export function initialProducersOf({ source: { read } }: CalibrationProfile): number {
+  const most = Math.max(...read.points.map(([, rate]) => rate));
+  return Math.ceil(read.points.find(([, rate]) => rate >= ENOUGH * most)?.[0] ?? 1);
+}
+
 /** What a profile does not know of a system. */
 export type SystemRest = Pick<SystemModel, 'workers' | 'networkMBps' | 'staging'> & {
   /** d_j and p_j of each tier. */
@@ -90,11 +112,12 @@ export function systemOf(measured: CalibrationProfile, rest: SystemRest): System
     staging,
     computeMBps: known('computeMBps'),
     preprocessMBps: known('preprocessMBps'),
-    source: measured.source.read,
-    levels: measured.tiers.map(({ name, read, write }, i) => ({
+    source: ofWorkers(measured.source.read, staging.threads),
+    levels: measured.tiers.map(({ name, read, write, place }, i) => ({
       name,
       read,
       ...(write && { write }),
+      ...(place && { place: ofWorkers(place, staging.threads) }),
       capacityMB: tiers[i]?.capacityMB ?? 0,
       threads: tiers[i]?.threads ?? 1,
     })),

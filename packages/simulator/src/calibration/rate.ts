@@ -6,6 +6,14 @@ export interface Budget {
   readonly bytes: number;
 }
 
+/** One of those that work at the same time. */
+export interface Lane {
+  /** Makes its next operation, and resolves to the bytes; undefined if there is none. */
+  readonly next: () => Promise<number | undefined>;
+  /** Whether it is in the middle of something that has to be counted as a whole. Default: never. */
+  readonly isWithin?: () => boolean;
+}
+
 /** One operation takes about so long at least, so that nothing is divided by nothing. */
 const LEAST_MS = 1e-3;
 
@@ -16,27 +24,24 @@ const ROUNDS = 2;
  * How many MB/s so many operations at a time come to.
  *
  * Goes on until the time or the bytes are used up, but for two rounds, so that a budget that is too small still gives a
- * figure. An operation that fails ends it: what cannot be read has no rate.
- * @param operation Makes the i-th operation, and resolves to its bytes.
+ * figure, and for what lanes are in the middle of; or until there are no more operations. One that fails ends it: what
+ * cannot be read has no rate.
+ * @param lanes Each makes its operations one after the other.
  */
-export async function rateOf(
-  operation: (index: number) => Promise<number>,
-  concurrency: number,
-  budget: Budget,
-  clock: Clock,
-): Promise<number> {
+export async function rateOf(lanes: readonly Lane[], budget: Budget, clock: Clock): Promise<number> {
   const start = clock.now();
   let begun = 0;
   let bytes = 0;
   const goesOn = () =>
-    begun < ROUNDS * concurrency || (bytes < budget.bytes && clock.now() - start < budget.ms);
-  const worker = async () => {
-    while (goesOn()) {
-      const moved = await operation(begun++);
+    begun++ < ROUNDS * lanes.length || (bytes < budget.bytes && clock.now() - start < budget.ms);
+  const worker = async (lane: Lane) => {
+    while (goesOn() || lane.isWithin?.() === true) {
+      const moved = await lane.next();
+      if (moved === undefined) return;
       bytes += moved;
     }
   };
-  const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker));
+  const ended = await Promise.allSettled(lanes.map(worker));
   for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
   return bytes / 1000 / Math.max(LEAST_MS, clock.now() - start);
 }

@@ -9,6 +9,7 @@ interface Options {
   readonly out?: string;
   readonly seconds?: number;
   readonly bytes?: string;
+  readonly readBytes?: string;
 }
 
 /** The command `tiered-calibrate`. */
@@ -22,11 +23,13 @@ export function calibrateCommand(host: CommandHost): Command {
     .option('--out <file>', 'where the profile goes; default: printed')
     .option('--seconds <n>', 'for everything; default: 20', positive)
     .option('--bytes <size>', 'read and written, in all, such as 500MB; default: 2GiB')
-    .action(async (config: string, { out, seconds, bytes }: Options) => {
+    .option('--read-bytes <size>', 'what the loader reads at a time, such as 256KiB; default: whole objects')
+    .action(async (config: string, { out, seconds, bytes, readBytes }: Options) => {
       const bar = new ProgressBar(host.terminal, host.clock, 'measuring');
       const profile = await calibrate(await loadHierarchyOptions(config, { clock: host.clock }), {
         ...(seconds !== undefined && { seconds }),
         ...(bytes !== undefined && { bytes }),
+        ...(readBytes !== undefined && { readBytes }),
         clock: host.clock,
         onProgress: (done, total) => bar.update(done, total),
       }).finally(() => bar.stop());

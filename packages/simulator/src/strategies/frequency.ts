@@ -26,7 +26,8 @@ export function frequency({ filledBy = 'anyone' }: FrequencyStrategyOptions = {}
         for (let worker = 0; worker < workers; worker++) copies.arrive(worker, sample);
       };
       const toItself = (worker: number, sample: number) => copies.arrive(worker, sample);
-      return { copies, brought: filledBy === 'anyone' ? toAll : toItself };
+      const destination = (worker: number, sample: number) => copies.plannedOn(worker, sample);
+      return { copies, destination, brought: filledBy === 'anyone' ? toAll : toItself };
     },
   };
 }

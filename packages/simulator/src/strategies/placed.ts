@@ -27,6 +27,7 @@ function keeping(world: World, policy: PlacementPolicy): StrategyRun {
   const rooms = new RoomsOfWorkers(world, () => policy);
   return {
     copies,
+    destination: (worker, sample) => rooms.choose(worker, sample) ?? NOWHERE,
     brought: (worker, sample) => {
       // The source may have been faster than the copy.
       if (copies.levelOn(worker, sample) !== NOWHERE) return;
@@ -48,6 +49,7 @@ function evicting(world: World, policy: PlacementPolicy): StrategyRun {
   return {
     copies,
     served,
+    destination: (worker, sample) => rooms.choose(worker, sample) ?? NOWHERE,
     brought: (worker, sample) => {
       if (copies.levelOn(worker, sample) !== NOWHERE) return;
       const level = rooms.place(worker, sample);

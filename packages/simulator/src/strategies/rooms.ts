@@ -27,16 +27,19 @@ export class RoomsOfWorkers {
     );
   }
 
-  /** The level that the policy of a worker has for a sample, whose room is taken; undefined if none. */
-  place(worker: number, sample: number): number | undefined {
-    const rooms = this.#rooms[worker] ?? [];
-    const size = this.#sizes[sample] ?? 0;
+  /** The level that the policy of a worker has for a sample; undefined if none. */
+  choose(worker: number, sample: number): number | undefined {
     const asked = this.#asked;
     asked.sample = sample;
-    asked.size = size;
-    const level = this.#policies[worker]?.place(asked, rooms);
-    const room = level === undefined ? undefined : rooms[level];
-    if (room !== undefined) room.freeBytes -= size;
+    asked.size = this.#sizes[sample] ?? 0;
+    return this.#policies[worker]?.place(asked, this.#rooms[worker] ?? []);
+  }
+
+  /** The same, and its room is taken. */
+  place(worker: number, sample: number): number | undefined {
+    const level = this.choose(worker, sample);
+    const room = level === undefined ? undefined : this.#rooms[worker]?.[level];
+    if (room !== undefined) room.freeBytes -= this.#sizes[sample] ?? 0;
     return level;
   }
 

@@ -28,6 +28,11 @@ export interface StrategyRun {
    * @returns Accesses of this epoch that the sampler asks for and that nobody makes.
    */
   readonly reorder?: (epoch: number, orders: readonly Uint32Array[]) => number;
+  /**
+   * The level that a sample will be on once this worker has read it from the source, or `NOWHERE`. Asked, before the read,
+   * where it costs something else to bring a sample to a level than to read it. Default: `NOWHERE`.
+   */
+  readonly destination?: (worker: number, sample: number) => number;
   /** A worker read a sample from the source. */
   readonly brought?: (worker: number, sample: number) => void;
   /** A worker read a sample from a level of its own. */
@@ -70,6 +75,12 @@ export class Copies {
     if (this.#shared && level < (this.table[row] ?? NOWHERE)) this.table[row] = level;
   }
 
+  /** The level that a sample is to come to on a worker, and has not; `NOWHERE` if it is to come to none. */
+  plannedOn(worker: number, sample: number): number {
+    const level = this.levelOn(worker, sample);
+    return level >= PLANNED && level !== NOWHERE ? level - PLANNED : NOWHERE;
+  }
+
   /** A sample is to come to a level of a worker. */
   plan(worker: number, sample: number, level: number): void {
     this.table[sample * this.stride + 1 + worker] = level + PLANNED;
@@ -77,8 +88,8 @@ export class Copies {
 
   /** A sample has come to a worker that is to have it. */
   arrive(worker: number, sample: number): void {
-    const level = this.levelOn(worker, sample);
-    if (level >= PLANNED && level !== NOWHERE) this.put(worker, sample, level - PLANNED);
+    const level = this.plannedOn(worker, sample);
+    if (level !== NOWHERE) this.put(worker, sample, level);
   }
 }
 

@@ -1,0 +1,82 @@
+import { Hierarchy, InterceptingDriver, PrefixDriver } from '@tiered/core';
+import type { ByteSize, Clock, DriverCall, ObjectStat, StorageDriver } from '@tiered/core';
+import { PlacementHandler } from '@tiered/tiering';
+
+/** Where objects for measuring live on a tier, until it has been measured. */
+export const PREFIX = 'tiered-calibration/';
+
+/** What a trial hierarchy is made of. Its drivers are open, and stay so. */
+export interface TrialOptions {
+  readonly source: StorageDriver;
+  /** All that it knows of the source. */
+  readonly objects: readonly ObjectStat[];
+  readonly tier?: { readonly driver: StorageDriver; readonly quota: ByteSize };
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Works with a hierarchy as users have it, of which nothing is left afterwards: it knows some objects of the source, and its
+ * tier begins empty, under a prefix.
+ */
+export async function withTrial<T>(
+  { source, objects, tier, clock, signal }: TrialOptions,
+  work: (hierarchy: Hierarchy) => Promise<T>,
+): Promise<T> {
+  const part = tier && new OpenPart(tier.driver, PREFIX);
+  const hierarchy = new Hierarchy({
+    source: new SomeObjects(source, objects),
+    ...(tier && part && { tiers: [{ driver: part, quota: tier.quota }], placement: new PlacementHandler() }),
+    clock,
+  });
+  try {
+    await hierarchy.start({ signal });
+    return await work(hierarchy);
+  } finally {
+    await hierarchy.close();
+    // Without the signal: what was placed is deleted whatever happened.
+    if (part !== undefined) await empty(part);
+  }
+}
+
+async function empty(driver: StorageDriver): Promise<void> {
+  for await (const page of driver.list({}))
+    await Promise.allSettled(page.map(({ key }) => driver.delete(key, {})));
+}
+
+/** A source that lists only some of its objects, and is open. */
+class SomeObjects extends InterceptingDriver {
+  readonly #objects: readonly ObjectStat[];
+
+  constructor(inner: StorageDriver, objects: readonly ObjectStat[]) {
+    super(inner);
+    this.#objects = objects;
+  }
+
+  protected intercept<T>(call: DriverCall<T>): Promise<T> {
+    return call.proceed();
+  }
+
+  override async *list(): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    yield this.#objects;
+  }
+
+  override open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  override close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A part of a tier that is open. */
+class OpenPart extends PrefixDriver {
+  override open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  override close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

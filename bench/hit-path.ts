@@ -1,5 +1,6 @@
-import { Hierarchy, MemoryDriver, Random } from '@tiered/core';
+import { Hierarchy, MemoryDriver, Random, type FetchModel } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { fetchModelOf, type CalibrationProfile } from '@tiered/simulator';
 import { PlacementHandler } from '@tiered/tiering';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -25,6 +26,18 @@ interface Case {
 interface Read {
   readonly key: string;
   readonly offset: number;
+}
+
+/** As a calibration of a tier in memory and a slow source comes out. */
+const PROFILE: CalibrationProfile = {
+  version: 1,
+  objectBytes: 4 * KIB,
+  source: { name: 'pfs', read: curveTo(150) },
+  tiers: [{ name: 'ram', read: curveTo(10_000) }],
+};
+
+function curveTo(rate: number): CalibrationProfile['source']['read'] {
+  return { points: [1, 2, 4, 8, 16, 32].map((reads) => [reads, (rate * reads) / 32]) };
 }
 
 function cases(quick: boolean): Case[] {
@@ -140,13 +153,16 @@ async function measureMemory(options: BenchOptions, rows: Row[], checks: Check[]
   const keys = [...bare.keys()];
   const source = new MemoryDriver();
   for (const [key, bytes] of bare) await source.write(key, bytes, { size });
-  const hierarchy = new Hierarchy({
-    source,
-    tiers: [{ driver: new MemoryDriver(), quota: objects * size }],
-    placement: new PlacementHandler(),
-  });
-  await hierarchy.start();
-  for (const key of keys) await hierarchy.place(key);
+  const startWith = async (model?: FetchModel) => {
+    const tiers = [{ driver: new MemoryDriver(), quota: objects * size }];
+    const placement = new PlacementHandler();
+    const hierarchy = new Hierarchy({ source, tiers, placement, ...(model && { model }) });
+    await hierarchy.start();
+    for (const key of keys) await hierarchy.place(key);
+    return hierarchy;
+  };
+  const hierarchy = await startWith();
+  const asking = await startWith(fetchModelOf(PROFILE));
   const random = new Random(1);
   const order = Array.from({ length: 4096 }, () => keys[random.below(objects)] ?? '');
   const setups: Setups = {
@@ -157,6 +173,9 @@ async function measureMemory(options: BenchOptions, rows: Row[], checks: Check[]
     'Hierarchy.read from a RAM tier': async () => {
       for (let i = 0; i < reads; i++) await hierarchy.read(order[i & 4095] ?? '');
     },
+    'the same, with a calibrated model': async () => {
+      for (let i = 0; i < reads; i++) await asking.read(order[i & 4095] ?? '');
+    },
   };
   const name = '4 KiB objects in memory, views without copying';
   const rounds = options.quick ? 3 : 11;
@@ -164,6 +183,7 @@ async function measureMemory(options: BenchOptions, rows: Row[], checks: Check[]
     options.progress(`${name}: round ${round} of ${rounds}`),
   );
   await hierarchy.close();
+  await asking.close();
   addRows(rows, name, timings, reads, 'bare Map, awaited');
   const perSecond = (reads / medianMs(timings, 'Hierarchy.read from a RAM tier')) * 1000;
   checks.push(atLeast('RAM tier, 4 KiB views', perSecond, 500_000, 'reads/s'));

@@ -1,12 +1,7 @@
 export { PlacementHandler, type PlacementHandlerOptions } from './placement-handler.js';
+export { frequencyPlan, UNPLANNED, type FrequencyPlanOptions } from './plans/frequency-plan.js';
 export { firstFit } from './policies/first-fit.js';
-export {
-  frequency,
-  frequencyPlan,
-  UNPLANNED,
-  type FrequencyOptions,
-  type FrequencyPlanOptions,
-} from './policies/frequency.js';
+export { frequency, type FrequencyOptions } from './policies/frequency.js';
 export { lru } from './policies/lru.js';
 export { pinned, type Pin, type PinnedOptions } from './policies/pinned.js';
 export { type PlacementCandidate, type PlacementPolicy, type TierRoom } from './policies/policy.js';

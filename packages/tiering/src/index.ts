@@ -1,4 +1,13 @@
+export { placeInOrder, type FillCounts, type PlaceInOrderOptions } from './place-in-order.js';
 export { PlacementHandler, type PlacementHandlerOptions } from './placement-handler.js';
+export {
+  clusterPlan,
+  type ClusterPlan,
+  type ClusterPlanOptions,
+  type SampleHolder,
+  type WorkerAccesses,
+} from './plans/cluster-plan.js';
+export { fillOrder, type FillOrderOptions } from './plans/fill-order.js';
 export { frequencyPlan, UNPLANNED, type FrequencyPlanOptions } from './plans/frequency-plan.js';
 export { firstFit } from './policies/first-fit.js';
 export { frequency, type FrequencyOptions } from './policies/frequency.js';

@@ -9,7 +9,11 @@ import { withScratch } from './lib/scratch.js';
 
 const WORKERS = 4;
 const WORKER = 1;
-const READERS = [1, 4];
+/** Reads at the same time, and how many times as fast value per byte is to be. */
+const READERS = [
+  [1, 1.5],
+  [4, 1.2],
+] as const;
 const SEED = 1;
 /** ImageNet-22k. */
 const MANY_SAMPLES = 14_197_122;
@@ -91,14 +95,14 @@ async function training(options: BenchOptions, scratch: string, checks: Check[])
     progress(`${source.name}: filling`);
     const trainings = new Map<Rule, Training>();
     for (const rule of rules) trainings.set(rule, await Training.start(work, source, rule, scratch));
-    for (const readers of READERS) {
+    for (const [readers, aim] of READERS) {
       const timings = await measure(trainings, readers, options);
       for (const [rule, { training: one, operations }] of timings.seen)
         rows.push(row(source, readers, rule, one, timings.timings, operations, epochs));
       const gain = ratio(timings.timings, byValue.name, plain.name);
       if (source === distant)
         checks.push(
-          atLeast(`value per byte against plain frequency, ${readers} readers`, gain, 1.2, 'x as fast'),
+          atLeast(`value per byte against plain frequency, ${readers} at a time`, gain, aim, 'x as fast'),
         );
     }
     for (const one of trainings.values()) await one.close();
@@ -139,14 +143,13 @@ function row(
   operations: number,
   epochs: number,
 ): Row {
-  const predicted = training.predicted();
+  const predicted = training.predicted(readers);
   return {
     source: source.name,
     readers,
     rule: rule.name,
     's an epoch': medianMs(timings, rule.name) / 1000 / epochs,
-    // Reads wait for the source side by side, but its bytes come one after the other.
-    'predicted s': predicted.seconds / (source.latencyMs > 0 ? readers : 1) / epochs,
+    'predicted s': predicted.seconds / epochs,
     'x plain': ratio(timings, rule.name, plain.name),
     '% of accesses': 100 * predicted.accesses,
     '% of bytes': 100 * predicted.bytes,

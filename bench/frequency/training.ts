@@ -107,10 +107,18 @@ export class Training {
     return operations.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** What the plan says of all epochs: shares that tiers serve, and seconds at the source with one read at a time. */
-  predicted(): { readonly accesses: number; readonly bytes: number; readonly seconds: number } {
+  /**
+   * What the plan says of all epochs: shares that tiers serve, and seconds at the source, where readers wait for latency side
+   * by side, and bytes come one after the other.
+   */
+  predicted(readers: number): {
+    readonly accesses: number;
+    readonly bytes: number;
+    readonly seconds: number;
+  } {
     const all = { accesses: 0, bytes: 0 };
     const tiers = { accesses: 0, bytes: 0 };
+    const shared = { ...this.#source, latencyMs: this.#source.latencyMs / readers };
     let ms = 0;
     for (const [sample, count] of this.#work.accesses.frequency.entries()) {
       const size = this.#work.dataset.sizes[sample] ?? 0;
@@ -119,7 +127,7 @@ export class Training {
         sums.accesses += count;
         sums.bytes += count * size;
       }
-      if (!isKept) ms += count * readMs(this.#source, size);
+      if (!isKept) ms += count * readMs(shared, size);
     }
     return {
       accesses: tiers.accesses / all.accesses,

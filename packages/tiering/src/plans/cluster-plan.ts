@@ -31,7 +31,7 @@ export interface ClusterPlan {
 /**
  * The plans of all workers of a training, by `frequencyPlan` (HDMLP, section 5.1). They follow from what everybody knows (the
  * seed, the sizes, the quotas), so each worker computes the same ones, and knows without asking whom to ask for a
- * sample. What a worker reads too seldom to keep, others read the more (Lemma 1), and they keep it.
+ * sample. What a worker reads too seldom to keep, others read the more (Lemma 1), and one of them mostly keeps it.
  *
  * Costs what the plans cost, one after the other; keeps one byte a sample and worker. All workers have the same levels.
  * @throws As `frequencyPlan`.

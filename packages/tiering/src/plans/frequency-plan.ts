@@ -17,8 +17,9 @@ export interface FrequencyPlanOptions {
   readonly quotas: readonly number[];
   /**
    * Milliseconds that a copy of a sample of so many bytes spares each time it is read; from 0. A source that takes 10 ms
-   * to answer and gives 100 MB/s: `(bytes) => 10 + bytes / 100e3`. Default: in proportion to the bytes, as a source
-   * without latency has it, so that the bytes that a level holds are worth the same in any sample.
+   * to answer and gives 100 MB/s: `(bytes) => 10 + bytes / 100e3`; with r reads at a time, which wait for it side by side,
+   * `10 / r + bytes / 100e3`. Default: in proportion to the bytes, as with a source without latency, so that a byte is worth
+   * the same in any sample.
    */
   readonly savedMs?: (bytes: number) => number;
 }

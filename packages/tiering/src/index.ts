@@ -1,12 +1,16 @@
+export { placeInOrder, type FillCounts, type PlaceInOrderOptions } from './place-in-order.js';
 export { PlacementHandler, type PlacementHandlerOptions } from './placement-handler.js';
-export { firstFit } from './policies/first-fit.js';
 export {
-  frequency,
-  frequencyPlan,
-  UNPLANNED,
-  type FrequencyOptions,
-  type FrequencyPlanOptions,
-} from './policies/frequency.js';
+  clusterPlan,
+  type ClusterPlan,
+  type ClusterPlanOptions,
+  type SampleHolder,
+  type WorkerAccesses,
+} from './plans/cluster-plan.js';
+export { fillOrder, type FillOrderOptions } from './plans/fill-order.js';
+export { frequencyPlan, UNPLANNED, type FrequencyPlanOptions } from './plans/frequency-plan.js';
+export { firstFit } from './policies/first-fit.js';
+export { frequency, type FrequencyOptions } from './policies/frequency.js';
 export { lru } from './policies/lru.js';
 export { pinned, type Pin, type PinnedOptions } from './policies/pinned.js';
 export { type PlacementCandidate, type PlacementPolicy, type TierRoom } from './policies/policy.js';

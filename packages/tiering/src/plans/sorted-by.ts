@@ -1,0 +1,46 @@
+const DIGIT_BITS = 8;
+const DIGITS = 2 ** DIGIT_BITS;
+
+/**
+ * Items by rising keys; those with equal keys stay as they came. A radix sort: linear, and no more memory than as much again
+ * as it is given, which is scratch afterwards. A digit that is the same in all keys costs a look.
+ * @param keys Of each item, in the order of the items.
+ */
+export function sortedBy(items: Uint32Array, keys: Uint32Array): Uint32Array {
+  let [from, fromKeys] = [items, keys];
+  let [to, toKeys]: [Uint32Array, Uint32Array] = [
+    new Uint32Array(items.length),
+    new Uint32Array(items.length),
+  ];
+  for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
+    const places = placesByDigit(fromKeys, shift);
+    if (places === undefined) continue;
+    for (let at = 0; at < from.length; at++) {
+      const key = fromKeys[at] ?? 0;
+      const digit = (key >>> shift) & (DIGITS - 1);
+      const place = places[digit] ?? 0;
+      places[digit] = place + 1;
+      to[place] = from[at] ?? 0;
+      toKeys[place] = key;
+    }
+    [from, to] = [to, from];
+    [fromKeys, toKeys] = [toKeys, fromKeys];
+  }
+  return from;
+}
+
+/** Where the first key with each digit goes; undefined if all have the same. */
+function placesByDigit(keys: Uint32Array, shift: number): Uint32Array | undefined {
+  const places = new Uint32Array(DIGITS);
+  for (let at = 0; at < keys.length; at++) {
+    const digit = ((keys[at] ?? 0) >>> shift) & (DIGITS - 1);
+    places[digit] = (places[digit] ?? 0) + 1;
+  }
+  let place = 0;
+  for (const [digit, count] of places.entries()) {
+    if (count === keys.length) return undefined;
+    places[digit] = place;
+    place += count;
+  }
+  return places;
+}

@@ -26,7 +26,7 @@ import {
 } from './tiering/setups.js';
 
 /** Seconds of a calibration. */
-const SECONDS = 12;
+const SECONDS = 20;
 const QUICK_SECONDS = 2;
 
 /** A prediction counts as right within so much. */

@@ -265,7 +265,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 
   /**
    * Puts an object on a tier now, ahead of any read, and resolves to the level it is on afterwards: the source's
-   * (the number of tiers) if no tier takes it.
+   * (the number of tiers) if no tier takes it, or if fetching it failed (event `placementFailed`).
    * @throws As `read` does. Abort stops waiting; the placement goes on.
    */
   async place(key: string, options: OperationOptions = NO_OPTIONS): Promise<number> {

@@ -1,5 +1,5 @@
 import { isTieredError, type Hierarchy, type OperationOptions } from '@tiered/core';
-import { configError, raceAbort } from '@tiered/core/internal';
+import { assertCounts, raceAbort } from '@tiered/core/internal';
 
 /** Where objects were when `placeInOrder` was done with them. */
 export interface FillCounts {
@@ -44,8 +44,7 @@ export async function placeInOrder(
   keys: Iterable<string> | AsyncIterable<string>,
   { concurrency = 6, signal, onProgress, onFailed }: PlaceInOrderOptions = {},
 ): Promise<FillCounts> {
-  if (!Number.isSafeInteger(concurrency) || concurrency < 1)
-    throw configError('concurrency', 'a whole number of at least 1', concurrency);
+  assertCounts({ concurrency });
   const placed = hierarchy.stats().tiers.map(() => 0);
   const counts = { left: 0, failed: 0 };
   const place = async (key: string) => {

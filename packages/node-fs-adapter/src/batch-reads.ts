@@ -6,7 +6,7 @@ import {
   type StorageDriver,
 } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
-import { isAsFastAsMemory } from './blocking-mode.js';
+import { timesOfMemory } from './blocking-mode.js';
 import { problemOf } from './keys.js';
 import { Pauses } from './pauses.js';
 import { COLUMNS, FIRST, NOT_READ, type Batch } from './reader-thread/batch.js';
@@ -106,7 +106,9 @@ export class BatchReads {
       outcomes.push({ bytes: count });
     }
     const files = requests.length - unread.length;
-    this.#pauses.learn(files > 0 && ms !== undefined && isAsFastAsMemory(ms - SLICE_MS, files, bytes));
+    // Threads that could read nothing are of no use, however fast.
+    const isOfUse = files > 0 && ms !== undefined;
+    this.#pauses.learn(isOfUse ? timesOfMemory(ms - SLICE_MS, files, bytes) : Infinity);
     return unread.length === 0 ? outcomes : this.#readAgain(requests, unread, outcomes, options);
   }
 

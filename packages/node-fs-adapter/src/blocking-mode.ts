@@ -14,7 +14,7 @@ const FAST_MS_A_BYTE = 1000 / 2e9;
 /** Calls in a row that may block before one goes through the thread pool, so that the event loop has its turn. */
 const IN_A_ROW = 32;
 
-/** Calls that stay off the event loop after a slow one. */
+/** Calls that stay off the event loop after a slow one, at most. */
 const FIRST_PAUSE = 16;
 const LAST_PAUSE = 4096;
 
@@ -23,7 +23,9 @@ const LAST_PAUSE = 4096;
  *
  * Node wants opposite things of fast and slow storage: what is in the page cache is read 2 to 4 times as fast by a
  * blocking call, which must never happen on a disk that has to move. So a slow blocking call sends the next ones to
- * the thread pool, and only one in many is tried again: slow storage blocks the event loop once in thousands of calls.
+ * the thread pool, and only one in many is tried again: slow storage blocks the event loop once in thousands of calls. One
+ * call in a hundred is a little slow on any storage, because memory is collected or touched for the first time: after
+ * that it is a few.
  */
 export class BlockingMode {
   readonly #clock: Clock;
@@ -64,12 +66,12 @@ export class BlockingMode {
     try {
       return call();
     } finally {
-      this.#pauses.learn(isAsFastAsMemory(this.#clock.now() - start, 1, length));
+      this.#pauses.learn(timesOfMemory(this.#clock.now() - start, 1, length));
     }
   }
 }
 
-/** Whether calls on so many files that moved so many bytes together were served from memory, given how long they took. */
-export function isAsFastAsMemory(ms: number, files: number, bytes: number): boolean {
-  return ms <= files * FAST_MS + bytes * FAST_MS_A_BYTE;
+/** How many times as long as from memory calls on so many files took that moved so many bytes together: up to 1 is from memory. */
+export function timesOfMemory(ms: number, files: number, bytes: number): number {
+  return ms / (files * FAST_MS + bytes * FAST_MS_A_BYTE);
 }

@@ -11,7 +11,7 @@ class SteppingClock implements Clock {
   looks = 0;
   #now = 0;
 
-  constructor(readonly stepMs: number) {}
+  constructor(public stepMs: number) {}
 
   now(): number {
     this.looks += 1;
@@ -32,9 +32,10 @@ async function withObjects(options: Parameters<typeof place>[0]): Promise<Place>
 }
 
 /** How many reads, one after the other, had opened their file before they returned their promise. */
-async function blockingCalls({ driver }: Place): Promise<number> {
+async function blockingCalls({ driver }: Place, beforeRead?: (i: number) => void): Promise<number> {
   let blocking = 0;
   for (let i = 0; i < COUNT; i++) {
+    beforeRead?.(i);
     const before = driver.openFiles;
     const reading = textOf(driver, `${i}`);
     blocking += driver.openFiles - before;
@@ -57,6 +58,21 @@ it('reads of slow storage block once in a while only, to see whether it is fast 
   const blocking = await blockingCalls(await withObjects({ ...files, blockingCalls: true, clock }));
   expect(blocking).toBeGreaterThan(0);
   expect(blocking).toBeLessThan(COUNT * 0.05);
+});
+
+it('a slow read among fast ones sends as many to the thread pool as it took too long, within a bound', async () => {
+  const withHiccup = async (ms: number) => {
+    const clock = new SteppingClock(0.01);
+    const there = await withObjects({ ...files, blockingCalls: true, clock });
+    return blockingCalls(there, (i) => {
+      clock.stepMs = i === 40 ? ms : 0.01;
+    });
+  };
+  const undisturbed = await withHiccup(0.01);
+  const cost = async (ms: number) => undisturbed - (await withHiccup(ms));
+  // A tenth of a millisecond is what a call may take. One in 32 goes there anyway.
+  expect(Math.abs((await cost(0.25)) - 3)).toBeLessThanOrEqual(1);
+  expect(Math.abs((await cost(50)) - 16)).toBeLessThanOrEqual(1);
 });
 
 it('slow reads that fail keep the next ones off the event loop too', async () => {

@@ -11,7 +11,7 @@ const LONGEST = 256 * 1024;
 const FAST_MS = 0.1;
 const FAST_MS_A_BYTE = 1000 / 2e9;
 
-/** Calls in a row that may block before one goes through the thread pool, so that the event loop has its turn. */
+/** Calls that may block before the event loop has its turn. */
 const IN_A_ROW = 32;
 
 /** Calls that stay off the event loop after a slow one, at most. */
@@ -32,6 +32,7 @@ export class BlockingMode {
   readonly #enabled: boolean;
   readonly #pauses = new Pauses(FIRST_PAUSE, LAST_PAUSE);
   #inARow = 0;
+  #isTurnDue = false;
 
   constructor(clock: Clock, enabled: boolean) {
     this.#clock = clock;
@@ -57,7 +58,19 @@ export class BlockingMode {
     if (!this.#enabled || length > LONGEST) return false;
     if (this.#pauses.leaveOut()) return false;
     this.#inARow = (this.#inARow + 1) % IN_A_ROW;
-    return this.#inARow !== 0;
+    this.#isTurnDue = this.#inARow === 0;
+    return !this.#isTurnDue;
+  }
+
+  /** Whether a call may not block only because the event loop is to turn first: see `turn`. */
+  get isTurnDue(): boolean {
+    return this.#isTurnDue;
+  }
+
+  /** Lets the event loop turn. A trip through the thread pool would do so too, and take a hundred times as long. */
+  turn(): Promise<void> {
+    this.#isTurnDue = false;
+    return this.#clock.turn();
   }
 
   /** Makes a call that moves so many bytes, and learns from it. */

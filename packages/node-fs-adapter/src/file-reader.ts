@@ -53,8 +53,14 @@ export class FileReader {
     return this.#mode.attempt(target.byteLength, () => this.#fillBlocking(key, target, offset, version));
   }
 
-  /** Reads in the thread pool. */
-  read(key: string, { offset, length, version }: ReadOptions): Promise<Uint8Array> {
+  /** Reads in the thread pool, or after a turn of the event loop, if `readBlocking` waited for one. */
+  async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    if (this.#mode.isTurnDue) {
+      await this.#mode.turn();
+      const read = this.readBlocking(key, options);
+      if (read !== undefined) return read;
+    }
+    const { offset, length, version } = options;
     return this.#use('read', key, version, async (file) => {
       const bytes = memoryFor(Math.max(0, Math.min(length, file.size - offset)));
       return bytes.subarray(0, await readFully(file, bytes, offset));
@@ -62,7 +68,13 @@ export class FileReader {
   }
 
   /** As `read`, into the caller's memory. */
-  readInto(key: string, target: Uint8Array, { offset, version }: ReadIntoOptions): Promise<number> {
+  async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    if (this.#mode.isTurnDue) {
+      await this.#mode.turn();
+      const read = this.readIntoBlocking(key, target, options);
+      if (read !== undefined) return read;
+    }
+    const { offset, version } = options;
     return this.#use('readInto', key, version, (file) => readFully(file, target, offset));
   }
 

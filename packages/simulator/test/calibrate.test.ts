@@ -1,4 +1,12 @@
-import { Hierarchy, isTieredError, MemoryDriver, ThrottleDriver, type StorageDriver } from '@tiered/core';
+import {
+  Hierarchy,
+  InterceptingDriver,
+  isTieredError,
+  MemoryDriver,
+  ThrottleDriver,
+  type DriverCall,
+  type StorageDriver,
+} from '@tiered/core';
 import { ManualClock, someBytes } from '@tiered/core/testing';
 import {
   calibrate,
@@ -87,6 +95,28 @@ describe('a calibration', () => {
     const before = clock.now();
     await clock.run(calibrate({ source }, { clock, seconds: 1e6, bytes: 10 * BYTES, concurrencies: [1] }));
     expect(clock.now() - before, 'of 10 objects at 11 ms, and a listing').toBeLessThan(200);
+  });
+
+  it('takes objects that a tier has room for, and keeps to half of its quota', async () => {
+    const clock = new ManualClock();
+    const [source, kept] = [new MemoryDriver(), new MemoryDriver()];
+    for (let i = 0; i < 20; i++) {
+      const size = i < 10 ? 200_000 : 2_000_000;
+      await source.write(`${i}`, someBytes(size, i), { size });
+    }
+    let most = 0;
+    const watched = new (class extends InterceptingDriver {
+      protected async intercept<T>(call: DriverCall<T>): Promise<T> {
+        const result = await call.proceed();
+        if (call.operation !== 'usage') most = Math.max(most, (await kept.usage({})).bytes);
+        return result;
+      }
+    })(kept);
+    const tiers = [{ driver: new ThrottleDriver(watched, { latencyMs: 1, clock }), quota: '2MiB' }];
+    const profile = await clock.run(calibrate({ source, tiers }, { clock, seconds: 1, concurrencies: [1] }));
+    expect(profile.tiers[0]?.place?.points[0]?.[1]).toBeGreaterThan(0);
+    expect(most).toBeGreaterThan(200_000);
+    expect(most).toBeLessThanOrEqual(2 ** 20);
   });
 
   it('that is aborted, or fails, leaves nothing on the tiers', async () => {

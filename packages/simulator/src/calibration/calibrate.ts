@@ -105,10 +105,9 @@ class Calibration {
       const { compute, preprocess, seed = 0 } = this.#options;
       const objects = await this.#someObjects(seed);
       const read = await this.#readSource(objects);
-      const { key = '', size = 0 } = objects[0] ?? {};
-      const sample = await this.#source.read(key, { offset: 0, length: size, signal: this.#signal });
       const tiers: CalibrationProfile['tiers'] = [];
-      for (const tier of this.#tiers) tiers.push(await this.#tier(tier, objects, sample));
+      for (const tier of this.#tiers) tiers.push(await this.#tier(tier, objects));
+      const sample = await this.#sample(objects);
       const computeMBps = compute && (await this.#rateOfWork(compute, sample));
       const preprocessMBps = preprocess && (await this.#rateOfWork(preprocess, sample));
       return {
@@ -122,6 +121,12 @@ class Calibration {
     });
   }
 
+  /** The first of some objects. */
+  #sample([first]: readonly ObjectStat[]): Promise<Uint8Array> {
+    const { key = '', size = 0 } = first ?? {};
+    return this.#source.read(key, { offset: 0, length: size, signal: this.#signal });
+  }
+
   /** t(gamma). */
   #readSource(objects: readonly ObjectStat[]): Promise<Curve> {
     const [clock, signal] = [this.#clock, this.#signal];
@@ -130,17 +135,16 @@ class Calibration {
     );
   }
 
-  #tier(tier: TierOptions, objects: readonly ObjectStat[], sample: Uint8Array): Promise<PlaceProfile> {
-    const { driver, quota } = tier;
+  async #tier({ driver, quota }: TierOptions, objects: readonly ObjectStat[]): Promise<PlaceProfile> {
     const capacity = Math.floor(PART_OF_QUOTA * parseBytes(quota, 'quota'));
     const fitting = firstThatFit(objects, capacity);
-    if (fitting.length === 0)
-      throw configError('quota', `twice an object of ${sample.byteLength} bytes at least`, quota);
+    if (fitting.length === 0) throw configError('quota', 'twice an object of the source at least', quota);
+    const sample = await this.#sample(fitting);
     return this.#opened(driver, async () => {
       const write = await this.#writeTier(driver, sample, Math.floor(capacity / sample.byteLength));
       const read: Curve = { points: [] };
       const place = await this.#curve(async (concurrency) => {
-        const rates = await this.#fillAndRead({ driver, quota: capacity }, fitting, concurrency);
+        const rates = await this.#fillAndRead({ driver, quota }, fitting, concurrency);
         read.points.push([concurrency, rates.read]);
         return rates.place;
       });

@@ -74,8 +74,9 @@ function needsMemory(world: World): string | undefined {
 function needsAllInMemory(world: World): string | undefined {
   const all = (quotasOf(world)[0] ?? 0) * world.sampler.workers;
   if (world.totalBytes <= all) return undefined;
-  const gb = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
-  return `the dataset is ${gb(world.totalBytes)}, the RAM of all workers ${gb(all)}`;
+  const shown = (bytes: number) =>
+    bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+  return `the dataset is ${shown(world.totalBytes)}, the RAM of all workers ${shown(all)}`;
 }
 
 /** The LBANN data store, filled in the first epoch: each sample stays with the worker that read it. */

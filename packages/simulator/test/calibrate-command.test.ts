@@ -8,6 +8,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { calibrateCommand } from '../src/cli/calibrate-command.js';
 import { runCommand } from '../src/cli/host.js';
+import { textOf } from './text-of.js';
 
 let directory: string;
 beforeEach(async () => {
@@ -28,7 +29,7 @@ async function command(...args: string[]): Promise<{ code: number; out: string; 
   const terminal = new PassThrough();
   const host = { write: (text: string) => written.push(text), terminal, clock: systemClock };
   const code = await runCommand(calibrateCommand(host), args, host);
-  return { code, out: written.join(''), messages: String(terminal.read() ?? '') };
+  return { code, out: written.join(''), messages: textOf(terminal) };
 }
 
 async function configured(config: object): Promise<string> {

@@ -9,6 +9,7 @@ import { simulateCommand } from '../src/cli/command.js';
 import { runCommand } from '../src/cli/host.js';
 import { ProgressBar } from '../src/cli/progress.js';
 import { parseChange, variantsOf } from '../src/what-if.js';
+import { textOf } from './text-of.js';
 
 const invalid = expect.objectContaining({ code: 'TIERED_CONFIG_INVALID' });
 
@@ -24,7 +25,7 @@ async function command(...args: string[]): Promise<{ code: number; out: string; 
   const clock = new ManualClock();
   const host = { write: (text: string) => written.push(text), terminal, clock };
   const code = await clock.run(runCommand(simulateCommand(host), args, host));
-  return { code, out: written.join(''), messages: String(terminal.read() ?? '') };
+  return { code, out: written.join(''), messages: textOf(terminal) };
 }
 
 const document = {
@@ -115,7 +116,7 @@ describe('the progress bar', () => {
     await clock.advance(ms);
     bar.update(1, 2);
     bar.stop();
-    return String(terminal.read() ?? '');
+    return textOf(terminal);
   };
 
   it('is drawn on a terminal after two seconds, and nowhere else', async () => {

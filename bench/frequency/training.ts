@@ -11,6 +11,7 @@ import {
   PlacementHandler,
   UNPLANNED,
 } from '@tiered/tiering';
+import { countsOf } from '../lib/counts.js';
 import type { Dataset } from './dataset.js';
 
 /** A source, as the throttle makes it and as a rule may see it. */
@@ -103,8 +104,7 @@ export class Training {
 
   /** Operations that have reached the source. */
   get sourceOperations(): number {
-    const operations = Object.values(this.#counted.metrics().operations);
-    return operations.reduce((sum, { count }) => sum + count, 0);
+    return countsOf(this.#counted).operations;
   }
 
   /**

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { MetricsDriver, systemClock, ThrottleDriver, type Hierarchy, type StorageDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { countsOf } from '../lib/counts.js';
 import { shuffled, type Dataset } from './dataset.js';
 import { readAll, type Loader } from './loader.js';
 import type { Setup } from './setups.js';
@@ -58,7 +59,7 @@ export async function runSetup(setup: Setup, { dataset, ...loader }: Case, scrat
   const { access, hierarchy, close } = await setup.open({ source, directory, cache, bytes });
   try {
     globalThis.gc?.();
-    const before = countsOf(counted).sourceBytes;
+    const before = countsOf(counted).bytes;
     const copying =
       setup.fillFirst === true && hierarchy !== undefined
         ? await measure(counted, () => placeAll(hierarchy, dataset))
@@ -72,7 +73,7 @@ export async function runSetup(setup: Setup, { dataset, ...loader }: Case, scrat
     }
     const idleSeconds = await idle;
     await hierarchy?.idle();
-    return { copying, epochs, idleSeconds, sourceBytes: countsOf(counted).sourceBytes - before };
+    return { copying, epochs, idleSeconds, sourceBytes: countsOf(counted).bytes - before };
   } finally {
     await close();
     await emptyFiles(cache);
@@ -100,16 +101,8 @@ async function measure(source: MetricsDriver, work: () => Promise<void>): Promis
   return {
     seconds,
     cpuSeconds: (user + system) / 1e6,
-    sourceOperations: after.sourceOperations - before.sourceOperations,
-    sourceBytes: after.sourceBytes - before.sourceBytes,
-  };
-}
-
-function countsOf(source: MetricsDriver): Pick<Phase, 'sourceOperations' | 'sourceBytes'> {
-  const operations = Object.values(source.metrics().operations);
-  return {
-    sourceOperations: operations.reduce((sum, { count }) => sum + count, 0),
-    sourceBytes: operations.reduce((sum, { bytes }) => sum + bytes, 0),
+    sourceOperations: after.operations - before.operations,
+    sourceBytes: after.bytes - before.bytes,
   };
 }
 

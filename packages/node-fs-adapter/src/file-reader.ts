@@ -55,11 +55,8 @@ export class FileReader {
 
   /** Reads in the thread pool, or after a turn of the event loop, if `readBlocking` waited for one. */
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
-    if (this.#mode.isTurnDue) {
-      await this.#mode.turn();
-      const read = this.readBlocking(key, options);
-      if (read !== undefined) return read;
-    }
+    const read = await this.#afterTurn(() => this.readBlocking(key, options));
+    if (read !== undefined) return read;
     const { offset, length, version } = options;
     return this.#use('read', key, version, async (file) => {
       const bytes = memoryFor(Math.max(0, Math.min(length, file.size - offset)));
@@ -69,13 +66,17 @@ export class FileReader {
 
   /** As `read`, into the caller's memory. */
   async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    if (this.#mode.isTurnDue) {
-      await this.#mode.turn();
-      const read = this.readIntoBlocking(key, target, options);
-      if (read !== undefined) return read;
-    }
+    const read = await this.#afterTurn(() => this.readIntoBlocking(key, target, options));
+    if (read !== undefined) return read;
     const { offset, version } = options;
     return this.#use('readInto', key, version, (file) => readFully(file, target, offset));
+  }
+
+  /** A blocking read that waited only for the event loop to turn; undefined if there was none, or it may not block still. */
+  async #afterTurn<T>(read: () => T | undefined): Promise<T | undefined> {
+    if (!this.#mode.isTurnDue) return undefined;
+    await this.#mode.turn();
+    return read();
   }
 
   #fillBlocking(key: string, target: Uint8Array, offset: number, version: string | undefined): number {

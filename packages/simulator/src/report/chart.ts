@@ -2,8 +2,7 @@ import { BarChart, type BarSeriesOption } from 'echarts/charts';
 import { GridComponent, LegendComponent, TitleComponent } from 'echarts/components';
 import { init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
-import { duration, labelOf, remarkOf, type ReportRow } from './report.js';
-import { placesOf } from './table.js';
+import { duration, labelOf, placesOf, remarkOf, type ReportRow } from './report.js';
 
 use([BarChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 

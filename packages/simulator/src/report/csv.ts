@@ -1,5 +1,4 @@
-import { remarkOf, type ReportRow } from './report.js';
-import { placesOf } from './table.js';
+import { placesOf, remarkOf, type ReportRow } from './report.js';
 
 /** The rows as RFC 4180 has it, with a line of names; times in seconds, shares of bytes from 0 to 1. */
 export function renderCsv(rows: readonly ReportRow[]): string {

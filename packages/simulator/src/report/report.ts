@@ -30,3 +30,8 @@ export function remarkOf({ refused, notCovered, fullRandomization }: SimulationR
 export function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }
+
+/** All places that anything came from, in order. */
+export function placesOf(rows: readonly ReportRow[]): string[] {
+  return [...new Set(rows.flatMap(({ result }) => result.sources.map(({ from }) => from)))];
+}

@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { duration, labelOf, percent, remarkOf, type ReportRow } from './report.js';
+import { duration, labelOf, percent, placesOf, remarkOf, type ReportRow } from './report.js';
 
 /** The rows for a terminal: times, and the share of bytes by source. */
 export function renderTable(rows: readonly ReportRow[]): string {
@@ -21,9 +21,4 @@ export function renderTable(rows: readonly ReportRow[]): string {
     table.push([labelOf(row), ...times, ...shares, remarkOf(row.result)]);
   }
   return table.toString();
-}
-
-/** All places that anything came from, in order. */
-export function placesOf(rows: readonly ReportRow[]): string[] {
-  return [...new Set(rows.flatMap(({ result }) => result.sources.map(({ from }) => from)))];
 }

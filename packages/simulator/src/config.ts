@@ -1,24 +1,14 @@
 import { TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
+import { curveSchema as curve, positive } from './curve-schema.js';
 import type { Simulation } from './simulate.js';
 import { frequency } from './strategies/frequency.js';
 import { STRATEGIES } from './strategies/index.js';
 import { localityAware } from './strategies/shared-memory.js';
 import { MOST_LEVELS, type Strategy } from './strategies/strategy.js';
 
-const positive = z.number().positive();
 const count = z.int().positive();
-
-const curve = z.strictObject({
-  points: z
-    .array(z.tuple([positive, positive]))
-    .min(1)
-    .refine((points) => points.every(([at], i) => i === 0 || at > (points[i - 1]?.[0] ?? 0)), {
-      error: 'points have to come by rising number of threads or clients',
-    }),
-  beyond: z.enum(['hold', 'linear']).optional(),
-});
 
 const storageClass = z.strictObject({
   name: z.string().min(1),

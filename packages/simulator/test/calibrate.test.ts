@@ -161,6 +161,18 @@ describe('a profile', () => {
       {},
       { ...profile, version: 2 },
       { ...profile, source: { name: 'x', read: { points: [] } } },
+      {
+        ...profile,
+        source: {
+          name: 'x',
+          read: {
+            points: [
+              [4, 40],
+              [1, 10],
+            ],
+          },
+        },
+      },
     ])
       expect(() => parseProfile(wrong)).toThrow(expect.objectContaining({ code: 'TIERED_CONFIG_INVALID' }));
   });

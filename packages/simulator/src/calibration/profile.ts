@@ -1,14 +1,10 @@
 import type { FetchModel } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
+import { curveSchema as curve, positive } from '../curve-schema.js';
 import { throughput, type ThroughputCurve } from '../curve.js';
 import type { StorageClass, SystemModel } from '../model.js';
 
-const positive = z.number().positive();
-const curve = z.strictObject({
-  points: z.array(z.tuple([positive, positive])).min(1),
-  beyond: z.enum(['hold', 'linear']).optional(),
-});
 const place = z.strictObject({
   /** Of its driver. */
   name: z.string(),

@@ -34,6 +34,7 @@ class ArchiveDriver implements StorageDriver {
     sharedViews: true,
     persistent: true,
     log: false,
+    buffersWrites: false,
   });
   /** In memory: no other driver can reach it. */
   readonly location = undefined;

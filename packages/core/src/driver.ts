@@ -19,6 +19,8 @@ export interface DriverCapabilities {
   readonly persistent: boolean;
   /** `openLog` gives a log that all who use this storage share. */
   readonly log: boolean;
+  /** An object that is written in parts (`create`) is kept in memory, whole, until it is published. */
+  readonly buffersWrites: boolean;
 }
 
 /** An object as its storage describes it. */
@@ -73,6 +75,12 @@ export type ReadOutcome = { readonly bytes: number } | { readonly error: unknown
 export interface WriteOptions extends OperationOptions {
   /** How many bytes will come; anything else is `TIERED_SIZE_MISMATCH` and publishes nothing. */
   readonly size: number;
+  /**
+   * Only if there is no object of this key: else `TIERED_EXISTS`, decided by the storage itself, so that of several who
+   * try at the same time one succeeds. `TIERED_UNSUPPORTED` where the storage has no such thing. Default: false, and
+   * an object that is there is replaced.
+   */
+  readonly ifAbsent?: boolean | undefined;
 }
 
 /** The bytes of an object to be written: at once, or in pieces. A piece may be reused once the next is asked for. */

@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   TIERED_NOT_FOUND: 'The object does not exist where it was asked for.',
   TIERED_KEY_INVALID: 'The key is empty, malformed, or would leave the root of the driver.',
   TIERED_KEY_CONFLICT: 'Another object stands in the way, as file "a" does for key "a/b" in a directory.',
+  TIERED_EXISTS: 'There is an object of this key already, and it was to be written only if there was none.',
   TIERED_RANGE_INVALID:
     'Offset or length is not a whole number of bytes, is negative, or does not fit the target.',
   TIERED_CONFIG_INVALID: 'An option cannot work; the message names the field and what was expected.',

@@ -77,6 +77,7 @@ export class MemoryDriver implements StorageDriver {
       sharedViews: true,
       persistent: true,
       log: options.log ?? false,
+      buffersWrites: false,
     });
     this.#capacity = options.capacity === undefined ? Infinity : parseBytes(options.capacity, 'capacity');
   }

@@ -67,6 +67,7 @@ export class FileSystemDriver implements StorageDriver {
       sharedViews: false,
       persistent: true,
       log: writable,
+      buffersWrites: false,
     });
     this.#reader = new FileReader(this, () => this.#root, this.#options);
     this.#batches = new BatchReads(this, () => this.#root, this.#options.readerThreads);

@@ -72,6 +72,7 @@ export class OpenDalDriver implements StorageDriver {
       sharedViews: false,
       persistent: !this.#traits.inMemory || operator !== undefined,
       log: false,
+      buffersWrites: true,
     });
   }
 

@@ -76,6 +76,7 @@ export class S3Driver implements StorageDriver {
       sharedViews: false,
       persistent: true,
       log: false,
+      buffersWrites: true,
     });
   }
 

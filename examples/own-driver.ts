@@ -33,7 +33,7 @@ class ArchiveDriver implements StorageDriver {
     usage: false,
     sharedViews: true,
     persistent: true,
-    log: false,
+    index: false,
     buffersWrites: false,
   });
   /** In memory: no other driver can reach it. */
@@ -103,8 +103,8 @@ class ArchiveDriver implements StorageDriver {
     throw unsupported(this, 'usage');
   }
 
-  async openLog(): Promise<never> {
-    throw unsupported(this, 'openLog');
+  async openIndex(): Promise<never> {
+    throw unsupported(this, 'openIndex');
   }
 
   #find(operation: Operation, key: string): Entry {

@@ -19,7 +19,7 @@ export interface KillPoint {
 }
 
 /** Calls that only look. */
-const LOOKS = ['open', 'openLog', 'list', 'stat', 'read', 'readInto', 'usage'];
+const LOOKS = ['open', 'openIndex', 'list', 'stat', 'read', 'readInto', 'usage'];
 
 /** As `kill -9` from outside, at this very instruction. */
 export function die(): never {
@@ -54,7 +54,7 @@ export class KillingDriver extends InterceptingDriver {
   }
 
   override async openLog(options: OperationOptions): Promise<SharedLog> {
-    const log = await super.openLog(options);
+    const log = await super.openIndex(options);
     return new KillingLog(log, this.#logPath, this.#point.when, (call) => this.#isDue(call));
   }
 

@@ -10,8 +10,10 @@ export interface Clock {
   /**
    * Waits for at least so long. Rejects with `signal.reason` as soon as the signal aborts, and leaves no timer behind.
    * @param ms How long, in milliseconds. Zero or less still yields once.
+   * @param signal Ends the waiting.
+   * @param options With `background`, for what may be left undone, it does not keep the process running.
    */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  sleep(ms: number, signal?: AbortSignal, options?: { readonly background?: boolean }): Promise<void>;
   /** Lets the event loop turn once: timers that are due fire, finished I/O is delivered. */
   turn(): Promise<void>;
 }
@@ -22,15 +24,16 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** The clock of the machine. Resolution of `sleep` is that of Node's timers, about 1 ms. */
 export const systemClock: Clock = {
   now: () => performance.now(),
-  async sleep(ms, signal) {
+  async sleep(ms, signal, { background = false } = {}) {
     let left = Math.max(0, ms);
-    for (; left > LONGEST_TIMER_MS; left -= LONGEST_TIMER_MS) await timer(LONGEST_TIMER_MS, signal);
-    await timer(left, signal);
+    for (; left > LONGEST_TIMER_MS; left -= LONGEST_TIMER_MS)
+      await timer(LONGEST_TIMER_MS, signal, background);
+    await timer(left, signal, background);
   },
   turn: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
-function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {
+function timer(ms: number, signal: AbortSignal | undefined, background: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     // Node leaves fractions away, and would fire before the time.
@@ -38,6 +41,7 @@ function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {
       stopListening();
       resolve();
     }, Math.ceil(ms));
+    if (background) handle.unref();
     const stopListening = onAbort(signal, (reason) => {
       clearTimeout(handle);
       reject(reason);

@@ -17,8 +17,8 @@ export interface DriverCapabilities {
   readonly sharedViews: boolean;
   /** Objects are still there after `close` and `open`. */
   readonly persistent: boolean;
-  /** `openLog` gives a log that all who use this storage share. */
-  readonly log: boolean;
+  /** `openIndex` gives a home to an index that all who use this storage share. */
+  readonly index: boolean;
   /** An object that is written in parts (`create`) is kept in memory, whole, until it is published. */
   readonly buffersWrites: boolean;
 }
@@ -115,34 +115,37 @@ export interface ObjectWriter {
 }
 
 /**
- * Lines that all who use a storage append to and read, in one order that is the same for all: what several processes
- * need to share a tier without a server. Calls are synchronous and take microseconds: for local storage only.
+ * Where the index of a tier is kept, and who of those that use the tier is running: what several processes need to share
+ * a tier without a server. The index itself is a database's work; this is what only the storage can know.
  */
-export interface SharedLog {
-  /** This opening of the log, unlike any other of this or another process. */
+export interface IndexHome {
+  /**
+   * This opening of the storage, unlike any other of this or another process. Others see that it runs for as long as its
+   * process does and it is not closed, by what the kernel says and not by a number, a name or a time.
+   */
   readonly member: string;
-  /** Whether the storage still has this log, and not one that took its place. */
-  readonly current: boolean;
-  /**
-   * Appends lines (without CR and LF in them) after all that is there: all of them or, if the process dies or the
-   * storage is full in between, the first of them. The lines of one call are not parted by those of others.
-   * @throws TieredError `TIERED_NO_SPACE`, and as other operations do.
-   */
-  append(lines: readonly string[]): void;
-  /**
-   * The whole lines that came since the last call, also those appended here; from the beginning at first. To be read to
-   * its end before anything else is done with this log.
-   */
-  readNew(): Iterable<string>;
-  /** Whether the process behind a member is running; true where that cannot be known. */
-  isAlive(member: string): boolean;
-  /**
-   * Puts these lines in the place of the whole log, atomically; others who have it open see that it is not `current`,
-   * and what they append to the old one is lost. `readNew` goes on behind these lines.
-   */
-  replace(lines: Iterable<string>): void;
+  /** Path of the index's file, on a local file system. The file is there (perhaps empty), for its owner only. */
+  readonly path: string;
+  /** Whether what is said to be written has to survive a power cut. */
+  readonly durable: boolean;
+  /** Names the time since the machine was started; undefined if that cannot be known. */
+  readonly boot: string | undefined;
+  /** Whether the index is on the storage of the tier itself, and takes room there. */
+  readonly isOnTier: boolean;
+  /** Bytes of a block: what an object takes on the storage is a multiple of it. 1 where there is no such thing. */
+  readonly blockBytes: number;
+  /** Bytes that the storage took, since it was opened here, for what is no object, such as directories; less what it gave back. */
+  readonly overheadBytes: number;
+  /** Whether the opening behind a member is running; true where that cannot be known. */
+  isRunning(member: string): Promise<boolean>;
+  /** Every other opening that is running, as far as can be known. */
+  others(): Promise<readonly string[]>;
+  /** Deletes what a member that is not running any more has left half written. */
+  clearUp(member: string): Promise<void>;
+  /** Another process deleted an object: lets go of what is open of it, and resolves when that is closed. */
+  forget(name: string): Promise<void>;
   /** Idempotent. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** What a driver's objects occupy, measured on the storage itself. */
@@ -150,6 +153,11 @@ export interface DriverUsage {
   /** Sum of the objects' sizes, in bytes. */
   readonly bytes: number;
   readonly objects: number;
+  /**
+   * Bytes that they take on the storage itself: whole blocks, directories, and what the driver keeps beside them. Undefined
+   * where the storage cannot say.
+   */
+  readonly occupiedBytes?: number | undefined;
   /** Bytes that the storage could still take; undefined if it cannot say. */
   readonly freeBytes?: number | undefined;
 }
@@ -223,8 +231,8 @@ export interface StorageDriver {
   /** Measures what the objects occupy. Costs a walk over them where the storage keeps no sum. */
   usage(options: OperationOptions): Promise<DriverUsage>;
 
-  /** Opens the log of this storage; it is closed before the driver is. Needs the capability `log`. */
-  openLog(options: OperationOptions): Promise<SharedLog>;
+  /** Gives the index of a tier a home here; it is closed before the driver is. Needs the capability `index`. */
+  openIndex(options: OperationOptions): Promise<IndexHome>;
 }
 
 /** What reaches a driver's storage: the methods of `StorageDriver`, and those of its writers. */

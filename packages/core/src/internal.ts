@@ -2,6 +2,7 @@
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
 export { onAbort, OperationScope, raceAbort } from './abort.js';
+export { copyName, newTag, tagOf } from './copy-name.js';
 export { loadChecksum, type Checksum } from './checksum.js';
 export { limited } from './decorators/limit-driver.js';
 export { assertCounts, closedError, configError, invariant } from './errors.js';
@@ -11,6 +12,5 @@ export { loadManifest, saveManifest, type ManifestOptions } from './manifest.js'
 export { identityOf } from './locations.js';
 export { memoryFor } from './memory-for.js';
 export { ABSENT, MetadataContainer } from './metadata-container.js';
-export { MemoryLogStorage } from './memory-log.js';
 export { gathered, readOutcome } from './driver.js';
 export { NOTHING_PLACED, sourceChanged } from './placement.js';

@@ -18,13 +18,12 @@ import {
   type ReadOptions,
   type ReadOutcome,
   type ReadRequest,
-  type SharedLog,
+  type IndexHome,
   type StorageDriver,
   type WriteData,
   type WriteOptions,
 } from './driver.js';
 import { TieredError } from './errors.js';
-import { MemoryLogStorage } from './memory-log.js';
 
 /** Options of `MemoryDriver`. */
 export interface MemoryDriverOptions {
@@ -35,12 +34,6 @@ export interface MemoryDriverOptions {
    * that holds it is one; set it when you use the driver alone.
    */
   readonly capacity?: ByteSize;
-  /**
-   * Whether it keeps a log of what is in it, so that several hierarchies of this process can use it as a tier, one after
-   * the other or at the same time. Default: false: a log costs about 500 bytes an object, and RAM is mostly one
-   * hierarchy's own, which begins empty.
-   */
-  readonly log?: boolean;
 }
 
 interface StoredObject {
@@ -60,7 +53,6 @@ export class MemoryDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   readonly location = undefined;
-  readonly #log = new MemoryLogStorage();
   readonly #objects = new Map<string, StoredObject>();
   readonly #capacity: number;
   #bytes = 0;
@@ -76,7 +68,7 @@ export class MemoryDriver implements StorageDriver {
       usage: true,
       sharedViews: true,
       persistent: true,
-      log: options.log ?? false,
+      index: false,
       buffersWrites: false,
     });
     this.#capacity = options.capacity === undefined ? Infinity : parseBytes(options.capacity, 'capacity');
@@ -164,10 +156,9 @@ export class MemoryDriver implements StorageDriver {
     return { bytes: this.#bytes, objects: this.#objects.size, freeBytes };
   }
 
-  async openLog({ signal }: OperationOptions): Promise<SharedLog> {
+  async openIndex({ signal }: OperationOptions): Promise<IndexHome> {
     signal?.throwIfAborted();
-    if (!this.capabilities.log) throw unsupported(this, 'openLog');
-    return this.#log.open();
+    throw unsupported(this, 'openIndex');
   }
 
   /** Not before now is it looked whether there is room: others may have been published while the bytes came. */

@@ -18,8 +18,8 @@ export interface CopyPlace {
   readonly level: number;
   /** Whether it is whole and trusted: reads go to the tier without asking the placement. */
   readonly direct: boolean;
-  /** Its name on the tier. */
-  readonly name: string;
+  /** What is behind the key in its name on the tier, see `copyName`; undefined if the name is the key. */
+  readonly tag: number | undefined;
 }
 
 /** Why a copy is not served any more. */
@@ -30,16 +30,20 @@ export interface PlacementHost {
   readonly namespace: Namespace;
   /** Whether the namespace holds every object of the source. */
   readonly complete: boolean;
-  /** Fastest first. */
+  /** Fastest first. A tier that could not be opened is among them: see `openTier`. */
   readonly tiers: readonly Tier[];
   /** Only to be read. */
   readonly source: StorageDriver;
   readonly versions: VersionPolicy;
   readonly clock: Clock;
+  /** Opens the driver of a tier that could not be opened at start; does nothing if it is open. */
+  openTier(tier: Tier, options: OperationOptions): Promise<void>;
   /** The version that a read of the source is to insist on, for an object whose known version this is. */
   versionToAskFor(version: string): string | undefined;
   /** From now on the object, or the part of it that the copy holds, is served from there. */
   publish(id: number, place: CopyPlace): void;
+  /** The name of an object's copy on its tier. */
+  nameOf(id: number): string;
   /** From now on the object is served from the source. */
   withdraw(id: number): void;
   /** Announces a new copy. */

@@ -1,6 +1,8 @@
 import { OperationScope, raceAbort } from './abort.js';
 import { BatchPath, type HierarchyReadRequest } from './batch-path.js';
 import type { Clock } from './clock.js';
+import { CopyNames } from './copy-names.js';
+import { assertApart } from './locations.js';
 import { clampLength } from './validation.js';
 import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
 import { isTieredError, TieredError } from './errors.js';
@@ -65,8 +67,7 @@ export class ReadPath {
   readonly #placement: Placement;
   readonly #batches: BatchPath;
   readonly #choice: PlaceChoice | undefined;
-  /** Copies whose name on their tier is not the key: there was an older one under that. */
-  readonly #names = new Map<number, string>();
+  readonly #names = new CopyNames();
   readonly #scope = new OperationScope();
   readonly #closing = new AbortController();
   #active = 0;
@@ -226,12 +227,17 @@ export class ReadPath {
       source,
       versions,
       clock,
+      openTier: async (tier, options) => {
+        await tier.open(options);
+        // Now links are resolved.
+        assertApart(source, tiers);
+      },
       versionToAskFor: (version) => (versions === 'ignore' ? undefined : version),
-      publish: (id, { level, direct, name }) => {
-        if (name === namespace.keyOf(id)) this.#names.delete(id);
-        else this.#names.set(id, name);
+      publish: (id, { level, direct, tag }) => {
+        this.#names.set(id, tag);
         namespace.setLevel(id, level, direct);
       },
+      nameOf: (id) => this.nameOf(id, namespace.keyOf(id)),
       withdraw: (id) => this.#withdraw(id),
       placed: (id, level, bytes) => events.emit('placed', { key: namespace.keyOf(id), level, bytes }),
       dropped: (key, level, reason) => events.emit('dropped', { key, level, reason }),
@@ -295,11 +301,11 @@ export class ReadPath {
 
   /** The name of an object's copy on its tier. */
   nameOf(id: number, key: string): string {
-    return this.#names.size === 0 ? key : (this.#names.get(id) ?? key);
+    return this.#names.of(id, key);
   }
 
   #withdraw(id: number): void {
-    this.#names.delete(id);
+    this.#names.set(id, undefined);
     this.#namespace.setLevel(id, this.#tiers.length);
   }
 

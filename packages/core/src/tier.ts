@@ -1,6 +1,6 @@
 import { parseBytes, type ByteSize } from './bytes.js';
 import type { Clock } from './clock.js';
-import type { StorageDriver } from './driver.js';
+import type { OperationOptions, StorageDriver } from './driver.js';
 import { configError } from './errors.js';
 
 /** A tier as the user configures it. */
@@ -29,6 +29,7 @@ export class Tier {
   readBytes = 0;
   /** Operations that failed and were served from elsewhere. */
   faults = 0;
+  #opening: Promise<void> | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that is no size, or a driver that cannot be a tier. */
   constructor(level: number, options: TierOptions, clock: Clock) {
@@ -46,6 +47,15 @@ export class Tier {
     this.quotaBytes = parseBytes(quota, `tiers[${level}].quota`);
     this.reading = new TierHealth(clock);
     this.writing = new TierHealth(clock);
+  }
+
+  /** Opens the driver, if it is not open. */
+  open(options: OperationOptions): Promise<void> {
+    this.#opening ??= this.driver.open(options).catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
   }
 }
 

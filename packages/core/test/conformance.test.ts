@@ -14,6 +14,7 @@ import {
   type StorageDriver,
 } from '@tiered/core';
 import { driverConformance } from '@tiered/core/conformance';
+import { IndexedMemoryDriver } from '@tiered/core/testing';
 import { describe, it } from 'vitest';
 
 /** As a driver that can only write whole objects. */
@@ -29,7 +30,7 @@ class WholeObjects extends InterceptingDriver {
 }
 
 const WRAPPERS: Record<string, (inner: StorageDriver) => StorageDriver> = {
-  'MemoryDriver with a log': (inner) => inner,
+  'memory with an index': (inner) => inner,
   bufferedWriter: (inner) => new WholeObjects(inner),
   ThrottleDriver: (inner) => new ThrottleDriver(inner, { bytesPerSecond: '100GB', concurrency: 8 }),
   RetryDriver: (inner) => new RetryDriver(inner),
@@ -50,12 +51,12 @@ const WRAPPERS: Record<string, (inner: StorageDriver) => StorageDriver> = {
     ),
 };
 
-describe('MemoryDriver without a log', () => {
+describe('MemoryDriver', () => {
   driverConformance({ test: it, factory: () => ({ driver: new MemoryDriver() }) });
 });
 
 for (const [name, wrap] of Object.entries(WRAPPERS)) {
   describe(name, () => {
-    driverConformance({ test: it, factory: () => ({ driver: wrap(new MemoryDriver({ log: true })) }) });
+    driverConformance({ test: it, factory: () => ({ driver: wrap(new IndexedMemoryDriver()) }) });
   });
 }

@@ -10,7 +10,7 @@ import {
   type OperationOptions,
   type StorageDriver,
 } from '@tiered/core';
-import { ManualClock } from '@tiered/core/testing';
+import { IndexedMemoryDriver, ManualClock } from '@tiered/core/testing';
 
 export { listenersOn, outcomeOf } from '@tiered/core/testing';
 
@@ -21,7 +21,7 @@ export function pattern(length: number, first = 0): Uint8Array {
 
 /** A memory driver with these objects. */
 export async function memoryWith(objects: Readonly<Record<string, Uint8Array>>): Promise<MemoryDriver> {
-  const driver = new MemoryDriver({ log: true });
+  const driver = new IndexedMemoryDriver();
   for (const [key, bytes] of Object.entries(objects)) {
     await driver.write(key, bytes, { size: bytes.byteLength });
   }

@@ -15,7 +15,7 @@ import {
   type ReadOptions,
   type ReadOutcome,
   type ReadRequest,
-  type SharedLog,
+  type IndexHome,
   type StorageDriver,
   type WriteData,
   type WriteOptions,
@@ -26,10 +26,10 @@ import { BlockingMode } from './blocking-mode.js';
 import { fromFsError, hasErrno } from './errors.js';
 import { FileReader, notAFile } from './file-reader.js';
 import { FileWriter } from './file-writer.js';
+import { DirectoryHome } from './index-home.js';
 import { describe } from './listing.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
 import { RootDirectory } from './root-directory.js';
-import { FileLog } from './shared-log.js';
 import { walk } from './walk.js';
 
 /**
@@ -50,7 +50,6 @@ export class FileSystemDriver implements StorageDriver {
   readonly #batches: BatchReads;
   readonly #writeMode: BlockingMode;
   readonly #writers = new Set<FileWriter>();
-  readonly #logs = new Set<FileLog>();
   #opened: RootDirectory | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -66,7 +65,7 @@ export class FileSystemDriver implements StorageDriver {
       usage: true,
       sharedViews: false,
       persistent: true,
-      log: writable,
+      index: writable,
       buffersWrites: false,
     });
     this.#reader = new FileReader(this, () => this.#root, this.#options);
@@ -80,9 +79,9 @@ export class FileSystemDriver implements StorageDriver {
     return `file://${path.posix.join('/', directory.replaceAll(path.sep, '/'), '/')}`;
   }
 
-  /** Descriptors that are open now: kept ones, those of reader threads, writers that have not ended, and logs. */
+  /** Descriptors that are open now: kept ones, those of reader threads, and writers that have not ended. */
   get openFiles(): number {
-    return this.#reader.files.count + this.#batches.openFiles + this.#writers.size + this.#logs.size;
+    return this.#reader.files.count + this.#batches.openFiles + this.#writers.size;
   }
 
   open({ signal }: OperationOptions): Promise<void> {
@@ -96,6 +95,7 @@ export class FileSystemDriver implements StorageDriver {
     await Promise.all([...this.#writers].map((writer) => writer.discard()));
     await this.#reader.files.close();
     await this.#batches.close();
+    await this.#opened?.leave();
     this.#opened = undefined;
   }
 
@@ -195,13 +195,11 @@ export class FileSystemDriver implements StorageDriver {
     });
   }
 
-  openLog({ signal }: OperationOptions): Promise<SharedLog> {
-    return this.#run('openLog', '', signal, async () => {
-      if (!this.capabilities.log) throw unsupported(this, 'openLog');
-      const options = { root: this.#root, driver: this.name, ended: () => this.#logs.delete(log) };
-      const log = await this.#root.inPrivateDirectory(() => new FileLog(options));
-      this.#logs.add(log);
-      return log;
+  openIndex({ signal }: OperationOptions): Promise<IndexHome> {
+    return this.#run('openIndex', '', signal, async () => {
+      if (!this.capabilities.index) throw unsupported(this, 'openIndex');
+      const { fsync } = this.#options;
+      return DirectoryHome.open({ root: this.#root, files: this.#reader.files, fsync });
     });
   }
 

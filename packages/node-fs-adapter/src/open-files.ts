@@ -22,6 +22,8 @@ interface Entry extends OpenFile {
   users: number;
   /** No longer in the cache: to be closed by its last user. */
   retired: boolean;
+  /** Called when its last user has left it. */
+  closed?: () => void;
 }
 
 /**
@@ -94,6 +96,15 @@ export class OpenFiles {
     for (const [ticket, opening] of this.#opening) if (opening === key) this.#opening.delete(ticket);
   }
 
+  /** As `forget`; resolves when what was open of it is closed. */
+  async forgotten(key: string): Promise<void> {
+    const entry = this.#entries.peek(key);
+    this.forget(key);
+    if (entry !== undefined && entry.users > 0)
+      await new Promise<void>((resolve) => (entry.closed = resolve));
+    await Promise.all(this.#closing);
+  }
+
   /** Closes everything. No `use` is under way. */
   async close(): Promise<void> {
     this.#entries.clear();
@@ -133,6 +144,7 @@ export class OpenFiles {
 
   /** An error of close() on a descriptor that was only read from loses nothing. */
   #close(entry: Entry): void {
+    entry.closed?.();
     if (this.#closeAtOnce) {
       this.#open -= 1;
       try {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { TieredError } from '@tiered/core';
 import { hasErrno } from './errors.js';
 import { leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
-import { namerOf, uniqueName } from './process-identity.js';
+import { isPresent, Presence, presences, removePresence } from './presence.js';
 import { isInside } from './reader-thread/file-calls.js';
 
 /**
@@ -14,6 +14,11 @@ export class RootDirectory {
   /** The real path, without symbolic links. */
   readonly realPath: string;
   readonly #driver: string;
+  #presence: Promise<Presence> | undefined;
+  #id = '';
+  #named = 0;
+  /** Directories that were made below it, less those that were removed. */
+  directoriesMade = 0;
 
   private constructor(realPath: string, driver: string) {
     this.realPath = realPath;
@@ -47,13 +52,63 @@ export class RootDirectory {
       );
     }
     await fs.promises.mkdir(this.#temporaryDirectory, { recursive: true });
+    await fs.promises.mkdir(this.#membersDirectory, { recursive: true });
     if ((await fs.promises.realpath(this.#temporaryDirectory)) !== this.#temporaryDirectory) {
       throw leavesRoot(this.#driver, PRIVATE_DIRECTORY);
     }
+    await this.#show();
+    await this.#clearUpAfterDead();
+  }
+
+  /** Shows, from now on, that this process uses the directory; again if the directory was emptied. */
+  async #show(): Promise<void> {
+    const presence = await this.#presence;
+    if (presence?.isShown === true) return;
+    presence?.end();
+    this.#presence = Presence.begin(this.#membersDirectory);
+    try {
+      this.#id = (await this.#presence).id;
+    } catch (error) {
+      this.#presence = undefined;
+      throw error;
+    }
+  }
+
+  async #clearUpAfterDead(): Promise<void> {
+    const known = new Set(await this.presences());
+    for (const name of await fs.promises.readdir(this.#temporaryDirectory)) known.add(ownerOf(name));
+    known.delete(this.#id);
+    for (const id of known) if (!(await this.isPresent(id))) await this.clearUp(id);
+  }
+
+  /** The id by which others see that this process runs. */
+  async present(): Promise<string> {
+    await this.inPrivateDirectory(() => this.#show());
+    return this.#id;
+  }
+
+  /** Whether the process behind an id runs; true if that cannot be known. */
+  isPresent(id: string): Promise<boolean> {
+    return isPresent(this.#membersDirectory, id);
+  }
+
+  /** Every id, of processes that run or are gone. */
+  presences(): Promise<string[]> {
+    return presences(this.#membersDirectory);
+  }
+
+  /** Deletes what the writers of a process left that is gone. */
+  async clearUp(id: string): Promise<void> {
     for (const name of await fs.promises.readdir(this.#temporaryDirectory)) {
-      if (namerOf(name) === 'dead')
+      if (ownerOf(name) === id)
         await fs.promises.rm(path.join(this.#temporaryDirectory, name), { force: true });
     }
+    await removePresence(this.#membersDirectory, id);
+  }
+
+  /** Ends what shows that this process uses the directory. */
+  async leave(): Promise<void> {
+    (await this.#presence)?.end();
   }
 
   /** Where the object of a key is. @throws TieredError `TIERED_KEY_INVALID` */
@@ -75,14 +130,15 @@ export class RootDirectory {
     }
   }
 
-  /** Where the log is that all who use this directory share. */
-  get logPath(): string {
-    return path.join(this.realPath, PRIVATE_DIRECTORY, 'log');
+  /** Where the index is that all who use this directory share. */
+  get indexPath(): string {
+    return path.join(this.realPath, PRIVATE_DIRECTORY, 'index.db');
   }
 
-  /** A path for a temporary file on the same file system, unique over processes and hosts. */
+  /** A path for a temporary file on the same file system, unlike any other; its name says whose it is. */
   temporaryPath(): string {
-    return this.#temporaryDirectory + path.sep + uniqueName();
+    this.#named += 1;
+    return `${this.#temporaryDirectory}${path.sep}${this.#id}.${this.#named}`;
   }
 
   /**
@@ -103,9 +159,12 @@ export class RootDirectory {
     } catch (error) {
       if (!hasErrno(error, 'ENOENT') || directory === this.realPath) throw error;
       await this.makeDirectory(path.dirname(directory), key);
-      await fs.promises.mkdir(directory).catch((cause: unknown) => {
+      try {
+        await fs.promises.mkdir(directory);
+        this.directoriesMade += 1;
+      } catch (cause) {
         if (!hasErrno(cause, 'EEXIST')) throw cause;
-      });
+      }
       await this.assertInside(directory, key);
     }
   }
@@ -117,6 +176,7 @@ export class RootDirectory {
         // Not through a link: what is empty on its other side is not ours.
         if ((await fs.promises.realpath(above)) !== above) return;
         await fs.promises.rmdir(above);
+        this.directoriesMade -= 1;
       }
     } catch (error) {
       if (!hasErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR')) throw error;
@@ -164,6 +224,16 @@ export class RootDirectory {
   get #temporaryDirectory(): string {
     return path.join(this.realPath, PRIVATE_DIRECTORY, 'tmp');
   }
+
+  get #membersDirectory(): string {
+    return path.join(this.realPath, PRIVATE_DIRECTORY, 'members');
+  }
+}
+
+/** Whose temporary file it is, by its name. */
+function ownerOf(temporary: string): string {
+  const dot = temporary.lastIndexOf('.');
+  return dot === -1 ? temporary : temporary.slice(0, dot);
 }
 
 async function reach(root: string, make: boolean): Promise<string> {

@@ -16,7 +16,7 @@ import {
   type ReadOptions,
   type ReadOutcome,
   type ReadRequest,
-  type SharedLog,
+  type IndexHome,
   type StorageDriver,
   type WriteData,
   type WriteOptions,
@@ -71,7 +71,7 @@ export class OpenDalDriver implements StorageDriver {
       usage: lists,
       sharedViews: false,
       persistent: !this.#traits.inMemory || operator !== undefined,
-      log: false,
+      index: false,
       buffersWrites: true,
     });
   }
@@ -197,9 +197,9 @@ export class OpenDalDriver implements StorageDriver {
     return { bytes, objects };
   }
 
-  async openLog({ signal }: OperationOptions): Promise<SharedLog> {
+  async openIndex({ signal }: OperationOptions): Promise<IndexHome> {
     signal?.throwIfAborted();
-    throw unsupported(this, 'openLog');
+    throw unsupported(this, 'openIndex');
   }
 
   async #operator(): Promise<OpenDalOperator> {

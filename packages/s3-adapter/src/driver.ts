@@ -15,7 +15,7 @@ import {
   type ReadOptions,
   type ReadOutcome,
   type ReadRequest,
-  type SharedLog,
+  type IndexHome,
   type StorageDriver,
   type WriteData,
   type WriteOptions,
@@ -75,7 +75,7 @@ export class S3Driver implements StorageDriver {
       usage: true,
       sharedViews: false,
       persistent: true,
-      log: false,
+      index: false,
       buffersWrites: true,
     });
   }
@@ -206,9 +206,9 @@ export class S3Driver implements StorageDriver {
     return { bytes, objects };
   }
 
-  async openLog({ signal }: OperationOptions): Promise<SharedLog> {
+  async openIndex({ signal }: OperationOptions): Promise<IndexHome> {
     signal?.throwIfAborted();
-    throw unsupported(this, 'openLog');
+    throw unsupported(this, 'openIndex');
   }
 
   #read(

@@ -1,6 +1,6 @@
 import { TieredError, type Tier } from '@tiered/core';
-import { raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
-import type { Copy } from './tier-ledger.js';
+import { invariant, raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
+import type { Copy, CopyContent } from './store/tier-store.js';
 
 /**
  * A copy that is not simply read: one that an earlier process, or another one, left on the tier, and whose chunks are
@@ -10,6 +10,7 @@ import type { Copy } from './tier-ledger.js';
  */
 export class CheckedCopy {
   readonly copy: Copy;
+  readonly #content: CopyContent;
   readonly #tier: Tier;
   readonly #checksum: Checksum;
   readonly #tierReads: OperationScope;
@@ -22,12 +23,14 @@ export class CheckedCopy {
    * @param trusted Whether this process wrote it itself.
    */
   constructor(copy: Copy, tier: Tier, checksum: Checksum, tierReads: OperationScope, trusted: boolean) {
+    invariant(copy.content !== undefined, 'a copy is to be read of which nothing is known');
     this.copy = copy;
+    this.#content = copy.content;
     this.#tier = tier;
     this.#checksum = checksum;
     this.#tierReads = tierReads;
-    this.#checked = new Uint8Array(copy.sums.length).fill(trusted ? 1 : 0);
-    this.#left = trusted ? 0 : copy.sums.length;
+    this.#checked = new Uint8Array(copy.content.sums.length).fill(trusted ? 1 : 0);
+    this.#left = trusted ? 0 : copy.content.sums.length;
   }
 
   get tier(): Tier {
@@ -41,7 +44,7 @@ export class CheckedCopy {
 
   /** Whether it is all of its object. */
   get isWhole(): boolean {
-    return this.copy.bytes === this.copy.size;
+    return this.#content.bytes === this.#content.size;
   }
 
   /**
@@ -50,7 +53,7 @@ export class CheckedCopy {
    * @throws TieredError `TIERED_DATA_CORRUPT` for a chunk that is not what was written, or what the tier fails with.
    */
   async into(target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
-    const { chunkBytes } = this.copy;
+    const { chunkBytes } = this.#content;
     const end = offset + target.byteLength;
     for (let at = offset; at < end;) {
       const chunk = Math.floor(at / chunkBytes);
@@ -68,7 +71,7 @@ export class CheckedCopy {
       return;
     }
     const bytes = await raceAbort(this.#check(chunk), signal);
-    const from = offset - chunk * this.copy.chunkBytes;
+    const from = offset - chunk * this.#content.chunkBytes;
     target.set(bytes.subarray(from, from + target.byteLength));
   }
 
@@ -82,7 +85,8 @@ export class CheckedCopy {
   }
 
   async #readAndCheck(chunk: number): Promise<Uint8Array> {
-    const { name, bytes: size, chunkBytes, sums } = this.copy;
+    const { name } = this.copy;
+    const { bytes: size, chunkBytes, sums } = this.#content;
     const offset = chunk * chunkBytes;
     const length = Math.min(chunkBytes, size - offset);
     // A byte more than the last chunk has: what is longer than it was fills the tier with more than anybody counts.

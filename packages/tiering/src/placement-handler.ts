@@ -160,7 +160,7 @@ export class PlacementHandler implements Placement {
 
   async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
-    const copy = this.#usableCopy(id);
+    const copy = this.#mayBeHeld(id) ? await this.#usableCopy(id, options.signal) : undefined;
     if (copy === undefined || offset >= copy.copy.bytes) {
       const placing = this.#placingFor(id, offset, length);
       if (placing === undefined)
@@ -197,7 +197,7 @@ export class PlacementHandler implements Placement {
       signal?.throwIfAborted();
       this.#closing.signal.throwIfAborted();
       const level = host.namespace.levelOf(id);
-      if (level < host.tiers.length || copies.adopt(id)) return host.namespace.levelOf(id);
+      if (level < host.tiers.length || (await copies.isHeld(id))) return host.namespace.levelOf(id);
       const running = placings.of(id);
       if (running !== undefined) {
         await raceAbort(running.ended, signal);
@@ -257,30 +257,28 @@ export class PlacementHandler implements Placement {
     const { ranges, copies, placings } = this.#attached;
     await Promise.all([ranges.close(reason), this.#tierReads.close(reason)]);
     await Promise.all(placings.underWay);
-    await Promise.all(copies.underWay);
-    copies.close();
+    await copies.close();
   }
 
-  /**
-   * Whether a tier has a copy of an object, or a part of it, possibly one that another process placed just now. Costs a
-   * system call a tier if not.
-   */
-  #isOnTier(id: number): boolean {
-    const { host, copies, placings } = this.#parts;
-    if (host.namespace.levelOf(id) < host.tiers.length) return true;
-    return placings.of(id) === undefined && copies.adopt(id);
+  /** Whether a tier has a copy of an object, or it is worth looking whether one has. */
+  #mayBeHeld(id: number): boolean {
+    const { copies, placings } = this.#parts;
+    return placings.of(id) === undefined && copies.mayBeHeld(id);
   }
 
   /** The copy that is to be read here, if there is one and its tier is in service. */
-  #usableCopy(id: number): CheckedCopy | undefined {
-    const copy = this.#isOnTier(id) ? this.#parts.copies.toCheck(id) : undefined;
+  async #usableCopy(id: number, signal: AbortSignal | undefined): Promise<CheckedCopy | undefined> {
+    const { copies } = this.#parts;
+    const held = copies.isHeld(id).then((isHeld) => (isHeld ? copies.toCheck(id) : undefined));
+    const copy = await raceAbort(held, signal);
+    this.#closing.signal.throwIfAborted();
     return copy?.tier.reading.inService === true ? copy : undefined;
   }
 
   /** Fills the target from wherever its parts are. */
   async #readParts(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
     const { namespace, source } = this.#parts.host;
-    const copy = this.#usableCopy(id);
+    const copy = this.#mayBeHeld(id) ? await this.#usableCopy(id, options.signal) : undefined;
     if (copy !== undefined) {
       const size = namespace.sizeOf(id);
       if (await this.#fromCopy(id, copy, offset, target, options)) return;
@@ -334,7 +332,7 @@ export class PlacementHandler implements Placement {
   #copyFailed(id: number, { copy, tier }: CheckedCopy, error: unknown): void {
     const { host, copies } = this.#parts;
     // One that was dropped or moved meanwhile is no fault of the tier.
-    if (host.namespace.levelOf(id) !== tier.level || copies.toCheck(id)?.copy !== copy) return;
+    if (host.namespace.levelOf(id) !== tier.level || copies.checkedCopy(id)?.copy !== copy) return;
     host.tierFault(tier, 'read', copy.key, error);
     if (isTieredError(error, 'TIERED_DATA_CORRUPT')) copies.drop(id, tier.level, 'damaged');
     if (isTieredError(error, 'TIERED_NOT_FOUND')) copies.drop(id, tier.level, 'missing');

@@ -9,11 +9,10 @@ import {
 } from '@tiered/core/internal';
 import type { LimitFunction } from 'p-limit';
 import { allEnded } from './all-ended.js';
-import type { CopyContent } from './log-record.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { SourceGate, Ticket } from './source-gate.js';
 import { partOf, type SourceObject } from './source-reads.js';
-import type { Claim } from './tier-store.js';
+import type { Claim, Copy, CopyContent } from './store/tier-store.js';
 
 /** Where the bytes of an object come from: the source, or another tier. */
 export type FillFrom = (target: Uint8Array, offset: number, signal: AbortSignal) => Promise<void>;
@@ -43,8 +42,6 @@ export interface PlacingParts extends SourceObject {
 export interface PlacingFailure {
   readonly error: unknown;
   readonly side: 'source' | 'tier';
-  /** Whether the copy may have been published in spite of the error. */
-  readonly published: boolean;
 }
 
 /** A part of a range that lies in one chunk: where it begins in the object, and where it is to go. */
@@ -97,14 +94,13 @@ export class Placing {
   #publishing: Promise<void> | undefined;
   #next = 0;
   #failure: PlacingFailure | undefined;
+  #copy: Copy | undefined;
   /** Resolves when it has ended, with what went wrong, if something did. */
   readonly done: Promise<PlacingFailure | undefined>;
 
   constructor(parts: PlacingParts) {
     this.#parts = parts;
-    const stopListening = onAbort(parts.closing, (error) =>
-      this.#fail({ error, side: 'source', published: false }),
-    );
+    const stopListening = onAbort(parts.closing, (error) => this.#fail({ error, side: 'source' }));
     const chunks = Math.ceil(parts.claim.bytes / parts.chunkBytes);
     this.#state = new Uint8Array(chunks);
     this.#sums = new BigUint64Array(chunks);
@@ -140,6 +136,12 @@ export class Placing {
     let bytes = 0;
     for (const [chunk, state] of this.#state.entries()) if (state === WRITTEN) bytes += this.#lengthOf(chunk);
     return bytes;
+  }
+
+  /** The copy, once it is published. */
+  get copy(): Copy {
+    invariant(this.#copy !== undefined, 'a copy was asked for that is not published');
+    return this.#copy;
   }
 
   /** What is known of the copy once all its chunks are written. */
@@ -289,7 +291,7 @@ export class Placing {
         this.#state[chunk] = WRITTEN;
       });
     } catch (error) {
-      this.#fail({ error, side, published: false });
+      this.#fail({ error, side });
     }
   }
 
@@ -308,7 +310,8 @@ export class Placing {
     if (this.#failure === undefined) await (this.#publishing = this.#publish());
     const writer = await this.#writer?.catch(() => undefined);
     await writer?.discard();
-    return this.#failure;
+    // What was published is there, whatever failed or was ended meanwhile.
+    return this.#copy === undefined ? this.#failure : undefined;
   }
 
   /** Asks for chunks that are missing, one after the other. */
@@ -325,7 +328,7 @@ export class Placing {
         });
       }
     } catch (error) {
-      this.#fail({ error, side: 'source', published: false });
+      this.#fail({ error, side: 'source' });
     }
   }
 
@@ -341,16 +344,13 @@ export class Placing {
       this.#state.every((state) => state === WRITTEN),
       'a copy is to be published that is not whole',
     );
-    let published = false;
     try {
       await this.#parts.writes(async () => {
         const writer = await this.#openWriter();
-        this.#parts.claim.assertCurrent();
-        published = true;
-        await writer.publish({ signal: this.#parts.closing });
+        this.#copy = await this.#parts.claim.publish(writer, this.content, { signal: this.#parts.closing });
       });
     } catch (error) {
-      this.#fail({ error, side: 'tier', published });
+      this.#fail({ error, side: 'tier' });
     }
   }
 

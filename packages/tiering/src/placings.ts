@@ -9,7 +9,7 @@ import type { PlacementCandidate, PlacementPolicy, TierRoom } from './policies/p
 import { Recency } from './recency.js';
 import type { SourceGate } from './source-gate.js';
 import type { SourceReads } from './source-reads.js';
-import type { Claim } from './tier-store.js';
+import type { Claim } from './store/tier-store.js';
 
 /** What placings are made with. */
 export interface PlacingsParts {
@@ -147,7 +147,7 @@ export class Placings {
       .slice(0, below)
       .filter(({ level, writing }) => writing.inService && !this.#refused.has(`${level} ${id}`))
       .map(({ level }) => copies.storeAt(level))
-      .map(({ level, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
+      .map(({ tier: { level }, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
   }
 
   /** Bytes for all of an object, or for as much of it as fits. */
@@ -163,7 +163,8 @@ export class Placings {
         level,
       );
     }
-    return copies.claim(level, { key, version: host.namespace.versionOf(id) }, bytes);
+    const claim = copies.claim(level, { key, version: host.namespace.versionOf(id), size }, bytes);
+    return claim === 'later' ? undefined : claim;
   }
 
   #begin(
@@ -198,7 +199,6 @@ export class Placings {
   ): Promise<void> {
     const { host, copies } = this.#parts;
     const { tier } = copies.storeAt(level);
-    const key = host.namespace.keyOf(id);
     if (failure !== undefined) {
       this.#failed(id, tier, claim, placing, failure);
       return;
@@ -208,10 +208,10 @@ export class Placings {
     const moved = from !== 'source' && old !== from.level;
     if (host.namespace.versionOf(id) !== placing.version || moved) {
       // The object became another one meanwhile, or its copy went; the bytes stay claimed until they are gone.
-      await copies.remove(claim.store, claim.name, key);
+      await copies.remove(claim.store, placing.copy);
       return;
     }
-    if (!copies.placed(id, claim, placing.content)) return;
+    if (!copies.placed(id, claim, placing.copy)) return;
     if (from === 'source') this.counts.placed += 1;
     else this.counts.promoted += 1;
     if (this.#parts.policy.evicts === true) this.#recency[level]?.touch(id, claim.bytes);
@@ -222,13 +222,13 @@ export class Placings {
 
   #failed(id: number, tier: Tier, claim: Claim, { writtenBytes }: Placing, failure: PlacingFailure): void {
     const { host, copies, closing } = this.#parts;
-    const { error, side, published } = failure;
+    const { error, side } = failure;
     const { store } = claim;
     const key = host.namespace.keyOf(id);
     const held = store.usedBytes + store.claimedBytes;
-    if (published) void copies.remove(store, claim.name, key);
-    else copies.release(claim, key);
-    if (closing.aborted) return;
+    void copies.release(claim, key);
+    // Another process has it: the next read finds that.
+    if (closing.aborted || isTieredError(error, 'TIERED_EXISTS')) return;
     this.counts.failed += 1;
     if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) {
       this.#refused.add(`${tier.level} ${id}`);
@@ -257,9 +257,9 @@ export class Placings {
   }
 
   #fillFromTier(id: number, tier: Tier): FillFrom {
-    const { copies, host } = this.#parts;
+    const { host } = this.#parts;
     return async (target, offset, signal) => {
-      const name = copies.nameOn(id, tier.level);
+      const name = host.namespace.levelOf(id) === tier.level ? host.nameOf(id) : undefined;
       const count = name === undefined ? 0 : await tier.driver.readInto(name, target, { offset, signal });
       if (count === target.byteLength) return;
       const key = host.namespace.keyOf(id);

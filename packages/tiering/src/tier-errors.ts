@@ -1,37 +1,45 @@
-import { TieredError, type Tier } from '@tiered/core';
+import { TieredError, type ErrorCode, type Tier } from '@tiered/core';
 
-/** Another process is about to put a new log in the place of this one, and does not come to that. */
-export function sealedError({ driver }: Tier): TieredError {
-  return new TieredError(
-    'TIERED_UNAVAILABLE',
-    `${driver.name} is kept busy by another process that is opening it; try again once that has started.`,
-    { driver: driver.name, operation: 'open', retryable: true },
-  );
+function tierError({ driver }: Tier, code: ErrorCode, what: string, retryable: boolean): TieredError {
+  return new TieredError(code, `${driver.name}: ${what}`, {
+    driver: driver.name,
+    operation: 'publish',
+    retryable,
+  });
 }
 
-/** The storage has another log than the one that this process uses. */
-export function notCurrentError({ driver }: Tier): TieredError {
-  return new TieredError(
-    'TIERED_UNAVAILABLE',
-    `${driver.name}: its log was deleted, or another storage is there now; placing goes on with that.`,
-    { driver: driver.name, operation: 'publish', retryable: true },
-  );
+/** The storage has another index than the one that this process uses. */
+export function notCurrentError(tier: Tier): TieredError {
+  const what = 'its index was deleted, or another storage is there now; placing goes on with that.';
+  return tierError(tier, 'TIERED_UNAVAILABLE', what, true);
 }
 
-/** Lines of the log were damaged while other processes use it. */
-export function damagedError({ driver }: Tier): TieredError {
-  return new TieredError(
-    'TIERED_DATA_CORRUPT',
-    `${driver.name}: the log of the tier is damaged while other processes use it; stop them, and the next start mends it.`,
-    { driver: driver.name, operation: 'open' },
-  );
+/** What is there was not written by this version. */
+export function foreignIndexError(tier: Tier): TieredError {
+  const what =
+    'the index of the tier is of another version of tiered; give the tier a directory of its own, or end the other version and empty the directory.';
+  return tierError(tier, 'TIERED_UNAVAILABLE', what, false);
+}
+
+/** The index cannot be read while other processes use it. */
+export function damagedError(tier: Tier): TieredError {
+  const what =
+    'the index of the tier is damaged while other processes use it; stop them, and the next start begins anew.';
+  return tierError(tier, 'TIERED_DATA_CORRUPT', what, true);
 }
 
 /** Others freed what this process had claimed: to them it looked dead. */
-export function takenForDeadError({ driver }: Tier): TieredError {
-  return new TieredError(
-    'TIERED_UNAVAILABLE',
-    `${driver.name}: another process took this one for dead and cleared up after it; placing goes on.`,
-    { driver: driver.name, operation: 'write', retryable: true },
+export function takenForDeadError(tier: Tier): TieredError {
+  const what = 'another process took this one for dead and cleared up after it; placing goes on.';
+  return tierError(tier, 'TIERED_UNAVAILABLE', what, true);
+}
+
+/** Another process has the same copy, or makes it. */
+export function takenError(tier: Tier, key: string): TieredError {
+  return tierError(
+    tier,
+    'TIERED_EXISTS',
+    `another process placed ${JSON.stringify(key)} at the same time.`,
+    true,
   );
 }

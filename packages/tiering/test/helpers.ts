@@ -1,5 +1,5 @@
 import { Hierarchy, MemoryDriver, type StorageDriver, type TierOptions } from '@tiered/core';
-import { someBytes } from '@tiered/core/testing';
+import { settled, someBytes } from '@tiered/core/testing';
 import { PlacementHandler, type PlacementHandlerOptions } from '@tiered/tiering';
 
 /** Objects `0`, `1`, ... of these sizes, with content of their own. */
@@ -12,6 +12,22 @@ export async function memoryWith(objects: Map<string, Uint8Array>): Promise<Memo
   const driver = new MemoryDriver();
   for (const [key, bytes] of objects) await driver.write(key, bytes, { size: bytes.byteLength });
   return driver;
+}
+
+/** What the copies on a tier are called, by their keys; the keys are lower case and the copies one each. */
+export async function copyNames(tier: StorageDriver | undefined): Promise<Map<string, string>> {
+  const names = new Map<string, string>();
+  for await (const page of tier?.list({}) ?? [])
+    for (const { key } of page) names.set(key.slice(0, key.lastIndexOf('@')), key);
+  return names;
+}
+
+/** Lets the event loop turn, with what a thread or a disk has to say, until something is so. */
+export async function until(isSo: () => boolean): Promise<void> {
+  for (let turns = 0; !isSo(); turns++) {
+    if (turns > 1_000_000) throw new Error('it never came to that');
+    await settled();
+  }
 }
 
 /** A started hierarchy over these levels. */

@@ -23,7 +23,7 @@ class ScheduledDriver extends InterceptingDriver {
   }
 
   protected override async intercept<T>(call: DriverCall<T>): Promise<T> {
-    if (call.operation === 'open' || call.operation === 'list' || call.operation === 'openLog') {
+    if (call.operation === 'open' || call.operation === 'list' || call.operation === 'openIndex') {
       return call.proceed();
     }
     await this.#scheduler.schedule(Promise.resolve(), `${call.operation} ${call.key}`);

@@ -4,7 +4,7 @@ import type { StorageDriver } from '../driver.js';
 import { batches } from './batches.js';
 import { lifecycle } from './lifecycle.js';
 import { listing } from './listing.js';
-import { logs } from './logs.js';
+import { indexes } from './indexes.js';
 import { reads } from './reads.js';
 import { states } from './states.js';
 import type { ConformanceSubject, ConformanceTest } from './subject.js';
@@ -39,7 +39,7 @@ export function driverConformance({ test, factory }: ConformanceOptions): void {
     ...listing,
     ...writes,
     ...writers,
-    ...logs,
+    ...indexes,
     ...states,
   ];
   for (const [variant, wrap] of VARIANTS) {

@@ -78,7 +78,7 @@ export const lifecycle: readonly ConformanceTest[] = [
     if (capabilities.usage) calls.push(['usage', () => driver.usage({ signal })]);
     if (capabilities.write) calls.push(['write', () => driver.write('new', target, { size: 10, signal })]);
     if (capabilities.write) calls.push(['create', () => driver.create('new', { size: 10, signal })]);
-    if (capabilities.log) calls.push(['openLog', () => driver.openLog({ signal })]);
+    if (capabilities.index) calls.push(['openIndex', () => driver.openIndex({ signal })]);
     if (capabilities.delete) calls.push(['delete', () => driver.delete('object', { signal })]);
     for (const [name, call] of calls)
       await assert.rejects(call(), reason, `${name} did not reject with the reason`);

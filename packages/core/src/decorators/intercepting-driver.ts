@@ -12,7 +12,7 @@ import {
   type ReadOptions,
   type ReadOutcome,
   type ReadRequest,
-  type SharedLog,
+  type IndexHome,
   type StorageDriver,
   type WriteData,
   type WriteOptions,
@@ -99,9 +99,10 @@ export abstract class InterceptingDriver implements StorageDriver {
     return readEach(this, requests, options);
   }
 
-  write(key: string, data: WriteData, { size, signal }: WriteOptions): Promise<void> {
-    return this.#pass('write', key, signal, (under) => this.inner.write(key, data, { size, signal: under }), {
-      moved: () => size,
+  write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    const write = (signal: AbortSignal | undefined) => this.inner.write(key, data, { ...options, signal });
+    return this.#pass('write', key, options.signal, write, {
+      moved: () => options.size,
       repeatable: data instanceof Uint8Array,
     });
   }
@@ -134,8 +135,8 @@ export abstract class InterceptingDriver implements StorageDriver {
     return this.#pass('usage', '', signal, (under) => this.inner.usage({ signal: under }));
   }
 
-  openLog({ signal }: OperationOptions): Promise<SharedLog> {
-    return this.#pass('openLog', '', signal, (under) => this.inner.openLog({ signal: under }));
+  openIndex({ signal }: OperationOptions): Promise<IndexHome> {
+    return this.#pass('openIndex', '', signal, (under) => this.inner.openIndex({ signal: under }));
   }
 
   #pass<T>(

@@ -11,7 +11,7 @@ import {
   type ReadOptions,
   type ReadOutcome,
   type ReadRequest,
-  type SharedLog,
+  type IndexHome,
   type StorageDriver,
   type WriteData,
   type WriteOptions,
@@ -22,8 +22,8 @@ import { configError } from '../errors.js';
  * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves
  * several datasets. The prefix is put before the key as it is, so end it with `/` if it is to be a directory.
  *
- * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it. The log of the
- * storage is not passed on: it is about all of it, so a tier behind a prefix starts empty.
+ * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it. It keeps no index of a
+ * tier, because that is about all of the storage: give such a tier a directory of its own.
  */
 export class PrefixDriver implements StorageDriver {
   readonly name: string;
@@ -37,7 +37,11 @@ export class PrefixDriver implements StorageDriver {
     this.#inner = inner;
     this.#prefix = prefix;
     this.name = `${inner.name}/${prefix}`;
-    this.capabilities = Object.freeze({ ...inner.capabilities, usage: inner.capabilities.list, log: false });
+    this.capabilities = Object.freeze({
+      ...inner.capabilities,
+      usage: inner.capabilities.list,
+      index: false,
+    });
   }
 
   get location(): string | undefined {
@@ -101,7 +105,7 @@ export class PrefixDriver implements StorageDriver {
     return { bytes, objects };
   }
 
-  async openLog(): Promise<SharedLog> {
-    throw unsupported(this, 'openLog');
+  async openIndex(): Promise<IndexHome> {
+    throw unsupported(this, 'openIndex');
   }
 }

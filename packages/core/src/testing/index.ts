@@ -1,4 +1,5 @@
 export { HoldingDriver, type HeldCall, type HoldingDriverOptions } from './holding-driver.js';
+export { IndexedMemoryDriver } from './indexed-memory-driver.js';
 export { ManualClock, settled } from './manual-clock.js';
 export { assertNothingHeld } from './nothing-held.js';
 export { someBytes } from './some-bytes.js';

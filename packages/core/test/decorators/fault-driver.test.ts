@@ -43,7 +43,7 @@ const CALLS: Readonly<Record<Operation, (driver: FaultDriver, signal?: AbortSign
     const writer = await driver.create('a', { size: 3 });
     await writer.publish({ signal });
   },
-  openLog: (driver, signal) => driver.openLog({ signal }),
+  openIndex: (driver, signal) => driver.openIndex({ signal }),
 };
 /** Each operation, and the one that its faults name: a batch passes as its requests. */
 const EVERY = (Object.keys(CALLS) as Operation[]).map(

@@ -60,7 +60,7 @@ describe('InterceptingDriver', () => {
     await writer.discard();
     await driver.delete('a', { signal });
     await driver.usage({ signal });
-    (await driver.openLog({ signal })).close();
+    (await driver.openIndex({ signal })).close();
     expect(driver.calls).toEqual([
       { ...call, operation: 'open', key: '' },
       { ...call, operation: 'stat' },
@@ -76,7 +76,7 @@ describe('InterceptingDriver', () => {
       { ...call, operation: 'publish', repeatable: false },
       { ...call, operation: 'delete' },
       { ...call, operation: 'usage', key: '' },
-      { ...call, operation: 'openLog', key: '' },
+      { ...call, operation: 'openIndex', key: '' },
     ]);
   });
 
@@ -93,7 +93,7 @@ describe('InterceptingDriver', () => {
       ['delete', () => driver.delete('a', { signal })],
       ['create', () => driver.create('b', { size: 1, signal })],
       ['usage', () => driver.usage({ signal })],
-      ['openLog', () => driver.openLog({ signal })],
+      ['openIndex', () => driver.openIndex({ signal })],
     ];
     for (const [name, call] of calls) await expect(call(), name).rejects.toBe(driver.reason);
   });

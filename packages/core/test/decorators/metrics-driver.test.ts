@@ -32,7 +32,7 @@ describe('MetricsDriver', () => {
     await clock.run(writer.writeAt(pattern(5), { offset: 0 }));
     await clock.run(writer.writeAt(pattern(4), { offset: 5 }));
     await clock.run(writer.publish({}));
-    await clock.run(driver.openLog({}));
+    await clock.run(driver.openIndex({}));
     await clock.run(driver.delete('d', {}));
     await clock.run(driver.usage({}));
     const small = { count: 1, errors: 0, bytes: 0, totalMs: 10, maxMs: 10 };
@@ -47,7 +47,7 @@ describe('MetricsDriver', () => {
         create: small,
         writeAt: { count: 2, errors: 0, bytes: 9, totalMs: 29, maxMs: 15 },
         publish: small,
-        openLog: small,
+        openIndex: small,
         delete: small,
         usage: small,
       },

@@ -92,10 +92,10 @@ describe('PrefixDriver', () => {
     expect(await cats.usage({})).toMatchObject({ bytes: 20, objects: 1 });
   });
 
-  it('can do what the driver below can, but for the log, which is about all of the storage', async () => {
+  it('can do what the driver below can, but keep an index, which is about all of the storage', async () => {
     const { inner, train } = await bucket();
-    expect(train.capabilities).toEqual({ ...inner.capabilities, log: false });
-    await expect(train.openLog()).rejects.toEqual(withCode('TIERED_UNSUPPORTED'));
+    expect(train.capabilities).toEqual({ ...inner.capabilities, index: false });
+    await expect(train.openIndex()).rejects.toEqual(withCode('TIERED_UNSUPPORTED'));
     expect(Object.isFrozen(train.capabilities)).toBe(true);
   });
 

@@ -110,7 +110,7 @@ describe('the tries of RetryDriver', () => {
       ['write', (driver) => driver.write('a', pattern(3), { size: 3 }), undefined],
       ['create', (driver) => driver.create('c', { size: 3 }).then((writer) => writer.discard()), undefined],
       ['writeAt', (driver) => written(driver, 'c'), pattern(3)],
-      ['openLog', (driver) => driver.openLog({}).then((log) => [...log.readNew()]), []],
+      ['openIndex', (driver) => driver.openIndex({}).then(({ boot }) => boot), 'this process'],
       ['delete', (driver) => driver.delete('a', {}), undefined],
       ['usage', (driver) => driver.usage({}), expect.objectContaining({ bytes: 30 })],
     ];

@@ -22,7 +22,6 @@ const read = async (key: string) => (await driver.read(key, { offset: 0, length:
 const temporaryFiles = () => fs.readdirSync(path.join(root, '.tiered', 'tmp')).length;
 
 await driver.open({});
-if (what === 'log') await write('ballast', 100_000);
 if (what === 'space') {
   await step('fits', () => write('kept', 10_000));
   await step('too large', () => write('dir/large', 4_000_000));
@@ -30,22 +29,6 @@ if (what === 'space') {
   outcomes['temporary files'] = temporaryFiles();
   await step('the object of before', async () => (await driver.stat('kept', {})).size);
   await step('fits again', () => write('new', 10_000));
-}
-if (what === 'log') {
-  const log = await driver.openLog({});
-  const lines = Array.from({ length: 100 }, (_, i) => `${i} `.padEnd(1000, 'x'));
-  const appendUntilFull = async (): Promise<never> => {
-    for (;;) log.append(lines);
-  };
-  await step('full', appendUntilFull);
-  await step('still full', appendUntilFull);
-  fs.rmSync(path.join(root, 'ballast'));
-  log.append(['room again']);
-  const read = [...log.readNew()];
-  const foreign = read.filter((line) => line !== lines[Number(line.split(' ')[0])]);
-  outcomes['other lines'] = foreign;
-  outcomes['more than one append'] = read.length > lines.length;
-  log.close();
 }
 if (what === 'read-only') {
   await write('kept', 10);

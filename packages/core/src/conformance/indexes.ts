@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import type { IndexHome } from '../driver.js';
+import { assertCode, openTest, type ConformanceTest } from './subject.js';
+
+/** A test of the home that a storage gives to an index; on a driver that gives none, that it says so. */
+function indexTest(name: string, body: (home: IndexHome) => Promise<void> | void): ConformanceTest {
+  return openTest(`${name}, or is refused`, async ({ driver }) => {
+    if (!driver.capabilities.index) return assertCode(driver.openIndex({}), 'TIERED_UNSUPPORTED');
+    const home = await driver.openIndex({});
+    try {
+      await body(home);
+    } finally {
+      await home.close();
+    }
+  });
+}
+
+/** Where the index of a tier is kept. */
+export const indexes: readonly ConformanceTest[] = [
+  indexTest('openIndex() says who is running', async (home) => {
+    assert.equal(await home.isRunning(home.member), true);
+    assert.equal(await home.isRunning('nobody'), false);
+    assert.deepEqual(await home.others(), []);
+  }),
+  indexTest('openIndex() measures in blocks', (home) => {
+    assert.ok(Number.isSafeInteger(home.blockBytes) && home.blockBytes >= 1);
+    assert.ok(Number.isSafeInteger(home.overheadBytes));
+  }),
+  indexTest('clearUp() of who left nothing, and forget() of what is not there, do nothing', async (home) => {
+    await home.clearUp('nobody');
+    await home.forget('nothing');
+  }),
+];

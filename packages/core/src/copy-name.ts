@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+
+/** Between the key and the tag; `encode` never gives it. */
+const MARK = '@';
+/** In base 36. */
+const TAG_DIGITS = 8;
+const TAG_BYTES = 5;
+/** Most file systems take 255 bytes between two slashes, most buckets 1024 in all. */
+const LONGEST_SEGMENT = 200;
+const LONGEST = 800;
+
+const PLAIN = /^[a-z0-9._/-]*$/;
+/** A segment that means something else to file systems, or is ours. */
+const SPECIAL = /(^|\/)(\.{0,2}|\.tiered)(?=\/|$)/g;
+
+/**
+ * A tag that no other copy has, of this key or of another one: 40 random bits beside the key. A name is never used for a
+ * second copy, so that whoever still believes in a copy that is gone finds nothing, and never something else.
+ */
+export function newTag(): number {
+  return randomBytes(TAG_BYTES).readUIntBE(0, TAG_BYTES);
+}
+
+/**
+ * The name of a copy on its tier: the key, as far as one can read it, and the tag. Of lower-case ASCII only, so that it is the
+ * same on file systems that fold case or normalise; without `.`, `..` and empty segments, so that every key of a bucket has
+ * a place in a directory; and no name is a directory of another one.
+ */
+export function copyName(key: string, tag: number): string {
+  return `${encoded(key)}${MARK}${tag.toString(36).padStart(TAG_DIGITS, '0')}`;
+}
+
+/** The tag in a name; undefined if it is none of `copyName`. */
+export function tagOf(name: string): number | undefined {
+  const mark = name.lastIndexOf(MARK);
+  const digits = name.slice(mark + 1);
+  if (mark === -1 || !/^[0-9a-z]{8}$/.test(digits)) return undefined;
+  return Number.parseInt(digits, 36);
+}
+
+function encoded(key: string): string {
+  const name = PLAIN.test(key) ? key : spelled(key);
+  const safe = name.replace(SPECIAL, (_, before: string, segment: string) => `${before}%${segment}`);
+  const isLong = safe.length > LONGEST || safe.split('/').some((segment) => segment.length > LONGEST_SEGMENT);
+  // The tag tells them apart; this only keeps directories small.
+  return isLong ? `%long/${safe.replaceAll('/', '-').slice(0, LONGEST_SEGMENT)}` : safe;
+}
+
+/** Upper case as `^a`, all other bytes of UTF-8 that are not plain as `%c3`. */
+function spelled(key: string): string {
+  let name = '';
+  for (const character of key) {
+    if (PLAIN.test(character)) name += character;
+    else if (/[A-Z]/.test(character)) name += `^${character.toLowerCase()}`;
+    else for (const byte of Buffer.from(character)) name += `%${byte.toString(16).padStart(2, '0')}`;
+  }
+  return name;
+}

@@ -1,0 +1,105 @@
+import { Worker } from 'node:worker_threads';
+import { TieredError, type ErrorCode } from '@tiered/core';
+import type { Calls } from './store/index-messages.js';
+
+/** The package brings its sources along, so this leads to the same file from the sources and from what is built. */
+const ENTRY = new URL('../src/index-thread/main.js', import.meta.url);
+
+/** The database's words for what went wrong, by how they begin, in ours. */
+const CODES: readonly (readonly [string, ErrorCode, boolean])[] = [
+  ['SQLITE_BUSY', 'TIERED_UNAVAILABLE', true],
+  ['SQLITE_LOCKED', 'TIERED_UNAVAILABLE', true],
+  ['SQLITE_FULL', 'TIERED_NO_SPACE', false],
+  ['SQLITE_READONLY', 'TIERED_READ_ONLY', false],
+  ['SQLITE_PERM', 'TIERED_PERMISSION', false],
+  ['SQLITE_CORRUPT', 'TIERED_DATA_CORRUPT', false],
+  ['SQLITE_NOTADB', 'TIERED_DATA_CORRUPT', false],
+];
+
+interface Waiting {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Answer {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly failure?: { readonly code: string; readonly message: string };
+}
+
+/** A tier's index, which a thread of its own keeps open: no call holds the event loop, however slow the disk is. */
+export class IndexClient {
+  readonly #driver: string;
+  readonly #thread: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #asked = 0;
+  #ended: Error | undefined;
+
+  /**
+   * @param path The index's file.
+   * @param durable Whether a change is on the disk itself when its call has resolved.
+   * @param driver For messages.
+   */
+  constructor(path: string, durable: boolean, driver: string) {
+    this.#driver = driver;
+    this.#thread = new Worker(ENTRY, { workerData: { path, durable }, execArgv: [] });
+    // Only calls that are waited for keep the process.
+    this.#thread.unref();
+    this.#thread.on('message', (answer: Answer) => this.#answered(answer));
+    this.#thread.on('error', (error) => this.#over(error));
+    this.#thread.on('exit', () => this.#over(undefined));
+  }
+
+  /**
+   * Has a call made.
+   * @throws TieredError with `TIERED_UNAVAILABLE` while another process writes, and as other operations of storage do.
+   */
+  call<C extends keyof Calls>(call: C, options: Parameters<Calls[C]>[0]): Promise<ReturnType<Calls[C]>> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    this.#asked += 1;
+    const id = this.#asked;
+    if (this.#waiting.size === 0) this.#thread.ref();
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#thread.postMessage({ id, call, options });
+    });
+  }
+
+  /** Closes the index. What was asked for and is not answered fails. Idempotent. */
+  async end(): Promise<void> {
+    this.#over(undefined);
+    await this.#thread.terminate();
+  }
+
+  #answered({ id, result, failure }: Answer): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (this.#waiting.size === 0) this.#thread.unref();
+    if (failure === undefined) waiting?.resolve(result as never);
+    else waiting?.reject(this.#errorOf(failure));
+  }
+
+  #errorOf({ code, message }: { readonly code: string; readonly message: string }): TieredError {
+    const [, ours, retryable] = CODES.find(([beginning]) => code.startsWith(beginning)) ?? [
+      '',
+      'TIERED_IO',
+      true,
+    ];
+    return new TieredError(ours, `${this.#driver}: the tier's index failed: ${message} (${code}).`, {
+      driver: this.#driver,
+      operation: 'openIndex',
+      retryable,
+    });
+  }
+
+  #over(cause: Error | undefined): void {
+    this.#ended ??= new TieredError('TIERED_UNAVAILABLE', `${this.#driver}: the tier's index is closed.`, {
+      cause,
+      driver: this.#driver,
+      operation: 'openIndex',
+      retryable: true,
+    });
+    for (const { reject } of this.#waiting.values()) reject(this.#ended);
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,370 @@
+// @ts-check
+import { Buffer } from 'node:buffer';
+import fs from 'node:fs';
+import Database from 'libsql';
+import { FORM, SCHEMA, STATES } from './schema.js';
+
+/**
+ * @typedef {import('../store/index-messages.js').Calls} Calls
+ * @typedef {import('../store/index-messages.js').IndexState} IndexState
+ * @typedef {import('../store/index-messages.js').CopyRow} CopyRow
+ * @typedef {import('../store/index-messages.js').CopyRef} CopyRef
+ */
+
+/** Others who write are done in less; whoever is not (a process that was stopped) must not keep those that look up. */
+const BUSY_MS = 5;
+/** Pages of the write-ahead log after which it goes into the index: 512 KiB, which also bounds what it takes. */
+const LOG_PAGES = 128;
+/** Memory for pages of the index, in KiB. */
+const CACHE_KIB = 1024;
+
+/**
+ * What a tier's index says, and the changes of it: each method is a transaction of its own. Runs in a thread, because a
+ * database waits for the disk whenever it likes.
+ *
+ * @implements {Calls}
+ */
+export class Records {
+  /** @param {{ readonly path: string, readonly durable: boolean }} options */
+  constructor({ path, durable }) {
+    this.path = path;
+    this.db = new Database(path, /** @type {any} */ ({ timeout: BUSY_MS }));
+    /** @type {Map<string, any>} */
+    this.statements = new Map();
+    this.db.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
+    this.db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    this.db.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
+    this.db.exec(`PRAGMA journal_size_limit = ${LOG_PAGES * 4096}`);
+    this.dataVersion = 0;
+  }
+
+  /** Makes what is missing. Says whether the index is new, or of another form. */
+  open() {
+    // Cannot be switched in a transaction; does nothing where it is so.
+    this.all('PRAGMA journal_mode = WAL');
+    return this.transaction(() => {
+      const form = Number(this.one('PRAGMA user_version')['user_version']);
+      if (form === FORM) return 'known';
+      if (form !== 0) return 'foreign';
+      this.db.exec(SCHEMA);
+      return 'new';
+    });
+  }
+
+  /** @type {Calls['join']} */
+  join({ member, quota, dataset }) {
+    return this.transaction(() => {
+      this.run(
+        'INSERT INTO datasets (name) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM datasets WHERE name = ?)',
+        [dataset, dataset],
+      );
+      this.run('INSERT OR REPLACE INTO members (id, quota, seen) SELECT ?, ?, seq FROM meta', [
+        member,
+        quota,
+      ]);
+      const { id } = this.one('SELECT id FROM datasets WHERE name = ?', [dataset]);
+      return { dataset: Number(id), state: this.stateOf(member) };
+    });
+  }
+
+  /** @type {Calls['leave']} */
+  leave({ member }) {
+    this.transaction(() => {
+      this.purge();
+      this.run('DELETE FROM members WHERE id = ?', [member]);
+    });
+  }
+
+  /** @type {Calls['members']} */
+  members() {
+    return this.all('SELECT id FROM members').map(({ id }) => String(id));
+  }
+
+  /** @type {Calls['state']} */
+  state({ member }) {
+    return this.stateOf(member);
+  }
+
+  /** Whether anybody else has changed anything since the last call. */
+  changed() {
+    const version = Number(this.one('PRAGMA data_version')['data_version']);
+    const changed = version !== this.dataVersion;
+    this.dataVersion = version;
+    return changed;
+  }
+
+  /** @type {Calls['apply']} */
+  apply(batch) {
+    return this.transaction(() => {
+      const { member } = batch;
+      if (this.all('SELECT 1 FROM members WHERE id = ?', [member]).length === 0)
+        return { isMember: false, refused: [], lost: [], state: this.stateOf(member) };
+      if (batch.quota !== undefined)
+        this.run('UPDATE members SET quota = ? WHERE id = ?', [batch.quota, member]);
+      if (batch.seen !== undefined)
+        this.run('UPDATE members SET seen = max(seen, ?) WHERE id = ?', [batch.seen, member]);
+      if (batch.overhead !== 0) this.run('UPDATE meta SET overhead = max(0, overhead + ?)', [batch.overhead]);
+      const refused = batch.claims.filter((claim) => !this.claim(member, claim)).map(({ tag }) => tag);
+      const lost = batch.placed.filter((copy) => !this.place(member, copy)).map(({ tag }) => tag);
+      this.letLeave(member, batch.leaving);
+      for (const ref of batch.gone) this.gone(ref);
+      this.purge();
+      this.lease(batch);
+      return { isMember: true, refused, lost, state: this.stateOf(member) };
+    });
+  }
+
+  /** @type {Calls['find']} */
+  find({ dataset, key }) {
+    return this.all(
+      `SELECT ${COLUMNS} FROM copies WHERE key = ? AND dataset = ? AND state = ${STATES.placed}`,
+      [key, dataset],
+    ).map(rowOf);
+  }
+
+  /** @type {Calls['page']} */
+  page({ dataset, others, after, limit }) {
+    return this.all(
+      `SELECT ${COLUMNS} FROM copies WHERE (key, dataset, tag) > (?, ?, ?) AND (dataset = ?) = ?
+         AND state = ${STATES.placed} ORDER BY key, dataset, tag LIMIT ?`,
+      [after.key, after.dataset, after.tag, dataset, others ? 0 : 1, limit],
+    ).map(rowOf);
+  }
+
+  /** @type {Calls['left']} */
+  left({ after }) {
+    return this.all(`SELECT ${COLUMNS} FROM copies WHERE state >= ${STATES.leaving} AND seq > ?`, [
+      after,
+    ]).map(rowOf);
+  }
+
+  /** @type {Calls['inherit']} */
+  inherit({ member, dead }) {
+    return this.transaction(() => {
+      for (const id of dead) this.run('DELETE FROM members WHERE id = ?', [id]);
+      const unfinished = this.all(
+        `SELECT ${COLUMNS} FROM copies WHERE state IN (${STATES.claimed}, ${STATES.leaving})
+           AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
+      ).map(rowOf);
+      this.letLeave(member, unfinished);
+      return unfinished;
+    });
+  }
+
+  /** Tags of every name that may be on the storage. */
+  tags() {
+    const tags = this.all('SELECT tag FROM copies').map(({ tag }) => Number(tag));
+    return Float64Array.from(tags).sort();
+  }
+
+  /** @type {Calls['unknown']} */
+  unknown({ tags }) {
+    const known = this.all('SELECT tag FROM copies WHERE tag IN (SELECT value FROM json_each(?))', [
+      JSON.stringify(tags),
+    ]);
+    const isKnown = new Set(known.map(({ tag }) => Number(tag)));
+    return tags.filter((tag) => !isKnown.has(tag));
+  }
+
+  /** @type {Calls['swept']} */
+  swept({ boot, overhead }) {
+    this.transaction(() => this.run('UPDATE meta SET boot = ?, overhead = ?', [boot, overhead]));
+  }
+
+  close() {
+    this.db.close();
+  }
+
+  /**
+   * @param {string} member
+   * @param {import('../store/index-messages.js').ClaimRow} claim
+   */
+  claim(member, { key, dataset, tag, version, size, bytes, occupied }) {
+    const { changes } = this.run(
+      `INSERT INTO copies (key, dataset, tag, version, size, bytes, occupied, chunk, state, member)
+         SELECT ?, ?, ?, ?, ?, ?, ?, 0, ${STATES.claimed}, ? WHERE NOT EXISTS (SELECT 1 FROM copies
+           WHERE key = ? AND dataset = ? AND version = ? AND state <= ${STATES.placed})`,
+      [key, dataset, tag, version, size, bytes, occupied, member, key, dataset, version],
+    );
+    // What was leased for it is in the copy from now on; what was refused is leased still.
+    if (changes > 0)
+      this.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [occupied, member]);
+    return changes > 0;
+  }
+
+  /**
+   * @param {string} member
+   * @param {import('../store/index-messages.js').PlacedRow} placed
+   */
+  place(member, { key, dataset, tag, chunk, sums }) {
+    const { changes } = this.run(
+      `UPDATE copies SET state = ${STATES.placed}, chunk = ?, sums = ?, member = NULL
+         WHERE key = ? AND dataset = ? AND tag = ? AND state = ${STATES.claimed} AND member = ?`,
+      [chunk, Buffer.from(sums), key, dataset, tag, member],
+    );
+    return changes > 0;
+  }
+
+  /**
+   * @param {string} member
+   * @param {readonly CopyRef[]} refs
+   */
+  letLeave(member, refs) {
+    if (refs.length === 0) return;
+    this.run('UPDATE meta SET seq = seq + 1');
+    for (const { key, dataset, tag } of refs) {
+      this.run(
+        `UPDATE copies SET state = ${STATES.leaving}, member = ?, seq = (SELECT seq FROM meta)
+           WHERE key = ? AND dataset = ? AND tag = ? AND state <= ${STATES.leaving}`,
+        [member, key, dataset, tag],
+      );
+    }
+  }
+
+  /** @param {CopyRef} ref */
+  gone({ key, dataset, tag }) {
+    const which = 'key = ? AND dataset = ? AND tag = ?';
+    // What nobody was shown leaves at once.
+    this.run(`DELETE FROM copies WHERE ${which} AND state = ${STATES.claimed}`, [key, dataset, tag]);
+    this.run(`UPDATE copies SET state = ${STATES.left} WHERE ${which} AND state = ${STATES.leaving}`, [
+      key,
+      dataset,
+      tag,
+    ]);
+  }
+
+  /** Gives back the bytes of what has left and nobody has open any more. */
+  purge() {
+    this.run(
+      `DELETE FROM copies WHERE state = ${STATES.left} AND NOT EXISTS
+         (SELECT 1 FROM members WHERE id IS NOT copies.member AND seen < copies.seq)`,
+    );
+  }
+
+  /** @param {import('../store/index-messages.js').Batch} batch */
+  lease({ member, wants, spare, hold }) {
+    if (wants === 0 && spare === 0) return;
+    if (spare > 0) this.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [spare, member]);
+    const { quota, occupied, overhead, leased } = this.stateOf(member);
+    const free = quota - occupied - overhead - leased - hold;
+    const granted = Math.max(0, Math.min(wants, free));
+    this.run('UPDATE members SET leased = leased + ?, wants = ? WHERE id = ?', [
+      granted,
+      wants - granted,
+      member,
+    ]);
+  }
+
+  /**
+   * @param {string} member
+   * @returns {IndexState}
+   */
+  stateOf(member) {
+    const row = this.one(
+      `SELECT copies, occupied, claimed, overhead, seq, boot,
+         (SELECT coalesce(min(quota), 0) FROM members) AS quota,
+         (SELECT coalesce(sum(leased), 0) FROM members) AS leased,
+         (SELECT count(*) FROM members) AS members,
+         (SELECT coalesce(sum(wants), 0) FROM members WHERE id <> ?) AS wanted,
+         (SELECT leased FROM members WHERE id = ?) AS mine FROM meta`,
+      [member, member],
+    );
+    const pages = Number(
+      this.one('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size')['bytes'],
+    );
+    const log = fs.statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    return {
+      copies: Number(row['copies']),
+      occupied: Number(row['occupied']),
+      claimed: Number(row['claimed']),
+      overhead: Number(row['overhead']),
+      seq: Number(row['seq']),
+      boot: String(row['boot']),
+      quota: Number(row['quota']),
+      leased: Number(row['leased']),
+      members: Number(row['members']),
+      wanted: Number(row['wanted']),
+      mine: row['mine'] === null ? undefined : Number(row['mine']),
+      fileBytes: pages + log,
+    };
+  }
+
+  /**
+   * @template T
+   * @param {() => T} work
+   * @returns {T}
+   */
+  transaction(work) {
+    this.db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      // A full disk may have ended it already.
+      if (this.db.inTransaction) this.db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /**
+   * @param {string} sql
+   * @param {readonly unknown[]} [values]
+   * @returns {{ readonly changes: number }}
+   */
+  run(sql, values = []) {
+    return this.prepared(sql).run(values);
+  }
+
+  /**
+   * @param {string} sql
+   * @param {readonly unknown[]} [values]
+   * @returns {Record<string, unknown>[]}
+   */
+  all(sql, values = []) {
+    return this.prepared(sql).all(values);
+  }
+
+  /**
+   * @param {string} sql
+   * @param {readonly unknown[]} [values]
+   * @returns {Record<string, unknown>}
+   */
+  one(sql, values = []) {
+    return this.all(sql, values)[0] ?? {};
+  }
+
+  /** @param {string} sql */
+  prepared(sql) {
+    let statement = this.statements.get(sql);
+    if (statement === undefined) this.statements.set(sql, (statement = this.db.prepare(sql)));
+    return statement;
+  }
+}
+
+const COLUMNS = 'key, dataset, tag, version, size, bytes, occupied, chunk, sums, member, seq';
+
+/**
+ * @param {Record<string, unknown>} row
+ * @returns {CopyRow}
+ */
+function rowOf(row) {
+  const sums = row['sums'];
+  return {
+    key: String(row['key']),
+    dataset: Number(row['dataset']),
+    tag: Number(row['tag']),
+    version: String(row['version']),
+    size: Number(row['size']),
+    bytes: Number(row['bytes']),
+    occupied: Number(row['occupied']),
+    chunk: Number(row['chunk']),
+    // Copied: what a database gives is memory of its own kind, which does not travel between threads.
+    sums:
+      sums instanceof Uint8Array || sums instanceof ArrayBuffer
+        ? Uint8Array.from(new Uint8Array(sums))
+        : new Uint8Array(0),
+    member: row['member'] === null ? undefined : String(row['member']),
+    seq: Number(row['seq'] ?? 0),
+  };
+}

@@ -1,0 +1,62 @@
+// @ts-check
+
+/** Of this form of the index; one of another form is left alone. */
+export const FORM = 1;
+
+/** A copy is claimed before its file is there, then placed, then leaving, and left once its file is not there any more. */
+export const STATES = Object.freeze({ claimed: 0, placed: 1, leaving: 2, left: 3 });
+
+/**
+ * The tables of an index. `occupied` counts what a copy takes on the storage, whole blocks; sums over all copies are kept by
+ * triggers, so that no statement can forget them. `seq` numbers what has left: a member that has seen a number
+ * holds nothing open of what left before.
+ */
+export const SCHEMA = `
+CREATE TABLE meta (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  copies INTEGER NOT NULL DEFAULT 0,
+  occupied INTEGER NOT NULL DEFAULT 0,
+  claimed INTEGER NOT NULL DEFAULT 0,
+  overhead INTEGER NOT NULL DEFAULT 0,
+  seq INTEGER NOT NULL DEFAULT 0,
+  boot TEXT NOT NULL DEFAULT ''
+);
+INSERT INTO meta (one) VALUES (1);
+CREATE TABLE members (
+  id TEXT PRIMARY KEY,
+  quota INTEGER NOT NULL,
+  leased INTEGER NOT NULL DEFAULT 0,
+  wants INTEGER NOT NULL DEFAULT 0,
+  seen INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE datasets (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE copies (
+  key TEXT NOT NULL,
+  dataset INTEGER NOT NULL,
+  tag INTEGER NOT NULL,
+  version TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  occupied INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  sums BLOB,
+  state INTEGER NOT NULL,
+  member TEXT,
+  seq INTEGER,
+  PRIMARY KEY (key, dataset, tag)
+) WITHOUT ROWID;
+CREATE INDEX unfinished ON copies (state, seq) WHERE state <> 1;
+CREATE TRIGGER copy_came AFTER INSERT ON copies BEGIN
+  UPDATE meta SET occupied = occupied + new.occupied,
+    claimed = claimed + iif(new.state = 0, new.occupied, 0), copies = copies + (new.state = 1);
+END;
+CREATE TRIGGER copy_changed AFTER UPDATE OF state ON copies BEGIN
+  UPDATE meta SET claimed = claimed + iif(new.state = 0, new.occupied, 0) - iif(old.state = 0, old.occupied, 0),
+    copies = copies + (new.state = 1) - (old.state = 1);
+END;
+CREATE TRIGGER copy_went AFTER DELETE ON copies BEGIN
+  UPDATE meta SET occupied = occupied - old.occupied,
+    claimed = claimed - iif(old.state = 0, old.occupied, 0), copies = copies - (old.state = 1);
+END;
+PRAGMA user_version = ${FORM};
+`;

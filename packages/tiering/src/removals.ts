@@ -1,0 +1,97 @@
+import type { PlacementHost, Tier } from '@tiered/core';
+import pLimit from 'p-limit';
+
+/** Copies deleted at the same time: a tier is a disk, and a source may change ten thousand objects at once. */
+const DELETES = 16;
+
+/** What could not be deleted: on which tier, and how to try again. */
+interface Undeleted {
+  readonly tier: Tier;
+  readonly retry: () => Promise<void>;
+}
+
+/** What is being deleted from tiers, and what could not be. Nothing here rejects: what fails is tried again later. */
+export class Removals {
+  readonly #host: PlacementHost;
+  /** By key, and then by level. */
+  readonly #underWay = new Map<string, Map<number, Promise<void>>>();
+  /** For a key, by `level name`. */
+  readonly #undeleted = new Map<string, Map<string, Undeleted>>();
+  /** Names, as `level name`, whose copies must not be served again. */
+  readonly #doomed = new Set<string>();
+  /** By level, bytes of copies that are being deleted. */
+  readonly #leaving: number[];
+  readonly #deletes = pLimit(DELETES);
+
+  constructor(host: PlacementHost) {
+    this.#host = host;
+    this.#leaving = host.tiers.map(() => 0);
+  }
+
+  get underWay(): Promise<void>[] {
+    return [...this.#underWay.values()].flatMap((ofKey) => [...ofKey.values()]);
+  }
+
+  /** Whether something of a key is being deleted, or could not be: tries again if so. */
+  isUnderWay(key: string): boolean {
+    const undeleted = this.#undeleted.get(key);
+    for (const [doom, { tier, retry }] of undeleted ?? []) {
+      if (!tier.writing.inService) continue;
+      undeleted?.delete(doom);
+      void this.track(key, tier.level, this.#attempt(tier, key, doom, retry));
+    }
+    if (undeleted?.size === 0) this.#undeleted.delete(key);
+    return undeleted !== undefined || this.#underWay.has(key);
+  }
+
+  /** Whether a copy is being deleted from a level, or copies of its key are. */
+  isLeaving(key: string, level: number, name: string): boolean {
+    return this.#underWay.get(key)?.has(level) === true || this.#doomed.has(doomOf(level, name));
+  }
+
+  /** Bytes of copies that are being deleted from a level. */
+  bytesLeaving(level: number): number {
+    return this.#leaving[level] ?? 0;
+  }
+
+  /** So many bytes more are being deleted from a level, or fewer. */
+  count(level: number, bytes: number): void {
+    this.#leaving[level] = this.bytesLeaving(level) + bytes;
+  }
+
+  /** Deletes what is under a name. Not under the signal of closing: close() waits, and leaves nothing half done. */
+  delete(tier: Tier, key: string, name: string, attempt: () => Promise<void>): Promise<void> {
+    return this.#attempt(tier, key, doomOf(tier.level, name), attempt);
+  }
+
+  /** Remembers that something of a key is being removed from a level. */
+  track(key: string, level: number, removal: Promise<void>): Promise<void> {
+    const ofKey = this.#underWay.get(key) ?? new Map<number, Promise<void>>();
+    const ended = Promise.all([ofKey.get(level), removal]).then(() => {
+      if (ofKey.get(level) !== ended) return;
+      ofKey.delete(level);
+      if (ofKey.size === 0) this.#underWay.delete(key);
+    });
+    this.#underWay.set(key, ofKey.set(level, ended));
+    return ended;
+  }
+
+  #attempt(tier: Tier, key: string, doom: string, attempt: () => Promise<void>): Promise<void> {
+    this.#doomed.add(doom);
+    return this.#deletes(attempt).then(
+      () => {
+        this.#doomed.delete(doom);
+        this.#host.tierWorked(tier, 'write');
+      },
+      (error: unknown) => {
+        const undeleted = this.#undeleted.get(key) ?? new Map<string, Undeleted>();
+        this.#undeleted.set(key, undeleted.set(doom, { tier, retry: attempt }));
+        this.#host.tierFault(tier, 'delete', key, error);
+      },
+    );
+  }
+}
+
+function doomOf(level: number, name: string): string {
+  return `${level} ${name}`;
+}

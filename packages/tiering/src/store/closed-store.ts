@@ -1,0 +1,49 @@
+import type { Tier } from '@tiered/core';
+import type { Copy, TierStore } from './tier-store.js';
+
+/** A tier that cannot be used at the moment: nothing is on it, and nothing has room. */
+export class ClosedStore implements TierStore {
+  readonly tier: Tier;
+  readonly usedBytes = 0;
+  readonly claimedBytes = 0;
+  readonly freeBytes = 0;
+  readonly excessBytes = 0;
+  readonly current = false;
+  readonly mayHoldMore = false;
+
+  constructor(tier: Tier) {
+    this.tier = tier;
+  }
+
+  get quotaBytes(): number {
+    return this.tier.quotaBytes;
+  }
+
+  claim(): undefined {
+    return undefined;
+  }
+
+  async find(): Promise<readonly Copy[]> {
+    return [];
+  }
+
+  async *pages(): AsyncGenerator<readonly Copy[], void, undefined> {
+    // There is none.
+  }
+
+  async remove(): Promise<void> {
+    // What is there is removed by who opens the tier.
+  }
+
+  shrink(): void {
+    // Nothing is held.
+  }
+
+  async settled(): Promise<void> {
+    // Nothing is under way.
+  }
+
+  async close(): Promise<void> {
+    // Nothing is open.
+  }
+}

@@ -1,0 +1,48 @@
+import fs from 'node:fs';
+import { isTieredError, type Clock, type IndexHome, type Tier } from '@tiered/core';
+import { IndexClient } from '../index-client.js';
+import { damagedError, foreignIndexError } from '../tier-errors.js';
+
+/** How long a start waits for another process that writes, in milliseconds. */
+const PATIENCE_MS = 2000;
+const PAUSE_MS = 10;
+
+/** Opens the index; one that is damaged is begun anew if nobody else uses it. */
+export async function openIndex(
+  home: IndexHome,
+  tier: Tier,
+  patiently: <T>(call: () => Promise<T>) => Promise<T>,
+): Promise<IndexClient> {
+  for (let isRetry = false; ; isRetry = true) {
+    const client = new IndexClient(home.path, home.durable, tier.driver.name);
+    try {
+      if ((await patiently(() => client.call('open', undefined))) === 'foreign')
+        throw foreignIndexError(tier);
+      return client;
+    } catch (error) {
+      await client.end();
+      if (isRetry || !isTieredError(error, 'TIERED_DATA_CORRUPT')) throw error;
+      if ((await home.others()).length > 0) throw damagedError(tier);
+      for (const file of [home.path, `${home.path}-wal`, `${home.path}-shm`])
+        fs.rmSync(file, { force: true });
+      fs.closeSync(fs.openSync(home.path, 'wx', 0o600));
+    }
+  }
+}
+
+/** Makes a call again while another process writes, for so long as a start may take. */
+export async function untilFree<T>(
+  call: () => Promise<T>,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const until = clock.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isTieredError(error, 'TIERED_UNAVAILABLE') || !error.retryable || clock.now() > until) throw error;
+      await clock.sleep(PAUSE_MS, signal);
+    }
+  }
+}

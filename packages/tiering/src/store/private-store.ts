@@ -1,0 +1,111 @@
+import type { Tier } from '@tiered/core';
+import { copyName, newTag } from '@tiered/core/internal';
+import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
+
+/** What a tier holds that is this process's alone and ends with it, such as RAM. */
+export class PrivateStore implements TierStore {
+  readonly tier: Tier;
+  readonly current = true;
+  readonly mayHoldMore = false;
+  readonly #dataset: string;
+  /** By key; mostly one each. */
+  readonly #copies = new Map<string, Copy[]>();
+  /** Names with bytes under them, or about to be. */
+  readonly #names = new Set<string>();
+  #quota: number;
+  #used = 0;
+  #claimed = 0;
+
+  constructor(tier: Tier, dataset: string) {
+    this.tier = tier;
+    this.#dataset = dataset;
+    this.#quota = tier.quotaBytes;
+  }
+
+  get quotaBytes(): number {
+    return this.#quota;
+  }
+
+  get usedBytes(): number {
+    return this.#used;
+  }
+
+  get claimedBytes(): number {
+    return this.#claimed;
+  }
+
+  get freeBytes(): number {
+    return Math.max(0, this.#quota - this.#used - this.#claimed);
+  }
+
+  get excessBytes(): number {
+    return Math.max(0, this.#used + this.#claimed - this.#quota);
+  }
+
+  claim({ key, version }: Candidate, bytes: number): Claim | undefined {
+    if (bytes > this.freeBytes) return undefined;
+    const { driver } = this.tier;
+    // The key itself where it can be: then nobody has to keep the name.
+    const tag = this.#names.has(key) ? newTag() : undefined;
+    const name = tag === undefined ? key : copyName(key, tag);
+    this.#names.add(name);
+    this.#claimed += bytes;
+    let isOpen = true;
+    const end = () => {
+      if (isOpen) this.#claimed -= bytes;
+      isOpen = false;
+    };
+    return {
+      store: this,
+      name,
+      bytes,
+      create: (options) => driver.create(name, { size: bytes, ...options }),
+      readInto: (target, options) => driver.readInto(name, target, options),
+      publish: async (writer, content, options) => {
+        await writer.publish(options);
+        end();
+        this.#used += bytes;
+        const copy = { name, tag, key, version, bytes, content, dataset: this.#dataset };
+        this.#copies.set(key, [...(this.#copies.get(key) ?? []), copy]);
+        return copy;
+      },
+      release: async () => {
+        await driver.delete(name, {});
+        this.#names.delete(name);
+        end();
+      },
+    };
+  }
+
+  async find(key: string): Promise<readonly Copy[]> {
+    return this.#copies.get(key) ?? [];
+  }
+
+  async *pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
+    if (!others) for (const copies of this.#copies.values()) yield copies;
+  }
+
+  async remove({ key, name, bytes }: Copy): Promise<void> {
+    const known = this.#copies.get(key) ?? [];
+    const rest = known.filter((copy) => copy.name !== name);
+    await this.tier.driver.delete(name, {});
+    if (rest.length === known.length) return;
+    this.#used -= bytes;
+    this.#names.delete(name);
+    if (rest.length > 0) this.#copies.set(key, rest);
+    else this.#copies.delete(key);
+  }
+
+  shrink(held: number, lost: number): void {
+    const isFirst = this.#quota === this.tier.quotaBytes;
+    this.#quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
+  }
+
+  async settled(): Promise<void> {
+    // Nothing is put off.
+  }
+
+  async close(): Promise<void> {
+    // Nothing is open.
+  }
+}

@@ -1,0 +1,38 @@
+import type { Tier } from '@tiered/core';
+import { tagOf } from '@tiered/core/internal';
+import type { IndexClient } from '../index-client.js';
+
+/**
+ * Deletes what is on a tier and not in its index: a power cut may have taken changes of the index with it. Costs a listing, and
+ * memory of 8 bytes a copy for as long.
+ */
+export async function deleteUnknown(
+  index: IndexClient,
+  { driver }: Tier,
+  signal: AbortSignal,
+): Promise<void> {
+  const tags = await index.call('tags', undefined);
+  for await (const page of driver.list({ signal })) {
+    const names = page.map(({ key }) => key).filter((name) => !includes(tags, tagOf(name)));
+    if (names.length === 0) continue;
+    // Another process may have placed something since the tags were read: a name is in the index before it is on the storage.
+    const asked = names.map(tagOf).filter((tag) => tag !== undefined);
+    const unknown = new Set(await index.call('unknown', { tags: asked }));
+    for (const name of names) {
+      const tag = tagOf(name);
+      if (tag === undefined || unknown.has(tag)) await driver.delete(name, { signal });
+    }
+  }
+}
+
+/** Whether sorted numbers include one. */
+function includes(sorted: Float64Array, wanted: number | undefined): boolean {
+  if (wanted === undefined) return false;
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((sorted[middle] ?? 0) < wanted) from = middle + 1;
+    else to = middle;
+  }
+  return sorted[from] === wanted;
+}

@@ -1,0 +1,100 @@
+import type { ObjectWriter, OperationOptions, ReadIntoOptions, Tier } from '@tiered/core';
+import type { CopyRow } from './index-messages.js';
+
+/** What identifies a copy: an object of a dataset, at a version. */
+export interface CopyIdentity {
+  /** Whose key it is: several sources may share a tier. */
+  readonly dataset: string;
+  readonly key: string;
+  readonly version: string;
+}
+
+/** What is known of a copy that is on the tier. */
+export interface CopyContent {
+  /** Bytes of the object; the copy may hold fewer, its first `bytes`. */
+  readonly size: number;
+  /** Bytes of the copy. */
+  readonly bytes: number;
+  /** Bytes of a chunk; the last one may be shorter. */
+  readonly chunkBytes: number;
+  /** XXH64 of each chunk. */
+  readonly sums: readonly bigint[];
+}
+
+/** A copy on the tier, under its name there. */
+export interface Copy extends CopyIdentity {
+  readonly name: string;
+  /** What is behind the key in the name; undefined if the name is the key. */
+  readonly tag: number | undefined;
+  readonly bytes: number;
+  /** Undefined if what is recorded of it is damaged: the copy cannot be trusted, and is to be removed. */
+  readonly content: CopyContent | undefined;
+  /** The copy as the index has it, where there is one. */
+  readonly row?: CopyRow;
+}
+
+/** An object that is to have a copy. */
+export interface Candidate extends Omit<CopyIdentity, 'dataset'> {
+  /** Bytes of the object. */
+  readonly size: number;
+}
+
+/** Bytes of a tier that belong to a copy on its way. Ends once, by `publish` or `release`. */
+export interface Claim {
+  readonly store: TierStore;
+  readonly name: string;
+  readonly bytes: number;
+  /** Begins to write the copy. */
+  create(options: OperationOptions): Promise<ObjectWriter>;
+  /** Reads what was published. */
+  readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number>;
+  /**
+   * Publishes what was written: the tier has the copy from then on. Where it failed there may be a file all the same,
+   * which is for `release` to remove.
+   * @throws TieredError `TIERED_EXISTS` if another process has or makes the same copy, `TIERED_UNAVAILABLE` if the tier has another
+   * index now.
+   */
+  publish(writer: ObjectWriter, content: CopyContent, options: OperationOptions): Promise<Copy>;
+  /** Gives the bytes back, after deleting what may be under the name. Never rejects: what fails is tried again. */
+  release(): Promise<void>;
+}
+
+/** What one tier holds, as far as one process is concerned: who may fill how much of it, and what copies there are. */
+export interface TierStore {
+  readonly tier: Tier;
+  /** What the tier may hold, in bytes: the smallest quota of those who use it. */
+  readonly quotaBytes: number;
+  /** Bytes that copies take on the storage, and all else that is there for them. */
+  readonly usedBytes: number;
+  /** Bytes promised to copies on their way. */
+  readonly claimedBytes: number;
+  /** Bytes of the largest copy for which there is room. */
+  readonly freeBytes: number;
+  /** Bytes by which copies exceed the quota: it was lowered, or a process with a smaller one joined. */
+  readonly excessBytes: number;
+  /** Whether this is still what the storage holds: false if it was emptied, or is another one, or not there at all. */
+  readonly current: boolean;
+  /** Whether there may be copies that this process was not shown yet. */
+  readonly mayHoldMore: boolean;
+  /**
+   * Bytes for a copy, before it is fetched. `later` if there is room that first has to be asked for, which takes
+   * milliseconds; undefined if there is none.
+   */
+  claim(object: Candidate, bytes: number): Claim | 'later' | undefined;
+  /** The copies of an object, of any version. */
+  find(key: string): Promise<readonly Copy[]>;
+  /** Every copy of the dataset, or of all others, some at a time. */
+  pages(options?: { readonly others?: boolean }): AsyncIterable<readonly Copy[]>;
+  /** Takes a copy out of service, deletes it, and then gives back its bytes: what is still there still fills the tier. */
+  remove(copy: Copy): Promise<void>;
+  /**
+   * The storage is full before the quota is: lowers that to what was held, without what was lost. Room that was written
+   * to and given back counts: of several copies that meet the end of the storage at the same time each gives back
+   * what it had, and the next ones are to find that.
+   */
+  shrink(held: number, lost: number): void;
+  /** Resolves when all that was asked for is done. */
+  settled(): Promise<void>;
+  /** Leaves. Idempotent. */
+  close(): Promise<void>;
+}

@@ -90,7 +90,7 @@ export class CheckedCopy {
     const offset = chunk * chunkBytes;
     const length = Math.min(chunkBytes, size - offset);
     // A byte more than the last chunk has: what is longer than it was fills the tier with more than anybody counts.
-    const beyond = chunk === sums.length - 1 ? 1 : 0;
+    const beyond = chunk === sums.length - 1 && this.copy.tailBytes === undefined ? 1 : 0;
     const bytes = await this.#tierReads.run(undefined, (signal) =>
       this.#tier.driver.read(name, { offset, length: length + beyond, signal }),
     );

@@ -11,7 +11,6 @@ import { Removals } from './removals.js';
 import { ClosedStore } from './store/closed-store.js';
 import { openStore } from './store/open-store.js';
 import { PrivateStore } from './store/private-store.js';
-import { SharedStore } from './store/shared-store.js';
 import type { Candidate, Claim, Copy, TierStore } from './store/tier-store.js';
 
 /** What a tier may fail with at start that does not pass by itself. */
@@ -286,6 +285,11 @@ export class Copies {
       checksum: this.#checksum,
       signal,
       onLost: () => this.#reopen(this.storeAt(tier.level)),
+      onTaken: (error) => {
+        this.#forgetAll(tier.level);
+        this.#stores[tier.level] = new ClosedStore(tier, 'for good');
+        this.#fault(tier, '', error);
+      },
       onLeft: (copy) => {
         const id = this.#host.namespace.find(copy.key);
         if (id === ABSENT || this.#level(id) !== tier.level || this.#host.nameOf(id) !== copy.name) return;
@@ -297,7 +301,7 @@ export class Copies {
 
   /** Takes over what is on a tier since before, removes what is outdated, and what nobody knows. */
   #takeOverInBackground(store: TierStore): void {
-    if (!(store instanceof SharedStore)) return;
+    if (store instanceof PrivateStore || store instanceof ClosedStore) return;
     const work = this.#takeOver(store)
       .catch((error: unknown) => {
         if (!this.#closing.aborted && isTieredError(error)) this.#fault(store.tier, '', error);
@@ -306,9 +310,10 @@ export class Copies {
     this.#background.add(work);
   }
 
-  async #takeOver(store: SharedStore): Promise<void> {
+  async #takeOver(store: TierStore): Promise<void> {
     const { namespace, complete, clock } = this.#host;
     let isAllKnown = true;
+    await store.beginTakingOver(this.#closing);
     for await (const page of store.pages()) {
       for (const copy of page) {
         const id = namespace.find(copy.key);
@@ -323,8 +328,7 @@ export class Copies {
       await clock.turn();
       if (this.#closing.aborted) return;
     }
-    if (isAllKnown) store.shown();
-    await store.sweep(this.#closing);
+    await store.endTakingOver(this.#closing, isAllKnown);
   }
 
   /** As `#adopt`, without keeping what is known of the copy: that is looked up when it is read. */
@@ -358,7 +362,8 @@ export class Copies {
   /** The storage has another index now, or none: the directory was emptied, or is another one. Begins anew with it. */
   #reopen(store: TierStore): void {
     const { tier } = store;
-    if (!tier.writing.inService || this.#opening.has(tier.level) || this.#closing.aborted) return;
+    const isFinal = store instanceof ClosedStore && store.until === 'for good';
+    if (isFinal || !tier.writing.inService || this.#opening.has(tier.level) || this.#closing.aborted) return;
     const opening = store
       .close()
       .then(() => {

@@ -163,7 +163,8 @@ export class Placings {
         level,
       );
     }
-    const claim = copies.claim(level, { key, version: host.namespace.versionOf(id), size }, bytes);
+    const object = { key, version: host.namespace.versionOf(id), size, chunkBytes };
+    const claim = copies.claim(level, object, bytes);
     return claim === 'later' ? undefined : claim;
   }
 

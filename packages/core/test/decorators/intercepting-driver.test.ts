@@ -60,7 +60,7 @@ describe('InterceptingDriver', () => {
     await writer.discard();
     await driver.delete('a', { signal });
     await driver.usage({ signal });
-    (await driver.openIndex({ signal })).close();
+    await (await driver.openIndex({ signal })).close();
     expect(driver.calls).toEqual([
       { ...call, operation: 'open', key: '' },
       { ...call, operation: 'stat' },

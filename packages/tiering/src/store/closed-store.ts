@@ -11,8 +11,12 @@ export class ClosedStore implements TierStore {
   readonly current = false;
   readonly mayHoldMore = false;
 
-  constructor(tier: Tier) {
+  readonly until: 'reopened' | 'for good';
+
+  /** @param until Whether it is worth trying again. */
+  constructor(tier: Tier, until: 'reopened' | 'for good' = 'reopened') {
     this.tier = tier;
+    this.until = until;
   }
 
   get quotaBytes(): number {
@@ -39,8 +43,12 @@ export class ClosedStore implements TierStore {
     // Nothing is held.
   }
 
-  async settled(): Promise<void> {
-    // Nothing is under way.
+  async beginTakingOver(): Promise<void> {
+    // There is nothing.
+  }
+
+  async endTakingOver(): Promise<void> {
+    // There was nothing.
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
-import type { OperationOptions, PlacementHost, Tier } from '@tiered/core';
-import { configError, identityOf, type Checksum } from '@tiered/core/internal';
+import type { OperationOptions, PlacementHost, Tier, TieredError } from '@tiered/core';
+import { identityOf, type Checksum } from '@tiered/core/internal';
+import { BucketStore } from './bucket-store.js';
 import { PrivateStore } from './private-store.js';
 import { SharedStore } from './shared-store.js';
 import type { Copy, TierStore } from './tier-store.js';
@@ -11,33 +12,34 @@ export interface OpenStoreOptions extends OperationOptions {
   readonly onLeft: (copy: Copy) => void;
   /** The index is not this process's any more: the tier is to be opened again. */
   readonly onLost: () => void;
+  /** Another process has the tier from now on. */
+  readonly onTaken: (error: TieredError) => void;
 }
 
 /**
- * Opens what a tier holds: with an index where its driver has a home for one, else as this process's own.
- * @throws TieredError `TIERED_CONFIG_INVALID` for storage that others can reach and that has no index.
+ * Opens what a tier holds: with an index where its driver has a home for one; as a bucket where others can reach it; else as
+ * this process's own, which begins empty.
+ * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds what is no tier's.
  */
 export async function openStore(
   tier: Tier,
   host: PlacementHost,
-  { checksum, onLeft, onLost, signal }: OpenStoreOptions,
+  { checksum, onLeft, onLost, onTaken, signal }: OpenStoreOptions,
 ): Promise<TierStore> {
-  const { driver } = tier;
-  const dataset = identityOf(host.source);
+  const { capabilities, location } = tier.driver;
   await host.openTier(tier, { signal });
-  if (driver.capabilities.index) {
-    const home = await driver.openIndex({ signal });
+  if (capabilities.index) {
+    const home = await tier.driver.openIndex({ signal });
+    const dataset = identityOf(host.source);
     return SharedStore.open({ tier, home, dataset, checksum, clock: host.clock, onLeft, onLost }, signal);
   }
+  if (location !== undefined) return BucketStore.open({ tier, host, checksum, onTaken }, { signal });
   await empty(tier, signal);
-  return new PrivateStore(tier, dataset);
+  return new PrivateStore(tier, identityOf(host.source));
 }
 
 /** Deletes what an earlier hierarchy of this process left in memory that is nobody else's. */
-async function empty({ driver, level }: Tier, signal: AbortSignal | undefined): Promise<void> {
-  for await (const page of driver.list({ signal })) {
-    if (page.length > 0 && driver.location !== undefined)
-      throw configError(`tiers[${level}].driver`, 'storage that keeps an index, or is empty', driver.name);
+async function empty({ driver }: Tier, signal: AbortSignal | undefined): Promise<void> {
+  for await (const page of driver.list({ signal }))
     for (const { key } of page) await driver.delete(key, { signal });
-  }
 }

@@ -101,8 +101,12 @@ export class PrivateStore implements TierStore {
     this.#quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
   }
 
-  async settled(): Promise<void> {
-    // Nothing is put off.
+  async beginTakingOver(): Promise<void> {
+    // There is nothing.
+  }
+
+  async endTakingOver(): Promise<void> {
+    // There was nothing.
   }
 
   async close(): Promise<void> {

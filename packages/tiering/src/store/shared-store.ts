@@ -198,11 +198,6 @@ export class SharedStore implements TierStore, Leases {
     this.#writer.quota(this.#quota);
   }
 
-  async settled(): Promise<void> {
-    while (this.#work.size > 0) await Promise.all(this.#work);
-    await this.#writer.settled();
-  }
-
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new Error('closed'));
@@ -214,11 +209,13 @@ export class SharedStore implements TierStore, Leases {
     await this.#parts.home.close();
   }
 
-  /**
-   * Sees to it that all that is on the storage is in the index, if a power cut may have come between. Costs a listing of the
-   * storage then.
-   */
-  async sweep(signal: AbortSignal): Promise<void> {
+  async beginTakingOver(): Promise<void> {
+    // All that there is to know is in the index.
+  }
+
+  /** Also sees to it that all that is on the storage is in the index, if a power cut may have come between: by a listing. */
+  async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
+    this.#isSwept = isAllKnown;
     const { home, tier } = this.#parts;
     if (home.boot !== undefined && this.#state.boot === home.boot) return;
     await deleteUnknown(this.#client, tier, signal);
@@ -227,11 +224,6 @@ export class SharedStore implements TierStore, Leases {
     const overhead = occupiedBytes === undefined ? 0 : Math.max(0, occupiedBytes - occupied - fileBytes);
     await this.#client.call('swept', { boot: home.boot ?? '', overhead });
     this.#writer.write();
-  }
-
-  /** All copies were shown to this process. */
-  shown(): void {
-    this.#isSwept = true;
   }
 
   terms(): ReturnType<Leases['terms']> {

@@ -31,12 +31,15 @@ export interface Copy extends CopyIdentity {
   readonly content: CopyContent | undefined;
   /** The copy as the index has it, where there is one. */
   readonly row?: CopyRow;
+  /** Bytes behind the copy's own under its name, where it describes itself. */
+  readonly tailBytes?: number;
 }
 
 /** An object that is to have a copy. */
 export interface Candidate extends Omit<CopyIdentity, 'dataset'> {
-  /** Bytes of the object. */
+  /** Bytes of the object, and of a chunk of it. */
   readonly size: number;
+  readonly chunkBytes: number;
 }
 
 /** Bytes of a tier that belong to a copy on its way. Ends once, by `publish` or `release`. */
@@ -93,8 +96,13 @@ export interface TierStore {
    * what it had, and the next ones are to find that.
    */
   shrink(held: number, lost: number): void;
-  /** Resolves when all that was asked for is done. */
-  settled(): Promise<void>;
+  /** Before the copies of `pages` are taken over, in the background after it was opened. */
+  beginTakingOver(signal: AbortSignal): Promise<void>;
+  /**
+   * All copies were taken over.
+   * @param isAllKnown Whether each was of an object that is known.
+   */
+  endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void>;
   /** Leaves. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,0 +1,246 @@
+import { TieredError, type OperationOptions, type PlacementHost, type Tier } from '@tiered/core';
+import { ABSENT, copyName, identityOf, OperationScope, tagOf, type Checksum } from '@tiered/core/internal';
+import { MARKER, Owner } from './owner.js';
+import { readTrailer, trailerBytes, trailerOf, type Described } from './trailer.js';
+import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
+
+/** For so long a look at the marker holds, in milliseconds: another owner is found within this time, at a request each. */
+const OWNED_FOR_MS = 5000;
+/** Room that is left for what a copy says of itself. */
+const FOR_TRAILER = 4096;
+const TAG_BITS = 40;
+
+/** What a store needs. */
+export interface BucketStoreParts {
+  readonly tier: Tier;
+  readonly host: PlacementHost;
+  readonly checksum: Checksum;
+  /** Another process uses the storage from now on. */
+  readonly onTaken: (error: TieredError) => void;
+}
+
+/**
+ * What a tier holds that keeps no index: a bucket, or anything behind a prefix. One process uses it at a time, see `Owner`.
+ *
+ * Copies outlive the process: each says of itself what it is of (`trailer.ts`), and its name follows from the object's key and version, so
+ * that a copy is found by asking for it. How much is there a listing says, in the background after each start; until then nothing
+ * is placed.
+ */
+export class BucketStore implements TierStore {
+  readonly #parts: BucketStoreParts;
+  readonly #owner: Owner;
+  readonly #dataset: string;
+  readonly #scope = new OperationScope();
+  /** Bytes under each name that is there, by tag; all of them once that was listed. */
+  readonly #sizes = new Map<number, number>();
+  /** Names of copies whose objects are not as they were, or not known, by tag. */
+  readonly #names = new Map<number, string>();
+  #isListed = false;
+  #isLost = false;
+  #ownedUntil: number;
+  #quota: number;
+  #used = 0;
+  #claimed = 0;
+
+  private constructor(parts: BucketStoreParts, owner: Owner) {
+    this.#parts = parts;
+    this.#owner = owner;
+    this.#dataset = identityOf(parts.host.source);
+    this.#quota = parts.tier.quotaBytes;
+    this.#ownedUntil = parts.host.clock.now() + OWNED_FOR_MS;
+  }
+
+  /** @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds something else. */
+  static async open(parts: BucketStoreParts, options: OperationOptions): Promise<BucketStore> {
+    return new BucketStore(parts, await Owner.take(parts.tier, options));
+  }
+
+  get tier(): Tier {
+    return this.#parts.tier;
+  }
+
+  get quotaBytes(): number {
+    return this.#quota;
+  }
+
+  get usedBytes(): number {
+    return this.#used;
+  }
+
+  get claimedBytes(): number {
+    return this.#claimed;
+  }
+
+  get freeBytes(): number {
+    return this.#isListed ? Math.max(0, this.#quota - this.#used - this.#claimed - FOR_TRAILER) : 0;
+  }
+
+  get excessBytes(): number {
+    return Math.max(0, this.#used + this.#claimed - this.#quota);
+  }
+
+  get current(): boolean {
+    return !this.#isLost;
+  }
+
+  get mayHoldMore(): boolean {
+    return !this.#isListed || this.#sizes.size > 0;
+  }
+
+  claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
+    const { driver } = this.tier;
+    const { key, version, size, chunkBytes } = object;
+    const described = { dataset: this.#dataset, key, version, size, bytes, chunkBytes };
+    const tailBytes = trailerBytes(described);
+    const tag = this.#tagOf(key, version);
+    const taken = bytes + tailBytes;
+    if (!this.#isListed) return 'later';
+    if (this.#sizes.has(tag) || taken > this.#quota - this.#used - this.#claimed) return undefined;
+    const name = copyName(key, tag);
+    this.#claimed += taken;
+    let isOpen = true;
+    const end = () => {
+      if (isOpen) this.#claimed -= taken;
+      isOpen = false;
+    };
+    return {
+      store: this,
+      name,
+      bytes,
+      create: (options) => driver.create(name, { size: taken, ...options }),
+      readInto: (target, options) => driver.readInto(name, target, options),
+      publish: async (writer, content, { signal }) => {
+        await this.#assertOwned(signal);
+        const trailer = trailerOf(described, content.sums, this.#parts.checksum);
+        await writer.writeAt(trailer, { offset: bytes, signal });
+        await writer.publish({ signal });
+        end();
+        this.#take(tag, taken);
+        return { name, tag, key, version, bytes, content, tailBytes, dataset: this.#dataset };
+      },
+      release: async () => {
+        if (!this.#isLost) await driver.delete(name, {});
+        end();
+      },
+    };
+  }
+
+  async find(key: string): Promise<readonly Copy[]> {
+    const { namespace } = this.#parts.host;
+    const id = namespace.find(key);
+    if (id === ABSENT || this.#isLost) return [];
+    const tag = this.#tagOf(key, namespace.versionOf(id));
+    const name = copyName(key, tag);
+    const size = this.#sizes.get(tag) ?? (this.#isListed ? undefined : await this.#sizeOf(name));
+    return size === undefined ? [] : [await this.#describe(name, tag, size)];
+  }
+
+  /** Copies that are of no object as it is now known, of this dataset; found by listing what is there. */
+  async *pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
+    if (others) return;
+    for (const [tag, size] of [...this.#sizes]) {
+      const name = this.#names.get(tag);
+      if (name === undefined) continue;
+      this.#names.delete(tag);
+      const copy = await this.#describe(name, tag, size).catch(() => undefined);
+      if (copy?.dataset === this.#dataset) yield [copy];
+    }
+  }
+
+  async remove({ name, tag }: Copy): Promise<void> {
+    if (this.#isLost || tag === undefined) return;
+    await this.tier.driver.delete(name, {});
+    this.#used -= this.#sizes.get(tag) ?? 0;
+    this.#sizes.delete(tag);
+  }
+
+  shrink(held: number, lost: number): void {
+    const isFirst = this.#quota === this.tier.quotaBytes;
+    this.#quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
+  }
+
+  async close(): Promise<void> {
+    await this.#scope.close(new Error('closed'));
+  }
+
+  /** Takes in what is there; until then nothing is placed. What does not look like a copy is nobody's to delete. */
+  async beginTakingOver(signal: AbortSignal): Promise<void> {
+    const { namespace } = this.#parts.host;
+    const expected = new Set<number>();
+    for (let id = 0; id < namespace.count; id++)
+      expected.add(this.#tagOf(namespace.keyOf(id), namespace.versionOf(id)));
+    for await (const page of this.tier.driver.list({ signal })) {
+      for (const { key: name, size } of page) {
+        const tag = name === MARKER ? undefined : tagOf(name);
+        if (tag === undefined) continue;
+        if (!this.#sizes.has(tag)) this.#take(tag, size);
+        if (!expected.has(tag)) this.#names.set(tag, name);
+      }
+    }
+    this.#isListed = true;
+  }
+
+  async endTakingOver(): Promise<void> {
+    // What is not known is nobody's to delete.
+  }
+
+  /** The tag follows from what the copy is of, so that names need not be kept; another version has another one. */
+  #tagOf(key: string, version: string): number {
+    const { checksum, host } = this.#parts;
+    const known = host.versions === 'ignore' ? '' : version;
+    const text = Buffer.from(JSON.stringify([this.#dataset, key, known]));
+    return Number(BigInt.asUintN(TAG_BITS, checksum.bytes(text)));
+  }
+
+  async #describe(name: string, tag: number, size: number): Promise<Copy> {
+    const { driver } = this.tier;
+    const read = () => readTrailer(driver, name, size, this.#parts.checksum);
+    const { dataset, key, version, ...content } = await this.#scope.run(undefined, read);
+    return {
+      name,
+      tag,
+      dataset,
+      key,
+      version,
+      bytes: content.bytes,
+      content,
+      tailBytes: size - content.bytes,
+    };
+  }
+
+  async #sizeOf(name: string): Promise<number | undefined> {
+    const { driver } = this.tier;
+    const stat = this.#scope.run(undefined, (signal) => driver.stat(name, { signal }));
+    return stat.then(
+      ({ size }) => size,
+      () => undefined,
+    );
+  }
+
+  #take(tag: number, bytes: number): void {
+    this.#sizes.set(tag, bytes);
+    this.#used += bytes;
+  }
+
+  async #assertOwned(signal: AbortSignal | undefined): Promise<void> {
+    const { host, onTaken } = this.#parts;
+    if (!this.#isLost && host.clock.now() < this.#ownedUntil) return;
+    if (!this.#isLost && (await this.#owner.isStill({ signal }))) {
+      this.#ownedUntil = host.clock.now() + OWNED_FOR_MS;
+      return;
+    }
+    const error = takenOverError(this.tier);
+    if (!this.#isLost) onTaken(error);
+    this.#isLost = true;
+    throw error;
+  }
+}
+
+function takenOverError({ driver }: Tier): TieredError {
+  return new TieredError(
+    'TIERED_UNAVAILABLE',
+    `${driver.name}: another process uses this tier now, and storage without an index is one process's at a time; ` +
+      'give each process a prefix of its own, or share a directory.',
+    { driver: driver.name, operation: 'publish' },
+  );
+}

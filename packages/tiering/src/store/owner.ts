@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import {
+  isTieredError,
+  TieredError,
+  type OperationOptions,
+  type StorageDriver,
+  type Tier,
+} from '@tiered/core';
+
+/** The object that says whose the storage is. */
+export const MARKER = '.tiered/owner';
+/** Bytes a marker has at most. */
+const LONGEST_MARKER = 1024;
+
+/**
+ * The mark of whoever uses a storage that keeps no index, such as a bucket: an object with an identity. One uses it at a time: who
+ * comes later takes it over, and the one before finds that and lets go. Names of copies are never used for other content, so
+ * what both might believe for a moment costs room and no byte.
+ */
+export class Owner {
+  readonly #driver: StorageDriver;
+  readonly #id = randomUUID();
+
+  private constructor(driver: StorageDriver) {
+    this.#driver = driver;
+  }
+
+  /**
+   * Takes a storage into possession, if it is empty or was a tier before. Deletes nothing.
+   * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds something else.
+   */
+  static async take({ driver }: Tier, options: OperationOptions): Promise<Owner> {
+    const owner = new Owner(driver);
+    if ((await owner.#marker(options)) === undefined) {
+      await assertEmpty(driver, options);
+      if (await owner.#writeFirst(options)) return owner;
+    }
+    await owner.#write(options, false);
+    return owner;
+  }
+
+  /** Whether the storage is still this one's. Costs a request. */
+  async isStill(options: OperationOptions): Promise<boolean> {
+    return (await this.#marker(options)) === this.#id;
+  }
+
+  /** Marks a storage that has no marker; false if somebody else has just done so. */
+  async #writeFirst(options: OperationOptions): Promise<boolean> {
+    try {
+      await this.#write(options, true);
+      return true;
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_EXISTS') || isTieredError(error, 'TIERED_UNSUPPORTED')) return false;
+      throw error;
+    }
+  }
+
+  async #write({ signal }: OperationOptions, ifAbsent: boolean): Promise<void> {
+    const bytes = Buffer.from(`${JSON.stringify({ tiered: 1, owner: this.#id })}\n`);
+    await this.#driver.write(MARKER, bytes, { size: bytes.byteLength, ifAbsent, signal });
+  }
+
+  /** Whose the storage is; undefined if nobody's. */
+  async #marker({ signal }: OperationOptions): Promise<string | undefined> {
+    try {
+      const bytes = await this.#driver.read(MARKER, { offset: 0, length: LONGEST_MARKER, signal });
+      const marker = JSON.parse(Buffer.from(bytes).toString()) as { readonly owner?: unknown };
+      return String(marker.owner);
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_NOT_FOUND')) return undefined;
+      if (error instanceof SyntaxError) return '';
+      throw error;
+    }
+  }
+}
+
+async function assertEmpty(driver: StorageDriver, options: OperationOptions): Promise<void> {
+  for await (const page of driver.list(options)) {
+    const [object] = page;
+    if (object === undefined) continue;
+    throw new TieredError(
+      'TIERED_DIRECTORY_NOT_OURS',
+      `${driver.name} holds objects that tiered did not write, such as ${JSON.stringify(object.key)}; ` +
+        'give a tier a bucket or a prefix of its own, because what is in it may be deleted.',
+      { driver: driver.name, operation: 'open' },
+    );
+  }
+}

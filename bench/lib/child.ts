@@ -1,31 +1,47 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
+/** What a child says: how far it is, or at last its answer. */
+type Said<Answer> = { readonly progress: string } | { readonly answer: Answer };
+
+/** How to run a child. */
+export interface ChildOptions {
+  /** Beside this process's own; `undefined` takes a variable away. */
+  readonly environment?: NodeJS.ProcessEnv;
+  readonly progress?: (text: string) => void;
+}
+
 /**
- * Runs a module in a process of its own, gives it a task, and resolves to the message that it answers with.
- * @param environment Beside this process's own; `undefined` takes a variable away.
+ * Runs a module in a process of its own, gives it a task, and resolves to its answer. The process is killed with SIGKILL as soon
+ * as it has answered.
  * @throws Error if it ends without an answer.
  */
 export async function runInChild<Answer>(
   module: URL,
   task: object,
-  environment: NodeJS.ProcessEnv = {},
+  { environment, progress }: ChildOptions = {},
 ): Promise<Answer> {
   const child = fork(module, { env: { ...process.env, ...environment } });
-  const ended = once(child, 'exit');
-  const answered = once(child, 'message') as Promise<[Answer]>;
+  const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
+  const answered = new Promise<{ answer: Answer }>((resolve) => {
+    child.on('message', (said: Said<Answer>) => {
+      if ('answer' in said) resolve(said);
+      else progress?.(said.progress);
+    });
+  });
   child.send(task);
-  const answer = await Promise.race([answered, ended.then(() => undefined)]);
+  const last = await Promise.race([answered, ended]);
   child.kill('SIGKILL');
-  const how = (await ended) as [number | null, string | null];
-  if (answer === undefined)
-    throw new Error(`${module.pathname} ended with ${how[0] ?? how[1]} and no answer`);
-  return answer[0];
+  const [code, signal] = await ended;
+  if (!Array.isArray(last)) return last.answer;
+  throw new Error(`${module.pathname} ended with ${code ?? signal} and no answer`);
 }
 
-/** What a module that `runInChild` runs has to do: takes the task, and gives the answer. Ends if its parent does. */
-export async function answerParent(work: (task: never) => Promise<object>): Promise<void> {
+/** What a module that `runInChild` runs has to do: takes the task, and gives the answer. It ends if its parent does. */
+export async function answerParent(
+  work: (task: never, progress: (text: string) => void) => Promise<object>,
+): Promise<void> {
   process.once('disconnect', () => process.exit());
   const [task] = (await once(process, 'message')) as [never];
-  process.send?.(await work(task));
+  process.send?.({ answer: await work(task, (progress) => process.send?.({ progress })) });
 }

@@ -92,7 +92,9 @@ async function train(plan: Plan, scratch: string): Promise<Trained> {
   };
   const environment = { UV_THREADPOOL_SIZE: threads === undefined ? undefined : `${threads}` };
   const module = new URL('training.ts', import.meta.url);
-  const trained = await besideBusyLoops(busyLoops, () => runInChild<Trained>(module, training, environment));
+  const trained = await besideBusyLoops(busyLoops, () =>
+    runInChild<Trained>(module, training, { environment }),
+  );
   await emptyFiles(cache);
   return trained;
 }

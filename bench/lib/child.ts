@@ -23,6 +23,9 @@ export async function runInChild<Answer>(
 ): Promise<Answer> {
   const child = fork(module, { env: { ...process.env, ...environment } });
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
+  // Before a scratch directory is removed: nobody may write there any more.
+  const kill = () => child.kill('SIGKILL');
+  process.prependOnceListener('exit', kill);
   const answered = new Promise<{ answer: Answer }>((resolve) => {
     child.on('message', (said: Said<Answer>) => {
       if ('answer' in said) resolve(said);
@@ -31,8 +34,9 @@ export async function runInChild<Answer>(
   });
   child.send(task);
   const last = await Promise.race([answered, ended]);
-  child.kill('SIGKILL');
+  kill();
   const [code, signal] = await ended;
+  process.off('exit', kill);
   if (!Array.isArray(last)) return last.answer;
   throw new Error(`${module.pathname} ended with ${code ?? signal} and no answer`);
 }

@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Calls that wait at the same time: more than libuv's threads can be, 1024, would make no difference. */
+/* Calls that wait at the same time. A process of Node makes at most 1024, one for each thread of libuv. */
 #define MOST_THREADS 1100
 
 /* ---- what is counted ---- */

@@ -79,12 +79,16 @@ describe.skipIf(missing !== undefined && process.env['CI'] !== 'true')('a slow m
   });
 
   it('is gone when the process that mounted it was killed', async () => {
-    const child = fork(path.join(import.meta.dirname, 'children/mount-and-wait.ts'), [mirrored], {
+    // A temporary directory of its own, in which nobody else makes changes.
+    const temporary = path.join(mirrored, 'temporary');
+    await fs.mkdir(temporary);
+    const child = fork(path.join(import.meta.dirname, 'children/mount-and-wait.ts'), [`${mirrored}/train`], {
       execArgv: ['--conditions=tiered-source', '--import', 'tsx'],
+      env: { ...process.env, TMPDIR: temporary },
     });
     const [directory] = (await once(child, 'message')) as [string];
-    expect(readdirSync(directory)).toEqual(['train']);
-    const changes = fs.watch(path.dirname(directory));
+    expect(readdirSync(directory).sort()).toEqual(FILES);
+    const changes = fs.watch(temporary);
     const gone = (async () => {
       for await (const { filename } of changes) if (filename === path.basename(directory)) return;
     })();

@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { alternate, medianMs, ratio } from './lib/alternate.js';
 import { atLeast, atMost, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
+import { measureTier } from './namespace/tier.js';
 
 /** Objects of ImageNet-22k. */
 const FULL = 14_200_000;
@@ -23,13 +24,16 @@ interface Findings {
 }
 
 const bench: Bench = {
-  summary: 'a namespace of keys of 40 bytes and versions of 22: memory, look-ups, building, saving, loading',
+  summary:
+    'a namespace of keys of 40 bytes and versions of 22: memory, look-ups, building, saving, loading; and a full tier of ' +
+    'small objects with S3 ETags of 34: what it costs beyond the namespace',
   async run(options) {
     const findings: Findings = { rows: [], checks: [] };
     const entries = options.quick ? QUICK : FULL;
     // Before anything else has used memory: the peak of the process is a figure here.
     await measureLarge(entries, options, findings);
     for (const few of [SMALL, Math.min(FEASIBLE, entries)]) await compareWithMap(few, options, findings);
+    findings.rows.push(...(await measureTier(options)));
     return findings;
   },
 };

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { median } from './lib/alternate.js';
 import type { Bench, Check, Row } from './lib/bench.js';
 import { withScratch } from './lib/scratch.js';
-import { makeCases } from './tiering/cases.js';
+import { casesOf, makeDatasets } from './tiering/cases.js';
 import { PIECE_BYTES } from './tiering/dataset.js';
 import { EPOCHS, runSetup, throttled, type Case } from './tiering/run.js';
 import {
@@ -59,7 +59,7 @@ const bench: Bench = {
   run: ({ quick, progress }) =>
     withScratch(async (scratch) => {
       progress('making the data');
-      const cases = await makeCases(scratch, quick);
+      const cases = casesOf(await makeDatasets(scratch, quick));
       const rounds = quick ? 1 : 3;
       const seen = cases.map(({ name: data }) =>
         PREDICTED.map(({ setup: { name: setup } }): Seen => ({ data, setup, predicted: [], measured: [] })),

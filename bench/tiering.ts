@@ -1,10 +1,14 @@
 import type { Bench } from './lib/bench.js';
 import { withScratch } from './lib/scratch.js';
-import { makeCases } from './tiering/cases.js';
+import { casesOf, makeDatasets } from './tiering/cases.js';
 import { checksOf, rowsOf } from './tiering/figures.js';
+import { runPrefetched } from './tiering/prefetched.js';
 import { runRounds } from './tiering/rounds.js';
 
-/** MONARCH's experiment: see `tiering/setups.ts` for what is compared, `tiering/figures.ts` for what is promised. */
+/**
+ * MONARCH's experiment: see `tiering/setups.ts` for what is compared, `tiering/figures.ts` for what is promised, and
+ * `tiering/prefetched.ts` for the same through a `Prefetcher`.
+ */
 const bench: Bench = {
   summary:
     'epochs from a source of 1 ms an operation and 150 MB/s, against the same through tiers and from the local disk ' +
@@ -12,11 +16,13 @@ const bench: Bench = {
   run: ({ quick, progress }) =>
     withScratch(async (scratch) => {
       progress('making the data');
-      const cases = await makeCases(scratch, quick);
+      const datasets = await makeDatasets(scratch, quick);
+      const cases = casesOf(datasets);
       const seen = await runRounds({ cases, rounds: quick ? 1 : 3, scratch, progress });
+      const prefetched = await runPrefetched(datasets, scratch, { quick, progress });
       return {
-        rows: seen.flatMap(rowsOf),
-        checks: seen.flatMap(checksOf),
+        rows: [...seen.flatMap(rowsOf), ...prefetched.rows],
+        checks: [...seen.flatMap(checksOf), ...prefetched.checks],
         // Not loaded before: what is in the heap makes each garbage collection longer, and would count as reading.
         chart: async () => (await import('./tiering/chart.js')).renderChart(seen),
       };

@@ -19,7 +19,7 @@ export interface Check {
 /** What stands in a column of a row: a list of numbers, such as one an epoch, is written with spaces between. */
 export type Cell = string | number | readonly number[];
 
-/** A line of the table: the columns are the same in every row of a bench. */
+/** A line of a table. Rows with the same columns make one. */
 export type Row = Readonly<Record<string, Cell>>;
 
 /** What a bench found. */

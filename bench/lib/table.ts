@@ -1,10 +1,19 @@
 import Table from 'cli-table3';
 import type { Cell, Check, Row } from './bench.js';
 
-/** The rows as a table; numbers to the right. */
+/** The rows as tables, a new one where the columns change; numbers to the right. */
 export function renderRows(rows: readonly Row[]): string {
-  const [first] = rows;
-  if (first === undefined) return '(no rows)';
+  if (rows.length === 0) return '(no rows)';
+  const tables = new Map<string, Row[]>();
+  for (const row of rows) {
+    const columns = Object.keys(row).join();
+    tables.set(columns, [...(tables.get(columns) ?? []), row]);
+  }
+  return [...tables.values()].map(renderTable).join('\n');
+}
+
+function renderTable(rows: readonly Row[]): string {
+  const [first = {}] = rows;
   const columns = Object.keys(first);
   const colAligns = columns.map((column) => (typeof first[column] === 'string' ? 'left' : 'right'));
   const table = new Table({ head: columns, colAligns, style: { head: [], border: [] } });

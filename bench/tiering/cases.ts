@@ -1,11 +1,25 @@
 import path from 'node:path';
-import { makeShards, makeSmallFiles } from './dataset.js';
+import { makeShards, makeSmallFiles, type Dataset } from './dataset.js';
 import type { Case } from './run.js';
 
-/** The datasets and how they are read: large files in pieces, by one reader and by four, and small ones whole. */
-export async function makeCases(scratch: string, quick: boolean): Promise<Case[]> {
-  const shards = await makeShards(path.join(scratch, 'shards'), quick);
-  const smallFiles = await makeSmallFiles(path.join(scratch, 'small'), quick);
+/** A dataset by name. */
+export interface NamedDataset {
+  readonly name: string;
+  readonly dataset: Dataset;
+}
+
+type Datasets = readonly [shards: NamedDataset, smallFiles: NamedDataset];
+
+/** Large files and small ones. */
+export async function makeDatasets(scratch: string, quick: boolean): Promise<Datasets> {
+  return [
+    { name: 'shards', dataset: await makeShards(path.join(scratch, 'shards'), quick) },
+    { name: 'small files', dataset: await makeSmallFiles(path.join(scratch, 'small'), quick) },
+  ];
+}
+
+/** How the datasets are read: large files in pieces, by one reader and by four, and small ones whole. */
+export function casesOf([{ dataset: shards }, { dataset: smallFiles }]: Datasets): Case[] {
   return [
     { name: 'shards, 1 reader', dataset: shards, readers: 1, inPieces: true },
     { name: 'shards, 4 readers', dataset: shards, readers: 4, inPieces: true },

@@ -5,9 +5,9 @@ import { SOURCE_BYTES_PER_SECOND, type Phase, type Run } from './run.js';
 import { keptBytes, localOnly, sourceOnly, tiered, tieredInPart, withoutSdk, type Setup } from './setups.js';
 
 /** What PlacementHandler asks the source for at a time by default. */
-const CHUNK_BYTES = 4 * 1024 * 1024;
+export const CHUNK_BYTES = 4 * 1024 * 1024;
 
-const MB = 1e6;
+export const MB = 1e6;
 
 /**
  * A line a setup; lists have a number an epoch. `amplified` is source bytes of the first epoch for each byte of the

@@ -8,7 +8,7 @@ import { readAll, type Loader } from './loader.js';
 import type { Setup } from './setups.js';
 
 /** The source of SYSTEMS.md section 5, so that figures stand beside those of the originals. */
-const SOURCE_LATENCY_MS = 1;
+export const SOURCE_LATENCY_MS = 1;
 export const SOURCE_BYTES_PER_SECOND = 150e6;
 
 export const EPOCHS = 3;
@@ -84,7 +84,7 @@ export async function runSetup(setup: Setup, { dataset, ...loader }: Case, scrat
  * Gives back the space of a tier, but leaves its files: ext4 is slow to make files for minutes after many were deleted
  * (it looks for inodes that were not deleted just now), and the next run would pay for that.
  */
-async function emptyFiles(directory: string): Promise<void> {
+export async function emptyFiles(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) await truncate(path.join(entry.parentPath, entry.name));
   }

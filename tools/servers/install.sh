@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# Installs what is missing for the real S3 servers of the tests: bash tools/servers/install.sh [swift|radosgw]...
-# Without arguments, both. Needs apt-get, and root or sudo.
+# Installs what is missing for the real S3 servers of the tests, and for the slow file system of benches and tests
+# (tools/fuse): bash tools/servers/install.sh [swift|radosgw|fuse]...
+# Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
 
 packages_of() {
   case $1 in
     swift) echo swift-proxy swift-account swift-container swift-object memcached ;;
     radosgw) echo radosgw ceph-mon ceph-osd ;;
-    *) echo "There is no server '$1': choose swift or radosgw." >&2 && return 1 ;;
+    fuse) echo gcc libc6-dev libfuse3-dev fuse3 ;;
+    *) echo "There is no '$1': choose swift, radosgw or fuse." >&2 && return 1 ;;
   esac
 }
 
 missing=()
-if (($# == 0)); then set -- swift radosgw; fi
+if (($# == 0)); then set -- swift radosgw fuse; fi
 for server in "$@"; do
   packages=$(packages_of "$server")
   for package in $packages; do

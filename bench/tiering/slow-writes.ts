@@ -1,0 +1,13 @@
+import { ThrottleDriver, type DriverCall, type StorageDriver } from '@tiered/core';
+
+/** A tier that is slow to write and fast to read. */
+export class SlowWrites extends ThrottleDriver {
+  constructor(inner: StorageDriver, bytesPerSecond: number) {
+    super(inner, { bytesPerSecond });
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    const isWrite = call.operation === 'write' || call.operation === 'writeAt';
+    return isWrite ? super.intercept(call) : call.proceed();
+  }
+}

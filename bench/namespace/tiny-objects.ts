@@ -29,7 +29,7 @@ export class TinyObjects implements StorageDriver {
     usage: false,
     sharedViews: false,
     persistent: true,
-    log: false,
+    index: false,
     buffersWrites: false,
   });
   readonly location = undefined;
@@ -94,8 +94,8 @@ export class TinyObjects implements StorageDriver {
     throw unsupported(this, 'usage');
   }
 
-  async openLog(): Promise<never> {
-    throw unsupported(this, 'openLog');
+  async openIndex(): Promise<never> {
+    throw unsupported(this, 'openIndex');
   }
 }
 

@@ -8,6 +8,7 @@ import {
 import { ABSENT, invariant, type Checksum, type OperationScope } from '@tiered/core/internal';
 import { CheckedCopy } from './checked-copy.js';
 import { Removals } from './removals.js';
+import { shrinkToQuota, takeOver } from './taking-over.js';
 import { ClosedStore } from './store/closed-store.js';
 import { openStore } from './store/open-store.js';
 import { PrivateStore } from './store/private-store.js';
@@ -61,7 +62,10 @@ export class Copies {
     const copies = new Copies(host, checksum, tierReads, closing);
     try {
       for (const tier of host.tiers) copies.#stores.push(await copies.#openAtStart(tier, options));
-      for (const store of copies.#stores) await copies.#shrinkToQuota(store);
+      for (const store of copies.#stores) {
+        const remove = (copy: Copy) => copies.remove(store, copy);
+        await shrinkToQuota(store, host, remove);
+      }
       for (const store of copies.#stores) copies.#takeOverInBackground(store);
     } catch (error) {
       await copies.close();
@@ -233,12 +237,22 @@ export class Copies {
     for (const store of this.#stores) {
       if (!store.mayHoldMore && this.#level(id) !== store.tier.level) continue;
       try {
-        for (const copy of await store.find(key)) this.#adopt(id, store, copy);
+        for (const copy of await store.find(key)) {
+          if (copy.content === undefined) this.#damaged(store, copy);
+          else this.#adopt(id, store, copy);
+        }
       } catch (error) {
         if (!this.#closing.aborted) this.#fault(store.tier, key, error);
       }
     }
     return this.#level(id) < this.#host.tiers.length;
+  }
+
+  /** What is recorded of a copy is damaged: it cannot be trusted. */
+  #damaged(store: TierStore, copy: Copy): void {
+    this.counts.damaged += 1;
+    void this.remove(store, copy);
+    this.#host.dropped(copy.key, store.tier.level, 'damaged');
   }
 
   /** Serves a copy of the object that is known, if it is that. */
@@ -285,10 +299,9 @@ export class Copies {
       checksum: this.#checksum,
       signal,
       onLost: () => this.#reopen(this.storeAt(tier.level)),
-      onTaken: (error) => {
+      onTaken: () => {
         this.#forgetAll(tier.level);
         this.#stores[tier.level] = new ClosedStore(tier, 'for good');
-        this.#fault(tier, '', error);
       },
       onLeft: (copy) => {
         const id = this.#host.namespace.find(copy.key);
@@ -311,24 +324,16 @@ export class Copies {
   }
 
   async #takeOver(store: TierStore): Promise<void> {
-    const { namespace, complete, clock } = this.#host;
-    let isAllKnown = true;
-    await store.beginTakingOver(this.#closing);
-    for await (const page of store.pages()) {
-      for (const copy of page) {
-        const id = namespace.find(copy.key);
-        isAllKnown &&= id !== ABSENT || complete;
-        if (id !== ABSENT && this.#matches(id, copy)) this.#takeIn(id, store, copy);
-        else if (id !== ABSENT || complete) {
-          this.counts.outdated += 1;
-          void this.remove(store, copy);
-          this.#host.dropped(copy.key, store.tier.level, 'outdated');
-        }
-      }
-      await clock.turn();
-      if (this.#closing.aborted) return;
-    }
-    await store.endTakingOver(this.#closing, isAllKnown);
+    const { level } = store.tier;
+    await takeOver(store, this.#host, this.#closing, {
+      matches: (id, copy) => this.#matches(id, copy),
+      adopt: (id, copy) => this.#takeIn(id, store, copy),
+      outdated: (copy) => {
+        this.counts.outdated += 1;
+        void this.remove(store, copy);
+        this.#host.dropped(copy.key, level, 'outdated');
+      },
+    });
   }
 
   /** As `#adopt`, without keeping what is known of the copy: that is looked up when it is read. */
@@ -336,23 +341,6 @@ export class Copies {
     const present = this.#level(id);
     this.#adopt(id, store, copy);
     if (present !== store.tier.level && copy.content?.bytes === copy.content?.size) this.#checked.delete(id);
-  }
-
-  /** The quota is smaller than at the last start, or than that of others: copies go, first one's own. */
-  async #shrinkToQuota(store: TierStore): Promise<void> {
-    const { namespace } = this.#host;
-    for (const others of [false, true]) {
-      if (store.excessBytes === 0) return;
-      for await (const page of store.pages({ others })) {
-        for (const copy of page) {
-          if (store.excessBytes === 0) return;
-          const id = others ? ABSENT : namespace.find(copy.key);
-          if (id !== ABSENT && this.#level(id) === store.tier.level) this.#host.withdraw(id);
-          await this.remove(store, copy);
-          if (!others) this.#host.dropped(copy.key, store.tier.level, 'evicted');
-        }
-      }
-    }
   }
 
   #remove(store: TierStore, copy: Copy): Promise<void> {

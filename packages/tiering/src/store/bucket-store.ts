@@ -1,7 +1,13 @@
-import { TieredError, type OperationOptions, type PlacementHost, type Tier } from '@tiered/core';
+import {
+  isTieredError,
+  TieredError,
+  type OperationOptions,
+  type PlacementHost,
+  type Tier,
+} from '@tiered/core';
 import { ABSENT, copyName, identityOf, OperationScope, tagOf, type Checksum } from '@tiered/core/internal';
 import { MARKER, Owner } from './owner.js';
-import { readTrailer, trailerBytes, trailerOf, type Described } from './trailer.js';
+import { readTrailer, trailerBytes, trailerOf } from './trailer.js';
 import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
 
 /** For so long a look at the marker holds, in milliseconds: another owner is found within this time, at a request each. */
@@ -16,7 +22,7 @@ export interface BucketStoreParts {
   readonly host: PlacementHost;
   readonly checksum: Checksum;
   /** Another process uses the storage from now on. */
-  readonly onTaken: (error: TieredError) => void;
+  readonly onTaken: () => void;
 }
 
 /**
@@ -132,7 +138,7 @@ export class BucketStore implements TierStore {
     const tag = this.#tagOf(key, namespace.versionOf(id));
     const name = copyName(key, tag);
     const size = this.#sizes.get(tag) ?? (this.#isListed ? undefined : await this.#sizeOf(name));
-    return size === undefined ? [] : [await this.#describe(name, tag, size)];
+    return size === undefined ? [] : [await this.#copyAt(key, name, tag, size)];
   }
 
   /** Copies that are of no object as it is now known, of this dataset; found by listing what is there. */
@@ -192,6 +198,18 @@ export class BucketStore implements TierStore {
     return Number(BigInt.asUintN(TAG_BITS, checksum.bytes(text)));
   }
 
+  /** A copy, of which nothing is known if it does not say what it must. */
+  async #copyAt(key: string, name: string, tag: number, size: number): Promise<Copy> {
+    const unknown = { name, tag, key, version: '', dataset: this.#dataset, bytes: size, content: undefined };
+    try {
+      const copy = await this.#describe(name, tag, size);
+      return copy.key === key && copy.dataset === this.#dataset ? copy : unknown;
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_DATA_CORRUPT')) return unknown;
+      throw error;
+    }
+  }
+
   async #describe(name: string, tag: number, size: number): Promise<Copy> {
     const { driver } = this.tier;
     const read = () => readTrailer(driver, name, size, this.#parts.checksum);
@@ -229,10 +247,9 @@ export class BucketStore implements TierStore {
       this.#ownedUntil = host.clock.now() + OWNED_FOR_MS;
       return;
     }
-    const error = takenOverError(this.tier);
-    if (!this.#isLost) onTaken(error);
+    if (!this.#isLost) onTaken();
     this.#isLost = true;
-    throw error;
+    throw takenOverError(this.tier);
   }
 }
 

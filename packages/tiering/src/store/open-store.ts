@@ -1,4 +1,4 @@
-import type { OperationOptions, PlacementHost, Tier, TieredError } from '@tiered/core';
+import type { OperationOptions, PlacementHost, Tier } from '@tiered/core';
 import { identityOf, type Checksum } from '@tiered/core/internal';
 import { BucketStore } from './bucket-store.js';
 import { PrivateStore } from './private-store.js';
@@ -12,8 +12,8 @@ export interface OpenStoreOptions extends OperationOptions {
   readonly onLeft: (copy: Copy) => void;
   /** The index is not this process's any more: the tier is to be opened again. */
   readonly onLost: () => void;
-  /** Another process has the tier from now on. */
-  readonly onTaken: (error: TieredError) => void;
+  /** Another process has the tier from now on, as the error of the call says that met it. */
+  readonly onTaken: () => void;
 }
 
 /**

@@ -1,0 +1,54 @@
+import type { PlacementHost } from '@tiered/core';
+import { ABSENT } from '@tiered/core/internal';
+import type { Copy, TierStore } from './store/tier-store.js';
+
+/** What becomes of the copies that a tier holds since before. */
+export interface TakingOver {
+  /** Whether a copy is of the object as it is known. */
+  readonly matches: (id: number, copy: Copy) => boolean;
+  /** It is served from now on. */
+  readonly adopt: (id: number, copy: Copy) => void;
+  /** It is of another version, or of no object. */
+  readonly outdated: (copy: Copy) => void;
+}
+
+/** Goes through all copies of a tier, a page at a time, and lets the event loop turn between them. */
+export async function takeOver(
+  store: TierStore,
+  { namespace, complete, clock }: PlacementHost,
+  closing: AbortSignal,
+  { matches, adopt, outdated }: TakingOver,
+): Promise<void> {
+  let isAllKnown = true;
+  await store.beginTakingOver(closing);
+  for await (const page of store.pages()) {
+    for (const copy of page) {
+      const id = namespace.find(copy.key);
+      if (id !== ABSENT && matches(id, copy)) adopt(id, copy);
+      else if (id !== ABSENT || complete) outdated(copy);
+      else isAllKnown = false;
+    }
+    await clock.turn();
+    if (closing.aborted) return;
+  }
+  await store.endTakingOver(closing, isAllKnown);
+}
+
+/** The quota is smaller than at the last start, or than that of others: copies go until it holds, first one's own. */
+export async function shrinkToQuota(
+  store: TierStore,
+  host: PlacementHost,
+  remove: (copy: Copy) => Promise<void>,
+): Promise<void> {
+  const { level } = store.tier;
+  for (const others of [false, true]) {
+    if (store.excessBytes === 0) return;
+    for await (const page of store.pages({ others })) {
+      for (const copy of page) {
+        if (store.excessBytes === 0) return;
+        await remove(copy);
+        if (!others) host.dropped(copy.key, level, 'evicted');
+      }
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import { Hierarchy, MemoryDriver, PrefixDriver, Random, type StorageDriver } from '@tiered/core';
+import { assertNothingHeld, ManualClock, someBytes } from '@tiered/core/testing';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { S3Driver } from '@tiered/s3-adapter';
+import type { S3Server } from '@tiered/s3-adapter/testing';
+import { PlacementHandler } from '@tiered/tiering';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BUCKET, optionsFor, place } from '../packages/s3-adapter/test/helpers.js';
+
+const OBJECTS = 6;
+const objects = new Map(Array.from({ length: OBJECTS }, (_, i) => [`Dir/${i}`, someBytes(3000 + i, i)]));
+
+async function sourceOf(seed = 0, name = 'source'): Promise<MemoryDriver> {
+  const source = new MemoryDriver({ name });
+  for (const [key, bytes] of objects) {
+    const other = seed === 0 ? bytes : someBytes(bytes.byteLength, seed);
+    await source.write(key, other, { size: other.byteLength });
+  }
+  return source;
+}
+
+const bucketOf = (server: S3Server) => new S3Driver({ ...optionsFor(server), prefix: 'tier/' });
+
+async function start(driver: StorageDriver, source?: StorageDriver, clock = new ManualClock()) {
+  const placement = new PlacementHandler({ chunk: 1000 });
+  const hierarchy = new Hierarchy({
+    source: source ?? (await sourceOf()),
+    tiers: [{ driver, quota: '1MiB' }],
+    placement,
+    clock,
+  });
+  await hierarchy.start();
+  await hierarchy.idle();
+  return hierarchy;
+}
+
+async function readAll(hierarchy: Hierarchy, expected = objects): Promise<void> {
+  for (const [key, bytes] of expected) expect(Buffer.compare(await hierarchy.read(key), bytes), key).toBe(0);
+  await hierarchy.idle();
+}
+
+describe('a bucket as a tier', () => {
+  it('[W3] one that holds something else is refused, and nothing is deleted', async () => {
+    const { server } = await place();
+    server.put(BUCKET, 'tier/model.bin', someBytes(10, 1));
+    server.put(BUCKET, 'other', someBytes(10, 1));
+    await expect(start(bucketOf(server))).rejects.toMatchObject({ code: 'TIERED_DIRECTORY_NOT_OURS' });
+    expect(server.keys(BUCKET).toSorted()).toEqual(['other', 'tier/model.bin']);
+  });
+
+  it('[W3] [T5] what is on it outlives the process: nothing is fetched again, and what others put there stays', async () => {
+    const { server } = await place();
+    const first = await start(bucketOf(server));
+    await readAll(first);
+    expect(first.stats().placement.placed).toBe(OBJECTS);
+    await first.close();
+    server.put(BUCKET, 'tier/not-ours', someBytes(10, 1));
+    for (let life = 0; life < 2; life++) {
+      const next = await start(bucketOf(server));
+      await readAll(next);
+      await readAll(next);
+      expect(next.stats()).toMatchObject({
+        source: { reads: 0 },
+        placement: { adopted: OBJECTS, damaged: 0, outdated: 0 },
+      });
+      await next.close();
+      assertNothingHeld(next.stats());
+    }
+    expect(server.keys(BUCKET)).toContain('tier/not-ours');
+  });
+
+  it('[T2] [T5] bits that turned over in the bucket are noticed, wherever they are', async () => {
+    const random = new Random(7);
+    const { server } = await place();
+    const first = await start(bucketOf(server));
+    await readAll(first);
+    await first.close();
+    const names = server.keys(BUCKET).filter((name) => name.includes('@'));
+    expect(names).toHaveLength(OBJECTS);
+    const raw = bucketOf(server);
+    await raw.open({});
+    for (const name of names) {
+      const key = name.slice('tier/'.length);
+      const { size } = await raw.stat(key, {});
+      const bytes = Uint8Array.from(await raw.read(key, { offset: 0, length: size }));
+      const at = random.below(size);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
+      await raw.write(key, bytes, { size });
+    }
+    await raw.close();
+    const clock = new ManualClock();
+    const next = await start(bucketOf(server), undefined, clock);
+    for (let round = 0; round < 4; round++) {
+      await readAll(next);
+      // A tier with so many faults is passed over for a while.
+      await clock.advance(100_000);
+    }
+    expect(next.stats().placement.damaged).toBe(OBJECTS);
+    await next.close();
+    const last = await start(bucketOf(server));
+    await readAll(last);
+    expect(last.stats().source.reads).toBe(0);
+    await last.close();
+  });
+
+  it('[V1] [T5] a copy of another version is not served, and makes room', async () => {
+    const { server } = await place();
+    const first = await start(bucketOf(server));
+    await readAll(first);
+    await first.close();
+    const changed = await sourceOf(99);
+    const expected = new Map([...objects].map(([key, bytes]) => [key, someBytes(bytes.byteLength, 99)]));
+    // Versions of a memory driver are numbers of its writes: once more makes others of them.
+    for (const [key, bytes] of expected) await changed.write(key, bytes, { size: bytes.byteLength });
+    const next = await start(bucketOf(server), changed);
+    await readAll(next, expected);
+    await readAll(next, expected);
+    expect(next.stats().placement).toMatchObject({ outdated: OBJECTS, placed: OBJECTS });
+    expect(server.keys(BUCKET).filter((name) => name.includes('@'))).toHaveLength(OBJECTS);
+    await next.close();
+  });
+
+  it('[T5] is one process’s at a time: who came before is told, and goes on without it', async () => {
+    const { server } = await place();
+    const source = await sourceOf();
+    const clock = new ManualClock();
+    const before = await start(bucketOf(server), source, clock);
+    const faults: unknown[] = [];
+    before.on('tierFault', ({ error }) => faults.push(error));
+    const after = await start(bucketOf(server), source);
+    await clock.advance(10_000);
+    await readAll(before);
+    expect(faults.length).toBeGreaterThan(0);
+    for (const fault of faults) expect(fault).toMatchObject({ code: 'TIERED_UNAVAILABLE' });
+    const told = faults.length;
+    await readAll(before);
+    expect(faults).toHaveLength(told);
+    await readAll(after);
+    await readAll(after);
+    expect(after.stats().tiers[0]).toMatchObject({ faults: 0 });
+    expect(before.stats().tiers[0]).toMatchObject({ usedBytes: 0 });
+    await before.close();
+    await after.close();
+  });
+});
+
+describe('a part of a directory as a tier', () => {
+  it('[W3] [T5] keeps its copies, and is one process’s at a time', async () => {
+    const root = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
+    onTestFinished(() => fs.rm(root, { recursive: true }));
+    const part = () => new PrefixDriver(new FileSystemDriver({ root, writable: true }), 'part/');
+    const [source, other] = [await sourceOf(), await sourceOf(5, 'other')];
+    const expected = new Map([...objects].map(([key, bytes]) => [key, someBytes(bytes.byteLength, 5)]));
+    const [one, two] = [await start(part(), source), await start(part(), other)];
+    for (let round = 0; round < 3; round++) {
+      await readAll(one);
+      await readAll(two, expected);
+    }
+    await one.close();
+    await two.close();
+  });
+});

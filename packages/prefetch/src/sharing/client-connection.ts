@@ -1,4 +1,4 @@
-import { TieredError, type ErrorCode } from '@tiered/core';
+import { isTieredError, TieredError, type ErrorCode } from '@tiered/core';
 import { onAbort, raceAbort } from '@tiered/core/internal';
 import net from 'node:net';
 import pLimit, { type LimitFunction } from 'p-limit';
@@ -15,11 +15,18 @@ import {
   type SampleHead,
 } from './protocol.js';
 import { assertSocketPath } from './socket-path.js';
+import { assertTrusted } from './socket-trust.js';
 
 /** Where received bytes arrive before they are copied to where they belong; as much as a system call gives. */
 const RECEIVE_BYTES = 256 * 1024;
 
+/** Calls of the system before there is a connection. */
+const CONNECTING: ReadonlySet<string> = new Set(['lstat', 'readlink', 'connect']);
+
 const LAST_ID = 2 ** 32 - 1;
+
+/** Whose sockets are trusted, beside those of this user and of root. */
+export type Trust = readonly number[] | 'any';
 
 type ServerFrame = Frame<typeof SERVER_FRAMES>;
 
@@ -63,10 +70,14 @@ export class ClientConnection {
     this.#socket.on('error', (error) => this.end(fromSystem(error, path)));
   }
 
-  /** Connects and exchanges greetings. Abort rejects with `signal.reason` and leaves nothing behind. */
-  static async open(path: string, signal: AbortSignal | undefined): Promise<ClientConnection> {
+  /**
+   * Connects, to a socket of those who are trusted, and exchanges greetings. Abort rejects with `signal.reason` and leaves
+   * nothing behind.
+   */
+  static async open(path: string, trust: Trust, signal: AbortSignal | undefined): Promise<ClientConnection> {
     assertSocketPath(path);
     signal?.throwIfAborted();
+    if (trust !== 'any') await raceAbort(found(path, trust), signal);
     const connection = new ClientConnection(path);
     try {
       await raceAbort(connection.#greet(), signal);
@@ -188,6 +199,14 @@ export class ClientConnection {
   }
 }
 
+async function found(path: string, trust: readonly number[]): Promise<void> {
+  try {
+    await assertTrusted(path, trust);
+  } catch (error) {
+    throw isTieredError(error) ? error : fromSystem(error as Error, path);
+  }
+}
+
 function lost(): TieredError {
   return new TieredError(
     'TIERED_UNAVAILABLE',
@@ -203,6 +222,6 @@ function fromSystem(cause: Error, path: string): TieredError {
   return new TieredError(
     code,
     `The server of the prefetcher at ${JSON.stringify(path)} cannot be reached (${errno}); it must be running, as this user.`,
-    { cause, retryable: (cause as NodeJS.ErrnoException).syscall === 'connect' },
+    { cause, retryable: CONNECTING.has((cause as NodeJS.ErrnoException).syscall ?? '') },
   );
 }

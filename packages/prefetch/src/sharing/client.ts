@@ -11,6 +11,12 @@ import { ReadAssembly, SampleAssembly } from './received-samples.js';
 export interface PrefetchClientOptions extends OperationOptions {
   /** The socket that the server was told to make. */
   readonly path: string;
+  /**
+   * Users, by their number, whose sockets are trusted beside those of this user and of root: a server gives the samples that
+   * a training learns from. `'any'` trusts whatever is there, and is for places that nobody else can reach though anybody may
+   * write to them, such as a volume of a pod. Default: none.
+   */
+  readonly trust?: readonly number[] | 'any';
 }
 
 /**
@@ -41,11 +47,12 @@ export class PrefetchClient implements SampleReader {
   /**
    * Connects to a server.
    * @throws TieredError `TIERED_UNAVAILABLE` if nobody listens (retryable) or the server takes no more clients,
-   * `TIERED_PERMISSION` if it belongs to another user, `TIERED_UNSUPPORTED` if it speaks another version of the protocol;
+   * `TIERED_PERMISSION` if the socket, or a link or directory on the way to it, belongs to another user, or if others may write to
+   * such a directory (unless it is sticky, as /tmp is), `TIERED_UNSUPPORTED` if it speaks another version of the protocol;
    * abort rejects with `signal.reason`, and has no effect later.
    */
-  static async connect({ path, signal }: PrefetchClientOptions): Promise<PrefetchClient> {
-    return new PrefetchClient(await ClientConnection.open(path, signal));
+  static async connect({ path, trust = [], signal }: PrefetchClientOptions): Promise<PrefetchClient> {
+    return new PrefetchClient(await ClientConnection.open(path, trust, signal));
   }
 
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {

@@ -54,6 +54,7 @@ export class ClientConnection {
   #requests: LimitFunction = pLimit(1);
   #maxSamples = 1;
   #lastId = 0;
+  #isGreeted = false;
   /** Why there is nothing more to come. */
   #ended: { readonly reason: unknown } | undefined;
 
@@ -168,6 +169,8 @@ export class ClientConnection {
   }
 
   #begin(maxRequests: number, maxSamples: number): void {
+    if (this.#isGreeted) throw malformed('a second hello');
+    this.#isGreeted = true;
     this.#requests = pLimit(maxRequests);
     this.#maxSamples = maxSamples;
     this.#greeting?.resolve();

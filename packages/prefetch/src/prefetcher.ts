@@ -17,6 +17,7 @@ import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOp
 import type { SampleSource } from './source.js';
 import { closeLine, openLine, StagingBuffer } from './staging-buffer.js';
 import { assertState, isIterable, isSequence, type PrefetcherState } from './state.js';
+import { withTiers, type Misses } from './verdict.js';
 
 /** Options of `Prefetcher`. */
 export interface PrefetcherOptions extends OperationOptions {
@@ -97,7 +98,7 @@ export class Prefetcher implements SampleReader {
   readonly #accesses: Accesses;
   readonly #weight: number;
   readonly #clock: Clock;
-  readonly #levelsBefore: HierarchyStats | undefined;
+  readonly #statsBefore: HierarchyStats | undefined;
   #stopListening: () => void = () => undefined;
   #resumed: PrefetcherState | undefined;
   #opened: Line | undefined;
@@ -120,7 +121,7 @@ export class Prefetcher implements SampleReader {
     this.#weight = priority;
     this.#clock = clock;
     this.#turnedAt = clock.now();
-    this.#levelsBefore = source.stats?.();
+    this.#statsBefore = source.stats?.();
     this.#stopListening = onAbort(signal, (reason) => this.#line.end(reason));
     // It reads ahead without being asked, but lets its maker resume it first.
     queueMicrotask(() => this.#line);
@@ -197,7 +198,11 @@ export class Prefetcher implements SampleReader {
 
   /** What was measured, and what it says about the limit of this loader. */
   profile(): PrefetcherProfile {
-    return { ...this.#staging.profile(), levels: levelsBetween(this.#levelsBefore, this.#source.stats?.()) };
+    const profile = this.#staging.profile();
+    const [before, now] = [this.#statsBefore, this.#source.stats?.()];
+    if (before === undefined || now === undefined) return { ...profile, levels: [] };
+    const verdict = withTiers(profile.verdict, missesBetween(before, now));
+    return { ...profile, verdict, levels: levelsBetween(before, now) };
   }
 
   /** As `SampleReader.close`; resolves when every read has stopped. */
@@ -267,15 +272,21 @@ function stagingOf({
   return staging;
 }
 
-function levelsBetween(
-  before: HierarchyStats | undefined,
-  now: HierarchyStats | undefined,
-): PrefetcherProfile['levels'] {
-  if (before === undefined || now === undefined) return [];
+function levelsBetween(before: HierarchyStats, now: HierarchyStats): PrefetcherProfile['levels'] {
   const was = [...before.tiers, before.source];
   return [...now.tiers, now.source].map(({ driver, reads, readBytes }, i) => ({
     driver,
     reads: reads - (was[i]?.reads ?? 0),
     bytes: readBytes - (was[i]?.readBytes ?? 0),
   }));
+}
+
+function missesBetween(before: HierarchyStats, now: HierarchyStats): Misses {
+  const was: Omit<Misses, 'sourceReads'> = before.placement;
+  const is: Omit<Misses, 'sourceReads'> = now.placement;
+  return {
+    sourceReads: now.source.reads - before.source.reads,
+    declined: is.declined - was.declined,
+    behind: (is.behind ?? 0) - (was.behind ?? 0),
+  };
 }

@@ -26,7 +26,7 @@ const CONNECTING: ReadonlySet<string> = new Set(['lstat', 'readlink', 'connect']
 const LAST_ID = 2 ** 32 - 1;
 
 /** Whose sockets are trusted, beside those of this user and of root. */
-export type Trust = readonly number[] | 'any';
+type Trust = readonly number[] | 'any';
 
 type ServerFrame = Frame<typeof SERVER_FRAMES>;
 

@@ -85,9 +85,9 @@ class StreamFeed implements AccessFeed {
     if (this.#isPulling || this.#isOver) return;
     this.#isPulling = true;
     while (!this.#isOver && this.#ready.size < STREAMED_AHEAD) {
-      const isAwaited = this.#ready.size === 0;
       await this.#pullOne();
-      if (isAwaited || this.#isOver) this.#onReady();
+      // Else whoever was told of the first has the others to look at as well.
+      if (this.#ready.size <= 1) this.#onReady();
     }
     this.#isPulling = false;
   }

@@ -10,6 +10,7 @@ import { expect, it } from 'vitest';
 import {
   collect,
   expectIdle,
+  HoldingDriver,
   keys,
   listenersOn,
   next,
@@ -73,6 +74,37 @@ it('[P1] keys, in a list or a stream, are samples of one epoch, at the positions
   const expected = samplesOf(listSequence(keys(COUNT)), SIZES);
   expect(await collect(new Prefetcher(hierarchy, keys(COUNT)))).toEqual(expected);
   expect(await collect(new Prefetcher(hierarchy, streamOf(keys(COUNT))))).toEqual(expected);
+});
+
+it('[P1] an access is noticed that comes when all that came before it has been read meanwhile', async () => {
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  let stop: () => void = () => undefined;
+  const end = new Promise<void>((resolve) => (stop = resolve));
+  async function* gated() {
+    yield* keys(2);
+    await gate;
+    yield '2';
+    await end;
+  }
+  const driver = new HoldingDriver(await objects(SIZES));
+  const prefetcher = new Prefetcher(await over(driver), gated(), { producers: 1, autotuner: false });
+  await settled();
+  // The only producer reads the first, while the second has come and the third is asked for.
+  expect(driver.held).toEqual(['0']);
+  await driver.release();
+  await driver.release();
+  expect((await next(prefetcher))?.key).toBe('0');
+  expect((await next(prefetcher))?.key).toBe('1');
+  const third = outcomeOf(next(prefetcher));
+  await settled();
+  open();
+  await settled();
+  expect(driver.held).toEqual(['2']);
+  await driver.release();
+  expect(third).toMatchObject({ value: { key: '2' } });
+  stop();
+  expect(await next(prefetcher)).toBeUndefined();
 });
 
 it('[P1] an empty stream ends at once', async () => {

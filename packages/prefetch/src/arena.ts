@@ -1,5 +1,6 @@
 import { configError, invariant } from '@tiered/core/internal';
 import Queue from 'yocto-queue';
+import { tooLargeError } from './errors.js';
 
 /** Memory lent by an arena, or of its own where the arena has no room. */
 export interface Block {
@@ -98,4 +99,16 @@ export function assertReservable(bytes: number): void {
 /** Memory outside of any arena. */
 export function blockOfItsOwn(bytes: number): Block {
   return { bytes: new Uint8Array(new SharedArrayBuffer(bytes)), free: () => undefined };
+}
+
+/**
+ * The same for an object of this size.
+ * @throws TieredError `TIERED_UNSUPPORTED` if there is no such memory.
+ */
+export function blockFor(key: string, bytes: number): Block {
+  try {
+    return blockOfItsOwn(bytes);
+  } catch (error) {
+    throw tooLargeError(key, bytes, error);
+  }
 }

@@ -1,6 +1,6 @@
 import { invariant } from '@tiered/core/internal';
 import type { Access } from './access-sequence.js';
-import { blockOfItsOwn, type Block } from './arena.js';
+import { blockFor, type Block } from './arena.js';
 import { releasedError } from './errors.js';
 import type { Sample } from './sample.js';
 
@@ -46,10 +46,7 @@ export class Entry {
   /** Gets its bytes from an entry of the same object, that is being read or there: PRISMA's n_reads. */
   follow(first: Entry): void {
     if (first.state === 'reading') first.#followers.push(this);
-    else {
-      this.#copyFrom(first);
-      this.succeed(this.#bytes);
-    }
+    else this.#end(this.#copyFrom(first));
   }
 
   /** All of its bytes are there: in the memory it was given, or in another block if the object has changed its size. */
@@ -59,10 +56,10 @@ export class Entry {
     this.#block = block;
     this.#bytes = bytes;
     // First, because its memory may be given back when it has settled.
-    for (const follower of this.#followers) follower.#copyFrom(this);
+    const failures = this.#followers.map((follower) => follower.#copyFrom(this));
     this.#settle('ready');
     // By then others may follow these.
-    for (const follower of this.#followers) follower.succeed(follower.#bytes);
+    for (const [i, follower] of this.#followers.entries()) follower.#end(failures[i]);
   }
 
   fail(error: unknown): void {
@@ -79,13 +76,27 @@ export class Entry {
     return this.#block;
   }
 
-  #copyFrom(first: Entry): void {
-    if (first.bytes.byteLength !== this.#bytes.byteLength) {
-      this.#block.free();
-      this.#block = blockOfItsOwn(first.bytes.byteLength);
-      this.#bytes = this.#block.bytes;
+  /** Returns why it could not, which is no fault of the first. */
+  #copyFrom(first: Entry): unknown {
+    const { byteLength } = first.bytes;
+    try {
+      const block =
+        byteLength === this.#bytes.byteLength ? this.#block : blockFor(this.access.key, byteLength);
+      if (block !== this.#block) {
+        this.#block.free();
+        this.#block = block;
+        this.#bytes = block.bytes;
+      }
+    } catch (error) {
+      return error;
     }
     this.#bytes.set(first.bytes);
+    return undefined;
+  }
+
+  #end(failure: unknown): void {
+    if (failure === undefined) this.succeed(this.#bytes);
+    else this.fail(failure);
   }
 
   #settle(state: 'ready' | 'failed'): void {

@@ -17,6 +17,7 @@ export {
 export { prismaAutotuner, type PrismaAutotunerOptions } from './autotuner/prisma.js';
 export {
   Prefetcher,
+  type Accesses,
   type PrefetcherOptions,
   type PrefetcherProfile,
   type PrefetcherStats,

@@ -1,4 +1,5 @@
 import type { Clock } from '@tiered/core';
+import type { AccessFeed } from './access-feed.js';
 import type { Access } from './access-sequence.js';
 import type { Line } from './line.js';
 import type { SampleSource } from './source.js';
@@ -31,7 +32,8 @@ export interface LinePosition extends Pick<PrefetcherState, 'taken' | 'early'> {
 /** What a line is made of. */
 export interface LineParts {
   readonly source: SampleSource;
-  readonly accesses: Iterator<Access>;
+  /** Makes the feed of its sequence, which calls back when an access has come. */
+  readonly accesses: (onReady: () => void) => AccessFeed;
   readonly resumed: Pick<PrefetcherState, 'taken' | 'early'> | undefined;
   readonly weight: number;
   /** Called once, when the last sample was taken or the line has failed. */

@@ -1,3 +1,4 @@
+import type { AccessFeed } from './access-feed.js';
 import type { Access } from './access-sequence.js';
 import type { SampleSource } from './source.js';
 import type { PrefetcherState } from './state.js';
@@ -15,11 +16,12 @@ const MOST_EARLY = 65_536;
 /** What a look-ahead works with. */
 export interface LookAheadParts {
   readonly source: SampleSource;
-  readonly accesses: Iterator<Access>;
+  /** Makes the feed, which calls back when an access has come. */
+  readonly accesses: (onReady: () => void) => AccessFeed;
   /** What consumers had already when the sequence was resumed. */
   readonly resumed: Pick<PrefetcherState, 'taken' | 'early'>;
   readonly signal: AbortSignal;
-  /** Called when an object's size has come from the source. */
+  /** Called when an object's size has come from the source, or an access from the sequence. */
   readonly onKnown: () => void;
   /** Called for an access that is passed over, because a consumer had it before its turn. */
   readonly onPassed: (access: Access) => void;
@@ -28,6 +30,7 @@ export interface LookAheadParts {
 /** Walks the accesses of a sequence, and knows the size of the next object before it is read. */
 export class LookAhead {
   readonly #parts: LookAheadParts;
+  readonly #feed: AccessFeed;
   /** Objects that a consumer has read by name before their turn came, and how often. */
   readonly #early: Map<string, number>;
   /** Accesses that consumers had before the sequence was resumed, as `epoch position`. */
@@ -35,6 +38,9 @@ export class LookAhead {
   #access: Access | undefined;
   /** Bytes of its object, if they are known. */
   #size: number | undefined;
+  /** Why they are not. */
+  #sizeFailure: { readonly error: unknown } | undefined;
+  /** What the sequence itself failed with. */
   #failure: { readonly error: unknown } | undefined;
   #isAsking = false;
   #ended = false;
@@ -42,6 +48,7 @@ export class LookAhead {
   constructor(parts: LookAheadParts) {
     const { taken, early } = parts.resumed;
     this.#parts = parts;
+    this.#feed = parts.accesses(parts.onKnown);
     this.#early = new Map(Object.entries(early));
     this.#taken = new Set(taken.map(([epoch, position]) => `${epoch} ${position}`));
   }
@@ -51,17 +58,18 @@ export class LookAhead {
     return this.#ended;
   }
 
-  /** The access whose turn it is; undefined at the end. */
+  /** The access whose turn it is; undefined at the end, and while the sequence has not told. */
   get access(): Access | undefined {
-    if (this.#access !== undefined || this.#ended) return this.#access;
+    if (this.#access !== undefined || this.#ended || this.#failure !== undefined) return this.#access;
     try {
-      this.#access = this.#step();
+      const next = this.#step();
+      if (next === 'later') return undefined;
+      this.#access = next;
+      this.#ended = next === undefined;
     } catch (error) {
-      // The sequence itself has failed: `peek` throws it, in the place of an access that nobody knows.
+      // `peek` throws it, in the place of an access that nobody knows.
       this.#failure = { error };
-      this.#access = { key: '', epoch: 0, position: 0 };
     }
-    if (this.#access === undefined) this.#ended = true;
     return this.#access;
   }
 
@@ -79,13 +87,14 @@ export class LookAhead {
   }
 
   /**
-   * The access whose turn it is; undefined at the end, or until the source has told the size.
+   * The access whose turn it is; undefined at the end, or until the sequence has told it and the source its size.
    * @throws What the source failed with when it was asked for the size, or what the sequence threw.
    */
   peek(): Upcoming | undefined {
     const { access } = this;
-    if (access === undefined) return undefined;
     if (this.#failure !== undefined) throw this.#failure.error;
+    if (access === undefined) return undefined;
+    if (this.#sizeFailure !== undefined) throw this.#sizeFailure.error;
     this.#size ??= sizeOf(this.#parts.source, access.key);
     if (this.#size !== undefined) return { access, size: this.#size };
     this.#ask(access);
@@ -96,6 +105,7 @@ export class LookAhead {
   advance(): void {
     this.#access = undefined;
     this.#size = undefined;
+    this.#sizeFailure = undefined;
   }
 
   /** An object is read by name that was not admitted: it is passed over when its turn comes. */
@@ -113,15 +123,14 @@ export class LookAhead {
     if (this.#ended) return;
     this.#ended = true;
     this.#access = undefined;
-    this.#parts.accesses.return?.();
+    this.#feed.leave();
   }
 
-  #step(): Access | undefined {
+  #step(): Access | 'later' | undefined {
     for (;;) {
-      const step = this.#parts.accesses.next();
-      if (step.done === true) return undefined;
-      if (!this.#wasRead(step.value)) return step.value;
-      this.#parts.onPassed(step.value);
+      const next = this.#feed.next();
+      if (next === undefined || next === 'later' || !this.#wasRead(next)) return next;
+      this.#parts.onPassed(next);
     }
   }
 
@@ -145,7 +154,7 @@ export class LookAhead {
     };
     void this.#parts.source.stat(access.key, { signal: this.#parts.signal }).then(
       ({ size }) => answered(() => (this.#size = size)),
-      (error: unknown) => answered(() => (this.#failure = { error })),
+      (error: unknown) => answered(() => (this.#sizeFailure = { error })),
     );
   }
 }

@@ -7,6 +7,7 @@ import {
   type OperationOptions,
 } from '@tiered/core';
 import { assertCounts, configError, onAbort } from '@tiered/core/internal';
+import { feedOf, type AccessFeed } from './access-feed.js';
 import type { Access, AccessSequence } from './access-sequence.js';
 import type { Autotuner, Tuning } from './autotuner/autotuner.js';
 import { rangeInvalidError } from './errors.js';
@@ -15,7 +16,8 @@ import type { Profile } from './profile.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
 import { closeLine, openLine, StagingBuffer } from './staging-buffer.js';
-import { assertState, isSequence, type PrefetcherState } from './state.js';
+import { assertState, isIterable, isSequence, type PrefetcherState } from './state.js';
+import { withTiers, type Misses } from './verdict.js';
 
 /** Options of `Prefetcher`. */
 export interface PrefetcherOptions extends OperationOptions {
@@ -70,6 +72,12 @@ export interface PrefetcherProfile extends Profile {
  */
 const TURN_EVERY_MS = 5;
 
+/**
+ * What a prefetcher reads: a sequence, which can be resumed; or accesses in a list, or as they come, of which at most 256 are
+ * taken ahead of their reads. A text is a key, of epoch 0 and at the position in which it comes.
+ */
+export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
+
 /** What a prefetcher reads from, and, if it has them, the figures by level. */
 type Source = SampleSource & { stats?(): HierarchyStats };
 
@@ -80,16 +88,17 @@ type Source = SampleSource & { stats?(): HierarchyStats };
  * are released: by the loop that took them when it asks for the next, by `release()`, or by `using`. Any number of
  * consumers may take from it, each sample goes to one.
  *
- * A read that failed is thrown at its position, and ends it; so does an abort of the option `signal`, with its reason. The last loop
- * over it that is left early closes it, as leaving a loop over a stream of Node does.
+ * A read that failed is thrown at its position, and ends it; so do a sequence that throws, and an abort of the option `signal`, with
+ * its reason. The last loop over it that is left early closes it, as leaving a loop over a stream of Node does. A sequence that is
+ * not read to its end is told by `return`; nobody waits for what it does then.
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
   readonly #source: Source;
-  readonly #accesses: AccessSequence | Iterable<Access>;
+  readonly #accesses: Accesses;
   readonly #weight: number;
   readonly #clock: Clock;
-  readonly #levelsBefore: HierarchyStats | undefined;
+  readonly #statsBefore: HierarchyStats | undefined;
   #stopListening: () => void = () => undefined;
   #resumed: PrefetcherState | undefined;
   #opened: Line | undefined;
@@ -99,11 +108,12 @@ export class Prefetcher implements SampleReader {
 
   /**
    * @param source The hierarchy; it stays the caller's to close.
-   * @param accesses A sequence, or some accesses.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for accesses that cannot be iterated.
    */
-  constructor(source: Source, accesses: AccessSequence | Iterable<Access>, options: PrefetcherOptions = {}) {
+  constructor(source: Source, accesses: Accesses, options: PrefetcherOptions = {}) {
     const { priority = 1, clock = systemClock, signal } = options;
+    if (!isIterable(accesses))
+      throw configError('accesses', 'an AccessSequence or an iterable of accesses', accesses);
     if (!(priority > 0 && priority < Infinity)) throw configError('priority', 'a positive number', priority);
     this.#staging = stagingOf(options);
     this.#source = source;
@@ -111,7 +121,7 @@ export class Prefetcher implements SampleReader {
     this.#weight = priority;
     this.#clock = clock;
     this.#turnedAt = clock.now();
-    this.#levelsBefore = source.stats?.();
+    this.#statsBefore = source.stats?.();
     this.#stopListening = onAbort(signal, (reason) => this.#line.end(reason));
     // It reads ahead without being asked, but lets its maker resume it first.
     queueMicrotask(() => this.#line);
@@ -188,7 +198,11 @@ export class Prefetcher implements SampleReader {
 
   /** What was measured, and what it says about the limit of this loader. */
   profile(): PrefetcherProfile {
-    return { ...this.#staging.profile(), levels: levelsBetween(this.#levelsBefore, this.#source.stats?.()) };
+    const profile = this.#staging.profile();
+    const [before, now] = [this.#statsBefore, this.#source.stats?.()];
+    if (before === undefined || now === undefined) return { ...profile, levels: [] };
+    const verdict = withTiers(profile.verdict, missesBetween(before, now));
+    return { ...profile, verdict, levels: levelsBetween(before, now) };
   }
 
   /** As `SampleReader.close`; resolves when every read has stopped. */
@@ -205,7 +219,7 @@ export class Prefetcher implements SampleReader {
   get #line(): Line {
     this.#opened ??= openLine(this.#staging, {
       source: this.#source,
-      accesses: this.#start(),
+      accesses: (onReady) => this.#start(onReady),
       resumed: this.#resumed,
       weight: this.#weight,
       onEnd: () => this.#stopListening(),
@@ -213,9 +227,11 @@ export class Prefetcher implements SampleReader {
     return this.#opened;
   }
 
-  #start(): Iterator<Access> {
-    if (this.#resumed === undefined) return this.#accesses[Symbol.iterator]();
-    return this.#sequence().from(this.#resumed.epoch, this.#resumed.position);
+  #start(onReady: () => void): AccessFeed {
+    if (this.#resumed === undefined) return feedOf(this.#accesses, onReady);
+    const { epoch, position } = this.#resumed;
+    const sequence = this.#sequence();
+    return feedOf({ [Symbol.iterator]: () => sequence.from(epoch, position) }, onReady);
   }
 
   #sequence(): AccessSequence {
@@ -256,15 +272,21 @@ function stagingOf({
   return staging;
 }
 
-function levelsBetween(
-  before: HierarchyStats | undefined,
-  now: HierarchyStats | undefined,
-): PrefetcherProfile['levels'] {
-  if (before === undefined || now === undefined) return [];
+function levelsBetween(before: HierarchyStats, now: HierarchyStats): PrefetcherProfile['levels'] {
   const was = [...before.tiers, before.source];
   return [...now.tiers, now.source].map(({ driver, reads, readBytes }, i) => ({
     driver,
     reads: reads - (was[i]?.reads ?? 0),
     bytes: readBytes - (was[i]?.readBytes ?? 0),
   }));
+}
+
+function missesBetween(before: HierarchyStats, now: HierarchyStats): Misses {
+  const was: Omit<Misses, 'sourceReads'> = before.placement;
+  const is: Omit<Misses, 'sourceReads'> = now.placement;
+  return {
+    sourceReads: now.source.reads - before.source.reads,
+    declined: is.declined - was.declined,
+    behind: (is.behind ?? 0) - (was.behind ?? 0),
+  };
 }

@@ -1,38 +1,56 @@
-import { invariant } from '@tiered/core/internal';
-import { blockOfItsOwn } from './arena.js';
+import type { ReadOutcome } from '@tiered/core';
+import { blockFor } from './arena.js';
 import type { Entry } from './entry.js';
 import { sizeOf } from './look-ahead.js';
 import type { SampleSource } from './source.js';
 
-/** What a producer does: reads what was admitted into the memory it was given. Every entry settles; never rejects. */
+/** What a producer does: reads what was admitted into the memory it was given. Every entry settles on its own; never rejects. */
 export async function readEntries(
   source: SampleSource,
   batch: readonly Entry[],
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    if (batch.length > 1 && source.readMany !== undefined) await readAtOnce(source, batch, signal);
-    else await Promise.all(batch.map((entry) => readOne(source, entry, signal)));
-  } catch (error) {
-    for (const entry of batch) if (entry.state === 'reading') entry.fail(error);
-  }
+  if (batch.length > 1 && source.readMany !== undefined) await readAtOnce(source, batch, signal);
+  else await Promise.all(batch.map((entry) => readOne(source, entry, signal)));
 }
 
 async function readAtOnce(source: SampleSource, batch: readonly Entry[], signal: AbortSignal): Promise<void> {
-  const requests = batch.map(({ access, bytes }) => ({ key: access.key, target: bytes }));
-  const outcomes = (await source.readMany?.(requests, { signal })) ?? [];
+  const outcomes = await outcomesOf(source, batch, signal);
+  // No promise for those that are whole, which is nearly all.
+  const singly: Promise<void>[] = [];
   for (const [i, entry] of batch.entries()) {
     const outcome = outcomes[i];
-    invariant(outcome !== undefined, 'readMany gave fewer outcomes than there were requests');
-    if ('error' in outcome) entry.fail(outcome.error);
+    if (outcome === undefined) singly.push(readOne(source, entry, signal));
+    else if ('error' in outcome) entry.fail(outcome.error);
     else if (isWhole(source, entry, outcome.bytes)) entry.succeed(entry.bytes);
-    else await readAnew(source, entry, signal);
+    else singly.push(readOne(source, entry, signal, outcome.bytes));
+  }
+  await Promise.all(singly);
+}
+
+/** How each read of the batch ended; none if the batch failed as such, which says nothing of the objects in it. */
+async function outcomesOf(
+  source: SampleSource,
+  batch: readonly Entry[],
+  signal: AbortSignal,
+): Promise<readonly ReadOutcome[]> {
+  const requests = batch.map(({ access, bytes }) => ({ key: access.key, target: bytes }));
+  try {
+    return (await source.readMany?.(requests, { signal })) ?? [];
+  } catch (error) {
+    return signal.aborted ? batch.map(() => ({ error })) : [];
   }
 }
 
-async function readOne(source: SampleSource, entry: Entry, signal: AbortSignal): Promise<void> {
+/** @param read Bytes that a batch has read already. */
+async function readOne(
+  source: SampleSource,
+  entry: Entry,
+  signal: AbortSignal,
+  read?: number,
+): Promise<void> {
   try {
-    const count = await source.readInto(entry.access.key, entry.bytes, { signal });
+    const count = read ?? (await source.readInto(entry.access.key, entry.bytes, { signal }));
     if (isWhole(source, entry, count)) entry.succeed(entry.bytes);
     else await readAnew(source, entry, signal);
   } catch (error) {
@@ -48,7 +66,7 @@ function isWhole(source: SampleSource, { access, size }: Entry, count: number): 
 async function readAnew(source: SampleSource, entry: Entry, signal: AbortSignal): Promise<void> {
   const { key } = entry.access;
   const { size } = await source.stat(key, { signal });
-  const block = blockOfItsOwn(size);
+  const block = blockFor(key, size);
   const count = await source.readInto(key, block.bytes, { signal });
   entry.succeed(block.bytes.subarray(0, count), block);
 }

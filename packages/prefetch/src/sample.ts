@@ -1,4 +1,5 @@
 import type { OperationOptions } from '@tiered/core';
+import { assertCounts } from '@tiered/core/internal';
 import type { Access } from './access-sequence.js';
 
 /** An object that was read ahead, lent to whoever took it until it is released. */
@@ -27,12 +28,15 @@ export interface SampleReader extends AsyncIterable<Sample>, AsyncDisposable {
    * The next samples in order: resolves as soon as one is there, with as many as are there, all of one epoch. Whoever takes
    * them releases them. Empty at the end of the sequence.
    * @param most Samples at most, at least 1.
-   * @throws What the read of the first of them failed with; abort rejects with `signal.reason` and takes nothing.
+   * @throws What the read of the first of them failed with; `TIERED_CONFIG_INVALID` for what is no number of samples. Abort rejects
+   * with `signal.reason`. Either takes nothing.
    */
   take(most: number, options?: OperationOptions): Promise<readonly Sample[]>;
   /**
    * The samples in lists of `size`, the last of an epoch shorter. A list is released when the next is asked for.
    * Cheaper than one at a time where samples are small: a promise a list.
+   * @param size At least 1.
+   * @throws TieredError `TIERED_CONFIG_INVALID`, at once, for what is no number of samples.
    */
   batches(size: number): AsyncIterableIterator<readonly Sample[]>;
   /** The samples one by one. Each is released when the next is asked for. */
@@ -63,7 +67,15 @@ export async function* samplesOf(reader: Pick<SampleReader, 'take'>): AsyncItera
 }
 
 /** `SampleReader.batches` by means of `take`. */
-export async function* batchesOf(
+export function batchesOf(
+  reader: Pick<SampleReader, 'take'>,
+  size: number,
+): AsyncIterableIterator<readonly Sample[]> {
+  assertCounts({ size });
+  return listsOf(reader, size);
+}
+
+async function* listsOf(
   reader: Pick<SampleReader, 'take'>,
   size: number,
 ): AsyncIterableIterator<readonly Sample[]> {

@@ -1,4 +1,4 @@
-import { formatBytes } from '@tiered/core';
+import { formatBytes, type PlacementStats } from '@tiered/core';
 import type { Profile } from './profile.js';
 
 /** What keeps a loader from going faster. */
@@ -7,8 +7,20 @@ export type Limit = 'consumer' | 'source latency' | 'source bandwidth' | 'memory
 /** What limits a loader, and what would change it. */
 export interface Verdict {
   readonly limit: Limit;
-  /** One or two sentences with the figures behind it. */
+  /** Some sentences with the figures behind it. */
   readonly text: string;
+  /**
+   * Where the source is the limit though there are tiers, why it is still read from: they are `full`, or too `slow` to be filled as
+   * fast as the source is read.
+   */
+  readonly tiers?: 'full' | 'slow';
+}
+
+/** Reads of the source, and those among them whose object was not brought to a tier. */
+export interface Misses extends Pick<PlacementStats, 'declined'> {
+  readonly sourceReads: number;
+  /** Brought later, because tiers are slower than the source. Missing where a placement does not tell. */
+  readonly behind?: number;
 }
 
 /** Waiting that nobody would notice: the aim for a consumer that computes 1.2 times as long as its reads take. */
@@ -19,6 +31,8 @@ const CPU_BUSY = 0.85;
 const OFTEN_FULL = 0.2;
 /** Reads that take this many times what the fastest take queue behind each other: more of them would queue longer. */
 const QUEUEING = 2.5;
+/** What is missed less often than this share of the source's reads changes little. */
+const OFTEN_MISSED = 0.1;
 /** Fewer samples say nothing. */
 const FEWEST_SAMPLES = 8;
 
@@ -62,6 +76,20 @@ export function verdictOf(profile: Omit<Profile, 'verdict'>): Verdict {
     limit: 'source latency',
     text: `${waited}, and ${times}: each read waits for the source, not for the others. More reads at a time would help (${tuning.producers} now${most}), or larger objects, or a tier that holds the data.`,
   };
+}
+
+/** Says beside a verdict on the source why tiers do not take its place, if that is what it comes to. */
+export function withTiers(verdict: Verdict, { sourceReads, declined, behind = 0 }: Misses): Verdict {
+  const isSource = verdict.limit === 'source latency' || verdict.limit === 'source bandwidth';
+  const missed = Math.max(declined, behind);
+  if (!isSource || missed === 0 || missed < sourceReads * OFTEN_MISSED) return verdict;
+  const all = `(the source had ${sourceReads} requests in all)`;
+  if (behind > declined) {
+    const why = `The tier cannot keep up with the source: its writes limit how fast it fills. The objects of ${behind} reads could not be brought to it at once, and come later ${all}. A faster tier would have them sooner.`;
+    return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'slow' };
+  }
+  const why = `No tier had room for the objects of ${declined} reads, which every epoch reads from the source ${all}. Larger tiers would hold them.`;
+  return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'full' };
 }
 
 function percent(share: number): string {

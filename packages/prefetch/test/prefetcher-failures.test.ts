@@ -2,6 +2,7 @@ import { FaultDriver, MemoryDriver, type Clock, type FaultRule } from '@tiered/c
 import {
   listSequence,
   Prefetcher,
+  StagingBuffer,
   type Access,
   type PrefetcherOptions,
   type SampleSource,
@@ -121,6 +122,28 @@ it('[P3] a failure that comes before its turn waits until the samples before it 
   expect(results[1]).toEqual({ error: withCode('TIERED_NOT_FOUND') });
   await driver.releaseAll(prefetcher.close());
   expectIdle(prefetcher);
+});
+
+it('[P3] a size that could not be told fails no other object than its own', async () => {
+  const staging = new StagingBuffer({ producers: 1, autotuner: false });
+  const driver = new WatchedDriver(await objects([10]));
+  let tell: (() => void) | undefined;
+  driver.during = ({ key }) =>
+    key === 'missing' && tell === undefined && new Promise<void>((resolve) => (tell = resolve));
+  const prefetcher = new Prefetcher(await over(driver), listSequence(['missing', '0']), { staging });
+  await settled();
+  // Has the only producer, so that nobody looks at the answer when it comes.
+  const busy = new HoldingDriver(await objects([10]));
+  const other = new Prefetcher(await over(busy), listSequence(['0']), { staging });
+  await settled();
+  expect(busy.held).toEqual(['0']);
+  tell?.();
+  await settled();
+  await expect(prefetcher.read('missing', new Uint8Array(1))).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
+  await busy.release();
+  expect((await next(prefetcher))?.key).toBe('0');
+  expect(await next(prefetcher)).toBeUndefined();
+  await Promise.all([prefetcher.close(), other.close()]);
 });
 
 it('a sequence that throws ends the iteration with what it threw', async () => {

@@ -1,4 +1,4 @@
-import { TieredError, type ErrorCode } from '@tiered/core';
+import { isTieredError, TieredError, type ErrorCode } from '@tiered/core';
 import { onAbort, raceAbort } from '@tiered/core/internal';
 import net from 'node:net';
 import pLimit, { type LimitFunction } from 'p-limit';
@@ -15,11 +15,18 @@ import {
   type SampleHead,
 } from './protocol.js';
 import { assertSocketPath } from './socket-path.js';
+import { assertTrusted } from './socket-trust.js';
 
 /** Where received bytes arrive before they are copied to where they belong; as much as a system call gives. */
 const RECEIVE_BYTES = 256 * 1024;
 
+/** Calls of the system before there is a connection. */
+const CONNECTING: ReadonlySet<string> = new Set(['lstat', 'readlink', 'connect']);
+
 const LAST_ID = 2 ** 32 - 1;
+
+/** Whose sockets are trusted, beside those of this user and of root. */
+type Trust = readonly number[] | 'any';
 
 type ServerFrame = Frame<typeof SERVER_FRAMES>;
 
@@ -47,6 +54,7 @@ export class ClientConnection {
   #requests: LimitFunction = pLimit(1);
   #maxSamples = 1;
   #lastId = 0;
+  #isGreeted = false;
   /** Why there is nothing more to come. */
   #ended: { readonly reason: unknown } | undefined;
 
@@ -63,10 +71,14 @@ export class ClientConnection {
     this.#socket.on('error', (error) => this.end(fromSystem(error, path)));
   }
 
-  /** Connects and exchanges greetings. Abort rejects with `signal.reason` and leaves nothing behind. */
-  static async open(path: string, signal: AbortSignal | undefined): Promise<ClientConnection> {
+  /**
+   * Connects, to a socket of those who are trusted, and exchanges greetings. Abort rejects with `signal.reason` and leaves
+   * nothing behind.
+   */
+  static async open(path: string, trust: Trust, signal: AbortSignal | undefined): Promise<ClientConnection> {
     assertSocketPath(path);
     signal?.throwIfAborted();
+    if (trust !== 'any') await raceAbort(found(path, trust), signal);
     const connection = new ClientConnection(path);
     try {
       await raceAbort(connection.#greet(), signal);
@@ -157,6 +169,8 @@ export class ClientConnection {
   }
 
   #begin(maxRequests: number, maxSamples: number): void {
+    if (this.#isGreeted) throw malformed('a second hello');
+    this.#isGreeted = true;
     this.#requests = pLimit(maxRequests);
     this.#maxSamples = maxSamples;
     this.#greeting?.resolve();
@@ -188,6 +202,14 @@ export class ClientConnection {
   }
 }
 
+async function found(path: string, trust: readonly number[]): Promise<void> {
+  try {
+    await assertTrusted(path, trust);
+  } catch (error) {
+    throw isTieredError(error) ? error : fromSystem(error as Error, path);
+  }
+}
+
 function lost(): TieredError {
   return new TieredError(
     'TIERED_UNAVAILABLE',
@@ -203,6 +225,6 @@ function fromSystem(cause: Error, path: string): TieredError {
   return new TieredError(
     code,
     `The server of the prefetcher at ${JSON.stringify(path)} cannot be reached (${errno}); it must be running, as this user.`,
-    { cause, retryable: (cause as NodeJS.ErrnoException).syscall === 'connect' },
+    { cause, retryable: CONNECTING.has((cause as NodeJS.ErrnoException).syscall ?? '') },
   );
 }

@@ -1,4 +1,4 @@
-import { TieredError, type OperationOptions } from '@tiered/core';
+import { parseBytes, TieredError, type ByteSize, type OperationOptions } from '@tiered/core';
 import { assertCounts, onAbort, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { rangeInvalidError } from '../errors.js';
@@ -11,6 +11,17 @@ import { ReadAssembly, SampleAssembly } from './received-samples.js';
 export interface PrefetchClientOptions extends OperationOptions {
   /** The socket that the server was told to make. */
   readonly path: string;
+  /**
+   * Users, by their number, whose sockets are trusted beside those of this user and of root: a server gives the samples that
+   * a training learns from. `'any'` trusts whatever is there, and is for places that nobody else can reach though anybody may
+   * write to them, such as a volume of a pod. Default: none.
+   */
+  readonly trust?: readonly number[] | 'any';
+  /**
+   * Bytes of a sample at most: a larger one ends the connection (`TIERED_UNSUPPORTED`) before memory is taken for it. Default:
+   * 4 GiB, the most that every supported Node holds in one piece.
+   */
+  readonly maxSampleBytes?: ByteSize;
 }
 
 /**
@@ -27,6 +38,7 @@ export interface PrefetchClientOptions extends OperationOptions {
  */
 export class PrefetchClient implements SampleReader {
   readonly #connection: ClientConnection;
+  readonly #maxSampleBytes: number;
   readonly #takes = pLimit(1);
   /** Received, and not yet given to anybody: of one answer, and so of one epoch. */
   readonly #received: Sample[] = [];
@@ -34,18 +46,22 @@ export class PrefetchClient implements SampleReader {
   readonly #held = new Set<Sample>();
   #closed = false;
 
-  private constructor(connection: ClientConnection) {
+  private constructor(connection: ClientConnection, maxSampleBytes: number) {
     this.#connection = connection;
+    this.#maxSampleBytes = maxSampleBytes;
   }
 
   /**
    * Connects to a server.
    * @throws TieredError `TIERED_UNAVAILABLE` if nobody listens (retryable) or the server takes no more clients,
-   * `TIERED_PERMISSION` if it belongs to another user, `TIERED_UNSUPPORTED` if it speaks another version of the protocol;
+   * `TIERED_PERMISSION` if the socket, or a link or directory on the way to it, belongs to another user, or if others may write to
+   * such a directory (unless it is sticky, as /tmp is), `TIERED_UNSUPPORTED` if it speaks another version of the protocol;
    * abort rejects with `signal.reason`, and has no effect later.
    */
-  static async connect({ path, signal }: PrefetchClientOptions): Promise<PrefetchClient> {
-    return new PrefetchClient(await ClientConnection.open(path, signal));
+  static async connect(options: PrefetchClientOptions): Promise<PrefetchClient> {
+    const { path, trust = [], maxSampleBytes = '4GiB', signal } = options;
+    const bytes = parseBytes(maxSampleBytes, 'maxSampleBytes');
+    return new PrefetchClient(await ClientConnection.open(path, trust, signal), bytes);
   }
 
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
@@ -103,8 +119,9 @@ export class PrefetchClient implements SampleReader {
   async #receive(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (this.#received.length > 0) return;
-    const answer = new SampleAssembly(this.#held, (sample) => this.#received.push(sample));
     const body = { most: Math.min(most, this.#connection.maxSamples) };
+    const limits = { ...body, maxSampleBytes: this.#maxSampleBytes };
+    const answer = new SampleAssembly(limits, this.#held, (sample) => this.#received.push(sample));
     const frame = (id: number) => encodeHead(CLIENT_FRAMES.take, id, body);
     await this.#connection.request(frame, answer, signal);
   }

@@ -1,4 +1,5 @@
 import { TieredError } from '@tiered/core';
+import { tooLargeError } from '../errors.js';
 import type { Sample } from '../sample.js';
 import type { Answer } from './client-connection.js';
 import { malformed, type SampleHead } from './protocol.js';
@@ -39,10 +40,20 @@ class ReceivedSample implements Sample {
   }
 }
 
+/** What an answer to a `take` may hold. */
+interface SampleLimits {
+  /** Samples that were asked for. */
+  readonly most: number;
+  /** Bytes of one sample. */
+  readonly maxSampleBytes: number;
+}
+
 /** The answer to a `take`. */
 export class SampleAssembly implements Answer {
+  readonly #limits: SampleLimits;
   readonly #held: Set<Sample>;
   readonly #receive: (sample: Sample) => void;
+  #samples = 0;
   #next: { readonly head: SampleHead; readonly bytes: Uint8Array } | undefined;
   #filled = 0;
 
@@ -50,15 +61,19 @@ export class SampleAssembly implements Answer {
    * @param held Knows each sample until it is released.
    * @param receive Is given each sample when it is complete.
    */
-  constructor(held: Set<Sample>, receive: (sample: Sample) => void) {
+  constructor(limits: SampleLimits, held: Set<Sample>, receive: (sample: Sample) => void) {
+    this.#limits = limits;
     this.#held = held;
     this.#receive = receive;
   }
 
   sample(head: SampleHead): void {
     this.end();
-    // All of it will be written. No Buffer is given out: its `slice` is a view, and whoever copies means a copy.
-    this.#next = { head, bytes: new Uint8Array(Buffer.allocUnsafeSlow(head.size).buffer) };
+    this.#samples += 1;
+    if (this.#samples > this.#limits.most)
+      throw malformed(`more than the ${this.#limits.most} samples asked for`);
+    if (head.size > this.#limits.maxSampleBytes) throw aboveLimit(head, this.#limits.maxSampleBytes);
+    this.#next = { head, bytes: memoryFor(head) };
     this.#filled = 0;
     this.#finish();
   }
@@ -80,6 +95,23 @@ export class SampleAssembly implements Answer {
     this.#receive(new ReceivedSample(this.#next.head, this.#next.bytes, this.#held));
     this.#next = undefined;
   }
+}
+
+/** All of it will be written. No Buffer is given out: its `slice` is a view, and whoever copies means a copy. */
+function memoryFor({ key, size }: SampleHead): Uint8Array {
+  try {
+    return new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
+  } catch (error) {
+    throw tooLargeError(key, size, error);
+  }
+}
+
+function aboveLimit({ key, size }: SampleHead, most: number): TieredError {
+  return new TieredError(
+    'TIERED_UNSUPPORTED',
+    `The server announces ${JSON.stringify(key)} with ${size} bytes, and this client takes ${most} at most (maxSampleBytes); raise that, or read the object in parts. The connection is closed.`,
+    { key },
+  );
 }
 
 /** The answer to a `read`: its bytes are copied to the target, as long as the reader wants them. */

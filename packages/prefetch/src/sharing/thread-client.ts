@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { OperationOptions } from '@tiered/core';
-import { onAbort } from '@tiered/core/internal';
+import { assertCounts, onAbort } from '@tiered/core/internal';
 import { LentSample } from '../entry.js';
 import { prefetcherClosedError } from '../errors.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
@@ -42,6 +42,7 @@ export class ThreadPrefetchClient implements SampleReader {
   }
 
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
+    assertCounts({ most });
     const answer = await this.#ask((id) => ({ kind: 'take', id, most }), signal);
     return 'samples' in answer ? answer.samples.map((lent) => this.#hold(lent)) : [];
   }

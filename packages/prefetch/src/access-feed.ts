@@ -1,0 +1,121 @@
+import { configError } from '@tiered/core/internal';
+import Queue from 'yocto-queue';
+import type { Access } from './access-sequence.js';
+
+/** Accesses as the look-ahead asks for them. */
+export interface AccessFeed {
+  /**
+   * The next one; `later` if it has not come yet, undefined at the end.
+   * @throws What the sequence failed with.
+   */
+  next(): Access | 'later' | undefined;
+  /** Nothing more is wanted, before the end. Never throws. */
+  leave(): void;
+}
+
+/** Accesses taken from a stream ahead of their admission: enough for batches, and bounded where a stream has no end. */
+const STREAMED_AHEAD = 256;
+
+/** @param onReady Called when `next` has more to say than `later`. */
+export function feedOf(
+  accesses: Iterable<Access | string> | AsyncIterable<Access | string>,
+  onReady: () => void,
+): AccessFeed {
+  return Symbol.iterator in accesses ? new IteratorFeed(accesses) : new StreamFeed(accesses, onReady);
+}
+
+/** Accesses that are there when they are asked for. */
+class IteratorFeed implements AccessFeed {
+  readonly #accesses: Iterable<Access | string>;
+  #iterator: Iterator<Access | string> | undefined;
+  #count = 0;
+
+  constructor(accesses: Iterable<Access | string>) {
+    this.#accesses = accesses;
+  }
+
+  next(): Access | undefined {
+    this.#iterator ??= this.#accesses[Symbol.iterator]();
+    const step = this.#iterator.next();
+    return step.done === true ? undefined : accessOf(step.value, this.#count++);
+  }
+
+  leave(): void {
+    try {
+      this.#iterator?.return?.();
+    } catch {
+      // Whoever leaves has a reason already, and nobody waits for more.
+    }
+  }
+}
+
+/** Accesses that come when they come, one asked for at a time. */
+class StreamFeed implements AccessFeed {
+  readonly #accesses: AsyncIterable<Access | string>;
+  readonly #onReady: () => void;
+  readonly #ready = new Queue<Access>();
+  #iterator: AsyncIterator<Access | string> | undefined;
+  #count = 0;
+  #isPulling = false;
+  /** Whether nothing more is asked for: it has ended, has failed, or was left. */
+  #isOver = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(accesses: AsyncIterable<Access | string>, onReady: () => void) {
+    this.#accesses = accesses;
+    this.#onReady = onReady;
+  }
+
+  next(): Access | 'later' | undefined {
+    const access = this.#ready.dequeue();
+    if (this.#ready.size <= STREAMED_AHEAD / 2) void this.#pull();
+    if (access !== undefined) return access;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return this.#isOver ? undefined : 'later';
+  }
+
+  leave(): void {
+    const isPulled = !this.#isOver;
+    this.#isOver = true;
+    this.#ready.clear();
+    if (isPulled) void this.#return();
+  }
+
+  async #pull(): Promise<void> {
+    if (this.#isPulling || this.#isOver) return;
+    this.#isPulling = true;
+    while (!this.#isOver && this.#ready.size < STREAMED_AHEAD) {
+      await this.#pullOne();
+      // Else whoever was told of the first has the others to look at as well.
+      if (this.#ready.size <= 1) this.#onReady();
+    }
+    this.#isPulling = false;
+  }
+
+  async #pullOne(): Promise<void> {
+    try {
+      this.#iterator ??= this.#accesses[Symbol.asyncIterator]();
+      const step = await this.#iterator.next();
+      if (this.#isOver) return;
+      if (step.done === true) this.#isOver = true;
+      else this.#ready.enqueue(accessOf(step.value, this.#count++));
+    } catch (error) {
+      this.#isOver = true;
+      this.#failure = { error };
+    }
+  }
+
+  async #return(): Promise<void> {
+    try {
+      await this.#iterator?.return?.();
+    } catch {
+      // As in IteratorFeed.
+    }
+  }
+}
+
+function accessOf(item: Access | string, position: number): Access {
+  if (typeof item === 'string') return { key: item, epoch: 0, position };
+  if (typeof (item as Access | undefined)?.key === 'string') return item;
+  throw configError('accesses', 'keys, or objects with key, epoch and position', item);
+}

@@ -1,0 +1,65 @@
+import { TieredError } from '@tiered/core';
+import type { Stats } from 'node:fs';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+
+/** Links that are followed, as many as Linux follows. */
+const MOST_LINKS = 40;
+
+const GROUP_WRITES = 0o020;
+const OTHERS_WRITE = 0o002;
+/** In such a directory everybody removes and renames only what is theirs. */
+const STICKY = 0o1000;
+
+const ROOT = 0;
+
+/**
+ * Refuses a socket that another user may have put there, by the rules by which ssh refuses files: the socket, every
+ * directory above it and every link on the way belong to this user, to root or to a user in `trust`, and nobody else may
+ * write to the directories, except to sticky ones such as /tmp. So only those who are trusted can replace what was looked
+ * at before it is opened. Looks at nothing where files have no owners (Windows).
+ * @throws TieredError `TIERED_PERMISSION`, with what is wrong. What the system says of a path that leads nowhere.
+ */
+export async function assertTrusted(socketPath: string, trust: readonly number[]): Promise<void> {
+  const user = process.geteuid?.();
+  if (user === undefined) return;
+  const trusted = new Set([user, ROOT, ...trust]);
+  let links = 0;
+
+  /** Checks a name and all that leads to it. Returns what it leads to, without links; `..` is what it is to the system. */
+  async function follow(name: string): Promise<string> {
+    const parent = path.dirname(name);
+    const place = parent === name ? name : path.join(await follow(parent), path.basename(name));
+    const stat = await fs.lstat(place);
+    const fault = faultOf(stat, trusted);
+    if (fault !== undefined) throw distrusted(socketPath, place, fault);
+    if (!stat.isSymbolicLink()) return place;
+    links += 1;
+    if (links > MOST_LINKS) throw distrusted(socketPath, place, 'is one of too many links');
+    return follow(from(path.dirname(place), await fs.readlink(place)));
+  }
+
+  await follow(from(process.cwd(), socketPath));
+}
+
+function faultOf(stat: Stats, trusted: ReadonlySet<number>): string | undefined {
+  if (!trusted.has(stat.uid))
+    return `belongs to user ${stat.uid}; name them in the option trust if you do trust them`;
+  const isShared = stat.isDirectory() && (stat.mode & STICKY) === 0;
+  // A group with the number of its user is that user's own, as most Linux distributions make them.
+  const groupWrites = (stat.mode & GROUP_WRITES) !== 0 && stat.gid !== stat.uid;
+  if (!isShared || !(groupWrites || (stat.mode & OTHERS_WRITE) !== 0)) return undefined;
+  return `is a directory that others may write to; forbid it (chmod go-w), or choose another`;
+}
+
+/** Not `path.resolve`, for which `link/..` is where the link lies and not what is above its target. */
+function from(directory: string, name: string): string {
+  return path.isAbsolute(name) ? name : `${directory}/${name}`;
+}
+
+function distrusted(socketPath: string, place: string, fault: string): TieredError {
+  return new TieredError(
+    'TIERED_PERMISSION',
+    `The socket ${JSON.stringify(socketPath)} may be that of another user: ${JSON.stringify(place)} ${fault}.`,
+  );
+}

@@ -1,0 +1,44 @@
+import {
+  listSequence,
+  Prefetcher,
+  ThreadPrefetchClient,
+  threadPort,
+  type SampleReader,
+} from '@tiered/prefetch';
+import { expect, it, onTestFinished } from 'vitest';
+import { PrefetchClient } from '../../src/sharing/client.js';
+import { servePrefetcher } from '../../src/sharing/server.js';
+import { collect, keys, objects, over, samplesOf, withCode } from '../helpers.js';
+import { socketPath } from './helpers.js';
+
+const SIZES = Array.from({ length: 30 }, (_, i) => i);
+const sequence = listSequence(keys(30));
+
+const READERS: Record<string, (prefetcher: Prefetcher) => Promise<SampleReader>> = {
+  Prefetcher: async (prefetcher) => prefetcher,
+  PrefetchClient: async (prefetcher) => {
+    const server = await servePrefetcher(prefetcher, { path: socketPath() });
+    onTestFinished(() => server.close());
+    return PrefetchClient.connect(server);
+  },
+  ThreadPrefetchClient: async (prefetcher) => new ThreadPrefetchClient(threadPort(prefetcher)),
+};
+
+it.each(Object.entries(READERS))(
+  '[P1] %s refuses a number of samples that is none, and takes nothing for it',
+  async (_, open) => {
+    const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence);
+    const reader = await open(prefetcher);
+    onTestFinished(async () => {
+      await reader.close();
+      await prefetcher.close();
+    });
+    for (const most of [0, -0, -1, -7, 0.5, 2.5, Number.NaN, Infinity, -Infinity]) {
+      await expect(reader.take(most), `take(${most})`).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
+      // At once, and not when the first list is asked for: the loop over it would end the reader.
+      expect(() => reader.batches(most), `batches(${most})`).toThrow(withCode('TIERED_CONFIG_INVALID'));
+    }
+    expect(prefetcher.stats()).toMatchObject({ samples: 0, lentBytes: 0 });
+    expect(await collect(reader)).toEqual(samplesOf(sequence, SIZES));
+  },
+);

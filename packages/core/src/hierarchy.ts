@@ -323,10 +323,12 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     const reason = closedError();
     await this.#scope.close(reason);
     await this.#starting;
-    await this.#placement.close();
+    const placementClosed = this.#placement.close();
     await this.#path.close(reason);
-    const drivers = [...this.#tiers.map((tier) => tier.driver), this.#source];
-    const results = await Promise.allSettled(drivers.map((driver) => driver.close()));
+    // A read that a tier has not ended even now may be one that the placement waits for.
+    if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;
+    else placementClosed.catch(() => undefined);
+    const results = await Promise.allSettled([...this.#tiers, this.#source].map((level) => level.close()));
     this.#state = 'closed';
     this.emit('closed');
     const failed = results.find((result) => result.status === 'rejected');

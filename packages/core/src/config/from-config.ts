@@ -56,7 +56,9 @@ export async function fromConfig<Made>(
   const tierList: readonly unknown[] = Array.isArray(tiers) ? tiers : [];
   for (const [index, tier] of tierList.entries()) {
     const level = await levelOf(problems, ['tiers', index], tier, tierSchema, { ...context, role: 'tier' });
-    if (level !== undefined) tierOptions.push({ driver: level.driver, quota: level.fields.quota });
+    if (level === undefined) continue;
+    const { quota, readDeadlineMs } = level.fields;
+    tierOptions.push({ driver: level.driver, quota, readDeadlineMs });
   }
   const needed = placement !== undefined || tierList.length > 0;
   const placementOption = needed ? await placementOf(problems, placement ?? {}, context) : undefined;

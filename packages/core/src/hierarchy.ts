@@ -167,8 +167,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /**
    * Reads into memory of the caller, as much as fits, and resolves to the number of bytes.
    * @param key The object.
-   * @param target Where the bytes go; not touched after the call has settled.
-   * @throws As `read` does.
+   * @param target Where the bytes go; not touched after the call has settled. Behind them it is as it was, or zeros if the
+   * object had been longer.
+   * @throws As `read` does; what is in the target then is anything.
    */
   async readInto(
     key: string,

@@ -75,7 +75,7 @@ export async function fromConfig<Made>(
   try {
     return make({ ...made, scan, versions, clock });
   } catch (error) {
-    throw inFile(document.name, error);
+    throw inFile(document.name, problems, error);
   }
 }
 
@@ -168,9 +168,12 @@ function decorated(
 }
 
 /** What the hierarchy itself refuses, with the file that it came from. */
-function inFile(name: string | undefined, error: unknown): unknown {
-  if (name === undefined || !isTieredError(error, 'TIERED_CONFIG_INVALID')) return error;
-  return new TieredError(error.code, located(name, undefined, error.message), { cause: error.cause });
+function inFile(name: string | undefined, problems: Problems, error: unknown): unknown {
+  if (!isTieredError(error, 'TIERED_CONFIG_INVALID')) return error;
+  const message = problems.withoutValue(error.message);
+  return new TieredError(error.code, name === undefined ? message : located(name, undefined, message), {
+    cause: message === error.message ? error.cause : undefined,
+  });
 }
 
 function isMapping(value: unknown): value is Mapping {

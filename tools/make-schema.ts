@@ -76,10 +76,11 @@ async function make(): Promise<{ schema: JsonSchema; tables: string }> {
       placement,
     },
   };
+  const { quota = {}, readDeadlineMs = {} } = tier?.properties ?? {};
   const tables = tablesOf({
     'The file': file ?? {},
     'Every level': source ?? {},
-    'Every tier': { properties: { quota: tier?.properties?.['quota'] ?? {} }, required: tier?.required },
+    'Every tier': { properties: { quota, readDeadlineMs }, required: tier?.required },
     ...Object.fromEntries(Object.entries(drivers).map(([name, options]) => [`\`driver: ${name}\``, options])),
     '`placement`': placement,
   });

@@ -2,7 +2,7 @@ import { readOutcome, type OperationOptions, type ReadOutcome } from './driver.j
 import { isTieredError } from './errors.js';
 import { ABSENT } from './metadata-container.js';
 import type { PlacementRead } from './placement.js';
-import type { ReadPath, ReadPathParts } from './read-path.js';
+import { nothingBehind, type ReadPath, type ReadPathParts } from './read-path.js';
 import type { Tier } from './tier.js';
 import { clampLength } from './validation.js';
 
@@ -99,17 +99,33 @@ export class BatchPath {
   }
 
   async #fromTier(batch: Batch, tier: Tier, reads: readonly KnownRead[]): Promise<void> {
-    const reading = async (signal: AbortSignal) => tier.driver.readMany(reads, { signal });
-    const found = await this.#path.scoped(batch.options.signal, reading).catch(() => []);
-    const unserved: number[] = [];
-    for (const [i, { index, id, target }] of reads.entries()) {
+    const found = await this.#outcomesOf(tier, reads, batch.options);
+    const unserved: KnownRead[] = [];
+    const late: KnownRead[] = [];
+    for (const [i, read] of reads.entries()) {
+      const { index, id, key, target } = read;
       const outcome = found[i];
       if (outcome !== undefined && 'bytes' in outcome && outcome.bytes === target.byteLength) {
         this.#path.served(tier, id, outcome.bytes);
         batch.outcomes[index] = outcome;
-      } else unserved.push(index);
+      } else if (isLate(outcome) && this.#path.isAt(tier, id, key)) {
+        // To ask the tier again would be to wait as long again.
+        this.#path.tierFailed(tier, id, key, 'readInto', outcome.error);
+        late.push(read);
+      } else unserved.push(read);
     }
-    await this.#singly(batch, unserved);
+    await Promise.all([this.#anew(batch, unserved), this.#fromPlacement(batch, late)]);
+  }
+
+  /** How the reads of a tier ended, all of them with the same error if the call itself failed. */
+  async #outcomesOf(
+    tier: Tier,
+    reads: readonly KnownRead[],
+    { signal }: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    // A driver may also throw at once.
+    const call = async () => tier.readMany(reads, { signal });
+    return call().catch((error: unknown) => reads.map(() => ({ error })));
   }
 
   async #fromPlacement(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
@@ -117,14 +133,27 @@ export class BatchPath {
     const found = await placement
       .readMany(reads, batch.options)
       .catch((error: unknown) => reads.map(() => ({ error })));
-    const changed: number[] = [];
-    for (const [i, { index }] of reads.entries()) {
+    const changed: KnownRead[] = [];
+    for (const [i, read] of reads.entries()) {
       const outcome = found[i] ?? { bytes: 0 };
-      batch.outcomes[index] = outcome;
+      batch.outcomes[read.index] = outcome;
       if (!('error' in outcome) || versions === 'pin') continue;
-      if (isTieredError(outcome.error, 'TIERED_SOURCE_CHANGED')) changed.push(index);
+      if (isTieredError(outcome.error, 'TIERED_SOURCE_CHANGED')) changed.push(read);
     }
-    await this.#singly(batch, changed);
+    await this.#anew(batch, changed);
+  }
+
+  /** Makes reads on their own that may have written to their targets already. */
+  async #anew(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
+    await this.#singly(
+      batch,
+      reads.map(({ index }) => index),
+    );
+    for (const { index, target } of reads) {
+      const outcome = batch.outcomes[index];
+      if (outcome !== undefined && 'bytes' in outcome)
+        nothingBehind(target, Math.min(outcome.bytes, target.byteLength), target.byteLength);
+    }
   }
 
   /** Makes reads of the batch on their own, all at once. */
@@ -138,4 +167,8 @@ export class BatchPath {
     };
     await Promise.all(indexes.map(readOne));
   }
+}
+
+function isLate(outcome: ReadOutcome | undefined): outcome is { readonly error: unknown } {
+  return outcome !== undefined && 'error' in outcome && isTieredError(outcome.error, 'TIERED_DEADLINE');
 }

@@ -1,5 +1,14 @@
 import { onAbort } from './abort.js';
 
+/** How a `Clock` sleeps. */
+export interface SleepOptions {
+  /**
+   * Whether nothing but a look at the state of things follows: the process may end meanwhile, and a clock of tests that
+   * runs ahead to whatever is waited for leaves it out. Default: false.
+   */
+  readonly background?: boolean;
+}
+
 /**
  * The one door to time. Everything that measures or waits takes a `Clock`, so that tests decide what time it is.
  * Raw timers and `Date.now` are banned elsewhere by lint.
@@ -11,9 +20,9 @@ export interface Clock {
    * Waits for at least so long. Rejects with `signal.reason` as soon as the signal aborts, and leaves no timer behind.
    * @param ms How long, in milliseconds. Zero or less still yields once.
    * @param signal Ends the waiting.
-   * @param options With `background`, for what may be left undone, it does not keep the process running.
+   * @param options See `SleepOptions`.
    */
-  sleep(ms: number, signal?: AbortSignal, options?: { readonly background?: boolean }): Promise<void>;
+  sleep(ms: number, signal?: AbortSignal, options?: SleepOptions): Promise<void>;
   /** Lets the event loop turn once: timers that are due fire, finished I/O is delivered. */
   turn(): Promise<void>;
 }
@@ -24,16 +33,19 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** The clock of the machine. Resolution of `sleep` is that of Node's timers, about 1 ms. */
 export const systemClock: Clock = {
   now: () => performance.now(),
-  async sleep(ms, signal, { background = false } = {}) {
+  async sleep(ms, signal, options) {
     let left = Math.max(0, ms);
-    for (; left > LONGEST_TIMER_MS; left -= LONGEST_TIMER_MS)
-      await timer(LONGEST_TIMER_MS, signal, background);
-    await timer(left, signal, background);
+    for (; left > LONGEST_TIMER_MS; left -= LONGEST_TIMER_MS) await timer(LONGEST_TIMER_MS, signal, options);
+    await timer(left, signal, options);
   },
   turn: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
-function timer(ms: number, signal: AbortSignal | undefined, background: boolean): Promise<void> {
+function timer(
+  ms: number,
+  signal: AbortSignal | undefined,
+  { background = false }: SleepOptions = {},
+): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     // Node leaves fractions away, and would fire before the time.

@@ -186,8 +186,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /**
    * Reads into memory of the caller, as much as fits, and resolves to the number of bytes.
    * @param key The object.
-   * @param target Where the bytes go; not touched after the call has settled.
-   * @throws As `read` does.
+   * @param target Where the bytes go; not touched after the call has settled. Behind them it is as it was, or zeros if the
+   * object had been longer.
+   * @throws As `read` does; what is in the target then is anything.
    */
   async readInto(
     key: string,
@@ -342,10 +343,12 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     const reason = closedError();
     await this.#scope.close(reason);
     await this.#starting;
-    await this.#placement.close();
+    const placementClosed = this.#placement.close();
     await this.#path.close(reason);
-    const drivers = [...this.#tiers.map((tier) => tier.driver), this.#source];
-    const results = await Promise.allSettled(drivers.map((driver) => driver.close()));
+    // A read that a tier has not ended even now may be one that the placement waits for.
+    if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;
+    else placementClosed.catch(() => undefined);
+    const results = await Promise.allSettled([...this.#tiers, this.#source].map((level) => level.close()));
     this.#state = 'closed';
     this.emit('closed');
     const failed = results.find((result) => result.status === 'rejected');

@@ -1,6 +1,6 @@
 export { type HierarchyReadRequest } from './batch-path.js';
 export { formatBytes, parseBytes, type ByteSize } from './bytes.js';
-export { systemClock, type Clock } from './clock.js';
+export { systemClock, type Clock, type SleepOptions } from './clock.js';
 export {
   type CheckedOptions,
   type DriverContext,

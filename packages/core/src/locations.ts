@@ -32,14 +32,13 @@ export function assertApart(
   }
 }
 
+/** Names the fields and not the locations, which may have come from the environment. */
 function overlap(inner: Place, outer: Place): TieredError {
   const relation =
-    inner.location === outer.location
-      ? `is at ${inner.location}, where ${outer.field} is too`
-      : `is at ${inner.location}, inside ${outer.field} at ${outer.location}`;
+    inner.location === outer.location ? `is where ${outer.field} is too` : `is inside ${outer.field}`;
   return new TieredError(
     'TIERED_CONFIG_INVALID',
-    `${inner.field}: ${relation}; give each level storage of its own.`,
+    `${inner.field}: its storage ${relation}; give each level storage of its own.`,
   );
 }
 

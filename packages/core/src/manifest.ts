@@ -30,7 +30,8 @@ export interface ManifestOptions extends OperationOptions {
  * The file is written beside `path`, under the name `path.new`, and then renamed: whenever the process dies,
  * `path` is the whole old manifest or the whole new one. What a dead writer left is removed by the next. If two save to
  * one path at the same time, one of them wins and the other fails. It is not synced to the disk: a power cut may damage
- * it, which `loadManifest` notices.
+ * it, which `loadManifest` notices. Its owner alone can read it, for the names of a source are as private as its data; the
+ * directory is the caller's, and is left as it is.
  *
  * Cost: one pass over all entries, in sections of at most 1 MiB, between which others get their turn; no memory.
  * @throws TieredError `TIERED_UNAVAILABLE` if another save is under way; `TIERED_NO_SPACE`, `TIERED_PERMISSION`,
@@ -49,7 +50,7 @@ export async function saveManifest(
   const temporary = `${path}.new`;
   try {
     await fs.promises.rm(temporary, { force: true });
-    const file = await fs.promises.open(temporary, 'wx', 0o644);
+    const file = await fs.promises.open(temporary, 'wx', 0o600);
     try {
       await write(file, image, identity, signal);
       if (!(await isAt(file, temporary))) throw tookOver(path);

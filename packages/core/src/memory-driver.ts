@@ -1,3 +1,4 @@
+import { markAsUntransferable } from 'node:worker_threads';
 import { parseBytes, type ByteSize } from './bytes.js';
 import {
   checkedPieces,
@@ -38,6 +39,8 @@ export interface MemoryDriverOptions {
 
 interface StoredObject {
   readonly bytes: Uint8Array;
+  /** What `bytes` had when they were stored: none are left if somebody who was lent a view took the memory away. */
+  readonly size: number;
   readonly version: string;
 }
 
@@ -48,6 +51,9 @@ const LIST_PAGE = 1000;
  * Objects in the memory of this process: the RAM tier, and a source for tests. Reads return views without copying,
  * and a view stays valid after its object was replaced or deleted. Contents survive `close` and `open` of the same
  * instance, not the process.
+ *
+ * A view is to be read only. Its memory is not given away by `postMessage` (which copies it, or throws, as the version of Node
+ * has it); where a program takes it away all the same, by `ArrayBuffer.transfer`, the object is gone as if it were deleted.
  */
 export class MemoryDriver implements StorageDriver {
   readonly name: string;
@@ -84,17 +90,17 @@ export class MemoryDriver implements StorageDriver {
 
   async stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
     signal?.throwIfAborted();
-    const { bytes, version } = this.#get('stat', key);
-    return { key, size: bytes.byteLength, version };
+    const { size, version } = this.#get('stat', key);
+    return { key, size, version };
   }
 
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     signal?.throwIfAborted();
     let page: ObjectStat[] = [];
-    for (const [key, { bytes, version }] of this.#objects) {
+    for (const [key, object] of this.#objects) {
       signal?.throwIfAborted();
-      if (!key.startsWith(prefix)) continue;
-      page.push({ key, size: bytes.byteLength, version });
+      if (!key.startsWith(prefix) || this.#isTakenAway(key, object)) continue;
+      page.push({ key, size: object.size, version: object.version });
       if (page.length < LIST_PAGE) continue;
       yield page;
       page = [];
@@ -146,8 +152,7 @@ export class MemoryDriver implements StorageDriver {
 
   async delete(key: string, { signal }: OperationOptions): Promise<void> {
     signal?.throwIfAborted();
-    this.#bytes -= this.#sizeOf(key);
-    this.#objects.delete(key);
+    this.#forget(key);
   }
 
   async usage({ signal }: OperationOptions): Promise<DriverUsage> {
@@ -166,18 +171,31 @@ export class MemoryDriver implements StorageDriver {
     this.#assertRoom(operation, key, bytes.byteLength);
     this.#bytes += bytes.byteLength - this.#sizeOf(key);
     this.#writes += 1;
-    this.#objects.set(key, { bytes, version: `${this.#writes}` });
+    markAsUntransferable(bytes.buffer);
+    this.#objects.set(key, { bytes, size: bytes.byteLength, version: `${this.#writes}` });
+  }
+
+  /** Whether the memory of an object is gone; then the object is. */
+  #isTakenAway(key: string, { bytes, size }: StoredObject): boolean {
+    if (bytes.byteLength === size) return false;
+    this.#forget(key);
+    return true;
+  }
+
+  #forget(key: string): void {
+    this.#bytes -= this.#sizeOf(key);
+    this.#objects.delete(key);
   }
 
   #get(operation: Operation, key: string, version?: string): StoredObject {
     const found = this.#objects.get(key);
-    if (found === undefined) throw notFound(this, operation, key);
+    if (found === undefined || this.#isTakenAway(key, found)) throw notFound(this, operation, key);
     if (version !== undefined && version !== found.version) throw versionChanged(this, operation, key);
     return found;
   }
 
   #sizeOf(key: string): number {
-    return this.#objects.get(key)?.bytes.byteLength ?? 0;
+    return this.#objects.get(key)?.size ?? 0;
   }
 
   #allocate(operation: Operation, key: string, size: number): Uint8Array {

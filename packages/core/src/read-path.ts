@@ -1,4 +1,4 @@
-import { OperationScope, raceAbort } from './abort.js';
+import { raceAbort } from './abort.js';
 import { BatchPath, type HierarchyReadRequest } from './batch-path.js';
 import type { Clock } from './clock.js';
 import { CopyNames } from './copy-names.js';
@@ -48,6 +48,7 @@ export interface ReadPathParts {
 const NO_BYTES = new Uint8Array(0);
 /** Reads that meet a changed object try again with the new one; one that changes all the time must not hold them forever. */
 const TRIES = 3;
+const READS: ReadonlySet<Operation> = new Set(['read', 'readInto', 'readMany']);
 
 /**
  * The way of a read, and what happens when a tier fails on it.
@@ -68,7 +69,6 @@ export class ReadPath {
   readonly #batches: BatchPath;
   readonly #choice: PlaceChoice | undefined;
   readonly #names = new CopyNames();
-  readonly #scope = new OperationScope();
   readonly #closing = new AbortController();
   #active = 0;
   #onDrained: (() => void) | undefined;
@@ -104,9 +104,7 @@ export class ReadPath {
       if (tier !== undefined) {
         const name = this.nameOf(id, key);
         try {
-          const bytes = await this.#fromTier(signal, (under) =>
-            tier.driver.read(name, { offset, length, signal: under }),
-          );
+          const bytes = await tier.read(name, { offset, length, signal });
           if (bytes.byteLength === length) {
             this.served(tier, id, length);
             return bytes;
@@ -114,10 +112,10 @@ export class ReadPath {
           this.#tierShort(tier, id, name, 'read', bytes.byteLength, length);
         } catch (error) {
           signal?.throwIfAborted();
-          this.#tierFailed(tier, id, name, 'read', error);
+          this.tierFailed(tier, id, name, 'read', error);
         }
         // It is another object now: the range is to be looked at anew.
-        if (!this.#isAt(tier, id, name) && tries > 1) return await this.read(id, key, options, tries - 1);
+        if (!this.isAt(tier, id, name) && tries > 1) return await this.read(id, key, options, tries - 1);
       }
       const bytes = await this.#unlessChanged(id, options, tries, () =>
         this.#placement.read(id, offset, length, options),
@@ -153,11 +151,7 @@ export class ReadPath {
       if (tier !== undefined) {
         const name = this.nameOf(id, key);
         try {
-          // Not left at an abort, as a read is: the tier writes into the caller's memory until it has stopped.
-          const range = target.subarray(0, length);
-          const count = await this.scoped(signal, (under) =>
-            tier.driver.readInto(name, range, { offset, signal: under }),
-          );
+          const count = await tier.readInto(name, target.subarray(0, length), { offset, signal });
           if (count === length) {
             this.served(tier, id, length);
             return count;
@@ -165,16 +159,17 @@ export class ReadPath {
           this.#tierShort(tier, id, name, 'readInto', count, length);
         } catch (error) {
           signal?.throwIfAborted();
-          this.#tierFailed(tier, id, name, 'readInto', error);
+          this.tierFailed(tier, id, name, 'readInto', error);
         }
-        if (!this.#isAt(tier, id, name) && tries > 1)
-          return await this.readInto(id, key, target, options, tries - 1);
+        if (!this.isAt(tier, id, name) && tries > 1)
+          return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
       }
       const range = target.subarray(0, length);
       const read = await this.#unlessChanged(id, options, tries, () =>
         this.#placement.readInto(id, offset, range, options).then(() => length),
       );
-      return read ?? (await this.readInto(id, key, target, options, tries - 1));
+      if (read !== undefined) return read;
+      return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
     } finally {
       this.#choice?.ended(tier);
       this.end(1);
@@ -189,11 +184,14 @@ export class ReadPath {
     return this.#batches.readMany(requests, options);
   }
 
-  /** Ends every read of a tier, and waits until no read is under way; the caller sees to it that none begins. */
+  /**
+   * Ends every read of a tier, and waits until no read is under way; the caller sees to it that none begins. A tier that
+   * keeps its reads beyond its deadline is not waited for.
+   */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
-    await this.#scope.close(reason);
-    if (this.#active === 0) return;
+    await Promise.all(this.#tiers.map((tier) => tier.endReads(reason)));
+    if (this.#active === 0 || !this.#tiers.every((tier) => tier.isDone)) return;
     await new Promise<void>((resolve) => {
       this.#onDrained = resolve;
     });
@@ -248,16 +246,6 @@ export class ReadPath {
       tierServed: (tier, bytes) => this.#count(tier, bytes),
       tierShrunk: ({ level }, quotaBytes) => events.emit('tierShrunk', { level, quotaBytes }),
     };
-  }
-
-  /** A read of a tier that its caller may leave at once; close() waits for what it leaves behind. */
-  #fromTier<T>(signal: AbortSignal | undefined, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return raceAbort(this.scoped(signal, read), signal);
-  }
-
-  /** Runs under the caller's signal and that of closing. Without a caller's signal, as mostly, that costs nothing. */
-  scoped<T>(signal: AbortSignal | undefined, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return signal === undefined ? read(this.#closing.signal) : this.#scope.run(signal, read);
   }
 
   /** The tier that serves all of an object by itself, if there is one and it is in service. */
@@ -322,12 +310,14 @@ export class ReadPath {
   }
 
   /** Whether this is still the copy that is served. */
-  #isAt(tier: Tier, id: number, name: string): boolean {
+  isAt(tier: Tier, id: number, name: string): boolean {
     const { level } = tier;
     return this.#namespace.levelOf(id) === level && this.nameOf(id, this.#namespace.keyOf(id)) === name;
   }
 
   #tierShort(tier: Tier, id: number, name: string, operation: Operation, got: number, wanted: number): void {
+    // A copy that was withdrawn while it was read may end anywhere.
+    if (!this.isAt(tier, id, name)) return;
     const key = this.#namespace.keyOf(id);
     const message = `${tier.driver.name}: ${JSON.stringify(key)} gave ${got} of ${wanted} bytes; the copy is dropped.`;
     const error = new TieredError('TIERED_DATA_CORRUPT', message, {
@@ -336,13 +326,14 @@ export class ReadPath {
       key,
     });
     this.#fault(tier, operation, key, error);
-    if (this.#isAt(tier, id, name)) this.drop(id, 'damaged');
+    this.drop(id, 'damaged');
   }
 
-  #tierFailed(tier: Tier, id: number, name: string, operation: Operation, error: unknown): void {
+  /** A tier failed a read of an object. */
+  tierFailed(tier: Tier, id: number, name: string, operation: Operation, error: unknown): void {
     if (this.#closing.signal.aborted) return;
     // A copy that was moved away while the read was under way is no fault of the tier.
-    if (!this.#isAt(tier, id, name)) return;
+    if (!this.isAt(tier, id, name)) return;
     this.#fault(tier, operation, this.#namespace.keyOf(id), error);
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id, 'missing');
   }
@@ -353,12 +344,21 @@ export class ReadPath {
   }
 
   #fault(tier: Tier, operation: Operation, key: string, error: unknown): void {
-    const use = operation === 'read' || operation === 'readInto' ? 'read' : 'write';
+    const use = READS.has(operation) ? 'read' : 'write';
     tier.faults += 1;
     this.#parts.events.emit('tierFault', { level: tier.level, operation, key, error });
     const health = use === 'read' ? tier.reading : tier.writing;
-    const retryInMs = health.failed();
+    const retryInMs = health.failed(isTieredError(error, 'TIERED_DEADLINE'));
     if (retryInMs !== undefined)
       this.#parts.events.emit('tierOutOfService', { level: tier.level, use, retryInMs });
   }
+}
+
+/**
+ * Zeros over what an earlier try wrote behind the bytes that this one gave: whatever of the target was written to and is
+ * no part of the object must not look as if it were. Returns the number of bytes given.
+ */
+export function nothingBehind(target: Uint8Array, count: number, written: number): number {
+  if (count < written) target.fill(0, count, written);
+  return count;
 }

@@ -1,7 +1,16 @@
 import { parseBytes, type ByteSize } from './bytes.js';
 import type { Clock } from './clock.js';
-import type { OperationOptions, StorageDriver } from './driver.js';
+import type {
+  OperationOptions,
+  ReadIntoOptions,
+  ReadOptions,
+  ReadOutcome,
+  ReadRequest,
+  StorageDriver,
+} from './driver.js';
 import { configError } from './errors.js';
+import { MemoryDriver } from './memory-driver.js';
+import { TierReads } from './tier-reads.js';
 
 /** A tier as the user configures it. */
 export interface TierOptions {
@@ -9,13 +18,23 @@ export interface TierOptions {
   readonly driver: StorageDriver;
   /** Bytes it holds at most, such as `'200GiB'`. No default: every resource is bounded by its owner. */
   readonly quota: ByteSize;
+  /**
+   * Milliseconds after which a read that the tier has not answered is aborted, and served from the source. A read has a
+   * second more for each 4 MiB, and as long as the tier serves others, it may wait in its queue. Up to a quarter is
+   * added, because it is looked a few times in that time only.
+   * Default: 15,000, longer than a disk needs that has to spin up. A `MemoryDriver` has nothing to wait for, and no deadline.
+   */
+  readonly readDeadlineMs?: number | undefined;
 }
 
+const READ_DEADLINE_MS = 15_000;
 /** Faults in a row after which a tier is passed over. One may be an accident, three are a state. */
 const FAULTS_UNTIL_OUT = 3;
 /** First pause before a failed tier is tried again; doubles up to the last one. Short enough for a remount. */
 const FIRST_PAUSE_MS = 1_000;
 const LAST_PAUSE_MS = 60_000;
+/** A tier that hangs costs a reader a deadline whenever it is tried: in the end a twentieth of the time. */
+const LAST_PAUSE_IN_DEADLINES = 20;
 
 /** One level above the source: a driver, its quota, and how it fares. */
 export class Tier {
@@ -30,10 +49,17 @@ export class Tier {
   /** Operations that failed and were served from elsewhere. */
   faults = 0;
   #opening: Promise<void> | undefined;
+  /** Undefined where the driver cannot wait for anything. */
+  readonly #underWay: TierReads | undefined;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that is no size, or a driver that cannot be a tier. */
+  /**
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that is no size, a deadline that is no time, or a driver that
+   * cannot be a tier.
+   */
   constructor(level: number, options: TierOptions, clock: Clock) {
-    const { driver, quota } = options;
+    const { driver, quota, readDeadlineMs = READ_DEADLINE_MS } = options;
+    if (!(typeof readDeadlineMs === 'number' && readDeadlineMs > 0 && readDeadlineMs < Infinity))
+      throw configError(`tiers[${level}].readDeadlineMs`, 'milliseconds, more than 0', readDeadlineMs);
     for (const needed of ['list', 'write', 'delete'] as const) {
       if (driver.capabilities[needed]) continue;
       throw configError(
@@ -45,7 +71,10 @@ export class Tier {
     this.level = level;
     this.driver = driver;
     this.quotaBytes = parseBytes(quota, `tiers[${level}].quota`);
-    this.reading = new TierHealth(clock);
+    // Not a driver that extends it or is around it: these may wait.
+    const waits = driver.constructor !== MemoryDriver;
+    this.#underWay = waits ? new TierReads(driver, clock, readDeadlineMs) : undefined;
+    this.reading = new TierHealth(clock, this.#underWay);
     this.writing = new TierHealth(clock);
   }
 
@@ -57,24 +86,85 @@ export class Tier {
     });
     return this.#opening;
   }
+
+  /**
+   * As the driver's `read`, within the deadline of this tier. An abort ends it at once, whatever the driver does.
+   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer: to be counted as a fault; or what the driver throws.
+   */
+  read(name: string, options: ReadOptions): Promise<Uint8Array> {
+    if (this.#underWay === undefined) return this.driver.read(name, options);
+    return this.#underWay.leave(options.length, options.signal, (signal) =>
+      this.driver.read(name, { ...options, signal }),
+    );
+  }
+
+  /**
+   * As the driver's `readInto`, within the deadline of this tier. An abort, and the deadline, end it when the driver has let
+   * go of the target: at once, if the driver does what it must. One that never does is not waited for by `close`.
+   * @throws TieredError As `read`.
+   */
+  readInto(name: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    if (this.#underWay === undefined) return this.driver.readInto(name, target, options);
+    return this.#underWay.hold(target.byteLength, options.signal, (signal) =>
+      this.driver.readInto(name, target, { ...options, signal }),
+    );
+  }
+
+  /** As the driver's `readMany`, as `readInto` is; reads that were late have `TIERED_DEADLINE` as their outcomes. */
+  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    if (this.#underWay === undefined) return this.driver.readMany(requests, options);
+    const bytes = requests.reduce((sum, { target }) => sum + target.byteLength, 0);
+    return this.#underWay.hold(bytes, options.signal, (signal) => this.driver.readMany(requests, { signal }));
+  }
+
+  /**
+   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver is done with all of them, or has
+   * not been for as long as the deadline.
+   */
+  async endReads(reason: Error): Promise<void> {
+    await this.#underWay?.end(reason);
+  }
+
+  /** Whether the driver is done with every read. */
+  get isDone(): boolean {
+    return this.#underWay?.areDone ?? true;
+  }
+
+  /** Closes the driver; one that is not done with its reads is not waited for. */
+  async close(): Promise<void> {
+    const closing = this.driver.close();
+    if (this.isDone) await closing;
+    else closing.catch(() => undefined);
+  }
 }
 
 /**
  * Whether a tier is worth asking. After repeated faults it is out of service for a pause; then operations are
- * let through again, and the first outcome decides.
+ * let through again, and the first outcome decides. Reads one at a time, because a tier that hangs keeps those that it is tried with.
  */
 export class TierHealth {
   readonly #clock: Clock;
+  readonly #reads: TierReads | undefined;
   #faultsInARow = 0;
   #outUntil: number | undefined;
   #pauseMs = FIRST_PAUSE_MS;
 
-  constructor(clock: Clock) {
+  /** @param reads Those that are under way, where it is them that this is about. */
+  constructor(clock: Clock, reads?: TierReads) {
     this.#clock = clock;
+    this.#reads = reads;
   }
 
   /** False while operations should pass the tier over. Costs no look at the clock for a healthy tier. */
   get inService(): boolean {
+    const reads = this.#reads;
+    // The driver does not let go of memory that it is to write to: it would not let go of more.
+    if (reads !== undefined && reads.stuck > 0) return false;
+    if (this.#outUntil === undefined) return true;
+    return this.#isPauseOver && (reads === undefined || reads.inTime === 0);
+  }
+
+  get #isPauseOver(): boolean {
     return this.#outUntil === undefined || this.#clock.now() >= this.#outUntil;
   }
 
@@ -88,14 +178,18 @@ export class TierHealth {
     return wasOut;
   }
 
-  /** An operation failed. Returns the pause in milliseconds if that took the tier out of service. */
-  failed(): number | undefined {
+  /**
+   * An operation failed. Returns the pause in milliseconds if that took the tier out of service.
+   * @param hung Whether it did not end by itself. The pauses are longer then, from the deadline on.
+   */
+  failed(hung = false): number | undefined {
     this.#faultsInARow += 1;
     // Operations that began before the tier went out may still fail; they do not prolong the pause.
-    if (this.#faultsInARow < FAULTS_UNTIL_OUT || !this.inService) return undefined;
-    const pauseMs = this.#pauseMs;
+    if (this.#faultsInARow < FAULTS_UNTIL_OUT || !this.#isPauseOver) return undefined;
+    const costMs = hung ? (this.#reads?.deadlineMs ?? 0) : 0;
+    const pauseMs = Math.max(this.#pauseMs, costMs);
     this.#outUntil = this.#clock.now() + pauseMs;
-    this.#pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2);
+    this.#pauseMs = Math.min(Math.max(LAST_PAUSE_MS, LAST_PAUSE_IN_DEADLINES * costMs), pauseMs * 2);
     return pauseMs;
   }
 }

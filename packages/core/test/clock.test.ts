@@ -56,6 +56,14 @@ describe('systemClock', () => {
     expect(listenersOn(signal)).toBe(0);
   });
 
+  it('a sleep in the background does not keep the process alive, and ends as any other', async () => {
+    const before = timers();
+    const behind = systemClock.sleep(1, undefined, { background: true });
+    expect(timers()).toBe(before);
+    await systemClock.sleep(5);
+    await behind;
+  });
+
   it('leaves no listener behind after a sleep that ended', async () => {
     const { signal } = new AbortController();
     await systemClock.sleep(0, signal);
@@ -131,6 +139,17 @@ describe('ManualClock', () => {
     expect(clock.now()).toBe(15);
     expect(other).toEqual({});
     expect(clock.sleeping).toBe(1);
+  });
+
+  it('run leaves those in the background asleep, and advance wakes them', async () => {
+    const clock = new ManualClock();
+    const behind = outcomeOf(clock.sleep(5, undefined, { background: true }).then(() => 'woke'));
+    expect([clock.sleeping, clock.sleepingInBackground]).toEqual([0, 1]);
+    await clock.run(clock.sleep(10));
+    expect(behind).toEqual({});
+    await clock.advance(0);
+    expect(behind.value).toBe('woke');
+    expect(clock.sleepingInBackground).toBe(0);
   });
 
   it('run rejects as the promise does', async () => {

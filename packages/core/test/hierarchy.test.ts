@@ -160,6 +160,20 @@ describe('Hierarchy over a source alone', () => {
     expect(await hierarchy.read('a')).toEqual(DIGITS.subarray(0, 40));
   });
 
+  it('[V2] behind the end that is known of an object nothing is asked for, until a listing shows another', async () => {
+    const source = await memoryWith({ empty: new Uint8Array(), short: DIGITS.subarray(0, 10) });
+    const counted = new MetricsDriver(source);
+    await using hierarchy = await new Hierarchy({ source: counted }).start();
+    for (const key of ['empty', 'short']) await source.write(key, DIGITS, { size: 100 });
+    expect(await hierarchy.read('empty')).toEqual(new Uint8Array());
+    expect(await hierarchy.read('short', { offset: 10 })).toEqual(new Uint8Array());
+    expect(await hierarchy.readInto('short', new Uint8Array(10), { offset: 50 })).toBe(0);
+    expect(counted.metrics().operations).not.toHaveProperty('stat');
+    await hierarchy.rescan();
+    expect(await hierarchy.read('empty')).toEqual(DIGITS);
+    expect(await hierarchy.read('short', { offset: 10 })).toEqual(DIGITS.subarray(10));
+  });
+
   it('an object that is another one at each look is an error, and not read forever', async () => {
     class Restless extends MemoryDriver {
       override async readInto(): Promise<number> {

@@ -4,7 +4,7 @@ import type { LimitDriverOptions } from '../decorators/limit-driver.js';
 import type { RetryDriverOptions } from '../decorators/retry-driver.js';
 import type { ThrottleDriverOptions } from '../decorators/throttle-driver.js';
 import type { StorageDriver } from '../driver.js';
-import type { Placement } from '../placement.js';
+import type { Placement, VersionPolicy } from '../placement.js';
 
 /** A hierarchy as a file or an object describes it; `docs/configuration.md` tells what each field means. */
 export interface HierarchyConfig {
@@ -15,6 +15,8 @@ export interface HierarchyConfig {
   readonly tiers?: readonly TierConfig[];
   readonly placement?: PlacementConfig;
   readonly scan?: boolean;
+  readonly manifest?: string;
+  readonly versions?: VersionPolicy;
 }
 
 /** A level: its driver, what is put around it, and the driver's own options beside them. */
@@ -31,6 +33,7 @@ export interface LevelConfig {
 /** A level above the source. */
 export interface TierConfig extends LevelConfig {
   readonly quota: ByteSize;
+  readonly readDeadlineMs?: number;
 }
 
 /** Options of `PlacementHandler` in `@tiered/tiering`, a policy by its name. */

@@ -56,7 +56,9 @@ export async function fromConfig<Made>(
   const tierList: readonly unknown[] = Array.isArray(tiers) ? tiers : [];
   for (const [index, tier] of tierList.entries()) {
     const level = await levelOf(problems, ['tiers', index], tier, tierSchema, { ...context, role: 'tier' });
-    if (level !== undefined) tierOptions.push({ driver: level.driver, quota: level.fields.quota });
+    if (level === undefined) continue;
+    const { quota, readDeadlineMs } = level.fields;
+    tierOptions.push({ driver: level.driver, quota, readDeadlineMs });
   }
   const needed = placement !== undefined || tierList.length > 0;
   const placementOption = needed ? await placementOf(problems, placement ?? {}, context) : undefined;
@@ -73,7 +75,7 @@ export async function fromConfig<Made>(
   try {
     return make({ ...made, scan, versions, clock });
   } catch (error) {
-    throw inFile(document.name, error);
+    throw inFile(document.name, problems, error);
   }
 }
 
@@ -166,9 +168,12 @@ function decorated(
 }
 
 /** What the hierarchy itself refuses, with the file that it came from. */
-function inFile(name: string | undefined, error: unknown): unknown {
-  if (name === undefined || !isTieredError(error, 'TIERED_CONFIG_INVALID')) return error;
-  return new TieredError(error.code, located(name, undefined, error.message), { cause: error.cause });
+function inFile(name: string | undefined, problems: Problems, error: unknown): unknown {
+  if (!isTieredError(error, 'TIERED_CONFIG_INVALID')) return error;
+  const message = problems.withoutValue(error.message);
+  return new TieredError(error.code, name === undefined ? message : located(name, undefined, message), {
+    cause: message === error.message ? error.cause : undefined,
+  });
 }
 
 function isMapping(value: unknown): value is Mapping {

@@ -49,6 +49,18 @@ export class Problems {
   }
 
   /**
+   * A message of `configError`, without the value it tells if any of its field came from the environment: a size or a path
+   * may be written in another way by then, and would not be recognised.
+   */
+  withoutValue(message: string): string {
+    const [field = ''] = message.split(': ', 1);
+    const isOf = (name: string) => field.startsWith(name) || name.startsWith(field);
+    return this.#variables.some(({ path }) => isOf(fieldName(path)))
+      ? message.replace(/, got .*$/s, '')
+      : message;
+  }
+
+  /**
    * Checks a part of the configuration, and adds what is wrong with it.
    * @param path Where the part is.
    * @param alsoKnown Keys that may stand beside those of the schema, to be suggested for unknown ones.

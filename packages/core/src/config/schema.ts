@@ -86,6 +86,12 @@ export const tierSchema = group(A_TIER, {
     title: 'Quota',
     description: 'Bytes that the tier holds at most, as a number or such as 200GiB.',
   }),
+  readDeadlineMs: milliseconds('more than 0', {
+    title: 'Read deadline',
+    description:
+      'Milliseconds after which a read that the tier has not answered is served from the source; a large read has a second ' +
+      'more for each 4 MiB. Default: 15000.',
+  }).optional(),
 });
 
 /** The file as a whole. What a level holds is checked by one of the schemas above and by the schema of its driver. */

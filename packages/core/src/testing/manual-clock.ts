@@ -1,8 +1,9 @@
 import { onAbort } from '../abort.js';
-import type { Clock } from '../clock.js';
+import type { Clock, SleepOptions } from '../clock.js';
 
 interface Sleeper {
   readonly due: number;
+  readonly background: boolean;
   readonly wake: () => void;
 }
 
@@ -17,16 +18,25 @@ export class ManualClock implements Clock {
     return this.#now;
   }
 
-  /** How many `sleep` calls wait at this moment; zero at the end of a test means that no timer leaked. */
+  /**
+   * How many `sleep` calls wait at this moment, without those in the background; zero at the end of a test means that no
+   * timer leaked.
+   */
   get sleeping(): number {
-    return this.#sleepers.size;
+    return [...this.#sleepers].filter(({ background }) => !background).length;
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  /** How many `sleep` calls wait in the background; zero once all that could make them is closed. */
+  get sleepingInBackground(): number {
+    return this.#sleepers.size - this.sleeping;
+  }
+
+  sleep(ms: number, signal?: AbortSignal, { background = false }: SleepOptions = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       const sleeper: Sleeper = {
         due: this.#now + Math.max(0, ms),
+        background,
         wake: () => {
           stopListening();
           resolve();
@@ -50,7 +60,7 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves time forward, waking sleepers in the order in which they are due.
+   * Moves time forward, waking sleepers in the order in which they are due, those in the background too.
    * @param ms How far, in milliseconds.
    */
   async advance(ms: number): Promise<void> {
@@ -67,7 +77,8 @@ export class ManualClock implements Clock {
 
   /**
    * Lets a promise run to its end, moving time to the next sleeper whenever the event loop has turned. Real I/O may
-   * be in flight meanwhile; the result of the promise must not depend on how the two interleave.
+   * be in flight meanwhile; the result of the promise must not depend on how the two interleave. For those who sleep in the
+   * background time is not moved.
    * @param promise What to wait for.
    */
   async run<T>(promise: Promise<T>): Promise<T> {
@@ -79,14 +90,15 @@ export class ManualClock implements Clock {
     for (;;) {
       await settled();
       if (ended) return promise;
-      const next = this.#earliest();
+      const next = this.#earliest(({ background }) => !background);
       if (next !== undefined) this.#wake(next);
     }
   }
 
-  #earliest(): Sleeper | undefined {
+  #earliest(counts: (sleeper: Sleeper) => boolean = () => true): Sleeper | undefined {
     let earliest: Sleeper | undefined;
     for (const sleeper of this.#sleepers) {
+      if (!counts(sleeper)) continue;
       if (earliest === undefined || sleeper.due < earliest.due) earliest = sleeper;
     }
     return earliest;

@@ -54,6 +54,24 @@ describe('a variable in a configuration', () => {
     expect(made.at(-1)?.options).toEqual({ value });
   });
 
+  it('[G1] is not shown where the hierarchy itself refuses what it made of it', async () => {
+    const env = { ROOT: '/nowhere/secret', BELOW: '/nowhere/x/../secret/cache', SIZE: '12', KEPT: 'secret' };
+    const tier = { driver: 'fs', root: '/nowhere/else', quota: '1GiB' };
+    const source = { driver: 'fs', root: '${ROOT}' };
+    for (const config of [
+      { source, tiers: [{ ...tier, root: '${BELOW}' }] },
+      { source, tiers: [{ ...tier, root: '${ROOT}' }] },
+      { source, tiers: [{ ...tier, quota: '${SIZE}' }] },
+      { source, manifest: '${KEPT}', scan: false },
+    ]) {
+      const { message } = await refusalOf(config, { env });
+      expect(message).toMatch(/^(tiers\[0\]|manifest)/);
+      expect(message).not.toMatch(/secret|12/);
+    }
+    const { message } = await refusalOf({ source, tiers: [{ ...tier, quota: 13 }] }, { env });
+    expect(message).toContain('got 13');
+  });
+
   it('that is not set is told with its field and its name, every one of them', async () => {
     const config = { source: { driver: noting, a: '${A}', b: { c: ['x ${B} ${SET}'] } }, scan: true };
     const problems = await problemsOf(config, { env: { SET: '1' } });

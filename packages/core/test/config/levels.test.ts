@@ -1,9 +1,26 @@
-import { Hierarchy } from '@tiered/core';
+import { Hierarchy, type HierarchyConfig } from '@tiered/core';
+import { loadHierarchyOptions } from '@tiered/core/internal';
 import { describe, expect, it } from 'vitest';
 import { fieldsOf, fileWith, problemsOf } from './helpers.js';
 
 /** A configuration that is right but for what is added or replaced in its source. */
 const sourceWith = (options: object) => ({ source: { driver: 'memory', ...options } });
+
+it('what the file says of the hierarchy and of its tiers arrives there', async () => {
+  const config: HierarchyConfig = {
+    source: { driver: 'memory' },
+    tiers: [
+      { driver: 'memory', quota: '8MiB' },
+      { driver: 'memory', quota: '8MiB', readDeadlineMs: 500 },
+    ],
+    scan: true,
+    manifest: 'kept/manifest',
+    versions: 'pin',
+  };
+  const options = await loadHierarchyOptions(config, { baseDirectory: '/data' });
+  expect(options).toMatchObject({ scan: true, manifest: '/data/kept/manifest', versions: 'pin' });
+  expect(options.tiers?.map(({ readDeadlineMs }) => readDeadlineMs)).toEqual([undefined, 500]);
+});
 
 describe('a mistake in a configuration', () => {
   it.each([
@@ -43,6 +60,11 @@ describe('a mistake in a configuration', () => {
       'a wrong unit',
       sourceWith({ throttle: { bytesPerSecond: '1 MBit' } }),
       'source.throttle.bytesPerSecond',
+    ],
+    [
+      'a tier without time',
+      { ...sourceWith({}), tiers: [{ driver: 'memory', quota: 1, readDeadlineMs: 0 }] },
+      'tiers[0].readDeadlineMs',
     ],
     [
       'a yes for a size',

@@ -30,6 +30,15 @@ describe('a namespace that was saved and loaded', () => {
     );
   });
 
+  it('[M2] can be read by its owner alone; the directory is left as it was', async () => {
+    const file = await place();
+    const directory = path.dirname(file);
+    await fs.chmod(directory, 0o755);
+    await save(containerOf(some), file);
+    const modeOf = async (of: string) => (await fs.stat(of)).mode & 0o777;
+    expect([await modeOf(file), await modeOf(directory)]).toEqual([0o600, 0o755]);
+  });
+
   it('has them also where they fill several pages', async () => {
     const file = await place();
     const container = containerOf(many('k3jd82h1-1tz4-9xk2'));

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorCode } from '@tiered/core';
 import { Failure } from './failure.js';
 import { wallTime } from './wall-time.js';
-import { leaves } from './xml.js';
+import { readLeaves } from './xml.js';
 
 /** What the server said, without what went to a sink. */
 export interface Answer {
@@ -10,6 +10,15 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
+
+/**
+ * Most bytes of an answer that lists 1000 keys: each of up to 1024 bytes, up to six times as long where it is escaped, and
+ * what is said of it.
+ */
+export const LARGEST_LIST_BYTES = 8 * 2 ** 20;
+
+/** Most bytes of any other answer that is no object, and of an error. S3's have less than one in a hundred of that. */
+export const LARGEST_ANSWER_BYTES = 64 * 1024;
 
 interface Meaning {
   readonly means: ErrorCode;
@@ -104,8 +113,10 @@ interface ErrorText {
 function errorIn(body: Buffer): ErrorText {
   try {
     const found = new Map<string, string>();
-    for (const [path, text] of leaves(body)) found.set(path, text);
-    const field = (name: string) => safe(found.get(`Error/${name}`));
+    readLeaves(body, ([root, child = '', ...deeper], text) => {
+      if (root === 'Error' && deeper.length === 0) found.set(child, text);
+    });
+    const field = (name: string) => safe(found.get(name));
     return { code: field('Code'), requestId: field('RequestId'), region: field('Region') };
   } catch {
     // A proxy's page, an empty body, or XML that was cut off: the status says enough.

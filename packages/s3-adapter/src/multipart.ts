@@ -53,7 +53,7 @@ export async function uploadInParts(client: S3Client, upload: Upload): Promise<v
 async function begin(client: S3Client, key: string, signal: AbortSignal | undefined): Promise<string> {
   const request = { method: 'POST', key, query: { uploads: '' } } as const;
   const { status, body } = await client.retry(signal, () => client.send(request, undefined, undefined));
-  const id = textAt(body, 'InitiateMultipartUploadResult/UploadId');
+  const id = textAt(body, 'InitiateMultipartUploadResult', 'UploadId');
   if (id === undefined || id === '')
     throw wrongAnswer(status, 'NoUploadId', 'the server does not know multipart uploads', false);
   return id;
@@ -107,7 +107,7 @@ async function complete({ client, key, uploadId, end }: Uploading, etags: readon
   await client.retry(end.signal, async () => {
     const answer = await client.send(request, undefined, end.signal);
     // The status was sent before the parts were put together: the body tells how that ended.
-    if (textAt(answer.body, 'CompleteMultipartUploadResult/Key') === undefined)
+    if (textAt(answer.body, 'CompleteMultipartUploadResult', 'Key') === undefined)
       throw failureOf({ ...answer, status: 500 }, false);
   });
 }

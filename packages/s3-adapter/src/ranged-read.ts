@@ -84,7 +84,7 @@ export class RangedRead implements Sink {
       this.#range.target.set(bytes, this.#filled);
       this.#filled += taken;
       this.#left -= taken;
-      this.#tries?.progress();
+      this.#tries?.progress(taken);
     }
     return !(this.#isWhole && this.#left === 0 && this.#from < (this.#size ?? 0));
   }

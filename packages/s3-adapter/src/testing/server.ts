@@ -7,7 +7,7 @@ import { authenticate, type S3ServerCredentials } from './authentication.js';
 import { checkBody, readBody } from './bodies.js';
 import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from '../checksums.js';
 import { cutShort, inflict, insteadOf } from './fault-effects.js';
-import type { FaultPlan } from './fault-plan.js';
+import type { Fault, FaultPlan } from './fault-plan.js';
 import { Faults } from './faults.js';
 import { OPERATION_HANDLERS, type Call } from './operations.js';
 import {
@@ -209,7 +209,7 @@ export class S3Server implements AsyncDisposable {
     if (latencyMs > 0) await (this.#options.clock ?? systemClock).sleep(latencyMs, gone);
     const carryOut = () => {
       const checked = { ...request, ...checkBody(raw, request.headers, this.#checksumOf) };
-      const call = this.#call(checked, fault?.kind === 'ignoreIfMatch');
+      const call = this.#call(checked, fault);
       const answer = insteadOf(fault, requestId) ?? OPERATION_HANDLERS[request.operation](call);
       return fault === undefined
         ? answer
@@ -235,7 +235,7 @@ export class S3Server implements AsyncDisposable {
     }
   }
 
-  #call(request: S3RequestWithBody, ignoreConditions: boolean): Call {
+  #call(request: S3RequestWithBody, fault: Fault | undefined): Call {
     const { pageSize = 1000, minPartBytes = 5 * 1024 * 1024, checksums = true } = this.#options;
     return {
       request,
@@ -245,8 +245,9 @@ export class S3Server implements AsyncDisposable {
       minPartBytes,
       checksumOf: this.#checksumOf,
       defaultChecksum: checksums === true ? 'crc64nvme' : checksums === false ? undefined : checksums,
-      ignoreConditions,
-      uploadId: () => this.#identity(),
+      ignoreConditions: fault?.kind === 'ignoreIfMatch',
+      emptyPage: fault?.kind === 'emptyPage',
+      newId: () => this.#identity(),
     };
   }
 

@@ -56,14 +56,32 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
   404: { means: 'TIERED_NOT_FOUND', advice: 'there is no such object; list() gives the keys' },
 };
 
-/** Some servers answer 412 also to what they do not understand, without a condition in it. */
-const CHANGED: Meaning = { means: 'TIERED_SOURCE_CHANGED', advice: '' };
+/** The header on whose account a request may be refused: for another version of its object, or for any object. */
+export type Condition = 'if-match' | 'if-none-match';
+
+/** What 412 means. Some servers answer it also to what they do not understand, without a condition in it. */
+const REFUSED: Readonly<Record<Condition, Meaning>> = {
+  'if-match': { means: 'TIERED_SOURCE_CHANGED', advice: '' },
+  'if-none-match': { means: 'TIERED_EXISTS', advice: 'there is such an object already' },
+};
+
+const NO_CONDITIONS: Meaning = {
+  means: 'TIERED_UNSUPPORTED',
+  advice: 'the server does not know writes that are made only if there is no such object',
+};
 
 const PASSING_STATUS = new Set([429, 500, 502, 503, 504]);
-const PASSING_CODES = new Set(['SlowDown', 'RequestTimeout', 'InternalError', 'ServiceUnavailable']);
+const PASSING_CODES = new Set([
+  'SlowDown',
+  'RequestTimeout',
+  'InternalError',
+  'ServiceUnavailable',
+  // Another write of the object is under way; once that has ended, the server can decide.
+  'ConditionalRequestConflict',
+]);
 
-/** What an answer that is no success means; `isPinned` if the request was for a version of its object. */
-export function failureOf({ status, headers, body }: Answer, isPinned: boolean): Failure {
+/** What an answer that is no success means, to a request with this condition. */
+export function failureOf({ status, headers, body }: Answer, condition: Condition | undefined): Failure {
   const xml = errorIn(body);
   const code = xml.code ?? `HTTP_${status}`;
   const requestId = safe(headerOf(headers, 'x-amz-request-id')) ?? xml.requestId;
@@ -77,7 +95,10 @@ export function failureOf({ status, headers, body }: Answer, isPinned: boolean):
   const advice = PASSING_STATUS.has(status)
     ? 'the server could not serve it; try later, or with fewer connections'
     : 'the server refused the request; check endpoint, region and path style';
-  const byStatus = status === 412 && isPinned ? CHANGED : BY_STATUS[status];
+  // The answer to a completed upload has its status from before.
+  const isRefused = condition !== undefined && (status === 412 || code === 'PreconditionFailed');
+  if (isRefused) return new Failure({ ...common, status: 412, ...REFUSED[condition] });
+  const byStatus = status === 501 && condition === 'if-none-match' ? NO_CONDITIONS : BY_STATUS[status];
   return new Failure({
     ...common,
     ...(BY_CODE[code] ?? byStatus ?? { means: 'TIERED_IO', advice }),

@@ -1,7 +1,7 @@
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import type { Clock } from '@tiered/core';
 import { EnvHttpProxyAgent, Pool, ProxyAgent, type Dispatcher } from 'undici';
-import type { Answer } from './answers.js';
+import type { Answer, Condition } from './answers.js';
 import type { Endpoint } from './endpoint.js';
 import { Exchange, type Sink } from './exchange.js';
 import { Pace } from './pace.js';
@@ -33,6 +33,7 @@ export interface WireRequest {
 const IDLE_MS = 10_000;
 /** Uploads are given the time that they take at this speed beyond the silence. */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 64;
+const CONDITIONS: readonly Condition[] = ['if-match', 'if-none-match'];
 const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
 
 /** The connections to a server: kept alive, one request at a time on each, spread over the addresses of the host. */
@@ -58,8 +59,8 @@ export class Connection {
     sink: Sink | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
-    const isPinned = 'if-match' in headers;
-    const exchange = new Exchange(sink, signal, { isPinned, answerBytes, pace: new Pace(this.#options) });
+    const condition = CONDITIONS.find((name) => name in headers);
+    const exchange = new Exchange(sink, signal, { condition, answerBytes, pace: new Pace(this.#options) });
     const sendingMs = (body?.byteLength ?? 0) / SLOWEST_UPLOAD_BYTES_PER_MS;
     this.#dispatcher.dispatch(
       {

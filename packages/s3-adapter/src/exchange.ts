@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { onAbort } from '@tiered/core/internal';
 import type { Dispatcher } from 'undici';
-import { failureOf, LARGEST_ANSWER_BYTES, type Answer } from './answers.js';
+import { failureOf, LARGEST_ANSWER_BYTES, type Answer, type Condition } from './answers.js';
 import { connectionFailure, wrongAnswer, type Failure } from './failure.js';
 import type { Pace } from './pace.js';
 
@@ -19,8 +19,8 @@ type Controller = Dispatcher.DispatchController;
 
 /** What is asked of an answer. */
 export interface ExchangeOptions {
-  /** Whether the request names a version of its object. */
-  readonly isPinned: boolean;
+  /** On what condition the request is made. */
+  readonly condition: Condition | undefined;
   /** Most bytes of a body that has no sink. */
   readonly answerBytes: number;
   /** How fast bodies come at least. */
@@ -114,7 +114,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #failure(): Failure {
-    return failureOf(this.#answer, this.#options.isPinned);
+    return failureOf(this.#answer, this.#options.condition);
   }
 
   #guarded(step: () => void): void {

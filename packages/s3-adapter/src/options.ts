@@ -85,7 +85,7 @@ const MIN_PART_BYTES = 5 * 2 ** 20;
 
 /** Headers that the driver sets, or that say how the request is framed. */
 const RESERVED =
-  /^(host|authorization|range|if-match|content-(length|md5)|connection|transfer-encoding|expect|upgrade|keep-alive|x-amz-(date|content-sha256|security-token|checksum-mode|request-payer))$/;
+  /^(host|authorization|range|if-match|if-none-match|content-(length|md5)|connection|transfer-encoding|expect|upgrade|keep-alive|x-amz-(date|content-sha256|security-token|checksum-mode|request-payer))$/;
 
 /**
  * Checks options. No message shows a value that may be secret.

@@ -99,9 +99,10 @@ export abstract class InterceptingDriver implements StorageDriver {
     return readEach(this, requests, options);
   }
 
-  write(key: string, data: WriteData, { size, signal }: WriteOptions): Promise<void> {
-    return this.#pass('write', key, signal, (under) => this.inner.write(key, data, { size, signal: under }), {
-      moved: () => size,
+  write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    const write = (signal: AbortSignal | undefined) => this.inner.write(key, data, { ...options, signal });
+    return this.#pass('write', key, options.signal, write, {
+      moved: () => options.size,
       repeatable: data instanceof Uint8Array,
     });
   }

@@ -136,7 +136,7 @@ describe('options of OpenDalDriver', () => {
 
   it.each<[string | undefined, OpenDalDriverOptions]>([
     [
-      'gcs://bucket/root/part/',
+      'gcs://storage.googleapis.com/bucket/root/part/',
       { service: 'gcs', options: { bucket: 'bucket', root: '/root' }, prefix: 'part/' },
     ],
     [

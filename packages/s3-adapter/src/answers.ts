@@ -114,9 +114,14 @@ export function headerOf(headers: IncomingHttpHeaders, name: string): string | u
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** An ETag as headers and listings have it, in the one form that If-Match takes. */
+/** An ETag as headers and listings have it, in the one form that headers have. */
 export function etagOf(text: string): string {
   return text.startsWith('"') || text.startsWith('W/') ? text : `"${text}"`;
+}
+
+/** Whether If-Match can be made of an ETag: a server must refuse a weak one, even if it is the object's own. */
+export function isStrong(etag: string): boolean {
+  return !etag.startsWith('W/');
 }
 
 /** The length that an answer announces; undefined if it does not. */

@@ -35,6 +35,8 @@ export interface S3ServerOptions {
    * named here. Default: true, which is `crc64nvme`, as S3.
    */
   readonly checksums?: boolean | ChecksumAlgorithm;
+  /** Whether ETags are weak, as those of a proxy that compresses: If-Match never fits them. Default: false. */
+  readonly weakEtags?: boolean;
   /** How much the server's clock is ahead of the machine's, in milliseconds. Default: 0. */
   readonly clockSkewMs?: number;
   /** Whether requests must carry `x-amz-request-payer: requester`. Default: false. */
@@ -135,7 +137,10 @@ export class S3Server implements AsyncDisposable {
 
   /** Makes a bucket, or a new one in the place of another. From a `public` one everybody may read. */
   createBucket(name: string, { public: isPublic = false }: { readonly public?: boolean } = {}): void {
-    this.#storage.buckets.set(name, new Bucket(name, isPublic));
+    this.#storage.buckets.set(
+      name,
+      new Bucket(name, { isPublic, weakEtags: this.#options.weakEtags ?? false }),
+    );
   }
 
   /** Stores an object. The bytes are the server's from now on, and are not copied. */

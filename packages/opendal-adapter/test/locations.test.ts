@@ -1,12 +1,7 @@
-import fs from 'node:fs/promises';
-import path from 'node:path';
-import { Hierarchy } from '@tiered/core';
-import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { PlacementHandler } from '@tiered/tiering';
 import { OpenDalDriver, type OpenDalServiceOptions } from '@tiered/opendal-adapter';
 import { Operator } from 'opendal';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { serving, temporaryDirectory, withCode } from './helpers.js';
+import { describe, expect, it } from 'vitest';
+import { serving, withCode } from './helpers.js';
 
 type Options = Readonly<Record<string, string>>;
 
@@ -190,31 +185,5 @@ describe('locations of OpenDalDriver', () => {
     await driver.open({});
     expect(driver.location).toBe('file:///tmp/');
     await driver.close();
-  });
-
-  it('keep the manifest and the copies of one source from another', async () => {
-    const directory = await temporaryDirectory();
-    onTestFinished(() => fs.rm(directory, { recursive: true }));
-    const endpoint = await serving((request, response) => {
-      const name = request.url?.split('/')[1] ?? '';
-      response.writeHead(200, { etag: '"same"', 'content-length': name.length, 'accept-ranges': 'bytes' });
-      response.end(request.method === 'HEAD' ? undefined : name);
-    });
-    const read = async (dataset: string) => {
-      const options = { endpoint: `${endpoint}/${dataset}` };
-      const tier = new FileSystemDriver({ root: path.join(directory, 'tier'), writable: true });
-      const hierarchy = new Hierarchy({
-        source: new OpenDalDriver({ service: 'http', options }),
-        tiers: [{ driver: tier, quota: '1MiB' }],
-        placement: new PlacementHandler(),
-      });
-      await hierarchy.start();
-      try {
-        return Buffer.from(await hierarchy.read('object')).toString();
-      } finally {
-        await hierarchy.close();
-      }
-    };
-    for (const dataset of ['aaaa', 'bbbb', 'aaaa']) expect(await read(dataset)).toBe(dataset);
   });
 });

@@ -20,7 +20,7 @@ export interface S3Request {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Milliseconds of work for which the server may be silent beyond `timeoutMs`. Default: 0. */
+  /** Milliseconds of work for which the server may be silent, or send blanks, beyond `timeoutMs`. Default: 0. */
   readonly workMs?: number;
   /** Most bytes of an answer's body that has no sink. Default: enough for all that lists nothing. */
   readonly answerBytes?: number;

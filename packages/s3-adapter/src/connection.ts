@@ -23,7 +23,7 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
-  /** How long the server may work before it answers, beyond the silence that is allowed, in milliseconds. */
+  /** How long the server may work before its answer is there, beyond the silence that is allowed, in milliseconds. */
   readonly workMs: number;
   /** Most bytes of an answer's body that has no sink. */
   readonly answerBytes: number;
@@ -59,8 +59,9 @@ export class Connection {
     sink: Sink | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
+    const pace = new Pace({ ...this.#options, workMs });
     const condition = CONDITIONS.find((name) => name in headers);
-    const exchange = new Exchange(sink, signal, { condition, answerBytes, pace: new Pace(this.#options) });
+    const exchange = new Exchange(sink, signal, { condition, answerBytes, pace });
     const sendingMs = (body?.byteLength ?? 0) / SLOWEST_UPLOAD_BYTES_PER_MS;
     this.#dispatcher.dispatch(
       {

@@ -8,6 +8,9 @@ import { escapeXml, textAt } from './xml.js';
 /** Parts of one upload that are sent at the same time; with the one that is being filled they bound the memory. */
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
+/** AWS puts thousands of parts together for minutes, and sends blanks meanwhile. */
+const LEAST_WORK_MS = 30_000;
+const WORK_MS_PER_PART = 50;
 
 /** An object to be uploaded in parts. */
 export interface Upload {
@@ -109,7 +112,9 @@ async function complete(
   );
   const text = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`;
   const headers = { 'content-type': 'application/xml', ...publish };
-  const request = { method: 'POST', key, query: { uploadId }, headers, body: Buffer.from(text) } as const;
+  const body = Buffer.from(text);
+  const workMs = LEAST_WORK_MS + parts.length * WORK_MS_PER_PART;
+  const request = { method: 'POST', key, query: { uploadId }, headers, body, workMs } as const;
   await client.retry(end.signal, async () => {
     const answer = await client.send(request, undefined, end.signal);
     // The status was sent before the parts were put together: the body tells how that ended.

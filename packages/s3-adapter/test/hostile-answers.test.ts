@@ -140,6 +140,36 @@ describe('an answer that trickles', () => {
     expect(clock.now()).toBe(100_000);
   });
 
+  it('is waited for while the server puts parts together, and sends blanks meanwhile, but not for ever', async () => {
+    for (const seconds of [35, Infinity]) {
+      const clock = new ManualClock();
+      const endpoint = await answering((request, response) => {
+        request.resume().on('end', () => {
+          const isEnd = request.method === 'POST' && request.url?.includes('uploadId=') === true;
+          response.writeHead(request.method === 'DELETE' ? 204 : 200, { etag: '"x"' });
+          if (!isEnd)
+            return response.end(
+              '<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>',
+            );
+          void (async () => {
+            for (let second = 0; second < seconds && !response.destroyed; second += 5) {
+              clock.pass(5_000);
+              response.write(' ');
+              for (let turn = 0; turn < 5; turn++) await clock.turn();
+            }
+            response.end('<CompleteMultipartUploadResult><Key>object</Key></CompleteMultipartUploadResult>');
+          })();
+          return undefined;
+        });
+      });
+      const options = { clock, attempts: 2, writable: true, partBytes: 5 * MIB, deadlineMs: 600_000 };
+      const driver = await driverOn(endpoint, options);
+      const writing = clock.run(driver.write('object', new Uint8Array(11 * MIB), { size: 11 * MIB }));
+      if (seconds < Infinity) await writing;
+      else await expect(writing).rejects.toMatchObject({ cause: { code: 'TooSlow' }, attempts: 2 });
+    }
+  });
+
   it('is not given up for a pause of the process that reads it', async () => {
     const clock = new ManualClock();
     const endpoint = await answering((_, response) => {

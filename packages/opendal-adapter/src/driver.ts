@@ -26,7 +26,7 @@ import { Calls } from './calls.js';
 import { fromOpenDal, isTaken } from './errors.js';
 import { assertKey, listingPath, problemOf } from './keys.js';
 import { Listing } from './listing.js';
-import { assertLocated, locationOf } from './locations.js';
+import { assertLocated } from './locations.js';
 import { makeOperator, type OpenDalOperator } from './opendal.js';
 import { checkedOptions, type CheckedDriverOptions, type OpenDalDriverOptions } from './options.js';
 import { readRange, statObject, type Target } from './ranges.js';
@@ -50,10 +50,10 @@ const SHORTEST_SECRET = 4;
 export class OpenDalDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
+  readonly location: string | undefined;
   readonly #options: CheckedDriverOptions;
   readonly #traits: ServiceTraits;
   readonly #calls = new Calls();
-  #location: string | undefined;
   #secrets: readonly string[] = [];
   #opened: OpenDalOperator | undefined;
 
@@ -63,7 +63,7 @@ export class OpenDalDriver implements StorageDriver {
     const { service, operator, name, location, writable } = this.#options;
     this.#traits = traitsOf(service);
     this.name = name;
-    this.#location = location;
+    this.location = location;
     const lists = operator?.capability().list ?? this.#traits.lists;
     this.capabilities = Object.freeze({
       list: lists,
@@ -75,11 +75,6 @@ export class OpenDalDriver implements StorageDriver {
       log: false,
       buffersWrites: writable,
     });
-  }
-
-  /** Where the objects are; known from `open` on if a function gives the options. */
-  get location(): string | undefined {
-    return this.#location;
   }
 
   /** Calls in OpenDAL that have not ended, also aborted ones that nobody waits for any more. */
@@ -96,7 +91,7 @@ export class OpenDalDriver implements StorageDriver {
   async open({ signal }: OperationOptions): Promise<void> {
     signal?.throwIfAborted();
     const operator = await raceAbort(this.#operator(), signal);
-    assertLocated(this.#options.service, this.#location);
+    assertLocated(this.#options.service, this.location);
     const able = operator.capability();
     if (this.#options.writable && !(able.write && able.delete)) {
       throw new TieredError(
@@ -218,7 +213,7 @@ export class OpenDalDriver implements StorageDriver {
   }
 
   async #operator(): Promise<OpenDalOperator> {
-    const { service, config, operator, maxInFlight, prefix, writable } = this.#options;
+    const { service, config, operator, maxInFlight, writable } = this.#options;
     if (operator !== undefined || service === undefined) {
       invariant(operator !== undefined, 'neither a service nor an operator was given');
       return operator;
@@ -232,7 +227,6 @@ export class OpenDalDriver implements StorageDriver {
       .filter((value) => value.length >= SHORTEST_SECRET)
       .sort((a, b) => b.length - a.length);
     if (this.#traits.files && writable) assertAtomicFiles(options);
-    this.#location = this.#options.location ?? locationOf(service, options, prefix);
     try {
       return await makeOperator(service, { ...options }, { local: this.#traits.local, maxInFlight });
     } catch (error) {

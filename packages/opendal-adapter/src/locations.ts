@@ -77,8 +77,8 @@ export function assertLocated(service: string | undefined, location: string | un
   if (location !== undefined || traitsOf(service).inMemory) return;
   throw new TieredError(
     'TIERED_CONFIG_INVALID',
-    `location: the options of ${service ?? 'an operator'} do not tell where the objects are; say it as text that no other ` +
-      'place has, such as "gdrive://team/datasets/".',
+    `location: the options of ${service ?? 'an operator'}, as they are given, do not tell where the objects are; say it as ` +
+      'text that no other place has, such as "gdrive://team/datasets/".',
   );
 }
 

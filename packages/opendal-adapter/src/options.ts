@@ -23,7 +23,7 @@ interface CommonOptions {
   /**
    * Where the objects are, different for every place, without secrets and with `/` at its end: what was kept of a place
    * (copies, a manifest) is known by it, and levels that share storage are noticed. Default: what the options tell. Needed
-   * where they do not: of an operator, and of services that know a place by its account or a connection string, such as
+   * where they do not: of an operator, of options from a function, and of services that know a place by its account or a connection string, such as
    * `gdrive` and `mysql`.
    */
   readonly location?: string;
@@ -37,8 +37,7 @@ export interface OpenDalServiceOptions extends CommonOptions {
   readonly service: string;
   /**
    * What the service needs to know, as OpenDAL documents it, such as `{ bucket, credential }`. A function is called at every
-   * `open`, so that secrets can come from elsewhere and change; the driver then has its location from `open` on. Default:
-   * none.
+   * `open`, so that secrets can come from elsewhere and change; `location` is needed then. Default: none.
    */
   readonly options?: OpenDalConfig;
   /**
@@ -89,7 +88,7 @@ export function checkedOptions(options: OpenDalDriverOptions): CheckedDriverOpti
   // Whatever the key, the path must be one that OpenDAL keeps.
   if (problemOf(`${prefix}x`, traitsOf(service).files) !== undefined)
     throw configError('prefix', 'the beginning of a path, such as "train/"', prefix);
-  if (options.location !== undefined && !/^[\w+.-]+:\/\/.*\/$/s.test(options.location))
+  if (options.location !== undefined && !/^[a-z][a-z\d+.-]*:\/\/[^/@]*\/(.*\/)?$/s.test(options.location))
     throw configError('location', 'text such as "gdrive://team/datasets/"', options.location);
   const told = options.location === undefined ? undefined : options.location + prefix;
   const location =

@@ -125,8 +125,8 @@ describe('options of OpenDalDriver', () => {
       calls += 1;
       return { root };
     };
-    const driver = new OpenDalDriver({ service: 'fs', options });
-    expect(driver.location).toBeUndefined();
+    const driver = new OpenDalDriver({ service: 'fs', options, location: 'file:///where/' });
+    expect(driver.location).toBe('file:///where/');
     for (const expected of [1, 2]) {
       await driver.open({});
       await driver.close();

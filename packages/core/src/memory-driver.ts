@@ -138,6 +138,8 @@ export class MemoryDriver implements StorageDriver {
       bytes.set(piece, filled);
       filled += piece.byteLength;
     }
+    // Nothing comes between this look and what follows.
+    if (options.ifAbsent === true && this.#objects.has(key)) throw this.#exists(key);
     this.#publish('write', key, bytes);
   }
 
@@ -215,6 +217,11 @@ export class MemoryDriver implements StorageDriver {
       size,
       `it holds ${this.#bytes} of ${this.#capacity} bytes; raise its capacity`,
     );
+  }
+
+  #exists(key: string): TieredError {
+    const message = `${this.name} has an object ${JSON.stringify(key)} already; nothing was written.`;
+    return new TieredError('TIERED_EXISTS', message, { driver: this.name, operation: 'write', key });
   }
 
   #noSpace(operation: Operation, key: string, size: number, reason: string, cause?: unknown): TieredError {

@@ -27,6 +27,12 @@ const schema = group('options of the driver', {
     title: 'Requests',
     description: 'HTTP requests under way at the same time. Default: 64.',
   }).optional(),
+  location: text('text such as "gdrive://team/datasets/"', {
+    title: 'Location',
+    description:
+      'Where the objects are, different for every place, without secrets, with a slash at its end. Needed where the options ' +
+      'do not tell, as those of gdrive and mysql. Default: what the options tell.',
+  }).optional(),
   name: text('a name', {
     title: 'Name',
     description: 'Name of the driver in messages and metrics. Default: the service and where it is.',

@@ -23,14 +23,15 @@ import {
 } from '@tiered/core';
 import { configError, invariant, raceAbort } from '@tiered/core/internal';
 import { Calls } from './calls.js';
-import { fromOpenDal } from './errors.js';
+import { fromOpenDal, isTaken } from './errors.js';
 import { assertKey, listingPath, problemOf } from './keys.js';
 import { Listing } from './listing.js';
+import { assertLocated } from './locations.js';
 import { makeOperator, type OpenDalOperator } from './opendal.js';
 import { checkedOptions, type CheckedDriverOptions, type OpenDalDriverOptions } from './options.js';
 import { readRange, statObject, type Target } from './ranges.js';
 import { traitsOf, type ServiceTraits } from './services.js';
-import { assertAtomicFiles, conflict, gather } from './writes.js';
+import { assertAtomicFiles, conflict, gather, noConditions, taken } from './writes.js';
 
 /** How long `close` waits for calls that were aborted: most end well before, and what hangs is not worth more. */
 const CLOSE_WAIT_MS = 5_000;
@@ -72,7 +73,7 @@ export class OpenDalDriver implements StorageDriver {
       sharedViews: false,
       persistent: !this.#traits.inMemory || operator !== undefined,
       index: false,
-      buffersWrites: true,
+      buffersWrites: writable,
     });
   }
 
@@ -83,12 +84,14 @@ export class OpenDalDriver implements StorageDriver {
 
   /**
    * Loads OpenDAL and makes the operator; makes no request.
-   * @throws TieredError `TIERED_CONFIG_INVALID` if the package `opendal` or its binary is missing, the service is none of
-   * that build, or options are refused; `TIERED_UNSUPPORTED` if the driver is to write and the service cannot.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if the package `opendal` or its binary is missing, options are refused, or
+   * it is not known where the objects are; `TIERED_UNSUPPORTED` if the service is none of that build, or the driver is to
+   * write and it cannot.
    */
   async open({ signal }: OperationOptions): Promise<void> {
     signal?.throwIfAborted();
     const operator = await raceAbort(this.#operator(), signal);
+    assertLocated(this.#options.service, this.location);
     const able = operator.capability();
     if (this.#options.writable && !(able.write && able.delete)) {
       throw new TieredError(
@@ -150,17 +153,24 @@ export class OpenDalDriver implements StorageDriver {
     return readEach(this, requests, options);
   }
 
-  /** As the contract says; keeps pieces in memory until all have come. */
+  /**
+   * As the contract says; keeps pieces in memory until all have come. `ifAbsent` is `TIERED_UNSUPPORTED` where OpenDAL cannot
+   * have the service decide, and on `fs`, where it looks and then renames. If the answer of a write gets lost that had
+   * succeeded, OpenDAL makes it again, and it is `TIERED_EXISTS`.
+   */
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     options.signal?.throwIfAborted();
     const { operator, path } = this.#writable('write', key);
+    const { ifAbsent = false } = options;
+    if (ifAbsent && (this.#traits.files || !operator.capability().writeWithIfNotExists))
+      throw noConditions(this, key);
     const bytes = await gather(this, key, data, options);
     await this.#call('write', key, options.signal, async () => {
       // OpenDAL would find out when it moves its temporary file in, and leave that behind.
       const inTheWay = this.#traits.files ? await operator.stat(path).catch(() => undefined) : undefined;
       if (inTheWay?.isDirectory() === true) throw conflict(this, key);
       options.signal?.throwIfAborted();
-      await operator.write(path, bytes);
+      await this.#written(operator.write(path, bytes, { ifNotExists: ifAbsent }), key, ifAbsent);
     });
   }
 
@@ -253,6 +263,15 @@ export class OpenDalDriver implements StorageDriver {
 
   #explained(error: unknown, operation: Operation, key: string): unknown {
     return fromOpenDal(error, { driver: this.name, operation, key, secrets: this.#secrets });
+  }
+
+  /** A write, which fails as it should if there was an object although there was to be none. */
+  async #written(write: Promise<unknown>, key: string, ifAbsent: boolean): Promise<void> {
+    try {
+      await write;
+    } catch (error) {
+      throw ifAbsent && isTaken(error) ? taken(this, key) : error;
+    }
   }
 
   #target(operation: Operation, key: string): Target {

@@ -84,6 +84,16 @@ export function kindOf(error: unknown): string | undefined {
   return FORM.exec((error as Error | null)?.message ?? '')?.[1];
 }
 
+/** Whether a write that was to replace nothing failed because there is an object. Azure has a code of its own for that. */
+export function isTaken(error: unknown): boolean {
+  const kind = kindOf(error);
+  return (
+    kind === 'ConditionNotMatch' ||
+    kind === 'AlreadyExists' ||
+    /\bcode: "BlobAlreadyExists"/.test((error as Error | null)?.message ?? '')
+  );
+}
+
 /**
  * Whether a read may have failed because the object ends before the range does. OpenDAL has no short reads: services
  * answer with an error of their own, the body is too short, or, where objects are in memory, a thread panics.

@@ -43,6 +43,7 @@ export interface OpenDalCapability {
   readonly write: boolean;
   readonly delete: boolean;
   readonly readWithIfMatch: boolean;
+  readonly writeWithIfNotExists: boolean;
 }
 
 /** The part of OpenDAL's `Operator` that is used, so that the types of this package do not need that one. */
@@ -53,7 +54,7 @@ export interface OpenDalOperator {
     path: string,
     options: { readonly offset: bigint; readonly size: bigint; readonly ifMatch?: string },
   ): Promise<Uint8Array>;
-  write(path: string, content: Buffer): Promise<unknown>;
+  write(path: string, content: Buffer, options?: { readonly ifNotExists: boolean }): Promise<unknown>;
   delete(path: string): Promise<void>;
   lister(path: string, options: { readonly recursive: boolean }): Promise<OpenDalLister>;
 }

@@ -1,7 +1,7 @@
-import path from 'node:path';
 import { systemClock, type Clock } from '@tiered/core';
 import { assertCounts, configError } from '@tiered/core/internal';
 import { problemOf } from './keys.js';
+import { locationOf } from './locations.js';
 import type { OpenDalOperator } from './opendal.js';
 import { traitsOf } from './services.js';
 
@@ -20,6 +20,13 @@ interface CommonOptions {
   readonly writable?: boolean;
   /** Name in messages and metrics; no secrets. Default: the service and where it is. */
   readonly name?: string;
+  /**
+   * Where the objects are, different for every place, without secrets and with `/` at its end: what was kept of a place
+   * (copies, a manifest) is known by it, and levels that share storage are noticed. Default: what the options tell. Needed
+   * where they do not: of an operator, of options from a function, and of services that know a place by its account or a connection string, such as
+   * `gdrive` and `mysql`.
+   */
+  readonly location?: string;
   /** Bounds how long `close` waits. Default: the clock of the machine. */
   readonly clock?: Clock;
 }
@@ -30,7 +37,7 @@ export interface OpenDalServiceOptions extends CommonOptions {
   readonly service: string;
   /**
    * What the service needs to know, as OpenDAL documents it, such as `{ bucket, credential }`. A function is called at every
-   * `open`, so that secrets can come from elsewhere and change; the driver then has no location. Default: none.
+   * `open`, so that secrets can come from elsewhere and change; `location` is needed then. Default: none.
    */
   readonly options?: OpenDalConfig;
   /**
@@ -81,31 +88,12 @@ export function checkedOptions(options: OpenDalDriverOptions): CheckedDriverOpti
   // Whatever the key, the path must be one that OpenDAL keeps.
   if (problemOf(`${prefix}x`, traitsOf(service).files) !== undefined)
     throw configError('prefix', 'the beginning of a path, such as "train/"', prefix);
-  const location = operator === undefined ? locationOf(service ?? '', config, prefix) : undefined;
+  if (options.location !== undefined && !/^[a-z][a-z\d+.-]*:\/\/[^/@]*\/(.*\/)?$/s.test(options.location))
+    throw configError('location', 'text such as "gdrive://team/datasets/"', options.location);
+  const told = options.location === undefined ? undefined : options.location + prefix;
+  const location =
+    told ?? (typeof config === 'function' ? undefined : locationOf(service ?? '', config, prefix));
   const name = options.name ?? `opendal:${location ?? service ?? 'operator'}`;
   const { clock = systemClock } = options;
   return { service, config, operator, maxInFlight, prefix, writable, name, location, clock };
-}
-
-/**
- * Where a service keeps objects, as far as its options tell: the server, and what it calls the part of it that is meant.
- * Undefined for memory, and where options come from a function.
- */
-function locationOf(service: string, config: OpenDalConfig, prefix: string): string | undefined {
-  if (typeof config === 'function' || traitsOf(service).inMemory) return undefined;
-  const root = config['root'] ?? '';
-  if (service === 'fs') {
-    const directory = path.resolve(root).replaceAll(path.sep, '/');
-    return `file://${path.posix.join('/', directory, '/')}${prefix}`;
-  }
-  const container = config['bucket'] ?? config['container'] ?? config['filesystem'] ?? config['share_name'];
-  const parts = [hostOf(config['endpoint']), container].filter((part) => part !== undefined);
-  if (parts.length === 0) return undefined;
-  return `${service.replaceAll('_', '-')}://${path.posix.join(...parts, root, '/')}${prefix}`;
-}
-
-/** Host and port alone: an endpoint may have credentials before them, and parameters behind. */
-function hostOf(endpoint: string | undefined): string | undefined {
-  if (endpoint === undefined || !URL.canParse(endpoint)) return undefined;
-  return new URL(endpoint).host || undefined;
 }

@@ -51,6 +51,24 @@ export function assertAtomicFiles({
   if (first !== '..' && !path.isAbsolute(first ?? '')) throw configError(field, expected, directory);
 }
 
+/** The error of a write that was to replace nothing, where there is an object. */
+export function taken({ name }: StorageDriver, key: string): TieredError {
+  return new TieredError(
+    'TIERED_EXISTS',
+    `${name} has an object ${JSON.stringify(key)} already; nothing was written.`,
+    { driver: name, operation: 'write', key },
+  );
+}
+
+/** The error of a write that is to replace nothing, where nobody can see to that. */
+export function noConditions({ name }: StorageDriver, key: string): TieredError {
+  return new TieredError(
+    'TIERED_UNSUPPORTED',
+    `${name} cannot write an object only if there is none: OpenDAL does not have this service decide it.`,
+    { driver: name, operation: 'write', key },
+  );
+}
+
 /** The error of a write where a directory is. */
 export function conflict({ name }: StorageDriver, key: string): TieredError {
   return new TieredError(

@@ -37,7 +37,12 @@ describe('OpenDalDriver for reading files, behind a prefix of its own', () => {
       };
       await fs.writeFile(path.join(root, 'outside'), 'x');
       return {
-        ...subject(new OpenDalDriver({ service: 'fs', options: () => ({ root }), prefix: 'part/' })),
+        ...subject(
+          new OpenDalDriver({
+            ...{ service: 'fs', options: () => ({ root }), prefix: 'part/' },
+            location: `file://${root}/`,
+          }),
+        ),
         put,
         cleanUp: () => fs.rm(root, { recursive: true }),
       };

@@ -125,8 +125,8 @@ describe('options of OpenDalDriver', () => {
       calls += 1;
       return { root };
     };
-    const driver = new OpenDalDriver({ service: 'fs', options });
-    expect(driver.location).toBeUndefined();
+    const driver = new OpenDalDriver({ service: 'fs', options, location: 'file:///where/' });
+    expect(driver.location).toBe('file:///where/');
     for (const expected of [1, 2]) {
       await driver.open({});
       await driver.close();
@@ -136,7 +136,7 @@ describe('options of OpenDalDriver', () => {
 
   it.each<[string | undefined, OpenDalDriverOptions]>([
     [
-      'gcs://bucket/root/part/',
+      'gcs://storage.googleapis.com/bucket/root/part/',
       { service: 'gcs', options: { bucket: 'bucket', root: '/root' }, prefix: 'part/' },
     ],
     [

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorCode } from '@tiered/core';
 import { Failure } from './failure.js';
 import { wallTime } from './wall-time.js';
-import { leaves } from './xml.js';
+import { readLeaves } from './xml.js';
 
 /** What the server said, without what went to a sink. */
 export interface Answer {
@@ -10,6 +10,15 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
+
+/**
+ * Most bytes of an answer that lists 1000 keys: each of up to 1024 bytes, up to six times as long where it is escaped, and
+ * what is said of it.
+ */
+export const LARGEST_LIST_BYTES = 8 * 2 ** 20;
+
+/** Most bytes of any other answer that is no object, and of an error. S3's have less than one in a hundred of that. */
+export const LARGEST_ANSWER_BYTES = 64 * 1024;
 
 interface Meaning {
   readonly means: ErrorCode;
@@ -47,14 +56,32 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
   404: { means: 'TIERED_NOT_FOUND', advice: 'there is no such object; list() gives the keys' },
 };
 
-/** Some servers answer 412 also to what they do not understand, without a condition in it. */
-const CHANGED: Meaning = { means: 'TIERED_SOURCE_CHANGED', advice: '' };
+/** The header on whose account a request may be refused: for another version of its object, or for any object. */
+export type Condition = 'if-match' | 'if-none-match';
+
+/** What 412 means. Some servers answer it also to what they do not understand, without a condition in it. */
+const REFUSED: Readonly<Record<Condition, Meaning>> = {
+  'if-match': { means: 'TIERED_SOURCE_CHANGED', advice: '' },
+  'if-none-match': { means: 'TIERED_EXISTS', advice: 'there is such an object already' },
+};
+
+const NO_CONDITIONS: Meaning = {
+  means: 'TIERED_UNSUPPORTED',
+  advice: 'the server does not know writes that are made only if there is no such object',
+};
 
 const PASSING_STATUS = new Set([429, 500, 502, 503, 504]);
-const PASSING_CODES = new Set(['SlowDown', 'RequestTimeout', 'InternalError', 'ServiceUnavailable']);
+const PASSING_CODES = new Set([
+  'SlowDown',
+  'RequestTimeout',
+  'InternalError',
+  'ServiceUnavailable',
+  // Another write of the object is under way; once that has ended, the server can decide.
+  'ConditionalRequestConflict',
+]);
 
-/** What an answer that is no success means; `isPinned` if the request was for a version of its object. */
-export function failureOf({ status, headers, body }: Answer, isPinned: boolean): Failure {
+/** What an answer that is no success means, to a request with this condition. */
+export function failureOf({ status, headers, body }: Answer, condition: Condition | undefined): Failure {
   const xml = errorIn(body);
   const code = xml.code ?? `HTTP_${status}`;
   const requestId = safe(headerOf(headers, 'x-amz-request-id')) ?? xml.requestId;
@@ -68,7 +95,10 @@ export function failureOf({ status, headers, body }: Answer, isPinned: boolean):
   const advice = PASSING_STATUS.has(status)
     ? 'the server could not serve it; try later, or with fewer connections'
     : 'the server refused the request; check endpoint, region and path style';
-  const byStatus = status === 412 && isPinned ? CHANGED : BY_STATUS[status];
+  // The answer to a completed upload has its status from before.
+  const isRefused = condition !== undefined && (status === 412 || code === 'PreconditionFailed');
+  if (isRefused) return new Failure({ ...common, status: 412, ...REFUSED[condition] });
+  const byStatus = status === 501 && condition === 'if-none-match' ? NO_CONDITIONS : BY_STATUS[status];
   return new Failure({
     ...common,
     ...(BY_CODE[code] ?? byStatus ?? { means: 'TIERED_IO', advice }),
@@ -84,9 +114,14 @@ export function headerOf(headers: IncomingHttpHeaders, name: string): string | u
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** An ETag as headers and listings have it, in the one form that If-Match takes. */
+/** An ETag as headers and listings have it, in the one form that headers have. */
 export function etagOf(text: string): string {
   return text.startsWith('"') || text.startsWith('W/') ? text : `"${text}"`;
+}
+
+/** Whether If-Match can be made of an ETag: a server must refuse a weak one, even if it is the object's own. */
+export function isStrong(etag: string): boolean {
+  return !etag.startsWith('W/');
 }
 
 /** The length that an answer announces; undefined if it does not. */
@@ -104,8 +139,10 @@ interface ErrorText {
 function errorIn(body: Buffer): ErrorText {
   try {
     const found = new Map<string, string>();
-    for (const [path, text] of leaves(body)) found.set(path, text);
-    const field = (name: string) => safe(found.get(`Error/${name}`));
+    readLeaves(body, ([root, child = '', ...deeper], text) => {
+      if (root === 'Error' && deeper.length === 0) found.set(child, text);
+    });
+    const field = (name: string) => safe(found.get(name));
     return { code: field('Code'), requestId: field('RequestId'), region: field('Region') };
   } catch {
     // A proxy's page, an empty body, or XML that was cut off: the status says enough.

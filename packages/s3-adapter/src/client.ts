@@ -1,6 +1,6 @@
 import { Random, type Clock } from '@tiered/core';
 import type { Dispatcher } from 'undici';
-import type { Answer } from './answers.js';
+import { LARGEST_ANSWER_BYTES, type Answer } from './answers.js';
 import { Connection } from './connection.js';
 import { CredentialStore, type S3Credentials } from './credentials.js';
 import type { Endpoint } from './endpoint.js';
@@ -20,8 +20,10 @@ export interface S3Request {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Milliseconds of work for which the server may be silent beyond `timeoutMs`. Default: 0. */
+  /** Milliseconds of work for which the server may be silent, or send blanks, beyond `timeoutMs`. Default: 0. */
   readonly workMs?: number;
+  /** Most bytes of an answer's body that has no sink. Default: enough for all that lists nothing. */
+  readonly answerBytes?: number;
 }
 
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);
@@ -30,6 +32,7 @@ const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshR
 export class S3Client {
   /** Attempts at a request that brings no progress. */
   readonly attempts: number;
+  readonly clock: Clock;
   readonly #endpoint: Endpoint;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #credentials: CredentialStore;
@@ -38,10 +41,11 @@ export class S3Client {
   readonly #limiter: AdaptiveLimiter;
   readonly #random: Random;
   readonly #deadlineMs: number;
-  readonly #clock: Clock;
+  readonly #leastBytesPerSecond: number;
 
   constructor(endpoint: Endpoint, options: CheckedOptions) {
-    const { headers, credentials, profile, clock, connections, timeoutMs, deadlineMs, proxy } = options;
+    const { headers, credentials, profile, clock, connections, timeoutMs, deadlineMs } = options;
+    const { leastBytesPerSecond, proxy } = options;
     this.#endpoint = endpoint;
     this.#headers = options.requesterPays ? { ...headers, 'x-amz-request-payer': 'requester' } : headers;
     this.#credentials = new CredentialStore(credentials, profile, clock);
@@ -50,12 +54,15 @@ export class S3Client {
       connections,
       proxy,
       silenceMs: Math.min(timeoutMs, deadlineMs),
+      leastBytesPerSecond,
+      clock,
     });
     this.#limiter = new AdaptiveLimiter(connections);
     this.#random = new Random(options.seed);
     this.attempts = options.attempts;
     this.#deadlineMs = deadlineMs;
-    this.#clock = clock;
+    this.#leastBytesPerSecond = leastBytesPerSecond;
+    this.clock = clock;
   }
 
   /** Connections that are open, as far as that is known. */
@@ -78,7 +85,8 @@ export class S3Client {
     const retries = {
       attempts: this.attempts,
       deadlineMs: this.#deadlineMs,
-      clock: this.#clock,
+      leastBytesPerSecond: this.#leastBytesPerSecond,
+      clock: this.clock,
       random: this.#random,
       limiter: this.#limiter,
     };
@@ -113,7 +121,7 @@ export class S3Client {
 
   async #sendAs(
     credentials: S3Credentials | undefined,
-    { method, key, query = {}, headers, body, workMs = 0 }: S3Request,
+    { method, key, query = {}, headers, body, workMs = 0, answerBytes = LARGEST_ANSWER_BYTES }: S3Request,
     sink: Sink | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
@@ -127,6 +135,7 @@ export class S3Client {
     signal?.throwIfAborted();
     const search = encodeQuery(query);
     const target = search === '' ? path : `${path}?${search}`;
-    return this.#connection.send({ method, path: target, headers: signed, body, workMs }, sink, signal);
+    const wire = { method, path: target, headers: signed, body, workMs, answerBytes };
+    return this.#connection.send(wire, sink, signal);
   }
 }

@@ -64,6 +64,10 @@ const schema = group('options of the driver', {
     title: 'Deadline',
     description: 'Milliseconds without progress after which an operation gives up. Default: 60000.',
   }).optional(),
+  leastBytesPerSecond: wholeNumber(1, {
+    title: 'Least rate',
+    description: 'Bytes in a second that the body of an answer brings at least, on average. Default: 8192.',
+  }).optional(),
   timeoutMs: milliseconds('more than 0', {
     title: 'Silence',
     description:

@@ -1,15 +1,20 @@
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { Clock } from '@tiered/core';
 import { EnvHttpProxyAgent, Pool, ProxyAgent, type Dispatcher } from 'undici';
-import type { Answer } from './answers.js';
+import type { Answer, Condition } from './answers.js';
 import type { Endpoint } from './endpoint.js';
 import { Exchange, type Sink } from './exchange.js';
+import { Pace } from './pace.js';
 
 /** What connections are made with. */
 export interface ConnectionOptions {
   readonly connections: number;
   /** How long silence may last, in milliseconds. */
   readonly silenceMs: number;
+  /** How fast bodies of answers come at least. */
+  readonly leastBytesPerSecond: number;
   readonly proxy: 'environment' | 'none' | URL;
+  readonly clock: Clock;
 }
 
 /** A request as it goes over the wire, its path encoded. */
@@ -18,25 +23,28 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
-  /** How long the server may work before it answers, beyond the silence that is allowed, in milliseconds. */
+  /** How long the server may work before its answer is there, beyond the silence that is allowed, in milliseconds. */
   readonly workMs: number;
+  /** Most bytes of an answer's body that has no sink. */
+  readonly answerBytes: number;
 }
 
 /** A connection that was not used for so long is closed, unless the server wants it sooner: AWS does after some 20 s. */
 const IDLE_MS = 10_000;
 /** Uploads are given the time that they take at this speed beyond the silence. */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 64;
+const CONDITIONS: readonly Condition[] = ['if-match', 'if-none-match'];
 const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
 
 /** The connections to a server: kept alive, one request at a time on each, spread over the addresses of the host. */
 export class Connection {
   readonly #dispatcher: Dispatcher;
   readonly #origin: string;
-  readonly #silenceMs: number;
+  readonly #options: ConnectionOptions;
 
   constructor({ origin }: Endpoint, options: ConnectionOptions) {
     this.#origin = origin;
-    this.#silenceMs = options.silenceMs;
+    this.#options = options;
     this.#dispatcher = dispatcherFor(origin, options);
   }
 
@@ -47,11 +55,13 @@ export class Connection {
 
   /** Sends a request; its answer's body goes to the sink, or is collected if there is none. */
   send(
-    { method, path, headers, body, workMs }: WireRequest,
+    { method, path, headers, body, workMs, answerBytes }: WireRequest,
     sink: Sink | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
-    const exchange = new Exchange(sink, signal, 'if-match' in headers);
+    const pace = new Pace({ ...this.#options, workMs });
+    const condition = CONDITIONS.find((name) => name in headers);
+    const exchange = new Exchange(sink, signal, { condition, answerBytes, pace });
     const sendingMs = (body?.byteLength ?? 0) / SLOWEST_UPLOAD_BYTES_PER_MS;
     this.#dispatcher.dispatch(
       {
@@ -64,7 +74,7 @@ export class Connection {
         idempotent: true,
         // Else undici closes the connection after every HEAD, for servers that send a body with it.
         reset: false,
-        headersTimeout: this.#silenceMs + sendingMs + workMs,
+        headersTimeout: this.#options.silenceMs + sendingMs + workMs,
       },
       exchange,
     );

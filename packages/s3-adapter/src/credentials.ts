@@ -1,4 +1,4 @@
-import { isTieredError, TieredError, type Clock } from '@tiered/core';
+import { TieredError, type Clock } from '@tiered/core';
 import { wallTime } from './wall-time.js';
 
 /** Who asks. */
@@ -28,7 +28,8 @@ export class CredentialStore {
   constructor(source: CredentialsSource, profile: string | undefined, clock: Clock) {
     this.#clock = clock;
     if (typeof source === 'object') this.#kept = source;
-    else if (source !== 'anonymous') this.#fetch = source ?? (() => defaultCredentials(profile));
+    else if (source !== 'anonymous')
+      this.#fetch = source === undefined ? () => defaultCredentials(profile) : () => provided(source);
   }
 
   /**
@@ -67,7 +68,7 @@ export class CredentialStore {
     } catch (error) {
       // What is kept is still good for up to 5 minutes: the server will say when it is not.
       if (this.#kept !== undefined) return this.#kept;
-      throw isTieredError(error) ? error : unavailable(error);
+      throw error;
     }
   }
 }
@@ -85,14 +86,29 @@ function assertComplete(credentials: S3Credentials): void {
   );
 }
 
-/** The error object itself is left out: it may hold what a token service was sent. */
-function unavailable(error: unknown): TieredError {
-  const reason = error instanceof Error ? error.message : 'no reason was given';
-  return new TieredError(
-    'TIERED_PERMISSION',
-    `No credentials for S3 (${reason}): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the option credentials ` +
-      '("anonymous" for a public bucket).',
-  );
+/**
+ * Asks a provider, which is not ours. Of its error only names pass: its text may hold what a token service was sent or
+ * answered, and so may the error itself.
+ */
+async function provided(provider: () => Promise<S3Credentials>): Promise<S3Credentials> {
+  try {
+    return await provider();
+  } catch (error) {
+    throw new TieredError(
+      'TIERED_PERMISSION',
+      `No credentials for S3 (${nameOf(error)}): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the option credentials ` +
+        '("anonymous" for a public bucket). What the provider says is not repeated, as it may hold secrets; ' +
+        '"aws sts get-caller-identity" shows it for those of AWS, a call of your own for others.',
+    );
+  }
+}
+
+/** What kind of error it is, as far as that is a name: a class, or a code of the system. */
+function nameOf(error: unknown): string {
+  const { name, code } = (error ?? {}) as { readonly name?: unknown; readonly code?: unknown };
+  const isClass = typeof name === 'string' && /^[A-Za-z]{1,64}(Error|Exception)$/.test(name);
+  const isCode = typeof code === 'string' && /^E[A-Z]{2,20}$/.test(code);
+  return [isClass ? name : 'an error', ...(isCode ? [code] : [])].join(' ');
 }
 
 /** As AWS's own tools find them; a profile that is asked for goes before the environment. */
@@ -105,7 +121,7 @@ async function defaultCredentials(profile: string | undefined): Promise<S3Creden
   if (profile === undefined && accessKeyId && secretAccessKey)
     return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
   const { fromNodeProviderChain } = await importProviders();
-  return fromNodeProviderChain(profile === undefined ? {} : { profile })();
+  return provided(async () => fromNodeProviderChain(profile === undefined ? {} : { profile })());
 }
 
 async function importProviders(): Promise<typeof import('@aws-sdk/credential-providers')> {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '@tiered/core';
 import { raceAbort } from '@tiered/core/internal';
+import { LARGEST_LIST_BYTES, type Answer } from './answers.js';
 import type { S3Client } from './client.js';
 import { Failure, wrongAnswer } from './failure.js';
-import { escapeXml, fitsXml, leaves } from './xml.js';
+import { escapeXml, fitsXml, readLeavesInTurns, type LeafTaker } from './xml.js';
 
 const MOST_KEYS = 1000;
 /** Swift takes 10 ms for each key of a batch, and some times that when it has several. */
@@ -71,18 +72,26 @@ export class Deletes {
     };
     return this.#client.retry(undefined, async () => {
       const workMs = keys.size * WORK_MS_PER_KEY;
-      const request = { method: 'POST', query: { delete: '' }, headers, body, workMs } as const;
+      const query = { delete: '' };
+      const request = {
+        ...{ method: 'POST', query, headers, body, workMs },
+        answerBytes: LARGEST_LIST_BYTES,
+      } as const;
       const answer = await this.#client.send(request, undefined, undefined);
-      return failedKeys(answer.status, answer.body);
+      return failedKeys(answer, this.#clock);
     });
   }
 }
 
-function failedKeys(status: number, body: Buffer): ReadonlySet<string> {
+async function failedKeys({ status, body }: Answer, clock: Clock): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
+  const take: LeafTaker = ([root, child, name], text) => {
+    if (root !== 'DeleteResult') throw new Error('Not a DeleteResult');
+    if (child === 'Error' && name === 'Key') failed.add(text);
+  };
   try {
-    const found = leaves(body);
-    if (found.some(([path]) => !path.startsWith('DeleteResult'))) throw new Error('Not a DeleteResult');
-    return new Set(found.filter(([path]) => path === 'DeleteResult/Error/Key').map(([, key]) => key));
+    await readLeavesInTurns(body, take, { clock, signal: undefined });
+    return failed;
   } catch {
     throw wrongAnswer(status, 'MalformedResult', 'the answer is none of DeleteObjects; check the endpoint');
   }

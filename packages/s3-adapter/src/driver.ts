@@ -21,6 +21,7 @@ import {
   type WriteOptions,
 } from '@tiered/core';
 import { gathered, invariant, memoryFor } from '@tiered/core/internal';
+import { assertAbsent, REPLACING, writeIfAbsent, type WriteHeaders } from './absent-writes.js';
 import { etagOf, headerOf, lengthOf } from './answers.js';
 import { S3Client } from './client.js';
 import { Deletes } from './deletes.js';
@@ -49,7 +50,8 @@ interface Opened {
  *
  * Errors are `TieredError` with an `S3ResponseError` as their cause, and are not retryable: that has been done.
  * Missing objects are `TIERED_NOT_FOUND`, a missing bucket `TIERED_UNAVAILABLE`, refused access `TIERED_PERMISSION`, a
- * wrong region `TIERED_CONFIG_INVALID`, an object that was replaced `TIERED_SOURCE_CHANGED`, answers that stay wrong
+ * wrong region `TIERED_CONFIG_INVALID`, an object that was replaced `TIERED_SOURCE_CHANGED`, one that is there although it
+ * must not be `TIERED_EXISTS`, answers that stay wrong
  * `TIERED_DATA_CORRUPT`, tries without progress up to the deadline `TIERED_DEADLINE`, keys of more than 1024 bytes
  * `TIERED_KEY_INVALID`, anything else `TIERED_IO`.
  */
@@ -76,7 +78,7 @@ export class S3Driver implements StorageDriver {
       sharedViews: false,
       persistent: true,
       index: false,
-      buffersWrites: true,
+      buffersWrites: writable,
     });
   }
 
@@ -165,17 +167,27 @@ export class S3Driver implements StorageDriver {
    * As the contract says. Up to twice `partBytes` it is one PUT, which takes the object's memory; above, a multipart upload,
    * which takes that of 5 parts, and is aborted if anything goes wrong. If the last answer is lost, the object may be
    * there although this rejects.
+   *
+   * `ifAbsent` is If-None-Match, `TIERED_UNSUPPORTED` where the server answers 501, as Swift does; one that does not know
+   * the header, and says nothing, replaces objects. Costs a HEAD before a multipart upload, and after a lost answer.
    */
   write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
-    const { signal, size } = options;
+    const { signal, size, ifAbsent = false } = options;
     return this.#run('write', key, signal, async ({ client }, objectKey) => {
       if (!this.capabilities.write) throw unsupported(this, 'write');
       const { partBytes } = this.#options;
       const pieces = checkedPieces(this, key, data, options);
-      if (size > 2 * partBytes)
-        return uploadInParts(client, { key: objectKey, size, pieces, partBytes, signal });
-      const body = await gathered(pieces, data, () => memoryFor(size));
-      await client.request({ method: 'PUT', key: objectKey, body }, signal);
+      const inParts = size > 2 * partBytes;
+      const body = inParts ? undefined : await gathered(pieces, data, () => memoryFor(size));
+      const write = async (headers: WriteHeaders) => {
+        if (inParts)
+          return uploadInParts(client, { key: objectKey, size, pieces, partBytes, headers, signal });
+        const all = { ...headers.begin, ...headers.publish };
+        await client.request({ method: 'PUT', key: objectKey, headers: all, body }, signal);
+      };
+      if (!ifAbsent) return write(REPLACING);
+      if (inParts) await assertAbsent(client, objectKey, signal);
+      return writeIfAbsent(client, objectKey, signal, write);
     });
   }
 

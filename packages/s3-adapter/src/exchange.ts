@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { onAbort } from '@tiered/core/internal';
 import type { Dispatcher } from 'undici';
-import { failureOf, type Answer } from './answers.js';
-import { connectionFailure, wrongAnswer } from './failure.js';
+import { failureOf, LARGEST_ANSWER_BYTES, type Answer, type Condition } from './answers.js';
+import { connectionFailure, wrongAnswer, type Failure } from './failure.js';
+import type { Pace } from './pace.js';
 
 /** Where the body of a successful answer goes. What it throws becomes the error of the request. */
 export interface Sink {
@@ -16,8 +17,15 @@ export interface Sink {
 
 type Controller = Dispatcher.DispatchController;
 
-/** Bodies of errors and of short answers; a page of a listing has at most 1000 keys of 1024 bytes, three times as long encoded. */
-const LARGEST_BODY = 16 * 2 ** 20;
+/** What is asked of an answer. */
+export interface ExchangeOptions {
+  /** On what condition the request is made. */
+  readonly condition: Condition | undefined;
+  /** Most bytes of a body that has no sink. */
+  readonly answerBytes: number;
+  /** How fast bodies come at least. */
+  readonly pace: Pace;
+}
 
 /**
  * One request and its answer. Settles once; after that no byte reaches the sink, also when it was aborted, because
@@ -27,7 +35,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Resolves when the answer is complete; rejects with a `Failure`, or with what the sink threw. */
   readonly answer: Promise<Answer>;
   readonly #sink: Sink | undefined;
-  readonly #isPinned: boolean;
+  readonly #options: ExchangeOptions;
   readonly #stopListening: () => void;
   #resolve!: (answer: Answer) => void;
   #reject!: (error: unknown) => void;
@@ -38,10 +46,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #collected: Buffer[] = [];
   #collectedBytes = 0;
 
-  /** @param isPinned Whether the request names a version of its object. */
-  constructor(sink: Sink | undefined, signal: AbortSignal | undefined, isPinned: boolean) {
+  constructor(sink: Sink | undefined, signal: AbortSignal | undefined, options: ExchangeOptions) {
     this.#sink = sink;
-    this.#isPinned = isPinned;
+    this.#options = options;
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -58,6 +65,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200 || this.#settled) return;
     this.#status = status;
     this.#headers = headers;
+    this.#options.pace.start();
     this.#guarded(() => {
       if (this.#isForSink) this.#sink?.start(status, headers);
     });
@@ -68,13 +76,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#guarded(() => {
       if (!this.#isForSink) this.#collect(chunk);
       else if (this.#sink?.data(chunk) === false) this.#succeed(true);
+      if (!this.#settled) this.#options.pace.took(chunk.byteLength);
     });
   }
 
   onResponseEnd(): void {
     if (this.#settled) return;
     this.#guarded(() => {
-      if (this.#status >= 300) throw failureOf(this.#answer, this.#isPinned);
+      if (this.#status >= 300) throw this.#failure();
       if (this.#isForSink) this.#sink?.end();
       this.#succeed(false);
     });
@@ -93,15 +102,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #collect(chunk: Buffer): void {
+    const isError = this.#status >= 300;
     this.#collectedBytes += chunk.byteLength;
-    if (this.#collectedBytes > LARGEST_BODY)
-      throw wrongAnswer(
-        this.#status,
-        'BodyTooLarge',
-        'the answer is larger than any of S3; check the endpoint',
-      );
     // The memory of a chunk is its own.
     this.#collected.push(chunk);
+    if (this.#collectedBytes <= (isError ? LARGEST_ANSWER_BYTES : this.#options.answerBytes)) return;
+    // An error as long as that is a page for people: its status says enough.
+    throw isError
+      ? this.#failure()
+      : wrongAnswer(this.#status, 'BodyTooLarge', 'the answer is larger than any of S3; check the endpoint');
+  }
+
+  #failure(): Failure {
+    return failureOf(this.#answer, this.#options.condition);
   }
 
   #guarded(step: () => void): void {

@@ -1,8 +1,8 @@
 import type { ObjectStat } from '@tiered/core';
-import { etagOf, type Answer } from './answers.js';
+import { etagOf, LARGEST_LIST_BYTES, type Answer } from './answers.js';
 import type { S3Client } from './client.js';
 import { wrongAnswer } from './failure.js';
-import { leaves } from './xml.js';
+import { readLeavesInTurns, type LeafTaker } from './xml.js';
 
 /** Which page of a listing. */
 export interface PageRequest {
@@ -24,7 +24,7 @@ export interface Page {
   readonly next: string | undefined;
 }
 
-/** Asks for a page (ListObjectsV2). */
+/** Asks for a page (ListObjectsV2). A page may be empty, and not the last. */
 export function fetchPage(
   client: S3Client,
   { prefix, startAfter, token, delimiter }: PageRequest,
@@ -38,42 +38,61 @@ export function fetchPage(
     ...(startAfter !== undefined && { 'start-after': startAfter }),
     ...(token !== undefined && { 'continuation-token': token }),
   };
+  const request = { method: 'GET', query, answerBytes: LARGEST_LIST_BYTES } as const;
   return client.retry(signal, async () =>
-    parsePage(await client.send({ method: 'GET', query }, undefined, signal)),
+    parsePage(client, await client.send(request, undefined, signal), signal),
   );
 }
 
 /** What is known of an object so far. */
-type Draft = Record<string, string>;
+type Draft = Partial<Record<string, string>>;
 
-function parsePage({ status, body }: Answer): Page {
+/** What a page says of itself. */
+const FIELDS = new Set(['EncodingType', 'IsTruncated', 'NextContinuationToken']);
+/** What is taken of an object. */
+const OF_OBJECT = new Set(['Key', 'Size', 'ETag']);
+
+async function parsePage(
+  { clock }: S3Client,
+  { status, body }: Answer,
+  signal: AbortSignal | undefined,
+): Promise<Page> {
   const fields = new Map<string, string>();
   const drafts: Draft[] = [];
   const prefixes: string[] = [];
+  const take: LeafTaker = ([root, child = '', name = ''], text) => {
+    if (root !== 'ListBucketResult') throw new Error('Not a ListBucketResult');
+    if (child === 'CommonPrefixes') prefixes.push(text);
+    else if (FIELDS.has(child)) fields.set(child, text);
+    else if (child !== 'Contents' || !OF_OBJECT.has(name)) return;
+    else if (name === 'Key') drafts.push({ Key: text });
+    else (drafts.at(-1) ?? {})[name] = text;
+  };
   try {
-    for (const [path, text] of leaves(body)) {
-      const [root, child = '', name] = path.split('/');
-      if (root !== 'ListBucketResult') throw new Error(`Unexpected ${path}`);
-      if (child === 'CommonPrefixes') prefixes.push(text);
-      else if (child !== 'Contents') fields.set(child, text);
-      else if (name === 'Key') drafts.push({ Key: text });
-      else if (name !== undefined) (drafts.at(-1) ?? {})[name] = text;
-    }
+    await readLeavesInTurns(body, take, { clock, signal });
     const decode = fields.get('EncodingType') === 'url' ? decodeUrl : (text: string) => text;
-    const next = fields.get('IsTruncated') === 'true' ? fields.get('NextContinuationToken') : undefined;
-    if (fields.get('IsTruncated') === 'true' && next === undefined) throw new Error('No token');
     return {
       objects: drafts.map((draft) => objectOf(draft, decode)),
       prefixes: prefixes.map(decode),
-      next,
+      next: nextOf(fields),
     };
   } catch {
+    signal?.throwIfAborted();
     throw wrongAnswer(
       status,
       'MalformedListing',
       'the answer is no page of ListObjectsV2; check the endpoint',
     );
   }
+}
+
+/** The token for the next page. Wherever it is not sure that this is the last page, the listing must not end here. */
+function nextOf(fields: ReadonlyMap<string, string>): string | undefined {
+  const next = fields.get('NextContinuationToken');
+  const truncated = fields.get('IsTruncated') ?? String(Boolean(next));
+  if (truncated === 'false') return undefined;
+  if (truncated !== 'true' || !next) throw new Error('It goes on, but where is not said');
+  return next;
 }
 
 function objectOf({ Key, Size, ETag }: Draft, decode: (text: string) => string): ObjectStat {

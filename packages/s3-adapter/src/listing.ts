@@ -2,7 +2,8 @@ import type { ObjectStat } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
 import type { S3Client } from './client.js';
 import { compareKeys } from './keys.js';
-import { fetchPage, type Page, type PageRequest } from './listing-page.js';
+import { fetchPage, type Page } from './listing-page.js';
+import { walkPages } from './page-walk.js';
 
 /** What to list. */
 export interface ListingOptions {
@@ -21,20 +22,23 @@ type Pages = AsyncGenerator<Objects, void, undefined>;
  * The price is one request for the directories, and at most one more for each range, whose last page may be half used.
  */
 export async function* listObjects(client: S3Client, { prefix, concurrency, signal }: ListingOptions): Pages {
-  const first = await fetchPage(client, { prefix }, signal);
-  if (first.objects.length > 0) yield first.objects;
+  const opening = walkPages(client, { prefix }, false, signal);
+  const first = (await opening.next()).value;
+  if (first === undefined) return;
+  yield first.objects;
   if (first.next === undefined) return;
-  const last = first.objects.at(-1)?.key;
   // A server that does not sort (S3 Express) has no ranges of keys.
+  const sorted = isSorted(first.objects);
+  const last = first.objects.at(-1)?.key;
   const bounds =
-    concurrency > 1 && last !== undefined && isSorted(first.objects)
+    concurrency > 1 && last !== undefined && sorted
       ? await findBounds(client, prefix, last, concurrency, signal)
       : [];
   const end = new AbortController();
   const stopListening = onAbort(signal, (reason) => end.abort(reason));
   const ranges = [undefined, ...bounds].map((startAfter, i) => {
     const from = startAfter === undefined ? { prefix, token: first.next } : { prefix, startAfter };
-    return pagesOf(client, from, bounds[i], end.signal);
+    return pagesOf(walkPages(client, from, sorted, end.signal), startAfter, bounds[i]);
   });
   try {
     yield* merged(ranges, end);
@@ -57,29 +61,22 @@ async function findBounds(
   return Array.from({ length: count }, (_, i) => sorted[Math.floor((i * sorted.length) / count)] ?? '');
 }
 
-/** The pages of one range of keys: those after `from.startAfter`, up to and including a key. */
+/** The objects of one range of keys: those after a key, up to and including another. */
 async function* pagesOf(
-  client: S3Client,
-  from: PageRequest,
+  pages: AsyncGenerator<Page, void, undefined>,
+  startAfter: string | undefined,
   upTo: string | undefined,
-  signal: AbortSignal,
 ): Pages {
-  const { prefix, startAfter } = from;
-  let request = from;
-  for (;;) {
-    const page: Page = await fetchPage(client, request, signal);
-    const { objects, next } = page;
-    const [first, last] = [objects[0], objects.at(-1)];
-    if (first === undefined || last === undefined) return;
+  for await (const { objects } of pages) {
+    const [first, last] = [objects[0]?.key ?? '', objects.at(-1)?.key ?? ''];
     // A server that does not know start-after begins where all begin: others give those keys.
-    const isEarly = startAfter !== undefined && compareKeys(first.key, startAfter) <= 0;
-    const isOver = upTo !== undefined && compareKeys(last.key, upTo) > 0;
+    const isEarly = startAfter !== undefined && compareKeys(first, startAfter) <= 0;
+    const isOver = upTo !== undefined && compareKeys(last, upTo) > 0;
     const isWithin = ({ key }: ObjectStat) =>
       (!isEarly || compareKeys(key, startAfter) > 0) && (!isOver || compareKeys(key, upTo) <= 0);
     const within = isEarly || isOver ? objects.filter(isWithin) : objects;
     if (within.length > 0) yield within;
-    if (isOver || next === undefined) return;
-    request = { prefix, token: next };
+    if (isOver) return;
   }
 }
 

@@ -1,4 +1,5 @@
 import { onAbort } from '@tiered/core/internal';
+import type { WriteHeaders } from './absent-writes.js';
 import { etagOf, failureOf, headerOf } from './answers.js';
 import type { S3Client } from './client.js';
 import { wrongAnswer } from './failure.js';
@@ -7,6 +8,9 @@ import { escapeXml, textAt } from './xml.js';
 /** Parts of one upload that are sent at the same time; with the one that is being filled they bound the memory. */
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
+/** AWS puts thousands of parts together for minutes, and sends blanks meanwhile. */
+const LEAST_WORK_MS = 30_000;
+const WORK_MS_PER_PART = 50;
 
 /** An object to be uploaded in parts. */
 export interface Upload {
@@ -15,6 +19,7 @@ export interface Upload {
   /** In any sizes; they throw unless they are as long together as `size`. */
   readonly pieces: AsyncIterable<Uint8Array>;
   readonly partBytes: number;
+  readonly headers: WriteHeaders;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -33,13 +38,13 @@ interface Uploading {
 export async function uploadInParts(client: S3Client, upload: Upload): Promise<void> {
   const { key, size, pieces, signal } = upload;
   const partBytes = Math.max(upload.partBytes, Math.ceil(size / MOST_PARTS));
-  const uploadId = await begin(client, key, signal);
+  const uploadId = await begin(client, upload);
   const end = new AbortController();
   const stopListening = onAbort(signal, (reason) => end.abort(reason));
   const uploading = { client, key, uploadId, end };
   try {
     const etags = await sendParts(uploading, inParts(pieces, partBytes));
-    await complete(uploading, etags);
+    await complete(uploading, etags, upload.headers);
   } catch (error) {
     end.abort(error);
     await abandon(uploading);
@@ -50,10 +55,10 @@ export async function uploadInParts(client: S3Client, upload: Upload): Promise<v
 }
 
 /** Begins an upload. An abort waits for the answer: without its id the upload could not be taken back. */
-async function begin(client: S3Client, key: string, signal: AbortSignal | undefined): Promise<string> {
-  const request = { method: 'POST', key, query: { uploads: '' } } as const;
+async function begin(client: S3Client, { key, headers, signal }: Upload): Promise<string> {
+  const request = { method: 'POST', key, query: { uploads: '' }, headers: headers.begin } as const;
   const { status, body } = await client.retry(signal, () => client.send(request, undefined, undefined));
-  const id = textAt(body, 'InitiateMultipartUploadResult/UploadId');
+  const id = textAt(body, 'InitiateMultipartUploadResult', 'UploadId');
   if (id === undefined || id === '')
     throw wrongAnswer(status, 'NoUploadId', 'the server does not know multipart uploads', false);
   return id;
@@ -97,18 +102,24 @@ async function sendPart(uploading: Uploading, partNumber: number, body: Uint8Arr
   return etagOf(etag);
 }
 
-async function complete({ client, key, uploadId, end }: Uploading, etags: readonly string[]): Promise<void> {
+async function complete(
+  { client, key, uploadId, end }: Uploading,
+  etags: readonly string[],
+  { publish }: WriteHeaders,
+): Promise<void> {
   const parts = etags.map(
     (etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
   );
   const text = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`;
-  const headers = { 'content-type': 'application/xml' };
-  const request = { method: 'POST', key, query: { uploadId }, headers, body: Buffer.from(text) } as const;
+  const headers = { 'content-type': 'application/xml', ...publish };
+  const body = Buffer.from(text);
+  const workMs = LEAST_WORK_MS + parts.length * WORK_MS_PER_PART;
+  const request = { method: 'POST', key, query: { uploadId }, headers, body, workMs } as const;
   await client.retry(end.signal, async () => {
     const answer = await client.send(request, undefined, end.signal);
     // The status was sent before the parts were put together: the body tells how that ended.
-    if (textAt(answer.body, 'CompleteMultipartUploadResult/Key') === undefined)
-      throw failureOf({ ...answer, status: 500 }, false);
+    if (textAt(answer.body, 'CompleteMultipartUploadResult', 'Key') === undefined)
+      throw failureOf({ ...answer, status: 500 }, 'if-none-match' in publish ? 'if-none-match' : undefined);
   });
 }
 

@@ -52,12 +52,22 @@ export interface S3DriverOptions {
   /** Attempts at a request, at least 1; counted anew whenever bytes have come. Default: 8, about 6 s of pauses. */
   readonly attempts?: number;
   /**
-   * Milliseconds without progress after which an operation gives up; waiting for a free connection is not counted. Default:
-   * 60,000, longer than any throttling that passes by itself.
+   * Milliseconds without progress after which an operation gives up; waiting for a free connection is not counted. Bytes are
+   * progress for as long as they take at `leastBytesPerSecond`. Default: 60,000, longer than any throttling that passes by
+   * itself.
    */
   readonly deadlineMs?: number;
-  /** Milliseconds for which a connection may be silent before it counts as broken. Default: 10,000. */
+  /**
+   * Milliseconds for which a connection may be silent, or its answer be behind `leastBytesPerSecond`, before it counts as
+   * broken. Default: 10,000.
+   */
   readonly timeoutMs?: number;
+  /**
+   * Bytes in a second that the body of an answer brings at least, on average, at least 1: else a server that sends a byte now
+   * and then would keep a read for ever. So the answer to one request takes `timeoutMs` and this rate's time for its bytes
+   * at most. Default: 8192, which the 64 connections have together on a line of 4 Mbit/s.
+   */
+  readonly leastBytesPerSecond?: number;
   /** Whether the driver may write and delete, as a tier does. Default: false, because the source is never written. */
   readonly writable?: boolean;
   /** Seeds the jitter of pauses, so that a run can be repeated. Default: 0. */
@@ -75,7 +85,7 @@ const MIN_PART_BYTES = 5 * 2 ** 20;
 
 /** Headers that the driver sets, or that say how the request is framed. */
 const RESERVED =
-  /^(host|authorization|range|if-match|content-(length|md5)|connection|transfer-encoding|expect|upgrade|keep-alive|x-amz-(date|content-sha256|security-token|checksum-mode|request-payer))$/;
+  /^(host|authorization|range|if-match|if-none-match|content-(length|md5)|connection|transfer-encoding|expect|upgrade|keep-alive|x-amz-(date|content-sha256|security-token|checksum-mode|request-payer))$/;
 
 /**
  * Checks options. No message shows a value that may be secret.
@@ -92,6 +102,7 @@ export function checkedOptions(options: S3DriverOptions): CheckedOptions {
     attempts: 8,
     deadlineMs: 60_000,
     timeoutMs: 10_000,
+    leastBytesPerSecond: 8192,
     writable: false,
     seed: 0,
     clock: systemClock,
@@ -103,7 +114,7 @@ export function checkedOptions(options: S3DriverOptions): CheckedOptions {
     throw configError('bucket', 'the name of a bucket', bucket);
   if (typeof prefix !== 'string' || (prefix !== '' && !prefix.endsWith('/')) || !prefix.isWellFormed())
     throw configError('prefix', 'text that ends with "/"', prefix);
-  assertCounts({ connections, listConcurrency, attempts });
+  assertCounts({ connections, listConcurrency, attempts, leastBytesPerSecond: checked.leastBytesPerSecond });
   assertCounts({ partBytes }, MIN_PART_BYTES);
   const { deadlineMs, timeoutMs } = checked;
   for (const [field, ms] of Object.entries({ deadlineMs, timeoutMs })) {

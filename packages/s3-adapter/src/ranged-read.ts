@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { etagOf, headerOf, lengthOf } from './answers.js';
+import { etagOf, headerOf, isStrong, lengthOf } from './answers.js';
 import { checksumIn, type Checksum } from './answer-checksum.js';
 import type { S3Client, S3Request } from './client.js';
 import type { Sink } from './exchange.js';
@@ -84,7 +84,7 @@ export class RangedRead implements Sink {
       this.#range.target.set(bytes, this.#filled);
       this.#filled += taken;
       this.#left -= taken;
-      this.#tries?.progress();
+      this.#tries?.progress(taken);
     }
     return !(this.#isWhole && this.#left === 0 && this.#from < (this.#size ?? 0));
   }
@@ -125,7 +125,7 @@ export class RangedRead implements Sink {
         ...(asWhole === true && this.#from === 0
           ? { 'x-amz-checksum-mode': 'ENABLED' }
           : { range: `bytes=${this.#from}-${this.#end - 1}` }),
-        ...(etag !== undefined && { 'if-match': etag }),
+        ...(etag !== undefined && isStrong(etag) && { 'if-match': etag }),
       },
     };
     try {

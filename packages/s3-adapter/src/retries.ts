@@ -5,7 +5,9 @@ import type { AdaptiveLimiter } from './limiter.js';
 /** How requests are repeated. */
 export interface RetryOptions {
   readonly attempts: number;
+  /** How long it may be behind the least rate. */
   readonly deadlineMs: number;
+  readonly leastBytesPerSecond: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly limiter: AdaptiveLimiter;
@@ -13,8 +15,11 @@ export interface RetryOptions {
 
 /** What an attempt is given. */
 export interface Tries {
-  /** Says that bytes came which stay: attempts and deadline begin anew. */
-  progress(): void;
+  /**
+   * Says that so many bytes came which stay: attempts begin anew, and the deadline is later by the time that these bytes
+   * take at the least rate. It is never more than `deadlineMs` away.
+   */
+  progress(bytes: number): void;
 }
 
 /** Upper bound of the first pause; doubles with each attempt. Below a tenth of a second a busy server is busy still. */
@@ -30,13 +35,13 @@ export async function withRetries<T>(
   signal: AbortSignal | undefined,
   attempt: (tries: Tries) => Promise<T>,
 ): Promise<T> {
-  const { attempts, deadlineMs, clock, random, limiter } = options;
+  const { attempts, deadlineMs, leastBytesPerSecond, clock, random, limiter } = options;
   let failed = 0;
   let since = clock.now();
   const tries: Tries = {
-    progress: () => {
+    progress: (bytes) => {
       failed = 0;
-      since = clock.now();
+      since = Math.min(clock.now(), since + (bytes / leastBytesPerSecond) * 1000);
     },
   };
   for (let made = 1; ; made++) {

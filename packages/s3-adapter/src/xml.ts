@@ -1,13 +1,54 @@
+import type { Clock } from '@tiered/core';
 import { SaxesParser } from 'saxes';
 
+/** Takes an element that has no elements in it: its names from the root on, to be looked at only now, and its text. */
+export type LeafTaker = (names: readonly string[], text: string) => void;
+
+/** Characters that are parsed in one go, in about a millisecond. */
+const SLICE = 32 * 1024;
+
 /**
- * The elements of an XML text that have no elements in them, in order: where they are, as `ListBucketResult/Name`, and
- * their text. Only the five entities of XML itself are expanded; a document type, where others are declared, is refused.
- * @throws Error for what is not well-formed.
+ * Goes through the elements of an XML text that have no elements in them, in order. Only the five entities of XML itself
+ * are expanded; a document type, where others are declared, is refused. Takes time in proportion to the text, however
+ * deep its elements are and whatever they are called: for small texts, since nothing else happens meanwhile.
+ * @throws Error for what is not well-formed, and what `take` throws.
  */
-export function leaves(xml: Uint8Array): readonly (readonly [path: string, text: string])[] {
-  const found: [string, string][] = [];
-  const open: string[] = [];
+export function readLeaves(xml: Uint8Array, take: LeafTaker): void {
+  const parseNext = slices(xml, take);
+  while (parseNext());
+}
+
+/** As `readLeaves`, for large texts: other work of the event loop has its turns in between. An abort ends it. */
+export async function readLeavesInTurns(
+  xml: Uint8Array,
+  take: LeafTaker,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal | undefined },
+): Promise<void> {
+  const parseNext = slices(xml, take);
+  while (parseNext()) {
+    await clock.turn();
+    signal?.throwIfAborted();
+  }
+}
+
+/** What parses the next slice of a text; it gives false when that was the last. */
+function slices(xml: Uint8Array, take: LeafTaker): () => boolean {
+  const parser = parserFor(take);
+  // Some servers send blanks before the declaration to keep a slow answer alive.
+  const text = Buffer.from(xml.buffer, xml.byteOffset, xml.byteLength).toString('utf8').trimStart();
+  let from = 0;
+  return () => {
+    parser.write(text.slice(from, from + SLICE));
+    from += SLICE;
+    if (from < text.length) return true;
+    parser.close();
+    return false;
+  };
+}
+
+function parserFor(take: LeafTaker): SaxesParser {
+  // Names stay apart: joined into a path, those of deep elements would be as long as the text, for each of them.
+  const names: string[] = [];
   let text = '';
   let isLeaf = false;
   const parser = new SaxesParser();
@@ -18,7 +59,7 @@ export function leaves(xml: Uint8Array): readonly (readonly [path: string, text:
     throw new Error('A document type is not accepted.');
   });
   parser.on('opentag', ({ name }) => {
-    open.push(open.length === 0 ? name : `${open.at(-1) ?? ''}/${name}`);
+    names.push(name);
     text = '';
     isLeaf = true;
   });
@@ -28,19 +69,21 @@ export function leaves(xml: Uint8Array): readonly (readonly [path: string, text:
   parser.on('text', append);
   parser.on('cdata', append);
   parser.on('closetag', () => {
-    const path = open.pop() ?? '';
-    if (isLeaf) found.push([path, text]);
+    if (isLeaf) take(names, text);
+    names.pop();
     isLeaf = false;
   });
-  // Some servers send blanks before the declaration to keep a slow answer alive.
-  parser.write(Buffer.from(xml.buffer, xml.byteOffset, xml.byteLength).toString('utf8').trimStart()).close();
-  return found;
+  return parser;
 }
 
-/** The text of the first element at a path; undefined if there is none, or this is no XML. */
-export function textAt(xml: Uint8Array, path: string): string | undefined {
+/** The text of the first child of the root with these names; undefined if there is none, or this is no XML. */
+export function textAt(xml: Uint8Array, root: string, child: string): string | undefined {
+  let found: string | undefined;
   try {
-    return leaves(xml).find(([found]) => found === path)?.[1];
+    readLeaves(xml, (names, text) => {
+      if (names.length === 2 && names[0] === root && names[1] === child) found ??= text;
+    });
+    return found;
   } catch {
     return undefined;
   }

@@ -47,9 +47,10 @@ describe('reads from a server that fails', () => {
     const property = fc.asyncProperty(
       fc.array(rule, { minLength: 1, maxLength: 4 }),
       fc.array(read, { minLength: 1, maxLength: 5 }),
+      fc.boolean(),
       fc.nat(),
-      async (faults, reads, seed) => {
-        const { server, driver, clock } = await place({ partBytes: PART, seed }, { faults, seed });
+      async (faults, reads, weakEtags, seed) => {
+        const { server, driver, clock } = await place({ partBytes: PART, seed }, { faults, seed, weakEtags });
         for (const [key, [object]] of Object.entries(VERSIONS)) server.put(BUCKET, key, object);
         const one = async ([key, offset, length]: [string, number, number]) => {
           const memory = new Uint8Array(length + 20).fill(0xaa);
@@ -86,26 +87,47 @@ describe('reads from a server that fails', () => {
     }
   });
 
-  it('[O1] never mix two versions: an object that is replaced in the middle of a read is a typed error', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART });
-    const faults = [{ times: 1, fault: { kind: 'changeMidObject', afterBytes: 60_000 } }] as const;
-    for (const [key, [object]] of Object.entries(VERSIONS)) {
-      server.put(BUCKET, key, object);
-      const { version } = await driver.stat(key, {});
-      for (const options of [{}, { version }]) {
+  it.each([false, true])(
+    '[O1] never mix two versions: a read whose object is replaced is a typed error, weak ETags: %s',
+    async (weakEtags) => {
+      const { server, driver, clock } = await place({ partBytes: PART }, { weakEtags });
+      const faults = [{ times: 1, fault: { kind: 'changeMidObject', afterBytes: 60_000 } }] as const;
+      for (const [key, [object]] of Object.entries(VERSIONS)) {
         server.put(BUCKET, key, object);
-        server.faults.set(faults);
-        const reading = driver.read(key, { offset: 10, length: object.length, ...options });
-        await expect(clock.run(reading)).rejects.toMatchObject({
+        const { version } = await driver.stat(key, {});
+        for (const options of [{}, { version }]) {
+          server.put(BUCKET, key, object);
+          server.faults.set(faults);
+          const reading = driver.read(key, { offset: 10, length: object.length, ...options });
+          await expect(clock.run(reading)).rejects.toMatchObject({
+            code: 'TIERED_SOURCE_CHANGED',
+            cause: { key },
+          });
+        }
+        // Also if the server does not look at If-Match: then the ETag of the answer tells.
+        server.faults.set([{ fault: { kind: 'ignoreIfMatch' } }]);
+        await expect(clock.run(driver.read(key, { offset: 0, length: 10, version }))).rejects.toMatchObject({
           code: 'TIERED_SOURCE_CHANGED',
-          cause: { key },
         });
       }
-      // Also if the server does not look at If-Match: then the ETag of the answer tells.
-      server.faults.set([{ fault: { kind: 'ignoreIfMatch' } }]);
-      await expect(clock.run(driver.read(key, { offset: 0, length: 10, version }))).rejects.toMatchObject({
-        code: 'TIERED_SOURCE_CHANGED',
-      });
+    },
+  );
+
+  it('[O1] have weak ETags compared, and not sent in If-Match, which no server could grant', async () => {
+    const { server, driver, clock } = await place({ partBytes: PART }, { weakEtags: true });
+    for (const [key, [object, other]] of Object.entries(VERSIONS)) {
+      server.put(BUCKET, key, object);
+      const { version } = await driver.stat(key, {});
+      expect(version).toMatch(/^W\/"/);
+      for await (const page of driver.list({ prefix: key })) expect(page[0]?.version).toBe(version);
+      for (const offset of [0, 70_000, object.length]) {
+        const read = () => clock.run(driver.read(key, { offset, length: object.length, version }));
+        server.faults.set([{ times: 2, fault: { kind: 'truncate', bytes: 20_000 } }]);
+        expect(Buffer.compare(await read(), object.subarray(offset))).toBe(0);
+        server.put(BUCKET, key, other);
+        await expect(read()).rejects.toMatchObject({ code: 'TIERED_SOURCE_CHANGED' });
+        server.put(BUCKET, key, object);
+      }
     }
   });
 

@@ -1,9 +1,12 @@
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { inspect } from 'node:util';
-import { isTieredError } from '@tiered/core';
+import { isTieredError, TieredError } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { S3Driver, S3ResponseError } from '@tiered/s3-adapter';
 import type { Fault } from '@tiered/s3-adapter/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { BUCKET, answering, driverOn, place } from './helpers.js';
 
 const SECRET = 'wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY';
@@ -94,7 +97,53 @@ describe('secrets', () => {
     for (const error of errors) assertSilent(error);
   });
 
-  it('are in no error of a server that is not there, of credentials or of options', async () => {
+  it('[O5] are in no error of a provider of credentials, whatever it throws', async () => {
+    const text = `The token service answered: secret ${SECRET}, token ${TOKEN}`;
+    const thrown: readonly unknown[] = [
+      Object.assign(new Error('The token service failed.'), { request: CREDENTIALS }),
+      new Error(text),
+      new Error('outside', { cause: new Error(text) }),
+      Object.assign(new Error('named'), { name: SECRET, code: TOKEN }),
+      Object.assign(new Error('named'), { name: `${SECRET}Error` }),
+      new TieredError('TIERED_PERMISSION', text, { cause: new Error(text) }),
+      new AggregateError([new Error(text)], text),
+      text,
+      { message: text, toString: () => text },
+      undefined,
+    ];
+    for (const error of thrown) {
+      const credentials = async () => {
+        throw error;
+      };
+      const failing = await driverOn('http://127.0.0.1:1', { credentials, writable: true });
+      const errors = await errorsOf(failing);
+      expect(errors).toHaveLength(8);
+      for (const told of errors) {
+        expect(isTieredError(told, 'TIERED_PERMISSION')).toBe(true);
+        assertSilent(told);
+      }
+    }
+  });
+
+  it('[O5] are in no error of a provider of AWS', async () => {
+    const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', path.join(directory, 'credentials'));
+    vi.stubEnv('AWS_CONFIG_FILE', path.join(directory, 'config'));
+    try {
+      // Says which command failed, and that has the secret in it.
+      const command = `sh -c "echo ${SECRET} >&2; exit 1" ${TOKEN}`;
+      await fs.writeFile(path.join(directory, 'config'), `[profile mine]\ncredential_process = ${command}\n`);
+      const driver = await driverOn('http://127.0.0.1:1', { credentials: undefined, profile: 'mine' });
+      const stat = driver.stat('object', {}).catch((error: unknown) => error);
+      expect(await stat).toMatchObject({ code: 'TIERED_PERMISSION' });
+      assertSilent(await stat);
+    } finally {
+      vi.unstubAllEnvs();
+      await fs.rm(directory, { recursive: true });
+    }
+  });
+
+  it('are in no error of a server that is not there, or of options', async () => {
     const nowhere = await driverOn('http://127.0.0.1:1', {
       credentials: CREDENTIALS,
       attempts: 1,
@@ -102,12 +151,6 @@ describe('secrets', () => {
     });
     for (const error of await errorsOf(nowhere)) assertSilent(error);
     assertSilent(nowhere);
-    const failing = await driverOn('http://127.0.0.1:1', {
-      credentials: async () => {
-        throw Object.assign(new Error('The token service failed.'), { request: CREDENTIALS });
-      },
-    });
-    for (const error of await errorsOf(failing)) assertSilent(error);
     const wrong = [
       { endpoint: `http://user:${SECRET}@host` },
       { endpoint: `${SECRET} is no URL` },

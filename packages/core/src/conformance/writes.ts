@@ -113,6 +113,30 @@ export const writes: readonly ConformanceTest[] = [
       await Promise.all([...versions.map(write), read(), read(), read(), read()]);
     await read();
   }),
+  writeTest('write() with ifAbsent replaces nothing: of several at once, one succeeds', async (driver) => {
+    // Large enough for their pieces to come in turns.
+    const versions = Array.from({ length: 8 }, (_, i) => someBytes(20_000 + i, i));
+    const write = (bytes: Uint8Array) =>
+      driver.write('dir/object', inPieces(bytes, 7_000), { size: bytes.byteLength, ifAbsent: true });
+    for (let round = 0; round < 5; round++) {
+      const outcomes = await Promise.allSettled(versions.map(write));
+      const failures = outcomes.filter((outcome) => outcome.status === 'rejected');
+      if (failures.length === versions.length) {
+        for (const { reason } of failures) await assertCode(Promise.reject(reason), 'TIERED_UNSUPPORTED');
+        return assertCode(driver.stat('dir/object', {}), 'TIERED_NOT_FOUND');
+      }
+      assert.equal(failures.length, versions.length - 1, 'writes that failed');
+      for (const { reason } of failures) await assertCode(Promise.reject(reason), 'TIERED_EXISTS');
+      const written = versions[outcomes.findIndex(({ status }) => status === 'fulfilled')];
+      assertBytes(await readAll(driver, 'dir/object'), written ?? new Uint8Array(), 'what was written');
+      await assertCode(write(someBytes(10, 1)), 'TIERED_EXISTS');
+      assertBytes(await readAll(driver, 'dir/object'), written ?? new Uint8Array(), 'what was there');
+      await driver.delete('dir/object', {});
+    }
+    await write(someBytes(10, 1));
+    await driver.write('dir/object', someBytes(20, 2), { size: 20, ifAbsent: false });
+    assertBytes(await readAll(driver, 'dir/object'), someBytes(20, 2), 'what took its place');
+  }),
   openTest(
     'delete() removes an object, and a missing one is no error, or is refused',
     async ({ driver, put }) => {

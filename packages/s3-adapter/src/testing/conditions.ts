@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { noSuchKey, S3Error } from './s3-error.js';
-import type { StoredObject } from './storage.js';
+import { isWeak, type StoredObject } from './storage.js';
 
 /**
  * If-Match and If-None-Match of a read.
@@ -8,8 +8,8 @@ import type { StoredObject } from './storage.js';
  */
 export function checkRead(headers: IncomingHttpHeaders, object: StoredObject): void {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
-  if (match !== undefined && !names(match, object.etag)) throw preconditionFailed('If-Match');
-  if (noneMatch !== undefined && names(noneMatch, object.etag)) {
+  if (match !== undefined && !names(match, object.etag, 'strongly')) throw preconditionFailed('If-Match');
+  if (noneMatch !== undefined && names(noneMatch, object.etag, 'weakly')) {
     throw new S3Error(304, 'NotModified', 'Not Modified', { headers: object.headers });
   }
 }
@@ -34,12 +34,16 @@ export function checkWrite(
   if (noneMatch !== undefined && object !== undefined) throw preconditionFailed('If-None-Match');
   if (match === undefined) return;
   if (object === undefined) throw noSuchKey(key);
-  if (!names(match, object.etag)) throw preconditionFailed('If-Match');
+  if (!names(match, object.etag, 'strongly')) throw preconditionFailed('If-Match');
 }
 
-function names(header: string, etag: string): boolean {
-  const bare = etag.slice(1, -1);
-  return header.split(',').some((item) => ['*', etag, bare].includes(item.trim()));
+/** Whether a header names an ETag. A weak one names nothing strongly. */
+function names(header: string, etag: string, how: 'strongly' | 'weakly'): boolean {
+  const items = header.split(',').map((item) => item.trim());
+  if (items.includes('*')) return true;
+  if (how === 'strongly' && isWeak(etag)) return false;
+  const [own, ...given] = [etag, ...items].map((text) => text.replace(/^W\/(?=")/, '').replaceAll('"', ''));
+  return items.some((item, i) => given[i] === own && !(how === 'strongly' && isWeak(item)));
 }
 
 function preconditionFailed(condition: string): S3Error {

@@ -35,6 +35,7 @@ export function inflict(fault: Fault, answer: Answer, { call, below }: EffectCon
     case 'status':
     case 'latency':
     case 'ignoreIfMatch':
+    case 'emptyPage':
     case 'errorIn200':
       return answer;
   }

@@ -18,6 +18,7 @@ import type { S3Operation } from './requests.js';
  *   reset as `reset` does.
  * - `corrupt`: one byte, anywhere, is another one.
  * - `ignoreIfMatch`: If-Match and If-None-Match count for nothing.
+ * - `emptyPage`: a page of a listing holds nothing, and says that it is not the last.
  * - `errorIn200`: a complete upload is answered by 200 and an error in the body; nothing was published.
  */
 export type Fault =
@@ -37,6 +38,7 @@ export type Fault =
   | { readonly kind: 'changeMidObject'; readonly afterBytes: number }
   | { readonly kind: 'corrupt' }
   | { readonly kind: 'ignoreIfMatch' }
+  | { readonly kind: 'emptyPage' }
   | { readonly kind: 'errorIn200' };
 
 /** A fault, and the requests that it befalls. Requests without the right to ask are refused before, and do not count. */
@@ -71,5 +73,6 @@ export const BEFALLS: Readonly<Record<Fault['kind'], readonly S3Operation[] | un
   changeMidObject: READS,
   corrupt: READS,
   ignoreIfMatch: ['GetObject', 'HeadObject', 'PutObject', 'CompleteMultipartUpload'],
+  emptyPage: ['ListObjectsV2'],
   errorIn200: ['CompleteMultipartUpload'],
 };

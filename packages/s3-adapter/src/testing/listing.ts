@@ -18,6 +18,8 @@ interface Page {
   readonly commonPrefixes: readonly string[];
   /** Where the next page goes on; undefined after the last. */
   readonly next: string | undefined;
+  /** Makes the token unlike those of other pages that go on at the same place. */
+  readonly id?: string;
 }
 
 /** No UTF-8 has this byte: stands behind all keys that begin with what is before it. */
@@ -37,7 +39,9 @@ export function listObjects(call: Call): Answer {
   const token = query.get('continuation-token');
   const after = token === null ? startAfter(given('start-after')) : decodeToken(token);
   const from = lowerBound(sorted, after > prefix ? after : prefix);
-  const page = takePage(sorted, { prefix, delimiter: given('delimiter'), from, maxKeys });
+  const page = call.emptyPage
+    ? emptyPage(after, call.newId())
+    : takePage(sorted, { prefix, delimiter: given('delimiter'), from, maxKeys });
   return xmlAnswer(xmlDocument('ListBucketResult', describePage(call, page, maxKeys)));
 }
 
@@ -52,13 +56,20 @@ function startAfter(key: string): string {
 }
 
 function decodeToken(token: string): string {
-  const text = Buffer.from(token, 'base64').toString('latin1');
-  if (text !== '' && encodeToken(text) === token) return text;
+  const [position = ''] = token.split('.');
+  const text = Buffer.from(position, 'base64').toString('latin1');
+  if (text !== '' && encodeToken(text) === position) return text;
   throw invalidArgument('continuation-token', token, 'The continuation token provided is incorrect');
 }
 
-function encodeToken(position: string): string {
-  return Buffer.from(position, 'latin1').toString('base64');
+function encodeToken(position: string, id?: string): string {
+  const token = Buffer.from(position, 'latin1').toString('base64');
+  return id === undefined ? token : `${token}.${id}`;
+}
+
+/** A page that goes on where it begins. */
+function emptyPage(after: string, id: string): Page {
+  return { keys: [], commonPrefixes: [], next: after === '' ? BEHIND_KEY : after, id };
 }
 
 function takePage(sorted: readonly string[], { prefix, delimiter, from, maxKeys }: ListingOptions): Page {
@@ -120,7 +131,7 @@ function describePage({ request, bucket }: Call, page: Page, maxKeys: number): s
     element('KeyCount', String(page.keys.length + page.commonPrefixes.length)),
     element('MaxKeys', String(maxKeys)),
     element('IsTruncated', String(page.next !== undefined)),
-    page.next === undefined ? '' : element('NextContinuationToken', encodeToken(page.next)),
+    page.next === undefined ? '' : element('NextContinuationToken', encodeToken(page.next, page.id)),
     ...page.keys.map((key) => describeKey(bucket, textOfByteString(key), encoded)),
     ...prefixes,
   ].join('');

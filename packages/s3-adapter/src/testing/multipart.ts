@@ -28,9 +28,9 @@ export interface Upload {
 const MAX_PARTS = 10_000;
 
 /** CreateMultipartUpload. */
-export function createUpload({ request, bucket, uploadId }: Call): Answer {
+export function createUpload({ request, bucket, newId }: Call): Answer {
   const { key, headers } = request;
-  const id = uploadId();
+  const id = newId();
   const checksum = checksumAsked(headers['x-amz-checksum-algorithm'], headers['x-amz-checksum-type']);
   bucket.uploads.set(id, { key, metadata: metadataOf(headers), checksum, parts: new Map() });
   const content = element('Bucket', bucket.name) + element('Key', key) + element('UploadId', id);

@@ -21,8 +21,10 @@ export interface Call {
   readonly defaultChecksum: ChecksumAlgorithm | undefined;
   /** Whether If-Match and If-None-Match count for nothing. */
   readonly ignoreConditions: boolean;
+  /** Whether a page of a listing holds nothing, and is not the last. */
+  readonly emptyPage: boolean;
   /** A new id, unlike any other. */
-  readonly uploadId: () => string;
+  readonly newId: () => string;
 }
 
 /** What each operation does. */

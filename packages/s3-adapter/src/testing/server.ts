@@ -7,7 +7,7 @@ import { authenticate, type S3ServerCredentials } from './authentication.js';
 import { checkBody, readBody } from './bodies.js';
 import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from '../checksums.js';
 import { cutShort, inflict, insteadOf } from './fault-effects.js';
-import type { FaultPlan } from './fault-plan.js';
+import type { Fault, FaultPlan } from './fault-plan.js';
 import { Faults } from './faults.js';
 import { OPERATION_HANDLERS, type Call } from './operations.js';
 import {
@@ -35,6 +35,8 @@ export interface S3ServerOptions {
    * named here. Default: true, which is `crc64nvme`, as S3.
    */
   readonly checksums?: boolean | ChecksumAlgorithm;
+  /** Whether ETags are weak, as those of a proxy that compresses: If-Match never fits them. Default: false. */
+  readonly weakEtags?: boolean;
   /** How much the server's clock is ahead of the machine's, in milliseconds. Default: 0. */
   readonly clockSkewMs?: number;
   /** Whether requests must carry `x-amz-request-payer: requester`. Default: false. */
@@ -135,7 +137,10 @@ export class S3Server implements AsyncDisposable {
 
   /** Makes a bucket, or a new one in the place of another. From a `public` one everybody may read. */
   createBucket(name: string, { public: isPublic = false }: { readonly public?: boolean } = {}): void {
-    this.#storage.buckets.set(name, new Bucket(name, isPublic));
+    this.#storage.buckets.set(
+      name,
+      new Bucket(name, { isPublic, weakEtags: this.#options.weakEtags ?? false }),
+    );
   }
 
   /** Stores an object. The bytes are the server's from now on, and are not copied. */
@@ -209,7 +214,7 @@ export class S3Server implements AsyncDisposable {
     if (latencyMs > 0) await (this.#options.clock ?? systemClock).sleep(latencyMs, gone);
     const carryOut = () => {
       const checked = { ...request, ...checkBody(raw, request.headers, this.#checksumOf) };
-      const call = this.#call(checked, fault?.kind === 'ignoreIfMatch');
+      const call = this.#call(checked, fault);
       const answer = insteadOf(fault, requestId) ?? OPERATION_HANDLERS[request.operation](call);
       return fault === undefined
         ? answer
@@ -235,7 +240,7 @@ export class S3Server implements AsyncDisposable {
     }
   }
 
-  #call(request: S3RequestWithBody, ignoreConditions: boolean): Call {
+  #call(request: S3RequestWithBody, fault: Fault | undefined): Call {
     const { pageSize = 1000, minPartBytes = 5 * 1024 * 1024, checksums = true } = this.#options;
     return {
       request,
@@ -245,8 +250,9 @@ export class S3Server implements AsyncDisposable {
       minPartBytes,
       checksumOf: this.#checksumOf,
       defaultChecksum: checksums === true ? 'crc64nvme' : checksums === false ? undefined : checksums,
-      ignoreConditions,
-      uploadId: () => this.#identity(),
+      ignoreConditions: fault?.kind === 'ignoreIfMatch',
+      emptyPage: fault?.kind === 'emptyPage',
+      newId: () => this.#identity(),
     };
   }
 

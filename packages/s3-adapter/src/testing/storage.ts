@@ -31,22 +31,33 @@ export class StoredObject {
   readonly lastModified: number;
   /** What every GET and HEAD answers. */
   readonly headers: readonly string[];
-  readonly #checksum: StoredChecksum | undefined;
+  readonly #details: ObjectDetails;
   #default: StoredChecksum | undefined;
 
-  constructor(bytes: Uint8Array, { lastModified, metadata = PLAIN, checksum, etag }: ObjectDetails) {
+  constructor(bytes: Uint8Array, details: ObjectDetails) {
+    const { lastModified, metadata = PLAIN, etag } = details;
     this.bytes = bytes;
     this.etag = etag ?? `"${createHash('md5').update(bytes).digest('hex')}"`;
     this.lastModified = lastModified;
     const modified = new Date(lastModified).toUTCString();
     this.headers = ['ETag', this.etag, 'Last-Modified', modified, 'Accept-Ranges', 'bytes', ...metadata];
-    this.#checksum = checksum;
+    this.#details = details;
+  }
+
+  /** The same object under a weak ETag. */
+  weakened(): StoredObject {
+    return new StoredObject(this.bytes, { ...this.#details, etag: `W/${this.etag}` });
   }
 
   /** The checksum it was stored with; otherwise that of `compute`, which is asked once. */
   checksum(compute: () => StoredChecksum): StoredChecksum {
-    return this.#checksum ?? (this.#default ??= compute());
+    return this.#details.checksum ?? (this.#default ??= compute());
   }
+}
+
+/** Whether an ETag is weak: two objects that have it need not be the same bytes. */
+export function isWeak(etag: string): boolean {
+  return etag.startsWith('W/');
 }
 
 /** A bucket: its objects, and the uploads that have not ended. */
@@ -54,13 +65,15 @@ export class Bucket {
   readonly name: string;
   /** Whether everybody may read. */
   readonly isPublic: boolean;
+  readonly #weakEtags: boolean;
   readonly uploads = new Map<string, Upload>();
   readonly #objects = new Map<string, StoredObject>();
   #sorted: readonly string[] | undefined;
 
-  constructor(name: string, isPublic: boolean) {
+  constructor(name: string, { isPublic, weakEtags }: { isPublic: boolean; weakEtags: boolean }) {
     this.name = name;
     this.isPublic = isPublic;
+    this.#weakEtags = weakEtags;
   }
 
   get(key: string): StoredObject | undefined {
@@ -69,7 +82,7 @@ export class Bucket {
 
   put(key: string, object: StoredObject): void {
     if (!this.#objects.has(key)) this.#sorted = undefined;
-    this.#objects.set(key, object);
+    this.#objects.set(key, this.#weakEtags ? object.weakened() : object);
   }
 
   delete(key: string): void {

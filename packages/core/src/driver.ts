@@ -152,6 +152,11 @@ export interface DriverUsage {
   readonly objects: number;
   /** Bytes that the storage could still take; undefined if it cannot say. */
   readonly freeBytes?: number | undefined;
+  /**
+   * What the objects take on the storage itself, in bytes: whole blocks, directories, and what the driver keeps beside
+   * them. Undefined where the storage cannot say.
+   */
+  readonly occupiedBytes?: number | undefined;
 }
 
 /**

@@ -34,6 +34,9 @@ import { FileLog } from './shared-log.js';
 import { ThreadPool } from './thread-pool.js';
 import { walk } from './walk.js';
 
+/** The unit in which a file's blocks are counted, whatever those of its file system are. */
+const BYTES_OF_A_BLOCK = 512;
+
 /** How long `close` waits for what hangs, in milliseconds. */
 const LONGEST_CLOSE_MS = 1000;
 
@@ -215,12 +218,14 @@ export class FileSystemDriver implements StorageDriver {
       const root = this.#root;
       let bytes = 0;
       let objects = 0;
-      for await (const page of this.#walk('', signal)) {
+      let blocks = 0n;
+      const measure = (stat: fs.BigIntStats) => void (blocks += stat.blocks);
+      for await (const page of this.#walk('', signal, measure)) {
         objects += page.length;
         for (const { size } of page) bytes += size;
       }
       const { bavail, bsize } = await fs.promises.statfs(root.realPath);
-      return { bytes, objects, freeBytes: bavail * bsize };
+      return { bytes, objects, freeBytes: bavail * bsize, occupiedBytes: Number(blocks) * BYTES_OF_A_BLOCK };
     });
   }
 
@@ -237,9 +242,10 @@ export class FileSystemDriver implements StorageDriver {
   #walk(
     prefix: string,
     signal: AbortSignal | undefined,
+    measure?: (stat: fs.BigIntStats) => void,
   ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     const { listConcurrency } = this.#options;
-    return walk({ root: this.#root.realPath, prefix, concurrency: listConcurrency, signal });
+    return walk({ root: this.#root.realPath, prefix, concurrency: listConcurrency, measure, signal });
   }
 
   /** Begins an object; `operation` is what the caller has asked for, and what errors of its parts name. */

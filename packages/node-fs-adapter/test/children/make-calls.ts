@@ -59,12 +59,13 @@ async function writes(driver: FileSystemDriver): Promise<void> {
 }
 
 const driver = new FileSystemDriver({
-  root,
+  root: what === 'writes' ? `${root}/on/tier` : root,
   writable: what === 'writes',
   fsync: true,
   readerThreads: 1,
   ...(what === 'blocking' && { blockingCalls: true }),
 });
+mark('opened');
 await driver.open({});
 if (what === 'writes') await writes(driver);
 else if (what === 'batches') await batches(driver);

@@ -62,15 +62,20 @@ for (const name of [...ONE, ...TWO]) {
   };
   calls[`${name}Sync`] = (/** @type {any[]} */ ...args) => {
     record(name, ...args.slice(0, count));
-    const value = blocking?.(...args);
-    record(`${name}!`, ...args.slice(0, count));
-    if (name === 'open') paths.set(value, args[0]);
-    return value;
+    try {
+      const value = blocking?.(...args);
+      if (name === 'open') paths.set(value, args[0]);
+      return value;
+    } finally {
+      record(`${name}!`, ...args.slice(0, count));
+    }
   };
   promises[name] = async (/** @type {any[]} */ ...args) => {
     record(name, ...args.slice(0, count));
-    const value = await promised?.(...args);
-    record(`${name}!`, ...args.slice(0, count));
-    return value;
+    try {
+      return await promised?.(...args);
+    } finally {
+      record(`${name}!`, ...args.slice(0, count));
+    }
   };
 }

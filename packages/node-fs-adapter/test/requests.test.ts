@@ -23,7 +23,7 @@ function each(calls: Record<string, number>): Record<string, number> {
   return Object.fromEntries(entries) as Record<string, number>;
 }
 
-describe('what a read asks of the storage', () => {
+describe('[K3] what a read asks of the storage', () => {
   it.each(['reads', 'blocking'])(
     'is the file, its bytes, and one look at it if a version is asked for: %s',
     async (what) => {

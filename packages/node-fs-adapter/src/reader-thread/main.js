@@ -50,24 +50,19 @@ function readAll(batch) {
   const { names, versions, memories } = batch;
   const table = new Float64Array(batch.numbers);
   const state = stateOf(batch);
+  targets.begin();
   const wanted = versions.split('\0');
   let at = FIRST;
   for (const [index, name] of names.split('\0').entries()) {
     // Nobody waits for it any more.
     if (Atomics.load(state, 0) === ABANDONED) return;
-    const start = performance.now();
-    let bytes = 0;
     try {
       const memory = memories[table[at + 1] ?? 0] ?? new SharedArrayBuffer(0);
       const target = new Uint8Array(memory, table[at + 2], table[at + 3]);
-      if (name !== '') {
-        bytes = read(state, name, wanted[index] ?? '', target, table[at + 4] ?? 0);
-        table[at] = bytes;
-      }
+      if (name !== '') table[at] = read(state, name, wanted[index] ?? '', target, table[at + 4] ?? 0);
     } catch {
       // It stays unread.
     }
-    targets.learn(performance.now() - start, bytes);
     at += COLUMNS;
   }
 }

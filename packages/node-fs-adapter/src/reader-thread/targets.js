@@ -5,31 +5,32 @@ import { ABANDONED, WRITING } from './batch.js';
 /** Small enough to stay in the processor's cache between a read and the copy. */
 const SCRATCH = 256 * 1024;
 
-/** What files in memory take at most: to open one, and to copy its bytes. A disk takes longer. */
-const IN_MEMORY_MS = 0.03;
-const IN_MEMORY_MS_A_BYTE = 1000 / 3e9;
-
-/** Files that are read with care after one that took longer, and at first. */
-const CAREFUL_FOR = 16;
-
 /**
  * How a thread fills the targets of batches that may be abandoned at any moment, after which it must not write to them.
  * While the kernel reads into a target nobody can take that back. So what comes from a disk, which may hang, is read into
  * memory of the thread's own, and copied if somebody still waits. That costs a third of the time of files that are in
- * memory, which do not hang: those are read straight into the target.
+ * memory, which do not hang: those are read straight into the target. Should the disk hang with the first file that is
+ * not in memory any more, an abort waits for that one.
  */
 export class Targets {
   #scratch;
-  #careful = CAREFUL_FOR;
+  #isCareful = true;
+  #blocks = -1;
 
   /** @param {boolean} mayHang Whether there is to be such care at all. */
   constructor(mayHang) {
     this.#scratch = mayHang ? new Uint8Array(SCRATCH) : undefined;
   }
 
-  /** Whether the next file is read with care. */
-  get isCareful() {
-    return this.#scratch !== undefined && this.#careful > 0;
+  /**
+   * A batch begins. It is read with care if anything in this process was read from a disk since the one before: that the
+   * kernel counts, and time would not tell, because another program may have had the core.
+   */
+  begin() {
+    if (this.#scratch === undefined) return;
+    const { fsRead } = process.resourceUsage();
+    this.#isCareful = fsRead !== this.#blocks;
+    this.#blocks = fsRead;
   }
 
   /**
@@ -44,7 +45,7 @@ export class Targets {
    */
   fill(state, file, target, position) {
     const scratch = this.#scratch;
-    if (scratch === undefined || this.#careful === 0)
+    if (scratch === undefined || !this.#isCareful)
       return writing(state, () => readFullyBlocking(file, target, position));
     for (let filled = 0; ;) {
       const piece = scratch.subarray(0, Math.min(SCRATCH, target.byteLength - filled));
@@ -53,17 +54,6 @@ export class Targets {
       filled += count;
       if (count < SCRATCH || filled === target.byteLength) return filled;
     }
-  }
-
-  /**
-   * A file was read.
-   *
-   * @param {number} ms How long that took.
-   * @param {number} bytes How many there were.
-   */
-  learn(ms, bytes) {
-    if (ms > IN_MEMORY_MS + bytes * IN_MEMORY_MS_A_BYTE) this.#careful = CAREFUL_FOR;
-    else if (this.#careful > 0) this.#careful -= 1;
   }
 }
 

@@ -15,7 +15,7 @@ export interface Hanging {
 }
 
 /** What a read that hung brings in the end. */
-export const LATE = 0x4c;
+const LATE = 0x4c;
 
 type Callback = (error: NodeJS.ErrnoException | null, count: number) => void;
 

@@ -43,7 +43,7 @@ async function readAll(hierarchy: Hierarchy, expected = objects): Promise<void> 
 }
 
 describe('a bucket as a tier', () => {
-  it('[W3] one that holds something else is refused, and nothing is deleted', async () => {
+  it('[W6] one that holds something else is refused, and nothing is deleted', async () => {
     const { server } = await place();
     server.put(BUCKET, 'tier/model.bin', someBytes(10, 1));
     server.put(BUCKET, 'other', someBytes(10, 1));
@@ -51,7 +51,7 @@ describe('a bucket as a tier', () => {
     expect(server.keys(BUCKET).toSorted()).toEqual(['other', 'tier/model.bin']);
   });
 
-  it('[W3] [T5] what is on it outlives the process: nothing is fetched again, and what others put there stays', async () => {
+  it('[W6] [T5] what is on it outlives the process: nothing is fetched again, and what others put there stays', async () => {
     const { server } = await place();
     const first = await start(bucketOf(server));
     await readAll(first);
@@ -148,7 +148,7 @@ describe('a bucket as a tier', () => {
 });
 
 describe('a part of a directory as a tier', () => {
-  it('[W3] [T5] keeps its copies, and is one process’s at a time', async () => {
+  it('[W6] [T5] keeps its copies, and is one process’s at a time', async () => {
     const root = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
     onTestFinished(() => fs.rm(root, { recursive: true }));
     const part = () => new PrefixDriver(new FileSystemDriver({ root, writable: true }), 'part/');

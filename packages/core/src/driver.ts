@@ -153,13 +153,13 @@ export interface DriverUsage {
   /** Sum of the objects' sizes, in bytes. */
   readonly bytes: number;
   readonly objects: number;
-  /**
-   * Bytes that they take on the storage itself: whole blocks, directories, and what the driver keeps beside them. Undefined
-   * where the storage cannot say.
-   */
-  readonly occupiedBytes?: number | undefined;
   /** Bytes that the storage could still take; undefined if it cannot say. */
   readonly freeBytes?: number | undefined;
+  /**
+   * What the objects take on the storage itself, in bytes: whole blocks, directories, and what the driver keeps beside
+   * them. Undefined where the storage cannot say.
+   */
+  readonly occupiedBytes?: number | undefined;
 }
 
 /**

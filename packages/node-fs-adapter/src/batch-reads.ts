@@ -5,13 +5,13 @@ import {
   type ReadRequest,
   type StorageDriver,
 } from '@tiered/core';
-import { onAbort } from '@tiered/core/internal';
 import { timesOfMemory } from './blocking-mode.js';
 import { problemOf } from './keys.js';
 import { Pauses } from './pauses.js';
 import { COLUMNS, FIRST, NOT_READ, type Batch } from './reader-thread/batch.js';
 import { ReaderThreads } from './reader-threads.js';
 import type { RootDirectory } from './root-directory.js';
+import type { ThreadPool } from './thread-pool.js';
 
 /**
  * Batches that are not given to threads after a slow one. Few: a thread that waits for a disk delays nobody but its batch,
@@ -43,6 +43,7 @@ const POSSIBLE_VERSION = /^[\w-]+$/;
 export class BatchReads {
   readonly #driver: StorageDriver;
   readonly #root: () => RootDirectory;
+  readonly #pool: ThreadPool;
   readonly #most: number;
   readonly #pauses = new Pauses(FIRST_PAUSE, LAST_PAUSE);
   #threads: ReaderThreads | undefined;
@@ -50,11 +51,13 @@ export class BatchReads {
   /**
    * @param driver Makes the single reads.
    * @param root The root.
+   * @param pool Knows whether the storage answers.
    * @param most Threads at most. Only Linux says what was opened, so that elsewhere there are none.
    */
-  constructor(driver: StorageDriver, root: () => RootDirectory, most: number) {
+  constructor(driver: StorageDriver, root: () => RootDirectory, pool: ThreadPool, most: number) {
     this.#driver = driver;
     this.#root = root;
+    this.#pool = pool;
     this.#most = process.platform === 'linux' ? most : 0;
   }
 
@@ -69,7 +72,7 @@ export class BatchReads {
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]> {
     const memories = this.#most > 0 && options.signal?.aborted !== true ? memoriesOf(requests) : undefined;
-    if (memories === undefined || !this.#areThreadsReady || this.#pauses.leaveOut())
+    if (memories === undefined || !this.#areThreadsReady || !this.#pool.isProven || this.#pauses.leaveOut())
       return readEach(this.#driver, requests, options);
     const parts = Math.min(this.#most, requests.length, messagesFor(requests));
     if (parts <= 1) return this.#readPart(requests, memories, options);
@@ -94,8 +97,9 @@ export class BatchReads {
   ): Promise<readonly ReadOutcome[]> {
     const numbers = numbersOf(requests, memories);
     const batch = { numbers: numbers.buffer, ...textsOf(requests), memories };
-    const stopListening = onAbort(options.signal, () => (numbers[0] = 1));
-    const ms = await this.#threads?.read(batch).finally(stopListening);
+    const ms = await this.#pool.watch(async () => this.#threads?.read(batch, options.signal));
+    // It may hang, so that the event loop must not be the next to wait there.
+    if (ms === undefined) this.#pool.doubt();
     const outcomes: ReadOutcome[] = [];
     const unread: number[] = [];
     let bytes = 0;
@@ -113,7 +117,10 @@ export class BatchReads {
   }
 
   get #areThreadsReady(): boolean {
-    this.#threads ??= new ReaderThreads(this.#root().realPath, this.#most);
+    this.#threads ??= new ReaderThreads(
+      { root: this.#root().realPath, mayHang: this.#pool.mayLeave },
+      this.#most,
+    );
     return this.#threads.ready;
   }
 

@@ -1,5 +1,7 @@
 import type { Clock } from '@tiered/core';
+import { isFault } from './errors.js';
 import { Pauses } from './pauses.js';
+import type { ThreadPool } from './thread-pool.js';
 
 /** Calls that move more bytes never block: even from and to memory they would hold the event loop for too long. */
 const LONGEST = 256 * 1024;
@@ -25,17 +27,20 @@ const LAST_PAUSE = 4096;
  * blocking call, which must never happen on a disk that has to move. So a slow blocking call sends the next ones to
  * the thread pool, and only one in many is tried again: slow storage blocks the event loop once in thousands of calls. One
  * call in a hundred is a little slow on any storage, because memory is collected or touched for the first time: after
- * that it is a few.
+ * that it is a few. Storage that has not answered the thread pool yet, or not since it failed, may hang, and is never
+ * waited for.
  */
 export class BlockingMode {
   readonly #clock: Clock;
+  readonly #pool: ThreadPool;
   readonly #enabled: boolean;
   readonly #pauses = new Pauses(FIRST_PAUSE, LAST_PAUSE);
   #inARow = 0;
   #isTurnDue = false;
 
-  constructor(clock: Clock, enabled: boolean) {
+  constructor(clock: Clock, pool: ThreadPool, enabled: boolean) {
     this.#clock = clock;
+    this.#pool = pool;
     this.#enabled = enabled;
   }
 
@@ -55,7 +60,7 @@ export class BlockingMode {
 
   /** Whether the next call, which moves so many bytes, is to block. */
   mayBlock(length: number): boolean {
-    if (!this.#enabled || length > LONGEST) return false;
+    if (!this.#enabled || length > LONGEST || !this.#pool.isProven) return false;
     if (this.#pauses.leaveOut()) return false;
     this.#inARow = (this.#inARow + 1) % IN_A_ROW;
     this.#isTurnDue = this.#inARow === 0;
@@ -78,6 +83,9 @@ export class BlockingMode {
     const start = this.#clock.now();
     try {
       return call();
+    } catch (error) {
+      if (isFault(error)) this.#pool.doubt();
+      throw error;
     } finally {
       this.#pauses.learn(timesOfMemory(this.#clock.now() - start, 1, length));
     }

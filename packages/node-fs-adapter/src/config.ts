@@ -1,7 +1,8 @@
 import path from 'node:path';
 import type { DriverFactory } from '@tiered/core';
-import { flag, group, text, wholeNumber } from '@tiered/core/config';
+import { flag, group, oneOf, text, wholeNumber } from '@tiered/core/config';
 import { FileSystemDriver } from './driver.js';
+import { READERS } from './access.js';
 import type { FileSystemDriverOptions } from './options.js';
 
 const schema = group('options of the driver', {
@@ -12,6 +13,10 @@ const schema = group('options of the driver', {
   fsync: flag({
     title: 'fsync',
     description: 'Whether what is written is on the disk itself before it is used. Default: false.',
+  }).optional(),
+  readableBy: oneOf(READERS, {
+    title: 'Readable by',
+    description: 'Who may read what is written, whatever the umask is. Default: owner.',
   }).optional(),
   maxOpenFiles: wholeNumber(1, {
     title: 'Open files',

@@ -21,31 +21,44 @@ import {
   type WriteOptions,
 } from '@tiered/core';
 import { invariant } from '@tiered/core/internal';
+import { accessOf } from './access.js';
 import { BatchReads } from './batch-reads.js';
 import { BlockingMode } from './blocking-mode.js';
-import { fromFsError, hasErrno } from './errors.js';
+import { fromFsError, hasErrno, isFault } from './errors.js';
 import { FileReader, notAFile } from './file-reader.js';
 import { FileWriter } from './file-writer.js';
 import { DirectoryHome } from './index-home.js';
 import { describe } from './listing.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
 import { RootDirectory } from './root-directory.js';
+import { ThreadPool } from './thread-pool.js';
 import { walk } from './walk.js';
+
+/** The unit in which a file's blocks are counted, whatever those of its file system are. */
+const BYTES_OF_A_BLOCK = 512;
+
+/** How long `close` waits for what hangs, in milliseconds. */
+const LONGEST_CLOSE_MS = 1000;
 
 /**
  * Objects as files below a directory: a source on a shared file system, or a tier on a local disk.
  *
  * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are
  * `TIERED_KEY_INVALID`. Reads are positioned reads on descriptors that stay open between calls; a file that was
- * replaced under the same name is noticed by the next `stat`. Abort is looked at before each system call: one
- * that is under way cannot be stopped. Small reads of a tier block for as long as they are as fast as memory; batches into
- * shared memory are read by threads for as long.
+ * replaced under the same name is noticed by the next `stat`. Where no version is asked for, a file is not looked at
+ * beside being read: should a device stand there, it is read.
+ *
+ * Abort is looked at before each system call: one that is under way cannot be stopped. Who reads or describes an object
+ * of a tier may leave at once all the same: the call is left behind. When so many hang that few threads of Node's pool are
+ * left, further ones are `TIERED_UNAVAILABLE`, retryable. Small reads of a tier block for as long as they are as fast as
+ * memory; batches into shared memory are read by threads for as long.
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   readonly #path: string;
   readonly #options: Required<FileSystemDriverOptions>;
+  readonly #pool: ThreadPool;
   readonly #reader: FileReader;
   readonly #batches: BatchReads;
   readonly #writeMode: BlockingMode;
@@ -68,9 +81,11 @@ export class FileSystemDriver implements StorageDriver {
       index: writable,
       buffersWrites: false,
     });
-    this.#reader = new FileReader(this, () => this.#root, this.#options);
-    this.#batches = new BatchReads(this, () => this.#root, this.#options.readerThreads);
-    this.#writeMode = new BlockingMode(this.#options.clock, this.#options.blockingCalls);
+    const { clock, readerThreads, blockingCalls } = this.#options;
+    this.#pool = new ThreadPool(clock, writable);
+    this.#reader = new FileReader(this, () => this.#root, this.#pool, this.#options);
+    this.#batches = new BatchReads(this, () => this.#root, this.#pool, readerThreads);
+    this.#writeMode = new BlockingMode(clock, this.#pool, blockingCalls);
   }
 
   /** The directory: its real path while the driver is open, else as it was given. */
@@ -86,23 +101,39 @@ export class FileSystemDriver implements StorageDriver {
 
   open({ signal }: OperationOptions): Promise<void> {
     return this.#run('open', '', signal, async () => {
-      this.#opened = await RootDirectory.open(this.#options.root, this.#options.writable, this.name);
+      const { root, readableBy } = this.#options;
+      this.#opened = await RootDirectory.open(
+        root,
+        { ...this.#options, access: accessOf(readableBy) },
+        this.name,
+      );
+      this.#pool.doubt();
     });
   }
 
-  /** As the contract says; what is being written is discarded. */
+  /**
+   * As the contract says; what is being written is discarded. Calls that hang are waited for a second: they close what they
+   * have open when they end.
+   */
   async close(): Promise<void> {
-    await Promise.all([...this.#writers].map((writer) => writer.discard()));
-    await this.#reader.files.close();
-    await this.#batches.close();
+    const closing = Promise.all([
+      ...[...this.#writers].map((writer) => writer.discard()),
+      this.#reader.files.close(),
+      this.#batches.close(),
+    ]);
+    const closed = new AbortController();
+    const longEnough = this.#options.clock.sleep(LONGEST_CLOSE_MS, closed.signal).catch(() => undefined);
+    await Promise.race([closing, longEnough]).finally(() => closed.abort());
     await this.#opened?.leave();
     this.#opened = undefined;
   }
 
   stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
-    return this.#run('stat', key, signal, async () => {
+    const caller = { driver: this.name, operation: 'stat', key } as const;
+    const look = async () => {
+      const root = this.#root;
       try {
-        const realPath = await this.#root.assertInside(this.#root.pathOf(key), key);
+        const realPath = await root.assertInside(root.pathOf(key), key);
         const stat = await fs.promises.stat(realPath, { bigint: true });
         if (!stat.isFile()) throw notAFile(this, 'stat', key);
         const found = describe(key, stat);
@@ -112,7 +143,8 @@ export class FileSystemDriver implements StorageDriver {
         this.#reader.files.forget(key);
         throw error;
       }
-    });
+    };
+    return this.#run('stat', key, signal, () => this.#pool.run(caller, signal, look));
   }
 
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
@@ -142,8 +174,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
-    const { size, signal } = options;
-    const writer = await this.#create('write', key, { size, signal });
+    const { signal } = options;
+    const writer = await this.#create('write', key, options);
     try {
       let offset = 0;
       for await (const piece of checkedPieces(this, key, data, options)) {
@@ -163,7 +195,7 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   delete(key: string, { signal }: OperationOptions): Promise<void> {
-    return this.#run('delete', key, signal, async () => {
+    return this.#touch('delete', key, signal, async () => {
       const root = this.#root;
       if (!this.capabilities.delete) throw unsupported(this, 'delete');
       const filePath = this.#root.pathOf(key);
@@ -186,12 +218,14 @@ export class FileSystemDriver implements StorageDriver {
       const root = this.#root;
       let bytes = 0;
       let objects = 0;
-      for await (const page of this.#walk('', signal)) {
+      let blocks = 0n;
+      const measure = (stat: fs.BigIntStats) => void (blocks += stat.blocks);
+      for await (const page of this.#walk('', signal, measure)) {
         objects += page.length;
         for (const { size } of page) bytes += size;
       }
       const { bavail, bsize } = await fs.promises.statfs(root.realPath);
-      return { bytes, objects, freeBytes: bavail * bsize };
+      return { bytes, objects, freeBytes: bavail * bsize, occupiedBytes: Number(blocks) * BYTES_OF_A_BLOCK };
     });
   }
 
@@ -206,14 +240,16 @@ export class FileSystemDriver implements StorageDriver {
   #walk(
     prefix: string,
     signal: AbortSignal | undefined,
+    measure?: (stat: fs.BigIntStats) => void,
   ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     const { listConcurrency } = this.#options;
-    return walk({ root: this.#root.realPath, prefix, concurrency: listConcurrency, signal });
+    return walk({ root: this.#root.realPath, prefix, concurrency: listConcurrency, measure, signal });
   }
 
   /** Begins an object; `operation` is what the caller has asked for, and what errors of its parts name. */
-  #create(operation: 'create' | 'write', key: string, { size, signal }: CreateOptions): Promise<FileWriter> {
-    return this.#run(operation, key, signal, async () => {
+  #create(operation: 'create' | 'write', key: string, options: WriteOptions): Promise<FileWriter> {
+    const { size, ifAbsent = false, signal } = options;
+    return this.#touch(operation, key, signal, async () => {
       if (!this.capabilities.write) throw unsupported(this, operation);
       const writer: FileWriter = await FileWriter.create({
         root: this.#root,
@@ -221,10 +257,11 @@ export class FileSystemDriver implements StorageDriver {
         filePath: this.#root.pathOf(key),
         size,
         fsync: this.#options.fsync,
+        ifAbsent,
         driver: this.name,
         mode: this.#writeMode,
         publishing: operation === 'write' ? operation : 'publish',
-        run: (part, under, work) => this.#run(operation === 'write' ? operation : part, key, under, work),
+        run: (part, under, work) => this.#touch(operation === 'write' ? operation : part, key, under, work),
         published: () => this.#reader.files.forget(key),
         ended: () => this.#writers.delete(writer),
       });
@@ -252,7 +289,18 @@ export class FileSystemDriver implements StorageDriver {
     }
   }
 
+  /** As `#run`, of calls that are short on storage that answers. */
+  #touch<T>(
+    operation: Operation,
+    key: string,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    return this.#run(operation, key, signal, () => this.#pool.watch(work));
+  }
+
   async #explain(error: unknown, operation: Operation, key: string): Promise<unknown> {
+    if (isFault(error)) this.#pool.doubt();
     if (hasErrno(error, 'ENOENT', 'ENOTDIR')) {
       const gone = await this.#opened?.goneError(error);
       if (gone !== undefined) return gone;

@@ -14,6 +14,8 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   },
   EISDIR: { code: 'TIERED_NOT_FOUND', retryable: false, advice: 'that is a directory' },
   ENOTDIR: { code: 'TIERED_NOT_FOUND', retryable: false, advice: 'a file stands where a directory must be' },
+  // A FIFO, which has no positions to read from.
+  ESPIPE: { code: 'TIERED_NOT_FOUND', retryable: false, advice: 'that is not a regular file' },
   // Opening a socket file.
   ENXIO: { code: 'TIERED_NOT_FOUND', retryable: false, advice: 'that is not a regular file' },
   ELOOP: { code: 'TIERED_KEY_INVALID', retryable: false, advice: 'its symbolic links go in circles' },
@@ -37,6 +39,11 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 
 /** Faults that may be gone at the next try: timeouts of network file systems, interrupted and busy calls. */
 const PASSING = new Set(['EIO', 'ESTALE', 'ETIMEDOUT', 'EAGAIN', 'EBUSY', 'EINTR', 'EHOSTDOWN', 'ENOTCONN']);
+
+/** Whether an error of `node:fs` is one of the storage itself, and not of what was asked of it. */
+export function isFault(error: unknown): boolean {
+  return hasErrno(error, ...PASSING);
+}
 
 /** What an error of `node:fs` means for the SDK. Errors that are none of `node:fs` pass as they are. */
 export function fromFsError(error: unknown, driver: string, operation: Operation, key: string): unknown {

@@ -11,28 +11,46 @@ import { memoryFor } from '@tiered/core/internal';
 import { BlockingMode } from './blocking-mode.js';
 import { openForReading, openForReadingBlocking, readFully, statOf } from './file-reads.js';
 import { isSame } from './listing.js';
-import { openFile, OpenFiles, type OpenFile } from './open-files.js';
+import { closeFile } from './file-writes.js';
+import { OpenFiles, type OpenFile } from './open-files.js';
 import type { FileSystemDriverOptions } from './options.js';
-import { readFullyBlocking } from './reader-thread/file-calls.js';
+import { readFullyBlocking, sizeIn, versionOf } from './reader-thread/file-calls.js';
 import type { RootDirectory } from './root-directory.js';
+import type { ThreadPool } from './thread-pool.js';
 
-/** Reads of files by key, from descriptors that stay open between them. */
+/** Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a placing. */
+const MOST_UNSEEN = 16 * 1024 * 1024;
+
+/** Bytes that a read which may be left behind brings at once, into memory of its own. */
+const SCRATCH = 1024 * 1024;
+
+/**
+ * Reads of files by key, from descriptors that stay open between them.
+ *
+ * Where files are remote each look at one is a request, so a file is opened, read, and looked at once, at the end, if
+ * a version was asked for; what is no regular file says so when it is read.
+ */
 export class FileReader {
   /** The descriptors. */
   readonly files: OpenFiles;
   readonly #driver: StorageDriver;
   readonly #root: () => RootDirectory;
+  readonly #pool: ThreadPool;
   readonly #mode: BlockingMode;
+  /** Memory that no read uses: of each that was under way at the same time, as many as the pool makes. */
+  readonly #scratch: Uint8Array[] = [];
 
   constructor(
     driver: StorageDriver,
     root: () => RootDirectory,
+    pool: ThreadPool,
     { maxOpenFiles, blockingCalls, clock }: Required<FileSystemDriverOptions>,
   ) {
     this.#driver = driver;
     this.#root = root;
-    this.files = new OpenFiles(maxOpenFiles, blockingCalls);
-    this.#mode = new BlockingMode(clock, blockingCalls);
+    this.#pool = pool;
+    this.files = new OpenFiles(maxOpenFiles, () => blockingCalls && pool.isProven);
+    this.#mode = new BlockingMode(clock, pool, blockingCalls);
   }
 
   /** Reads at once; undefined if the thread pool is to do it. */
@@ -57,10 +75,9 @@ export class FileReader {
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     const read = await this.#afterTurn(() => this.readBlocking(key, options));
     if (read !== undefined) return read;
-    const { offset, length, version } = options;
-    return this.#use('read', key, version, async (file) => {
-      const bytes = memoryFor(Math.max(0, Math.min(length, file.size - offset)));
-      return bytes.subarray(0, await readFully(file, bytes, offset));
+    return this.#use('read', key, options, async (file) => {
+      const bytes = memoryFor(await roomFor(file, options));
+      return bytes.subarray(0, await readFully(expected(file), bytes, options.offset));
     });
   }
 
@@ -68,8 +85,12 @@ export class FileReader {
   async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     const read = await this.#afterTurn(() => this.readIntoBlocking(key, target, options));
     if (read !== undefined) return read;
-    const { offset, version } = options;
-    return this.#use('readInto', key, version, (file) => readFully(file, target, offset));
+    const { offset, signal } = options;
+    return this.#use('readInto', key, options, (file) =>
+      signal !== undefined && this.#pool.mayLeave
+        ? this.#readByScratch(file, target, offset, signal)
+        : readFully(expected(file), target, offset),
+    );
   }
 
   /** A blocking read that waited only for the event loop to turn; undefined if there was none, or it may not block still. */
@@ -83,71 +104,113 @@ export class FileReader {
     if (version !== undefined) this.files.dropOther(key, version);
     return this.files.useBlocking(
       key,
-      () => this.#openBlocking(key),
+      () => this.#openBlocking(key, version),
       (file) => {
-        const count = readFullyBlocking(file, target, offset);
-        if (version !== undefined) this.#assertVersion('read', key, version, file, fstatBlocking(file.fd));
+        const count = readFullyBlocking(expected(file), target, offset);
+        if (mustLookAt(file, count)) this.#assertFile('read', key, file, fstatBlocking(file.fd));
         return count;
       },
     );
   }
 
-  #use<T>(
+  #use<T extends Uint8Array | number>(
     operation: Operation,
     key: string,
-    version: string | undefined,
+    { version, signal }: ReadIntoOptions,
     read: (file: OpenFile) => Promise<T>,
   ): Promise<T> {
-    if (version !== undefined) this.files.dropOther(key, version);
-    return this.files.use(
-      key,
-      () => this.#open(operation, key),
-      async (file) => {
-        const result = await read(file);
-        if (version !== undefined) this.#assertVersion(operation, key, version, file, await statOf(file.fd));
-        return result;
-      },
-    );
+    const root = this.#root();
+    return this.#pool.run({ driver: this.#driver.name, operation, key }, signal, () => {
+      if (version !== undefined) this.files.dropOther(key, version);
+      return this.files.use(
+        key,
+        () => open(root, key, version),
+        async (file) => {
+          const result = await read(file);
+          const count = typeof result === 'number' ? result : result.byteLength;
+          if (mustLookAt(file, count)) this.#assertFile(operation, key, file, await statOf(file.fd));
+          return result;
+        },
+      );
+    });
+  }
+
+  /** Reads into the caller's memory by way of its own, which a call that is left behind may write to as late as it likes. */
+  async #readByScratch(
+    file: OpenFile,
+    target: Uint8Array,
+    offset: number,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const scratch = this.#scratch.pop() ?? memoryFor(SCRATCH);
+    try {
+      for (let filled = 0; ;) {
+        const piece = scratch.subarray(0, Math.min(SCRATCH, target.byteLength - filled));
+        const count = await readFully(expected(file), piece, offset + filled);
+        signal.throwIfAborted();
+        target.set(piece.subarray(0, count), filled);
+        filled += count;
+        if (count < SCRATCH || filled === target.byteLength) return filled;
+      }
+    } finally {
+      this.#scratch.push(scratch);
+    }
   }
 
   /** Called after the bytes were read, because a file may be changed while it is read. */
-  #assertVersion(
-    operation: Operation,
-    key: string,
-    version: string,
-    file: OpenFile,
-    now: fs.BigIntStats,
-  ): void {
-    if (file.version === version && isSame(file.stat, now)) return;
+  #assertFile(operation: Operation, key: string, file: OpenFile, now: fs.BigIntStats): void {
+    if (!now.isFile()) throw notAFile(this.#driver, operation, key);
+    const { version, verified } = file;
+    if (version === undefined || (verified !== undefined && isSame(verified, now))) return;
+    if (version === versionOf(now)) {
+      file.verified = now;
+      return;
+    }
     this.files.forget(key);
     throw versionChanged(this.#driver, operation, key);
   }
 
-  #openBlocking(key: string): OpenFile {
-    const fd = openForReadingBlocking(this.#root().pathOf(key));
+  #openBlocking(key: string, version: string | undefined): OpenFile {
+    const root = this.#root();
+    const fd = openForReadingBlocking(root.pathOf(key));
     try {
-      const stat = fstatBlocking(fd);
-      if (this.#root().saysInside(fd, key) && stat.isFile()) return openFile(fd, stat);
+      if (root.saysInside(fd, key)) return { fd, version };
       throw notAFile(this.#driver, 'read', key);
     } catch (error) {
       fs.closeSync(fd);
       throw error;
     }
   }
+}
 
-  async #open(operation: Operation, key: string): Promise<OpenFile> {
-    const filePath = this.#root().pathOf(key);
-    const fd = await openForReading(filePath);
-    try {
-      await this.#root().assertDescriptorInside(fd, filePath, key);
-      const stat = await statOf(fd);
-      if (!stat.isFile()) throw notAFile(this.#driver, operation, key);
-      return openFile(fd, stat);
-    } catch (error) {
-      fs.closeSync(fd);
-      throw error;
-    }
+async function open(root: RootDirectory, key: string, version: string | undefined): Promise<OpenFile> {
+  const filePath = root.pathOf(key);
+  const fd = await openForReading(filePath);
+  try {
+    await root.assertDescriptorInside(fd, filePath, key);
+    return { fd, version };
+  } catch (error) {
+    // Nothing that was only read from is lost if this fails.
+    await closeFile(fd).catch(() => undefined);
+    throw error;
   }
+}
+
+/** A file with its size, as far as the version says it. */
+function expected({ fd, version }: OpenFile): { readonly fd: number; readonly size: number } {
+  return { fd, size: sizeIn(version) };
+}
+
+/** Whether only a look at the file tells that it is what it must be: of a version, or, not read from, a file at all. */
+function mustLookAt({ version }: OpenFile, count: number): boolean {
+  return version !== undefined || count === 0;
+}
+
+/** Bytes of memory for a read: what was asked for, and not more than there may be. */
+async function roomFor(file: OpenFile, { offset, length }: ReadOptions): Promise<number> {
+  const { size } = expected(file);
+  const isUnseen = size === Infinity && length > MOST_UNSEEN;
+  return Math.max(0, Math.min(length, (isUnseen ? Number((await statOf(file.fd)).size) : size) - offset));
 }
 
 /** The error of a key under which there is something else. */

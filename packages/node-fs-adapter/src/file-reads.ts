@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import type { OpenFile } from './open-files.js';
 import { MOST_AT_ONCE, OPEN_FLAGS } from './reader-thread/file-calls.js';
 
 /** Opens a file for reading, without waiting for anything but the disk. */
@@ -22,12 +21,13 @@ export function statOf(fd: number): Promise<fs.BigIntStats> {
 }
 
 /**
- * Fills the target from a position; resolves to the bytes read, fewer only at the end of the file.
+ * Fills the target from a position; resolves to the bytes read, fewer only at the end of the file. The size, if it is
+ * known, saves the read that finds the end; `Infinity` if it is not.
  *
  * Callbacks on bare descriptors: `FileHandle.read` does the same work and costs up to twice the time a call.
  */
 export async function readFully(
-  { fd, size }: Pick<OpenFile, 'fd' | 'size'>,
+  { fd, size }: { readonly fd: number; readonly size: number },
   target: Uint8Array,
   position: number,
 ): Promise<number> {

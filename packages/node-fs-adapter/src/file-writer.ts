@@ -9,27 +9,22 @@ import {
 } from '@tiered/core';
 import { invariant } from '@tiered/core/internal';
 import type { BlockingMode } from './blocking-mode.js';
-import { hasErrno } from './errors.js';
-import { readFully } from './file-reads.js';
+import { readFully, statOf } from './file-reads.js';
 import {
   closeFile,
   makeFile,
   makeFileBlocking,
-  sizeOf,
   sync,
+  syncDirectory,
   writeFully,
   writeFullyBlocking,
 } from './file-writes.js';
-import type { RootDirectory } from './root-directory.js';
+import { moveIn, moveInBlocking, type MoveInOptions } from './move-in.js';
 
 /** What a `FileWriter` needs to know of its object and of its driver. */
-export interface FileWriterOptions {
-  readonly root: RootDirectory;
-  readonly key: string;
-  readonly filePath: string;
+export interface FileWriterOptions extends MoveInOptions {
   readonly size: number;
   readonly fsync: boolean;
-  readonly driver: string;
   readonly mode: BlockingMode;
   /** What its errors call a publish: that of a `write` is not one the caller knows of. */
   readonly publishing: 'publish' | 'write';
@@ -44,12 +39,6 @@ export interface FileWriterOptions {
   /** It holds nothing any more. */
   readonly ended: () => void;
 }
-
-/**
- * A parent directory may be removed as empty just before the file moves in; then it is made again. Each try that is lost
- * is a neighbour that was deleted meanwhile, so many are lost only where many are.
- */
-const TRIES_TO_MOVE_IN = 50;
 
 /**
  * Writes a file so that a reader sees the old one, none, or the whole new one: into a temporary file on the same file
@@ -67,6 +56,9 @@ export class FileWriter implements ObjectWriter {
   readonly #underWay = new Set<Promise<unknown>>();
   #fd: number | undefined;
   #discarding: Promise<void> | undefined;
+  /** Its inode, from when it is whole. */
+  #inode: bigint | undefined;
+  #hasName = false;
   #published = false;
 
   private constructor(options: FileWriterOptions, temporary: string, fd: number) {
@@ -80,8 +72,8 @@ export class FileWriter implements ObjectWriter {
     const { root, mode } = options;
     const temporary = root.temporaryPath();
     const fd =
-      mode.attempt(0, () => makeFileBlocking(temporary)) ??
-      (await root.inPrivateDirectory(() => makeFile(temporary)));
+      mode.attempt(0, () => makeFileBlocking(temporary, root.access.file)) ??
+      (await root.inPrivateDirectory(() => makeFile(temporary, root.access.file)));
     return new FileWriter(options, temporary, fd);
   }
 
@@ -102,15 +94,21 @@ export class FileWriter implements ObjectWriter {
   }
 
   publish({ signal }: OperationOptions): Promise<void> {
-    const { run, mode, filePath, fsync, published, ended } = this.#options;
+    const { run, mode, filePath, fsync, ifAbsent, published, ended } = this.#options;
     return run('publish', signal, async () => {
       await this.#finish();
       signal?.throwIfAborted();
-      if (mode.attempt(0, () => this.#moveInBlocking()) === undefined) await this.#moveIn();
+      const moveAtOnce = () => moveInBlocking(this.#temporary, this.#options);
+      if (fsync || ifAbsent || mode.attempt(0, moveAtOnce) === undefined)
+        await moveIn(this.#temporary, this.#options);
+      this.#hasName = true;
+      try {
+        if (fsync) await syncDirectory(path.dirname(filePath));
+      } finally {
+        published();
+      }
       this.#published = true;
-      published();
       ended();
-      if (fsync) await syncDirectory(path.dirname(filePath));
     });
   }
 
@@ -129,9 +127,16 @@ export class FileWriter implements ObjectWriter {
     } catch {
       // What it may have lost was to be thrown away.
     }
-    await fs.promises.rm(this.#temporary, { force: true }).catch(() => undefined);
+    await this.#remove().catch(() => undefined);
     await root.removeEmptyDirectoriesAbove(filePath).catch(() => undefined);
     ended();
+  }
+
+  /** Removes the file, unless another one has its name meanwhile. */
+  async #remove(): Promise<void> {
+    const at = this.#hasName ? this.#options.filePath : this.#temporary;
+    if (this.#hasName && (await fs.promises.lstat(at, { bigint: true })).ino !== this.#inode) return;
+    await fs.promises.rm(at, { force: true });
   }
 
   /** Closes the file, of which every byte is on the disk then, or handed to the system. */
@@ -144,7 +149,7 @@ export class FileWriter implements ObjectWriter {
     if (!fsync && mode.mayBlock(0)) {
       mode.blocking(0, () => {
         try {
-          this.#assertWhole(fs.fstatSync(fd).size);
+          this.#assertWhole(fs.fstatSync(fd, { bigint: true }));
         } finally {
           fs.closeSync(fd);
         }
@@ -152,7 +157,7 @@ export class FileWriter implements ObjectWriter {
       return;
     }
     try {
-      this.#assertWhole(await sizeOf(fd));
+      this.#assertWhole(await statOf(fd));
       if (fsync) await sync(fd);
     } finally {
       await closeFile(fd);
@@ -164,42 +169,15 @@ export class FileWriter implements ObjectWriter {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  #assertWhole(onDisk: number): void {
+  #assertWhole({ size: onDisk, ino }: fs.BigIntStats): void {
     const { driver, key, size, publishing } = this.#options;
-    if (onDisk === size) return;
+    this.#inode = ino;
+    if (onDisk === BigInt(size)) return;
     throw new TieredError(
       'TIERED_SIZE_MISMATCH',
       `${driver}: ${JSON.stringify(key)} has ${onDisk} bytes on the disk instead of ${size}; nothing was published.`,
       { driver, operation: publishing, key },
     );
-  }
-
-  /** As `#moveIn`, for the directory that is there already. */
-  #moveInBlocking(): true {
-    const { root, filePath, key } = this.#options;
-    root.assertInsideBlocking(path.dirname(filePath), key);
-    fs.renameSync(this.#temporary, filePath);
-    return true;
-  }
-
-  async #moveIn(): Promise<void> {
-    const { root, key, filePath, driver, publishing } = this.#options;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await root.makeDirectory(path.dirname(filePath), key);
-        await fs.promises.rename(this.#temporary, filePath);
-        return;
-      } catch (error) {
-        if (hasErrno(error, 'ENOENT') && attempt < TRIES_TO_MOVE_IN) continue;
-        if (!hasErrno(error, 'EEXIST', 'ENOTDIR', 'EISDIR', 'ENOTEMPTY')) throw error;
-        throw new TieredError(
-          'TIERED_KEY_CONFLICT',
-          `${driver}: ${JSON.stringify(key)} cannot be a file here, because another key made it, or a part of it, ` +
-            `the other of file and directory.`,
-          { cause: error, driver, operation: publishing, key },
-        );
-      }
-    }
   }
 
   get #descriptor(): number {
@@ -210,15 +188,5 @@ export class FileWriter implements ObjectWriter {
   #using<T>(call: Promise<T>): Promise<T> {
     this.#underWay.add(call);
     return call.finally(() => this.#underWay.delete(call));
-  }
-}
-
-/** Makes a rename durable. */
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await fs.promises.open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

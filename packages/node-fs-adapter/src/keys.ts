@@ -5,6 +5,26 @@ import { TieredError } from '@tiered/core';
 export const PRIVATE_DIRECTORY = '.tiered';
 
 /**
+ * Whether a name at the root is that of the private directory, on whatever file system the root may be: some do not tell
+ * cases apart, normalise (ZFS by compatibility), leave out characters that are not seen (ext4), or dots and spaces at the
+ * end (FAT). A few odd names more are refused than any one of them would take for it.
+ */
+export function isPrivate(name: string): boolean {
+  if (name === PRIVATE_DIRECTORY) return true;
+  // As nearly all names are.
+  if (!MAY_BE_PRIVATE.test(name)) return false;
+  const seen = name.normalize('NFKD').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
+  return (
+    seen
+      .toUpperCase()
+      .toLowerCase()
+      .replace(/[. ]+$/, '') === PRIVATE_DIRECTORY
+  );
+}
+
+const MAY_BE_PRIVATE = /^(?:\.t|[^\0-\x7f]|\.[^\0-\x7f])/i;
+
+/**
  * The path of a key below a root. The mapping is one to one, so whatever could name a file twice or leave the root
  * is refused: absolute keys, empty, `.` and `..` segments, NUL, and the driver's own directory.
  * @throws TieredError `TIERED_KEY_INVALID`
@@ -33,7 +53,7 @@ export function leavesRoot(driver: string, key: string): TieredError {
 }
 
 /** Keys worth a closer look, as hardly any is: a segment is empty or begins with a dot, or a character is special. */
-const UNUSUAL = /(?:^|\/)(?:[./]|$)|[\0\\:]/;
+const UNUSUAL = /(?:^|\/)(?:[./]|$)|[\0\\:]|^[^\0-\x7f]/;
 
 /** What is wrong with a key, in words; undefined if nothing is. */
 export function problemOf(key: string): string | undefined {
@@ -44,7 +64,6 @@ export function problemOf(key: string): string | undefined {
   const segments = key.split('/');
   if (segments.includes('..')) return 'contains ".."';
   if (segments.includes('.') || segments.includes('')) return 'contains an empty segment or "."';
-  if (segments[0] === PRIVATE_DIRECTORY)
-    return `is in ${PRIVATE_DIRECTORY}, which the driver keeps for itself`;
+  if (isPrivate(segments[0] ?? '')) return `is in ${PRIVATE_DIRECTORY}, which the driver keeps for itself`;
   return undefined;
 }

@@ -1,20 +1,14 @@
 import fs from 'node:fs';
 import { LRUCache } from 'lru-cache';
-import { versionOf } from './reader-thread/file-calls.js';
+import { closeFile } from './file-writes.js';
 
-/** A file that is open for reading. */
+/** A file that is open for reading. What it is nobody has asked yet: that would be a request where files are remote. */
 export interface OpenFile {
   readonly fd: number;
-  /** Bytes, when it was opened. */
-  readonly size: number;
-  /** What it was when it was opened. */
-  readonly stat: fs.BigIntStats;
-  readonly version: string;
-}
-
-/** A descriptor with what it is. */
-export function openFile(fd: number, stat: fs.BigIntStats): OpenFile {
-  return { fd, size: Number(stat.size), stat, version: versionOf(stat) };
+  /** The version that it was opened for; undefined for any. */
+  readonly version: string | undefined;
+  /** What it was when a read last found that it is of that version. */
+  verified?: fs.BigIntStats;
 }
 
 interface Entry extends OpenFile {
@@ -33,7 +27,7 @@ interface Entry extends OpenFile {
 export class OpenFiles {
   readonly #entries: LRUCache<string, Entry>;
   readonly #opening = new Map<symbol, string>();
-  readonly #closeAtOnce: boolean;
+  readonly #closeAtOnce: () => boolean;
   readonly #closing = new Set<Promise<void>>();
   #open = 0;
 
@@ -42,7 +36,7 @@ export class OpenFiles {
    * @param closeAtOnce Whether to close by a blocking call: on a local disk that costs a microsecond, and a trip
    * through the thread pool twenty.
    */
-  constructor(max: number, closeAtOnce: boolean) {
+  constructor(max: number, closeAtOnce: () => boolean) {
     this.#closeAtOnce = closeAtOnce;
     this.#entries = new LRUCache({ max, dispose: (entry) => this.#retire(entry) });
   }
@@ -52,13 +46,16 @@ export class OpenFiles {
     return this.#open;
   }
 
-  /** Runs with the file open; opens it with `open` if it is not. */
+  /** Runs with the file open; opens it with `open` if it is not. A file is not kept if the work fails. */
   async use<T>(key: string, open: () => Promise<OpenFile>, work: (file: OpenFile) => Promise<T>): Promise<T> {
     let entry = this.#entries.get(key);
     if (entry === undefined) entry = await this.#openNew(key, open);
     else entry.users += 1;
     try {
       return await work(entry);
+    } catch (error) {
+      this.#drop(key, entry);
+      throw error;
     } finally {
       this.#leave(entry);
     }
@@ -73,18 +70,21 @@ export class OpenFiles {
     } else entry.users += 1;
     try {
       return work(entry);
+    } catch (error) {
+      this.#drop(key, entry);
+      throw error;
     } finally {
       this.#leave(entry);
     }
   }
 
-  /** Keeps the file under this key only if it is this version of it. */
+  /** Keeps the file under this key only if it is known to be this version of it. */
   keepOnly(key: string, version: string): void {
     const kept = this.#entries.peek(key);
-    if (kept?.version !== version) this.forget(key);
+    if (kept?.verified === undefined || kept.version !== version) this.forget(key);
   }
 
-  /** Does not serve this key from a file of another version: whether that is the one there now, opening it tells. */
+  /** Does not serve this key from a file that was opened for another version, or for any. */
   dropOther(key: string, version: string): void {
     const kept = this.#entries.peek(key);
     if (kept !== undefined && kept.version !== version) this.#entries.delete(key);
@@ -105,8 +105,9 @@ export class OpenFiles {
     await Promise.all(this.#closing);
   }
 
-  /** Closes everything. No `use` is under way. */
+  /** Closes everything but what a `use` that was left behind has still open, which that closes at its end. */
   async close(): Promise<void> {
+    this.#opening.clear();
     this.#entries.clear();
     while (this.#closing.size > 0) await Promise.all(this.#closing);
   }
@@ -127,9 +128,13 @@ export class OpenFiles {
   }
 
   /** An entry with its opener as a user: else it could be evicted, and closed, before the opener's turn comes. */
-  #born({ fd, size, stat, version }: OpenFile): Entry {
+  #born({ fd, version }: OpenFile): Entry {
     this.#open += 1;
-    return { fd, size, stat, version, users: 1, retired: false };
+    return { fd, version, users: 1, retired: false };
+  }
+
+  #drop(key: string, entry: Entry): void {
+    if (this.#entries.peek(key) === entry) this.#entries.delete(key);
   }
 
   #leave(entry: Entry): void {
@@ -145,7 +150,7 @@ export class OpenFiles {
   /** An error of close() on a descriptor that was only read from loses nothing. */
   #close(entry: Entry): void {
     entry.closed?.();
-    if (this.#closeAtOnce) {
+    if (this.#closeAtOnce()) {
       this.#open -= 1;
       try {
         fs.closeSync(entry.fd);
@@ -154,10 +159,11 @@ export class OpenFiles {
       }
       return;
     }
-    const closing = new Promise<void>((resolve) => fs.close(entry.fd, () => resolve())).finally(() => {
+    const closed = () => {
       this.#open -= 1;
       this.#closing.delete(closing);
-    });
+    };
+    const closing = closeFile(entry.fd).then(closed, closed);
     this.#closing.add(closing);
   }
 }

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '@tiered/core';
 import { assertCounts, configError } from '@tiered/core/internal';
+import { READERS, type ReadableBy } from './access.js';
 
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {
@@ -11,10 +12,17 @@ export interface FileSystemDriverOptions {
    */
   readonly writable?: boolean;
   /**
-   * Whether a write is on the disk itself (fsync of file and directory) before it is published. Default: false: a
+   * Whether a write is on the disk itself before it counts as published: the file, then its name, and every directory that
+   * was made on the way; and a delete before it has happened. Costs a few trips to the disk an object. Default: false: a
    * tier is a cache, and after a power cut what it cannot prove is fetched again.
    */
   readonly fsync?: boolean;
+  /**
+   * Who may read what the driver writes, whatever the umask is: `owner` (files 0600, directories 0700), `group` (0640,
+   * 0750) or `everyone` (0644, 0755). Directories that are there stay as they are, and what the driver keeps beside the
+   * objects is the owner's. Default: `owner`: the source may be readable by few, and its copies must not be by more.
+   */
+  readonly readableBy?: ReadableBy;
   /**
    * Files kept open between reads, at least 1. Default: 256, a quarter of the descriptors that a process commonly
    * may have; reading a kept file saves its open, check and close.
@@ -47,8 +55,19 @@ export function checkedOptions(options: FileSystemDriverOptions): Required<FileS
   if (typeof root !== 'string' || root.length === 0 || root.includes('\0')) {
     throw configError('root', 'the path of a directory', root);
   }
-  const { blockingCalls = writable, readerThreads = 2, clock = systemClock } = options;
+  const { blockingCalls = writable, readerThreads = 2, readableBy = 'owner', clock = systemClock } = options;
+  if (!READERS.includes(readableBy)) throw configError('readableBy', READERS.join(', '), readableBy);
   assertCounts({ maxOpenFiles, listConcurrency });
   assertCounts({ readerThreads }, 0);
-  return { root, writable, fsync, maxOpenFiles, listConcurrency, blockingCalls, readerThreads, clock };
+  return {
+    root,
+    writable,
+    fsync,
+    readableBy,
+    maxOpenFiles,
+    listConcurrency,
+    blockingCalls,
+    readerThreads,
+    clock,
+  };
 }

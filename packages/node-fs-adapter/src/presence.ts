@@ -56,7 +56,11 @@ export class Presence {
   end(): void {
     if (!this.#server.listening) return;
     this.#server.close();
-    fs.rmSync(path.join(this.#directory, this.id), { force: true });
+    try {
+      fs.rmSync(path.join(this.#directory, this.id), { force: true });
+    } catch {
+      // The directory may be another one now; to a connection nobody is there.
+    }
   }
 }
 

@@ -1,21 +1,30 @@
 import { Worker } from 'node:worker_threads';
-import type { Batch } from './reader-thread/batch.js';
+import { onAbort } from '@tiered/core/internal';
+import { ABANDONED, stateOf, WRITING, type Batch } from './reader-thread/batch.js';
 
 /** The package brings its sources along, so this leads to the same file from the sources and from what is built. */
 const ENTRY = new URL('../src/reader-thread/main.js', import.meta.url);
 
+/** What a thread is told at its start. */
+export interface ThreadData {
+  /** The real path of the directory that it may not leave. */
+  readonly root: string;
+  /** Whether who waits for a batch may leave while a disk hangs. */
+  readonly mayHang: boolean;
+}
+
 /** Threads that read batches of files, started when they are first needed. */
 export class ReaderThreads {
-  readonly #root: string;
+  readonly #data: ThreadData;
   readonly #most: number;
   readonly #threads = new Set<ReaderThread>();
 
   /**
-   * @param root The real path of the directory that they may not leave.
+   * @param data What they are told.
    * @param most Threads at most; at least 1.
    */
-  constructor(root: string, most: number) {
-    this.#root = root;
+  constructor(data: ThreadData, most: number) {
+    this.#data = data;
     this.#most = most;
   }
 
@@ -34,11 +43,11 @@ export class ReaderThreads {
 
   /**
    * Has a batch read by the thread that has the least to do, one of them being ready. Resolves, when nothing is written to the
-   * targets any more, to the time that took the thread, in milliseconds; undefined if the thread ended, and what is not
-   * read stays so.
+   * targets any more, to the time that took the thread, in milliseconds; undefined if the thread ended or the signal
+   * aborted, and what is not read stays so. A thread that hangs is given nothing more to do until it answers.
    */
-  async read(batch: Batch): Promise<number | undefined> {
-    return this.#idlest?.read(batch);
+  async read(batch: Batch, signal: AbortSignal | undefined): Promise<number | undefined> {
+    return this.#idlest?.read(batch, signal);
   }
 
   /** Ends all threads. None has anything to do. */
@@ -55,25 +64,31 @@ export class ReaderThreads {
   }
 
   #start(): void {
-    const thread: ReaderThread = new ReaderThread(this.#root, () => this.#threads.delete(thread));
+    const thread: ReaderThread = new ReaderThread(this.#data, () => this.#threads.delete(thread));
     this.#threads.add(thread);
   }
+}
+
+/** Who waits for a batch. */
+interface Waiting {
+  readonly resolve: (ms: number | undefined) => void;
+  isGone: boolean;
 }
 
 class ReaderThread {
   readonly #worker: Worker;
   /** Who waits for the batches under way, which are answered in order. */
-  readonly #waiting: ((ms: number | undefined) => void)[] = [];
-  isReady = false;
+  readonly #waiting: Waiting[] = [];
+  #isOnline = false;
 
   /**
-   * @param root The root.
+   * @param data What it is told.
    * @param ended Called when there is no thread any more.
    */
-  constructor(root: string, ended: () => void) {
+  constructor(data: ThreadData, ended: () => void) {
     // Without the arguments of this process, which may load what a thread has no use for.
-    this.#worker = new Worker(ENTRY, { workerData: { root }, execArgv: [] });
-    this.#worker.on('online', () => (this.isReady = true));
+    this.#worker = new Worker(ENTRY, { workerData: data, execArgv: [] });
+    this.#worker.on('online', () => (this.#isOnline = true));
     this.#worker.on('message', (ms: number) => this.#answer(ms));
     // The end follows, and is all that matters.
     this.#worker.on('error', () => undefined);
@@ -90,21 +105,47 @@ class ReaderThread {
     return this.#waiting.length;
   }
 
-  read(batch: Batch): Promise<number | undefined> {
+  /** Whether it answers: it runs, and nobody gave up waiting for it. */
+  get isReady(): boolean {
+    return this.#isOnline && this.#waiting[0]?.isGone !== true;
+  }
+
+  read(batch: Batch, signal: AbortSignal | undefined): Promise<number | undefined> {
     if (this.#waiting.length === 0) this.#worker.ref();
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
+    const state = stateOf(batch);
+    let stopListening: () => void = () => undefined;
+    const read = new Promise<number | undefined>((resolve) => {
+      const waiting: Waiting = { resolve, isGone: false };
+      this.#waiting.push(waiting);
       this.#worker.postMessage(batch);
+      stopListening = onAbort(signal, () => void this.#leave(waiting, state));
     });
+    return read.finally(() => stopListening());
   }
 
   async end(): Promise<void> {
     await this.#worker.terminate();
   }
 
+  /** Waits no longer than until nothing is written to the targets. */
+  async #leave(waiting: Waiting, state: Int32Array): Promise<void> {
+    let seen = Atomics.or(state, 0, ABANDONED) | ABANDONED;
+    while ((seen & WRITING) !== 0) {
+      await Atomics.waitAsync(state, 0, seen).value;
+      seen = Atomics.load(state, 0);
+    }
+    waiting.isGone = true;
+    waiting.resolve(undefined);
+    this.#restIfUnused();
+  }
+
   #answer(ms: number | undefined): void {
-    const resolve = this.#waiting.shift();
-    if (this.#waiting.length === 0) this.#worker.unref();
-    resolve?.(ms);
+    this.#waiting.shift()?.resolve(ms);
+    this.#restIfUnused();
+  }
+
+  /** A thread that nobody waits for keeps no process from its end. */
+  #restIfUnused(): void {
+    if (this.#waiting.every(({ isGone }) => isGone)) this.#worker.unref();
   }
 }

@@ -1,10 +1,24 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { TieredError } from '@tiered/core';
+import { isForOthers, type Access } from './access.js';
 import { hasErrno } from './errors.js';
+import { syncDirectory } from './file-writes.js';
 import { leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
 import { isPresent, Presence, presences, removePresence } from './presence.js';
 import { isInside } from './reader-thread/file-calls.js';
+
+/** The mode of what is the driver's alone. */
+const PRIVATE = 0o700;
+
+/** How a driver uses its directory. */
+export interface RootOptions {
+  readonly writable: boolean;
+  /** Whether directories that are made are on the disk itself before anything is put into them. */
+  readonly fsync: boolean;
+  /** The modes of what is made. */
+  readonly access: Access;
+}
 
 /**
  * The directory that a driver may not leave. Knows its real path, whether it is still there, where temporary files
@@ -13,15 +27,22 @@ import { isInside } from './reader-thread/file-calls.js';
 export class RootDirectory {
   /** The real path, without symbolic links. */
   readonly realPath: string;
+  /** The modes of what is made in it. */
+  readonly access: Access;
+  readonly #fsync: boolean;
   readonly #driver: string;
+  /** Directories that are being made; others of this process may see them before they are on the disk itself. */
+  readonly #making = new Map<string, Promise<void>>();
   #presence: Promise<Presence> | undefined;
   #id = '';
   #named = 0;
   /** Directories that were made below it, less those that were removed. */
   directoriesMade = 0;
 
-  private constructor(realPath: string, driver: string) {
+  private constructor(realPath: string, { access, fsync }: RootOptions, driver: string) {
     this.realPath = realPath;
+    this.access = access;
+    this.#fsync = fsync;
     this.#driver = driver;
   }
 
@@ -30,13 +51,13 @@ export class RootDirectory {
    * @throws TieredError `TIERED_UNAVAILABLE` if it is no directory, `TIERED_DIRECTORY_NOT_OURS` if it is to be
    * written and holds other files.
    */
-  static async open(root: string, writable: boolean, driver: string): Promise<RootDirectory> {
-    const realPath = await reach(root, writable).catch((error: unknown) => {
+  static async open(root: string, options: RootOptions, driver: string): Promise<RootDirectory> {
+    const realPath = await reach(root, options).catch((error: unknown) => {
       throw hasErrno(error, 'ENOENT', 'ENOTDIR', 'EEXIST') ? unavailable(driver, error) : error;
     });
     if (!(await fs.promises.stat(realPath)).isDirectory()) throw unavailable(driver, undefined);
-    const directory = new RootDirectory(realPath, driver);
-    if (writable) await directory.claim();
+    const directory = new RootDirectory(realPath, options, driver);
+    if (options.writable) await directory.claim();
     return directory;
   }
 
@@ -51,8 +72,8 @@ export class RootDirectory {
         { driver: this.#driver, operation: 'open' },
       );
     }
-    await fs.promises.mkdir(this.#temporaryDirectory, { recursive: true });
-    await fs.promises.mkdir(this.#membersDirectory, { recursive: true });
+    await makeDirectories(this.#temporaryDirectory, PRIVATE, this.#fsync);
+    await makeDirectories(this.#membersDirectory, PRIVATE, this.#fsync);
     if ((await fs.promises.realpath(this.#temporaryDirectory)) !== this.#temporaryDirectory) {
       throw leavesRoot(this.#driver, PRIVATE_DIRECTORY);
     }
@@ -151,7 +172,8 @@ export class RootDirectory {
 
   /**
    * Makes a directory below the root and those above it, looking before every step where the step leads: a link must
-   * not lead the making of directories out of the root, and a root that is gone is not made again.
+   * not lead the making of directories out of the root, and a root that is gone is not made again. With `fsync` they are
+   * on the disk itself afterwards.
    */
   async makeDirectory(directory: string, key: string): Promise<void> {
     try {
@@ -159,28 +181,42 @@ export class RootDirectory {
     } catch (error) {
       if (!hasErrno(error, 'ENOENT') || directory === this.realPath) throw error;
       await this.makeDirectory(path.dirname(directory), key);
-      try {
-        await fs.promises.mkdir(directory);
-        this.directoriesMade += 1;
-      } catch (cause) {
-        if (!hasErrno(cause, 'EEXIST')) throw cause;
-      }
+      await this.#makeOne(directory);
       await this.assertInside(directory, key);
+    }
+    await this.#making.get(directory);
+  }
+
+  async #makeOne(directory: string): Promise<void> {
+    const making = makeDirectory(directory, this.access.directory, this.#fsync).then((isNew) => {
+      this.directoriesMade += Number(isNew);
+    });
+    this.#making.set(directory, making);
+    try {
+      await making;
+    } finally {
+      if (this.#making.get(directory) === making) this.#making.delete(directory);
     }
   }
 
-  /** Removes the directories above a path that hold nothing, so that the key of one can become a file. */
+  /**
+   * Removes the directories above a path that hold nothing, so that the key of one can become a file. With `fsync` that,
+   * and what was removed below, is on the disk itself afterwards.
+   */
   async removeEmptyDirectoriesAbove(filePath: string): Promise<void> {
-    try {
-      for (let above = path.dirname(filePath); above !== this.realPath; above = path.dirname(above)) {
+    let above = path.dirname(filePath);
+    for (; above !== this.realPath; above = path.dirname(above)) {
+      try {
         // Not through a link: what is empty on its other side is not ours.
-        if ((await fs.promises.realpath(above)) !== above) return;
+        if ((await fs.promises.realpath(above)) !== above) break;
         await fs.promises.rmdir(above);
         this.directoriesMade -= 1;
+      } catch (error) {
+        if (hasErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) break;
+        if (!hasErrno(error, 'ENOENT')) throw error;
       }
-    } catch (error) {
-      if (!hasErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR')) throw error;
     }
+    if (this.#fsync) await syncDirectory(above);
   }
 
   /**
@@ -236,9 +272,34 @@ function ownerOf(temporary: string): string {
   return dot === -1 ? temporary : temporary.slice(0, dot);
 }
 
-async function reach(root: string, make: boolean): Promise<string> {
-  if (make) await fs.promises.mkdir(root, { recursive: true });
+async function reach(root: string, { writable, access, fsync }: RootOptions): Promise<string> {
+  if (writable) await makeDirectories(path.resolve(root), access.directory, fsync);
   return fs.promises.realpath(root);
+}
+
+/** Makes a directory of this mode, whatever the umask is; one that is there is left as it is. */
+async function makeDirectory(directory: string, mode: number, fsync: boolean): Promise<boolean> {
+  let isNew = true;
+  try {
+    await fs.promises.mkdir(directory, { mode });
+    if (isForOthers(mode)) await fs.promises.chmod(directory, mode);
+  } catch (error) {
+    if (!hasErrno(error, 'EEXIST')) throw error;
+    isNew = false;
+  }
+  // Also if another process has made it: that may not have come so far yet.
+  if (fsync) await syncDirectory(path.dirname(directory));
+  return isNew;
+}
+
+/** As `makeDirectory`, with those above it that are missing. @throws errors of the system. */
+async function makeDirectories(directory: string, mode: number, fsync: boolean): Promise<void> {
+  const stat = await fs.promises.stat(directory).catch((error: unknown) => {
+    if (!hasErrno(error, 'ENOENT')) throw error;
+  });
+  if (stat !== undefined) return;
+  await makeDirectories(path.dirname(directory), mode, fsync);
+  await makeDirectory(directory, mode, fsync);
 }
 
 function unavailable(driver: string, cause: unknown): TieredError {

@@ -4,7 +4,7 @@ import type { ObjectStat } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
 import { describe, describeLink, isDirectoryWithoutLinks } from './listing.js';
 import { hasErrno } from './errors.js';
-import { PRIVATE_DIRECTORY } from './keys.js';
+import { isPrivate } from './keys.js';
 
 /** Objects a page: enough to amortise the hand-over, few enough to keep the event loop free. */
 const PAGE = 1000;
@@ -26,6 +26,11 @@ export interface WalkOptions {
   readonly prefix: string;
   /** Operations of the file system under way at the same time. */
   readonly concurrency: number;
+  /**
+   * Told of everything on the way: files, links, directories, and what is in the private one, which is left out else.
+   * Costs a look at each directory.
+   */
+  readonly measure?: ((stat: fs.BigIntStats) => void) | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -142,6 +147,8 @@ class Walk {
   async #enter(prefix: string): Promise<void> {
     try {
       const directory = path.join(this.#options.root, prefix);
+      const { measure } = this.#options;
+      measure?.(await fs.promises.lstat(directory, { bigint: true }));
       const entries = await fs.promises.opendir(directory, { bufferSize: ENTRIES_AT_ONCE });
       await this.#read({ prefix, entries });
     } catch (error) {
@@ -170,7 +177,7 @@ class Walk {
 
   #take(key: string, entry: fs.Dirent): void {
     const { prefix } = this.#options;
-    if (key === PRIVATE_DIRECTORY) return;
+    if (isPrivate(key) && this.#options.measure === undefined) return;
     if (entry.isDirectory()) {
       const below = `${key}/`;
       if (below.startsWith(prefix) || prefix.startsWith(below)) this.#directories.push(below);
@@ -187,6 +194,8 @@ class Walk {
     fs.lstat(filePath, { bigint: true }, (error, stat) => {
       if (error !== null) this.#end(hasErrno(error, 'ENOENT', 'ENOTDIR') ? undefined : error);
       else {
+        this.#options.measure?.(stat);
+        if (isKeptBeside(key)) return this.#end();
         if (stat.isFile()) this.#found.push(describe(key, stat));
         else if (stat.isSymbolicLink() && !this.#stopped) this.#start(this.#follow(key, filePath));
         this.#end();
@@ -198,4 +207,9 @@ class Walk {
     const found = await describeLink(this.#options.root, key, filePath);
     if (found !== undefined) this.#found.push(found);
   }
+}
+
+/** Whether a file is the driver's own, and no object. */
+function isKeptBeside(key: string): boolean {
+  return isPrivate(key.split('/', 1)[0] ?? '');
 }

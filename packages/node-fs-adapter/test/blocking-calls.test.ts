@@ -18,8 +18,9 @@ class SteppingClock implements Clock {
     return (this.#now += this.stepMs);
   }
 
-  async sleep(): Promise<void> {
-    throw new Error('nobody sleeps here');
+  /** No time comes. */
+  sleep(): Promise<void> {
+    return new Promise(() => undefined);
   }
 }
 
@@ -80,7 +81,8 @@ it('slow reads that fail keep the next ones off the event loop too', async () =>
   const { driver } = await place({ ...files, blockingCalls: true, clock });
   for (let i = 0; i < COUNT; i++)
     await expect(textOf(driver, `${i}`)).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
-  expect(clock.looks / 2, 'reads that blocked').toBeLessThan(COUNT * 0.05);
+  // A call in the thread pool is timed too.
+  expect((clock.looks - 2 * COUNT) / 2, 'reads that blocked').toBeLessThan(COUNT * 0.05);
 });
 
 it('a source never blocks unless told to, nor does any large read', async () => {

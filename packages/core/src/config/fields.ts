@@ -45,6 +45,11 @@ export function flag(about: FieldText) {
   return z.boolean(expected('true or false')).meta({ ...about });
 }
 
+/** One of these words. */
+export function oneOf<const Word extends string>(words: readonly Word[], about: FieldText) {
+  return z.enum(words, expected(`one of ${words.join(', ')}`)).meta({ ...about });
+}
+
 /** A whole number of at least `least`. */
 export function wholeNumber(least: number, about: FieldText) {
   const error = expected(`a whole number of at least ${least}`);

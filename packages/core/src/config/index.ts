@@ -5,6 +5,7 @@ export {
   flag,
   group,
   milliseconds,
+  oneOf,
   text,
   wholeNumber,
   type FieldText,

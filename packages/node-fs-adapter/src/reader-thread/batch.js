@@ -11,8 +11,12 @@ export const NOT_READ = -1;
 /** Numbers for each read: the outcome, which memory, where in it, how many bytes, and where in the file. */
 export const COLUMNS = 5;
 
-/** The first number is for the driver to say that nobody waits for the batch any more; reads begin behind it. */
+/** The first number is the batch's state, as `Int32Array`; reads begin behind it. */
 export const FIRST = 1;
+
+/** Bits of the state. The driver's: nobody waits for the batch any more. The thread's: it may write to a target now. */
+export const ABANDONED = 1;
+export const WRITING = 2;
 
 /**
  * A batch on its way to a thread; its answer is how long it took, in milliseconds.
@@ -23,3 +27,13 @@ export const FIRST = 1;
  * @property {string} versions The version that each must be of, with NUL between; empty for any.
  * @property {readonly SharedArrayBuffer[]} memories Where the targets are.
  */
+
+/**
+ * The state of a batch.
+ *
+ * @param {Batch} batch
+ * @returns {Int32Array}
+ */
+export function stateOf({ numbers }) {
+  return new Int32Array(numbers, 0, 1);
+}

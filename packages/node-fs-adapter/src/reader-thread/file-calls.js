@@ -16,7 +16,8 @@ export const OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 export const MOST_AT_ONCE = 2 ** 30;
 
 /**
- * Fills the target from a position, blocking; returns the bytes read, fewer only at the end of the file.
+ * Fills the target from a position, blocking; returns the bytes read, fewer only at the end of the file. The size, if
+ * it is known, saves the read that finds the end; `Infinity` if it is not.
  *
  * @param {{ readonly fd: number; readonly size: number }} file
  * @param {Uint8Array} target
@@ -43,6 +44,19 @@ export function readFullyBlocking({ fd, size }, target, position) {
  */
 export function versionOf({ mtimeNs, size, ino }) {
   return `${mtimeNs.toString(36)}-${size.toString(36)}-${ino.toString(36)}`;
+}
+
+const VERSION = /^-?[\da-z]+-([\da-z]+)-[\da-z]+$/;
+
+/**
+ * The size of a file of this version, without asking for it; `Infinity` for what is no version of a file.
+ *
+ * @param {string | undefined} version
+ * @returns {number}
+ */
+export function sizeIn(version) {
+  const size = VERSION.exec(version ?? '')?.[1];
+  return size === undefined ? Infinity : Number.parseInt(size, 36);
 }
 
 /**

@@ -2,9 +2,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { COLUMNS, FIRST } from './batch.js';
-import { OPEN_FLAGS, readFullyBlocking, versionOf } from './file-calls.js';
-import { KnownInodes } from './known-inodes.js';
+import { ABANDONED, COLUMNS, FIRST, stateOf } from './batch.js';
+import { OPEN_FLAGS, sizeIn, versionOf } from './file-calls.js';
+import { insideOf } from './inside.js';
+import { Targets } from './targets.js';
 
 /**
  * A reader thread: reads whole batches by blocking calls, which on files in memory is several times as fast as to have
@@ -12,12 +13,14 @@ import { KnownInodes } from './known-inodes.js';
  * again, and finds out why.
  */
 
-const { root } = /** @type {{ readonly root: string }} */ (workerData);
-const inodes = new KnownInodes(root);
+const { root, mayHang } = /** @type {{ readonly root: string; readonly mayHang: boolean }} */ (workerData);
+const isFileInside = insideOf(root);
+const targets = new Targets(mayHang);
 
 /**
  * Reads a file of the root; returns the bytes read, fewer than asked for only at its end.
  *
+ * @param {Int32Array} state Of the batch.
  * @param {string} name
  * @param {string} version Empty for any.
  * @param {Uint8Array} target
@@ -25,13 +28,14 @@ const inodes = new KnownInodes(root);
  * @returns {number}
  * @throws whatever went wrong.
  */
-function read(name, version, target, position) {
+function read(state, name, version, target, position) {
   const fd = fs.openSync(root + path.sep + name, OPEN_FLAGS);
   try {
-    const stat = fs.fstatSync(fd);
     // Before anything is read: what is outside must not be touched.
-    if (!stat.isFile() || !inodes.has(fd, stat)) throw new Error('not a file of the root');
-    const count = readFullyBlocking({ fd, size: stat.size }, target, position);
+    if (!isFileInside(fd)) throw new Error('not a file of the root');
+    const count = targets.fill(state, { fd, size: sizeIn(version) }, target, position);
+    // It may be no file at all, which the driver finds out.
+    if (count === 0 && version === '') throw new Error('nothing to read');
     // Afterwards, because a file may be changed while it is read.
     if (version !== '' && versionOf(fs.fstatSync(fd, { bigint: true })) !== version)
       throw new Error('another version');
@@ -42,17 +46,20 @@ function read(name, version, target, position) {
 }
 
 /** @param {import('./batch.js').Batch} batch */
-function readAll({ numbers, names, versions, memories }) {
-  const table = new Float64Array(numbers);
+function readAll(batch) {
+  const { names, versions, memories } = batch;
+  const table = new Float64Array(batch.numbers);
+  const state = stateOf(batch);
+  targets.begin();
   const wanted = versions.split('\0');
   let at = FIRST;
   for (const [index, name] of names.split('\0').entries()) {
     // Nobody waits for it any more.
-    if (table[0] !== 0) return;
+    if (Atomics.load(state, 0) === ABANDONED) return;
     try {
       const memory = memories[table[at + 1] ?? 0] ?? new SharedArrayBuffer(0);
       const target = new Uint8Array(memory, table[at + 2], table[at + 3]);
-      if (name !== '') table[at] = read(name, wanted[index] ?? '', target, table[at + 4] ?? 0);
+      if (name !== '') table[at] = read(state, name, wanted[index] ?? '', target, table[at + 4] ?? 0);
     } catch {
       // It stays unread.
     }

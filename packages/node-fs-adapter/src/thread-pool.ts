@@ -1,0 +1,114 @@
+import { TieredError, type Clock, type Operation } from '@tiered/core';
+import { onAbort, raceAbort } from '@tiered/core/internal';
+import pLimit from 'p-limit';
+
+/** Threads that Node has for the calls of all parts of this process. Read once, as libuv does. */
+const THREADS = Math.max(1, Number.parseInt(process.env['UV_THREADPOOL_SIZE'] ?? '', 10) || 4);
+
+/** Calls on tiers at the same time, over all drivers: should all of them hang, a thread is left for the source. */
+const SLOTS = Math.max(1, THREADS - 1);
+const slots = pLimit(SLOTS);
+/** Calls that go on though nobody waits for them any more. */
+let leftBehind = 0;
+
+/**
+ * A call that takes longer may be one that never ends, in milliseconds. Longer than a disk takes that has to wake up
+ * its head for a queue of others, and shorter than anybody wants an event loop to stand still.
+ */
+const SUSPECT_AFTER_MS = 200;
+
+/** Who makes a call, for its errors. */
+export interface Caller {
+  readonly driver: string;
+  readonly operation: Operation;
+  readonly key: string;
+}
+
+/**
+ * Calls of one driver that Node's thread pool makes, and what they tell of the storage. A dying disk or a dead server lets
+ * a system call hang, and nothing takes it back: so the event loop must never be what hangs, and those who wait for a
+ * tier must be able to leave.
+ */
+export class ThreadPool {
+  readonly #clock: Clock;
+  readonly #mayLeave: boolean;
+  #isProven = false;
+  /** When each of the calls under way began, the oldest first. */
+  readonly #begun = new Set<{ readonly at: number }>();
+
+  /**
+   * @param clock Times the calls.
+   * @param mayLeave Whether who waits may leave at once, as from a tier.
+   */
+  constructor(clock: Clock, mayLeave: boolean) {
+    this.#clock = clock;
+    this.#mayLeave = mayLeave;
+  }
+
+  /** Whether what `run` calls may still be under way when it has settled. */
+  get mayLeave(): boolean {
+    return this.#mayLeave;
+  }
+
+  /**
+   * Whether the storage has answered since it was last in doubt, and keeps no call waiting for long: only then may the
+   * event loop wait for it.
+   */
+  get isProven(): boolean {
+    if (!this.#isProven) return false;
+    const [oldest] = this.#begun.size > 0 ? this.#begun : [];
+    return oldest === undefined || this.#clock.now() - oldest.at < SUSPECT_AFTER_MS;
+  }
+
+  /** The storage was not touched yet, or has failed: it is to show that it answers. */
+  doubt(): void {
+    this.#isProven = false;
+  }
+
+  /** Makes a call, and learns from it. */
+  async watch<T>(call: () => Promise<T>): Promise<T> {
+    const begun = { at: this.#clock.now() };
+    this.#begun.add(begun);
+    try {
+      return await call();
+    } finally {
+      this.#begun.delete(begun);
+      // An error is an answer too; one of the storage itself is followed by `doubt`.
+      this.#isProven = this.#clock.now() - begun.at < SUSPECT_AFTER_MS;
+    }
+  }
+
+  /**
+   * As `watch`. Where who waits may leave, an abort is the end at once: what the call needs it must keep until it ends,
+   * and what belongs to others it may not touch once its signal has aborted.
+   * @throws TieredError `TIERED_UNAVAILABLE`, retryable, as long as so many calls hang that no other can be made.
+   */
+  async run<T>(caller: Caller, signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
+    if (!this.#mayLeave) return this.watch(call);
+    if (leftBehind >= SLOTS) throw allHang(caller);
+    const made = slots(async () => {
+      signal?.throwIfAborted();
+      let isLeft = false;
+      const stopListening = onAbort(signal, () => {
+        isLeft = true;
+        leftBehind += 1;
+      });
+      try {
+        return await this.watch(call);
+      } finally {
+        stopListening();
+        if (isLeft) leftBehind -= 1;
+      }
+    });
+    return raceAbort(made, signal);
+  }
+}
+
+function allHang({ driver, operation, key }: Caller): TieredError {
+  return new TieredError(
+    'TIERED_UNAVAILABLE',
+    `${driver}: ${leftBehind} system calls on tiers hang, and no more are made until one ends; ` +
+      `look at the disk or the mount, and see UV_THREADPOOL_SIZE for more of them.`,
+    { driver, operation, key, retryable: true },
+  );
+}

@@ -1,0 +1,74 @@
+import fs from 'node:fs';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+
+// Does one thing on a root, while its calls are recorded, in a process of its own.
+const [what = '', root = ''] = process.argv.slice(2);
+const mark = (text: string) => fs.appendFileSync(process.env['RECORD_FILE'] ?? '', `-- ${text}\n`);
+const KEYS = ['a', 'dir/b', 'dir/c'];
+
+async function versions(driver: FileSystemDriver): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for await (const page of driver.list({})) for (const { key, version } of page) found.set(key, version);
+  return found;
+}
+
+/** Reads by threads: not before they run, and storage has answered. */
+async function batches(driver: FileSystemDriver): Promise<void> {
+  const started = new Promise<void>((resolve) => {
+    process.once('worker', (worker) => {
+      worker.ref();
+      worker.once('online', resolve);
+    });
+  });
+  const target = new Uint8Array(new SharedArrayBuffer(5));
+  const known = await versions(driver);
+  await driver.readMany([{ key: 'none', offset: 0, target }], {});
+  await started;
+  await driver.readMany([{ key: 'none', offset: 0, target }], {});
+  for (const version of [known, undefined]) {
+    mark(version === undefined ? 'any version' : 'a version');
+    const requests = KEYS.map((key) => ({ key, offset: 0, target, version: version?.get(key) }));
+    const outcomes = await driver.readMany(requests, {});
+    mark(JSON.stringify(outcomes));
+  }
+}
+
+async function reads(driver: FileSystemDriver): Promise<void> {
+  const known = await versions(driver);
+  mark('a version');
+  for (const key of KEYS) await driver.read(key, { offset: 0, length: 5, version: known.get(key) });
+  for (const key of KEYS)
+    await driver.readInto(key, new Uint8Array(2), { offset: 1, version: known.get(key) });
+  mark('end');
+  await driver.close();
+  await driver.open({});
+  mark('any version');
+  for (const key of KEYS) await driver.read(key, { offset: 0, length: 5 });
+  for (const key of KEYS) await driver.readInto(key, new Uint8Array(2), { offset: 1 });
+  mark('end');
+}
+
+async function writes(driver: FileSystemDriver): Promise<void> {
+  mark('written');
+  await driver.write('new/er/object', new Uint8Array(5), { size: 5 });
+  mark('written if absent');
+  await driver.write('new/other', new Uint8Array(5), { size: 5, ifAbsent: true });
+  mark('deleted');
+  await driver.delete('new/er/object', {});
+  mark('end');
+}
+
+const driver = new FileSystemDriver({
+  root: what === 'writes' ? `${root}/on/tier` : root,
+  writable: what === 'writes',
+  fsync: true,
+  readerThreads: 1,
+  ...(what === 'blocking' && { blockingCalls: true }),
+});
+mark('opened');
+await driver.open({});
+if (what === 'writes') await writes(driver);
+else if (what === 'batches') await batches(driver);
+else await reads(driver);
+await driver.close();
+process.exit();

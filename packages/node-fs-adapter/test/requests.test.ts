@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { onLinux, place, putFile, type Place } from './helpers.js';
+import { recorded } from './recording.js';
+
+const KEYS = ['a', 'dir/b', 'dir/c'];
+
+async function withFiles(): Promise<Place> {
+  const there = await place();
+  for (const key of KEYS) await putFile(there.root, key, Buffer.from('bytes'));
+  return there;
+}
+
+/** How often each call was begun on each path. */
+function counted(lines: readonly string[] | undefined): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const line of lines ?? []) if (!line.includes('!')) counts[line] = (counts[line] ?? 0) + 1;
+  return counts;
+}
+
+/** So many of each of these calls on each object. */
+function each(calls: Record<string, number>): Record<string, number> {
+  const entries = KEYS.flatMap((key) => Object.entries(calls).map(([call, n]) => [`${call} ${key}`, n]));
+  return Object.fromEntries(entries) as Record<string, number>;
+}
+
+describe('[K3] what a read asks of the storage', () => {
+  it.each(['reads', 'blocking'])(
+    'is the file, its bytes, and one look at it if a version is asked for: %s',
+    async (what) => {
+      const calls = await recorded(what, (await withFiles()).root);
+      // Each object is read twice, from one descriptor.
+      expect(counted(calls.get('a version'))).toEqual(each({ open: 1, read: 2, fstat: 2 }));
+      expect(counted(calls.get('any version'))).toEqual(each({ open: 1, read: 2 }));
+    },
+  );
+
+  it.skipIf(onLinux.skip)('is the same in a thread, where a look may be a request', async () => {
+    const NFS = 0x6969;
+    const calls = await recorded('batches', (await withFiles()).root, NFS);
+    expect(counted(calls.get('a version'))).toEqual(each({ open: 1, read: 1, fstat: 1 }));
+    expect(counted(calls.get('any version'))).toEqual(each({ open: 1, read: 1 }));
+  });
+});

@@ -1,15 +1,17 @@
 import { isTieredError, TieredError, type PlacementHost, type Tier } from '@tiered/core';
 import { configError, type Checksum, type OperationScope } from '@tiered/core/internal';
-import type { LimitFunction } from 'p-limit';
 import type { ChunkSize } from './chunk-size.js';
 import type { Copies } from './copies.js';
+import { LeftBehind } from './left-behind.js';
 import type { MemoryBudget } from './memory-budget.js';
-import { Placing, type FillFrom, type PlacingFailure } from './placing.js';
+import type { FillFrom, PlacingFailure } from './placing-parts.js';
+import { Placing } from './placing.js';
 import type { PlacementCandidate, PlacementPolicy, TierRoom } from './policies/policy.js';
 import { Recency } from './recency.js';
 import type { SourceGate } from './source-gate.js';
 import type { SourceReads } from './source-reads.js';
 import type { Claim } from './tier-store.js';
+import type { Writers } from './writers.js';
 
 /** What placings are made with. */
 export interface PlacingsParts {
@@ -21,14 +23,21 @@ export interface PlacingsParts {
   readonly budget: MemoryBudget;
   readonly checksum: Checksum;
   readonly chunkSize: ChunkSize;
-  readonly writes: LimitFunction;
+  readonly writers: Writers;
   readonly lanes: number;
+  /** Whether readers wait for memory, rather than go on without it. */
+  readonly readersWait: boolean;
   readonly tierReads: OperationScope;
   readonly closing: AbortSignal;
 }
 
-/** Objects on their way at the same time: each may have a file open. */
-export const MOST_AT_A_TIME = 256;
+/**
+ * Objects on their way at the same time: whoever reads beginnings and leaves could begin any number, and each costs a few KB
+ * even before its first chunk.
+ */
+const MOST_AT_A_TIME = 16_384;
+/** Objects of several chunks among them: each has a file open from its first chunk to its last. */
+const MOST_FILES = 256;
 
 /** Faults of an object, not of the tier: no other object would meet them. */
 const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
@@ -49,11 +58,17 @@ export class Placings {
   readonly #recency: readonly Recency[];
   /** Levels that cannot hold an object whatever room they have, as `level id`. */
   readonly #refused = new Set<string>();
-  readonly counts = { placed: 0, declined: 0, failed: 0, evicted: 0, promoted: 0 };
+  readonly #leftBehind: LeftBehind;
+  /** Objects of several chunks that are on their way. */
+  #large = 0;
+  readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
 
   constructor(parts: PlacingsParts) {
     this.#parts = parts;
-    this.#recency = parts.host.tiers.map(() => new Recency());
+    const { host, budget, lanes, closing } = parts;
+    const start = (id: number) => this.tryToStart(id);
+    this.#leftBehind = new LeftBehind({ budget, clock: host.clock, lanes, closing, start });
+    this.#recency = host.tiers.map(() => new Recency());
     if (parts.policy.evicts === true) this.#knowCopies();
   }
 
@@ -62,18 +77,12 @@ export class Placings {
   }
 
   get underWay(): Promise<void>[] {
-    return [...this.#running.values()].map(({ ended }) => ended);
+    return [...[...this.#running.values()].map(({ ended }) => ended), ...this.#leftBehind.underWay];
   }
 
-  /** Whether there is no memory for another one now, or too many are under way. */
-  get isBusy(): boolean {
-    const { budget, chunkSize } = this.#parts;
-    const busy = this.#running.size >= MOST_AT_A_TIME || !budget.hasRoom(chunkSize.bytes);
-    return busy && this.#running.size > 0;
-  }
-
-  oneEnded(): Promise<void> {
-    return Promise.race(this.underWay);
+  /** Resolves when one of those under way has ended; at once if there is none. */
+  async oneEnded(): Promise<void> {
+    if (this.#running.size > 0) await Promise.race([...this.#running.values()].map(({ ended }) => ended));
   }
 
   /** The placing of an object that comes from the source. */
@@ -82,23 +91,53 @@ export class Placings {
     return running?.from === 'source' ? running : undefined;
   }
 
-  /** Begins to place an object, if the policy has a place for it, the level grants it, and there is memory. */
+  /**
+   * Begins to place an object that is read, if the policy has a place for it, the level grants it, and the tiers are not
+   * behind: then it is fetched in the background, as soon as they are not any more.
+   */
   start(id: number): Running | undefined {
-    const { host, copies, source } = this.#parts;
+    const { host } = this.#parts;
     // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
     if (host.namespace.levelOf(id) < host.tiers.length || this.#running.has(id)) return undefined;
-    if (!copies.isRemoving(id) && !this.isBusy) {
-      const object = this.#candidate(id);
-      const level = object && this.#parts.policy.place(object, this.#rooms(id, host.tiers.length));
-      const claim = object && level !== undefined ? this.#claim(id, object, level) : undefined;
-      if (object !== undefined && level !== undefined && claim !== undefined) {
-        const asked = { key: object.key, version: host.namespace.versionOf(id) };
-        const fill: FillFrom = (target, offset, signal) => source.into(asked, target, offset, signal);
-        return this.#begin(id, level, object, claim, fill, 'source');
-      }
-    }
-    this.counts.declined += 1;
+    const running = this.tryToStart(id);
+    if (running === 'behind') this.counts.behind += 1;
+    else if (running === undefined) this.counts.declined += 1;
+    else return running;
     return undefined;
+  }
+
+  /** As `start`, of an object that nobody may be reading: counts nothing, and tells `'behind'` from having no place. */
+  tryToStart(id: number): Running | 'behind' | undefined {
+    const { host, copies, policy } = this.#parts;
+    this.#leftBehind.delete(id);
+    if (host.namespace.levelOf(id) < host.tiers.length || this.#running.has(id)) return undefined;
+    // Whoever reads it next finds it gone, or not; there is nothing to do about it before.
+    if (copies.isRemoving(id)) return 'behind';
+    const object = this.#candidate(id);
+    const level = object && policy.place(object, this.#rooms(id, object, host.tiers.length));
+    if (object === undefined || level === undefined) return undefined;
+    const bytes = this.#bytesFor(object, level);
+    const faults = host.tiers[level]?.faults;
+    const claim = this.#keepsUp(object, level, bytes) ? this.#claim(id, object, level, bytes) : undefined;
+    if (claim !== undefined) return this.#begin(id, level, object, claim, this.#fillFromSource(id), 'source');
+    // A tier that fails is not one that comes back soon.
+    if (host.tiers[level]?.faults !== faults) return undefined;
+    // Where copies leave, what is read decides which come, and not what was read a while ago.
+    if (policy.evicts !== true) this.#leftBehind.add(id);
+    return 'behind';
+  }
+
+  /** Whether another object may be begun: those on their way are not too many, and not stuck. */
+  #keepsUp({ size, chunkBytes }: PlacementCandidate, level: number, bytes: number): boolean {
+    const { budget, readersWait } = this.#parts;
+    if (this.#running.size >= MOST_AT_A_TIME || budget.isStalled) return false;
+    if (size > chunkBytes && this.#large >= MOST_FILES) return false;
+    return readersWait || budget.hasRoom(this.#isBuffered(level) ? 2 * bytes : chunkBytes);
+  }
+
+  /** Whether a level keeps in memory what is written, until it is published: what is on its way counts twice then. */
+  #isBuffered(level: number): boolean {
+    return this.#parts.host.tiers[level]?.driver.capabilities.buffersWrites === true;
   }
 
   /** A tier served a read: the policy may want the object to move up, and to know what was read when. */
@@ -106,16 +145,16 @@ export class Placings {
     const { host, policy } = this.#parts;
     if (policy.evicts === true) this.#recency[level]?.touch(id, host.namespace.sizeOf(id));
     const trusted = host.namespace.directLevelOf(id) === level;
-    if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id) || this.isBusy)
-      return;
+    if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id)) return;
     const object = this.#candidate(id);
-    if (object === undefined) return;
-    const rooms = this.#rooms(id, level).filter(({ freeBytes }) => freeBytes >= object.size);
+    if (object === undefined || !this.#parts.budget.hasRoom(object.chunkBytes)) return;
+    const rooms = this.#rooms(id, object, level).filter(({ freeBytes }) => freeBytes >= object.size);
     if (rooms.length === 0) return;
     const target = policy.promote({ ...object, level }, rooms);
     const from = host.tiers[level];
-    const claim = target === undefined ? undefined : this.#claim(id, object, target);
-    if (target === undefined || claim === undefined || from === undefined) return;
+    if (target === undefined || from === undefined || !this.#keepsUp(object, target, object.size)) return;
+    const claim = this.#claim(id, object, target, object.size);
+    if (claim === undefined) return;
     this.#begin(id, target, object, claim, this.#fillFromTier(id, from), from);
   }
 
@@ -140,29 +179,36 @@ export class Placings {
     return chunkBytes === undefined ? undefined : { key: namespace.keyOf(id), size, chunkBytes };
   }
 
-  /** Levels faster than this one that accept the object now. */
-  #rooms(id: number, below: number): TierRoom[] {
-    const { host, copies } = this.#parts;
+  /** Levels faster than this one that accept the object now, and can without holding more in memory than may be. */
+  #rooms(id: number, { size }: PlacementCandidate, below: number): TierRoom[] {
+    const { host, copies, budget } = this.#parts;
     return host.tiers
       .slice(0, below)
       .filter(({ level, writing }) => writing.inService && !this.#refused.has(`${level} ${id}`))
+      .filter(({ level }) => !this.#isBuffered(level) || budget.canHold(2 * size))
       .map(({ level }) => copies.storeAt(level))
       .map(({ level, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
   }
 
-  /** Bytes for all of an object, or for as much of it as fits. */
-  #claim(id: number, { key, size, chunkBytes }: PlacementCandidate, level: number): Claim | undefined {
+  /**
+   * Bytes for all of an object, or for as much of it as fits.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a level that the policy should not have chosen.
+   */
+  #bytesFor({ size, chunkBytes }: PlacementCandidate, level: number): number {
     const { host, copies, policy } = this.#parts;
     const room = host.tiers[level] === undefined ? -1 : copies.storeAt(level).freeBytes;
     // All the room that is left, and not a whole number of chunks: the end of a partial copy may be anywhere.
     const bytes = Math.min(size, room);
-    if (bytes < Math.min(size, chunkBytes)) {
-      throw configError(
-        `policy ${policy.name}`,
-        `a level with room for ${chunkBytes} bytes, or undefined`,
-        level,
-      );
-    }
+    if (bytes >= Math.min(size, chunkBytes)) return bytes;
+    throw configError(
+      `policy ${policy.name}`,
+      `a level with room for ${chunkBytes} bytes, or undefined`,
+      level,
+    );
+  }
+
+  #claim(id: number, { key }: PlacementCandidate, level: number, bytes: number): Claim | undefined {
+    const { host, copies } = this.#parts;
     return copies.claim(level, { key, version: host.namespace.versionOf(id) }, bytes);
   }
 
@@ -174,13 +220,15 @@ export class Placings {
     fill: FillFrom,
     from: 'source' | Tier,
   ): Running {
-    const { host, gate, writes, budget, checksum, lanes, tierReads, closing } = this.#parts;
-    const version = host.namespace.versionOf(id);
-    const object = { key, version, size, chunkBytes, claim, fill };
-    const placing = new Placing({ ...object, gate, writes, budget, checksum, lanes, tierReads, closing });
+    const version = this.#parts.host.namespace.versionOf(id);
+    const placing = new Placing({ ...this.#parts, key, version, size, chunkBytes, claim, fill });
+    const isLarge = size > chunkBytes;
+    if (isLarge) this.#large += 1;
     const ended = placing.done.then(async (failure) => {
       this.#running.delete(id);
+      if (isLarge) this.#large -= 1;
       await this.#end(id, level, placing, claim, failure, from);
+      this.#leftBehind.goOn();
     });
     const running = { placing, from, ended };
     this.#running.set(id, running);
@@ -254,6 +302,12 @@ export class Placings {
       this.counts.evicted += 1;
       copies.drop(oldest.id, level, 'evicted');
     }
+  }
+
+  #fillFromSource(id: number): FillFrom {
+    const { host, source } = this.#parts;
+    const asked = { key: host.namespace.keyOf(id), version: host.namespace.versionOf(id) };
+    return (target, offset, signal) => source.into(asked, target, offset, signal);
   }
 
   #fillFromTier(id: number, tier: Tier): FillFrom {

@@ -15,6 +15,7 @@ import {
 } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { CheckedCopy } from './checked-copy.js';
+import { isLasting } from './lasting-copies.js';
 import type { CopyContent, CopyIdentity } from './log-record.js';
 import type { Copy } from './tier-ledger.js';
 import { TierStore, type Claim } from './tier-store.js';
@@ -186,9 +187,9 @@ export class Copies {
       void this.remove(store, name, key);
   }
 
-  /** The name of an object's copy on a level. */
-  nameOn(id: number, level: number): string | undefined {
-    return this.#find(this.storeAt(level), id)?.name;
+  /** The copy of an object on a level, of the version that is known, also if another one is served. */
+  copyOn(id: number, level: number): Copy | undefined {
+    return this.#find(this.storeAt(level), id);
   }
 
   /** Bytes of copies on a level that are being deleted. */
@@ -309,8 +310,8 @@ export class Copies {
     const level = namespace.levelOf(id);
     if (level === store.level) return;
     if (level < store.level) {
-      // It is on a faster tier already, and an object has one copy.
-      void this.remove(store, copy.name, copy.key);
+      // It is on a faster tier already, and an object has one copy that lasts.
+      if (isLasting(this.storeAt(level).tier)) void this.remove(store, copy.name, copy.key);
       return;
     }
     if (level < tiers.length) this.drop(id, level, 'removed');

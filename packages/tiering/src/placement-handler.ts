@@ -206,8 +206,7 @@ export class PlacementHandler implements Placement {
   }
 
   lost(id: number, level: number, reason: DropReason): void {
-    this.#parts.copies.drop(id, level, reason);
-    this.#parts.placings.forget(id, level);
+    this.#parts.placings.lost(id, level, reason);
   }
 
   hit(id: number, level: number): void {
@@ -281,10 +280,21 @@ export class PlacementHandler implements Placement {
     }
     const placing = this.#placingFor(id, offset, target.byteLength);
     const held = placing === undefined ? 0 : Math.min(target.byteLength, placing.bytes - offset);
-    await allEnded([
-      placing?.readInto(target.subarray(0, held), offset, options.signal) ?? NOTHING,
-      this.#fromRange(id, offset + held, target.subarray(held), options),
-    ]);
+    if (placing === undefined || held <= 0) return this.#fromRange(id, offset, target, options);
+    if (held === target.byteLength) return placing.readInto(target, offset, options.signal);
+    // Beside the target: only when the rest has come as well it is sure that both are of one version.
+    const head = new Uint8Array(held);
+    const tail = target.subarray(held);
+    try {
+      await allEnded([
+        placing.readInto(head, offset, options.signal),
+        this.#fromRange(id, offset + held, tail, options),
+      ]);
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) tail.fill(0);
+      throw error;
+    }
+    target.set(head);
   }
 
   /** Reads what a copy has of a range, and the rest from the source. False if the copy failed. */
@@ -297,9 +307,8 @@ export class PlacementHandler implements Placement {
   ): Promise<boolean> {
     const { host, copies, placings } = this.#parts;
     const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
-    const rest = this.#fromRange(id, offset + held, target.subarray(held), options);
-    // It may fail while the tier is still at it.
-    rest.catch(() => undefined);
+    // First, and not at the same time: if the source has another version by now, nothing of this one may be in the target.
+    await this.#fromRange(id, offset + held, target.subarray(held), options);
     if (held > 0) {
       const head = target.subarray(0, held);
       const reading = this.#tierReads.run(options.signal, (signal) => copy.into(head, offset, signal));
@@ -308,7 +317,6 @@ export class PlacementHandler implements Placement {
         (error: unknown) => ({ error }),
       );
       if (failure !== undefined) {
-        await rest.catch(() => undefined);
         options.signal?.throwIfAborted();
         this.#closing.signal.throwIfAborted();
         this.#copyFailed(id, copy, failure.error);
@@ -318,17 +326,14 @@ export class PlacementHandler implements Placement {
       host.tierServed(copy.tier, held);
       if (this.seesHits) placings.hit(id, copy.tier.level);
     }
-    await rest;
     return true;
   }
 
   #copyFailed(id: number, { copy, tier }: CheckedCopy, error: unknown): void {
-    const { host, copies } = this.#parts;
+    const { host, copies, placings } = this.#parts;
     // One that was dropped or moved meanwhile is no fault of the tier.
     if (host.namespace.levelOf(id) !== tier.level || copies.toCheck(id)?.copy !== copy) return;
-    host.tierFault(tier, 'read', copy.key, error);
-    if (isTieredError(error, 'TIERED_DATA_CORRUPT')) copies.drop(id, tier.level, 'damaged');
-    if (isTieredError(error, 'TIERED_NOT_FOUND')) copies.drop(id, tier.level, 'missing');
+    placings.copyFailed(id, tier, error);
   }
 
   /** A placing that serves the part of a range that its copy is to hold; one begins if the object has a place. */

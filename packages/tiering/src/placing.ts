@@ -5,6 +5,9 @@ import type { CopyContent } from './log-record.js';
 import type { Arriving, Part, PlacingFailure, PlacingParts } from './placing-parts.js';
 import type { Ticket } from './source-gate.js';
 
+/** Lanes stop waiting for memory by this: an error of its own for each would cost more than all else. */
+const MAY_GO = new Error('Nothing is left to wait for.');
+
 const MISSING = 0;
 const ARRIVING = 1;
 const WRITTEN = 2;
@@ -284,7 +287,7 @@ export class Placing {
     this.#work.add(work);
     this.#asked(chunk, false);
     // Last: others may get memory by that, and ask.
-    if (this.#reserved > 0 || this.#missing() === undefined) this.#laneMayGo.abort();
+    if (this.#reserved > 0 || this.#missing() === undefined) this.#laneMayGo.abort(MAY_GO);
     if (this.#reserved > 0) for (const other of [...this.#waiting.keys()]) this.#askNow(other, false);
     return arriving;
   }
@@ -389,7 +392,7 @@ export class Placing {
     // What the closing says before a publish has failed is not how that ended.
     if (this.#failure === undefined || failure.published) this.#failure = failure;
     this.#stop.abort(failure.error);
-    this.#laneMayGo.abort();
+    this.#laneMayGo.abort(MAY_GO);
   }
 
   #endOf(chunk: number): number {

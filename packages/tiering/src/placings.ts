@@ -1,7 +1,8 @@
-import { isTieredError, TieredError, type PlacementHost, type Tier } from '@tiered/core';
+import { isTieredError, type DropReason, type PlacementHost, type Tier } from '@tiered/core';
 import { configError, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { ChunkSize } from './chunk-size.js';
 import type { Copies } from './copies.js';
+import { isLasting, LastingCopies } from './lasting-copies.js';
 import { LeftBehind } from './left-behind.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { FillFrom, PlacingFailure } from './placing-parts.js';
@@ -59,17 +60,21 @@ export class Placings {
   /** Levels that cannot hold an object whatever room they have, as `level id`. */
   readonly #refused = new Set<string>();
   readonly #leftBehind: LeftBehind;
+  readonly #lasting: LastingCopies;
   /** Objects of several chunks that are on their way. */
   #large = 0;
   readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
 
   constructor(parts: PlacingsParts) {
     this.#parts = parts;
-    const { host, budget, lanes, closing } = parts;
+    const { host, copies, checksum, tierReads, budget, lanes, closing } = parts;
+    this.#lasting = new LastingCopies(host, copies, checksum, tierReads);
     const start = (id: number) => this.tryToStart(id);
     this.#leftBehind = new LeftBehind({ budget, clock: host.clock, lanes, closing, start });
     this.#recency = host.tiers.map(() => new Recency());
-    if (parts.policy.evicts === true) this.#knowCopies();
+    if (parts.policy.evicts !== true) return;
+    this.#knowCopies();
+    for (const { level } of host.tiers) this.#makeRoom(level, 0);
   }
 
   get count(): number {
@@ -115,7 +120,11 @@ export class Placings {
     if (copies.isRemoving(id)) return 'behind';
     const object = this.#candidate(id);
     const level = object && policy.place(object, this.#rooms(id, object, host.tiers.length));
-    if (object === undefined || level === undefined) return undefined;
+    if (object === undefined) return undefined;
+    if (level === undefined) {
+      this.#makeRoomFor(id, object);
+      return undefined;
+    }
     const bytes = this.#bytesFor(object, level);
     const faults = host.tiers[level]?.faults;
     const claim = this.#keepsUp(object, level, bytes) ? this.#claim(id, object, level, bytes) : undefined;
@@ -142,7 +151,7 @@ export class Placings {
 
   /** A tier served a read: the policy may want the object to move up, and to know what was read when. */
   hit(id: number, level: number): void {
-    const { host, policy } = this.#parts;
+    const { host, policy, budget } = this.#parts;
     if (policy.evicts === true) this.#recency[level]?.touch(id, host.namespace.sizeOf(id));
     const trusted = host.namespace.directLevelOf(id) === level;
     if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id)) return;
@@ -153,14 +162,28 @@ export class Placings {
     const target = policy.promote({ ...object, level }, rooms);
     const from = host.tiers[level];
     if (target === undefined || from === undefined || !this.#keepsUp(object, target, object.size)) return;
+    const copy = this.#lasting.toVerify(id, level);
+    if (copy === undefined) return;
+    // In the chunks of the copy, so that each is read once, and compared with its sum.
+    const { chunkBytes } = copy.copy;
+    if (!budget.canHold(chunkBytes)) return;
     const claim = this.#claim(id, object, target, object.size);
     if (claim === undefined) return;
-    this.#begin(id, target, object, claim, this.#fillFromTier(id, from), from);
+    const fill: FillFrom = (memory, offset, signal) => copy.into(memory, offset, signal);
+    this.#begin(id, target, { ...object, chunkBytes }, claim, fill, from);
   }
 
-  /** The copy of an object has gone. */
-  forget(id: number, level: number): void {
+  /** The copy of an object must not be served any more. */
+  lost(id: number, level: number, reason: DropReason): void {
+    this.#lasting.drop(id, level, reason);
     this.#recency[level]?.forget(id);
+  }
+
+  /** A tier failed to give what it has of an object. If that is damaged or gone it is dropped, and fetched anew when it is read. */
+  copyFailed(id: number, tier: Tier, error: unknown): void {
+    this.#parts.host.tierFault(tier, 'read', this.#parts.host.namespace.keyOf(id), error);
+    if (isTieredError(error, 'TIERED_DATA_CORRUPT')) this.lost(id, tier.level, 'damaged');
+    if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(id, tier.level, 'missing');
   }
 
   /** Copies of an earlier process may leave as well, in any order as long as they were not read. */
@@ -244,11 +267,13 @@ export class Placings {
     failure: PlacingFailure | undefined,
     from: 'source' | Tier,
   ): Promise<void> {
-    const { host, copies } = this.#parts;
+    const { host, copies, closing } = this.#parts;
     const { tier } = copies.storeAt(level);
     const key = host.namespace.keyOf(id);
     if (failure !== undefined) {
       this.#failed(id, tier, claim, placing, failure);
+      const isCopyServed = from !== 'source' && !closing.aborted && host.namespace.levelOf(id) === from.level;
+      if (isCopyServed && failure.side === 'source') this.copyFailed(id, from, failure.error);
       return;
     }
     host.tierWorked(tier, 'write');
@@ -264,8 +289,9 @@ export class Placings {
     else this.counts.promoted += 1;
     if (this.#parts.policy.evicts === true) this.#recency[level]?.touch(id, claim.bytes);
     host.placed(id, level, claim.bytes);
-    if (from !== 'source') copies.removeFrom(id, from.level);
-    this.#makeRoom(level);
+    // What other processes serve from, and the next start, stays beside a copy that is gone with this process.
+    if (from !== 'source' && isLasting(tier)) copies.removeFrom(id, from.level);
+    this.#makeRoom(level, 0);
   }
 
   #failed(id: number, tier: Tier, claim: Claim, { writtenBytes }: Placing, failure: PlacingFailure): void {
@@ -288,19 +314,34 @@ export class Placings {
     host.placementFailed(id, tier.level, error);
   }
 
+  /** Lets go of what keeps an object from its place, where the policy lets copies go: the next one that is read finds room. */
+  #makeRoomFor(id: number, object: PlacementCandidate): void {
+    const { policy, host } = this.#parts;
+    if (policy.evicts !== true) return;
+    const empty = this.#rooms(id, object, host.tiers.length).map((room) => ({
+      ...room,
+      freeBytes: room.quotaBytes,
+    }));
+    const level = policy.place(object, empty);
+    if (level !== undefined) this.#makeRoom(level, object.size);
+  }
+
   /** Keeps room on a level for one more object, where the policy lets objects go. */
-  #makeRoom(level: number): void {
+  #makeRoom(level: number, size: number): void {
     const { policy, copies, host } = this.#parts;
     const recency = this.#recency[level];
     if (policy.evicts !== true || recency === undefined) return;
     let free = copies.storeAt(level).freeBytes + copies.bytesLeaving(level);
-    while (free < recency.largest) {
+    while (free < Math.max(size, recency.largest)) {
       const oldest = recency.oldest();
       if (oldest === undefined) return;
-      if (host.namespace.levelOf(oldest.id) !== level) continue;
+      const isServed = host.namespace.levelOf(oldest.id) === level;
+      // A copy may have stayed beside a faster one that is served.
+      if (!isServed && copies.copyOn(oldest.id, level) === undefined) continue;
       free += oldest.bytes;
       this.counts.evicted += 1;
-      copies.drop(oldest.id, level, 'evicted');
+      if (isServed) this.#lasting.drop(oldest.id, level, 'evicted');
+      else copies.removeFrom(oldest.id, level);
     }
   }
 
@@ -308,21 +349,5 @@ export class Placings {
     const { host, source } = this.#parts;
     const asked = { key: host.namespace.keyOf(id), version: host.namespace.versionOf(id) };
     return (target, offset, signal) => source.into(asked, target, offset, signal);
-  }
-
-  #fillFromTier(id: number, tier: Tier): FillFrom {
-    const { copies, host } = this.#parts;
-    return async (target, offset, signal) => {
-      const name = copies.nameOn(id, tier.level);
-      const count = name === undefined ? 0 : await tier.driver.readInto(name, target, { offset, signal });
-      if (count === target.byteLength) return;
-      const key = host.namespace.keyOf(id);
-      const message = `${tier.driver.name}: the copy of ${JSON.stringify(key)} went while it was being moved up.`;
-      throw new TieredError('TIERED_NOT_FOUND', message, {
-        driver: tier.driver.name,
-        operation: 'read',
-        key,
-      });
-    };
   }
 }

@@ -123,7 +123,7 @@ describe('tiers that are slower than the source', () => {
           expect(clock.sleeping).toBe(0);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -158,7 +158,7 @@ describe('tiers that are slower than the source', () => {
         await hierarchy.close();
         assertNothingHeld(hierarchy.stats());
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 

@@ -80,8 +80,13 @@ export interface PlacementStats {
   /** Copies that left to make room, where the policy evicts, and copies moved to a faster tier, where it promotes. */
   readonly evicted: number;
   readonly promoted: number;
-  /** Reads that did not begin to place their object: no tier had room or took it, or memory was short. */
+  /** Reads that did not begin to place their object because no tier had room for it, or took it. */
   readonly declined: number;
+  /**
+   * Reads that did not begin to place their object because its tier was behind: memory was full of what is still to be written,
+   * too many objects were on their way, or an older copy was still being deleted. Most are placed later.
+   */
+  readonly behind: number;
   /** Objects that were to be placed and could not be. */
   readonly failed: number;
   /** Fetches under way now, and the bytes of memory they hold. */
@@ -117,6 +122,7 @@ export const NOTHING_PLACED: PlacementStats = Object.freeze({
   evicted: 0,
   promoted: 0,
   declined: 0,
+  behind: 0,
   failed: 0,
   fetching: 0,
   fetchingBytes: 0,

@@ -33,6 +33,11 @@ export class CheckedCopy {
     this.#left = trusted ? 0 : copy.content.sums.length;
   }
 
+  /** Bytes of a chunk; the last one may be shorter. */
+  get chunkBytes(): number {
+    return this.#content.chunkBytes;
+  }
+
   get tier(): Tier {
     return this.#tier;
   }
@@ -66,7 +71,7 @@ export class CheckedCopy {
   async #intoFrom(chunk: number, target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
     if (this.#checked[chunk] === 1) {
       const { name } = this.copy;
-      const count = await this.#tier.driver.readInto(name, target, { offset, signal });
+      const count = await this.#tier.readInto(name, target, { offset, signal });
       if (count !== target.byteLength) throw this.#corrupt(`gave ${count} of ${target.byteLength} bytes`);
       return;
     }
@@ -92,7 +97,7 @@ export class CheckedCopy {
     // A byte more than the last chunk has: what is longer than it was fills the tier with more than anybody counts.
     const beyond = chunk === sums.length - 1 && this.copy.tailBytes === undefined ? 1 : 0;
     const bytes = await this.#tierReads.run(undefined, (signal) =>
-      this.#tier.driver.read(name, { offset, length: length + beyond, signal }),
+      this.#tier.read(name, { offset, length: length + beyond, signal }),
     );
     if (bytes.byteLength !== length)
       throw this.#corrupt(`chunk ${chunk} gave ${bytes.byteLength} bytes where it has ${length}`);

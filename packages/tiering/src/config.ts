@@ -1,7 +1,8 @@
 import type { PlacementFactory } from '@tiered/core';
 import { byteSize, expected, flag, group, text, wholeNumber } from '@tiered/core/config';
 import { z } from 'zod';
-import { PlacementHandler, type PlacementHandlerOptions } from './placement-handler.js';
+import { PlacementHandler } from './placement-handler.js';
+import type { PlacementHandlerOptions } from './placement-options.js';
 import { firstFit } from './policies/first-fit.js';
 import { lru } from './policies/lru.js';
 import { pinned } from './policies/pinned.js';
@@ -105,7 +106,8 @@ const schema = group('options of the placement, such as { concurrency: 6 }', {
   concurrency: wholeNumber(1, {
     title: 'Concurrency',
     description:
-      'Requests to the source that nobody waits for, and writes to tiers, at the same time. Default: 6.',
+      'Requests to the source that nobody waits for, at the same time. Writes to tiers begin with as many, and adapt. ' +
+      'Default: 6.',
   }).optional(),
   chunk: byteSize(1, {
     title: 'Chunk',
@@ -117,6 +119,15 @@ const schema = group('options of the placement, such as { concurrency: 6 }', {
     title: 'Memory',
     description: 'Bytes of memory for chunks that are on their way. Default: 256MiB.',
   }).optional(),
+  whenBehind: z
+    .enum(['wait', 'goOn'], expected('"wait" or "goOn"'))
+    .meta({
+      title: 'When behind',
+      description:
+        'What a read does while that memory is full because tiers are slower than the source: wait until it can be placed ' +
+        '(each object is fetched once), or goOn without (placed later, by a second fetch). Default: wait.',
+    })
+    .optional(),
 });
 
 /** The placement of a configuration file. */

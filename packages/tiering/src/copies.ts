@@ -7,12 +7,13 @@ import {
 } from '@tiered/core';
 import { ABSENT, invariant, type Checksum, type OperationScope } from '@tiered/core/internal';
 import { CheckedCopy } from './checked-copy.js';
+import { isLasting } from './lasting-copies.js';
 import { Removals } from './removals.js';
-import { shrinkToQuota, takeOver } from './taking-over.js';
 import { ClosedStore } from './store/closed-store.js';
 import { openStore } from './store/open-store.js';
 import { PrivateStore } from './store/private-store.js';
 import type { Candidate, Claim, Copy, TierStore } from './store/tier-store.js';
+import { shrinkToQuota, takeOver } from './taking-over.js';
 
 /** What a tier may fail with at start that does not pass by itself. */
 const MISTAKES = ['TIERED_CONFIG_INVALID', 'TIERED_DIRECTORY_NOT_OURS', 'TIERED_KEY_INVALID'] as const;
@@ -28,11 +29,17 @@ export class Copies {
   readonly #stores: TierStore[] = [];
   readonly #checked = new Map<number, CheckedCopy>();
   readonly #looks = new Map<number, Promise<boolean>>();
+  /** Objects with a copy on a slower tier beside the one that is served. */
+  readonly #covered = new Set<number>();
   readonly #removals: Removals;
   readonly #opening = new Map<number, Promise<void>>();
   readonly #background = new Set<Promise<void>>();
   readonly #tierReads: OperationScope;
   readonly #closing: AbortSignal;
+  /** Called when a level may grant again what it could not. */
+  onRoom: () => void = () => undefined;
+  /** Called when a copy that was there is served from now on. */
+  onAdopted: (id: number, level: number) => void = () => undefined;
   readonly counts = { adopted: 0, damaged: 0, outdated: 0 };
 
   private constructor(
@@ -66,12 +73,16 @@ export class Copies {
         const remove = (copy: Copy) => copies.remove(store, copy);
         await shrinkToQuota(store, host, remove);
       }
-      for (const store of copies.#stores) copies.#takeOverInBackground(store);
     } catch (error) {
       await copies.close();
       throw error;
     }
     return copies;
+  }
+
+  /** Begins to take over what is there, in the background. */
+  begin(): void {
+    for (const store of this.#stores) this.#takeOverInBackground(store);
   }
 
   get stores(): readonly TierStore[] {
@@ -80,12 +91,19 @@ export class Copies {
 
   /** Removals, takings over and openings under way. */
   get underWay(): Promise<void>[] {
-    return [...this.#removals.underWay, ...this.#opening.values(), ...this.#background];
+    const asked = this.#stores.flatMap((store) => store.asked ?? []);
+    return [...asked, ...this.#removals.underWay, ...this.#opening.values(), ...this.#background];
   }
 
   /** Whether an older copy of this object is still being deleted, or could not be: tries again if so. */
   isRemoving(id: number): boolean {
     return this.#removals.isUnderWay(this.#host.namespace.keyOf(id));
+  }
+
+  /** Resolves when bytes that a claim was answered `later` for were asked for; undefined if none are. */
+  get asked(): Promise<void> | undefined {
+    for (const { asked } of this.#stores) if (asked !== undefined) return asked;
+    return undefined;
   }
 
   /** Bytes of a level for a copy that is to come; `later` and undefined as `TierStore.claim`. */
@@ -120,13 +138,23 @@ export class Copies {
 
   /** Whether `isHeld` is worth asking. Costs nothing. */
   mayBeHeld(id: number): boolean {
-    return this.#level(id) < this.#host.tiers.length || this.mayHoldMore;
+    return this.#level(id) < this.#host.tiers.length || this.mayHoldMore || this.#covered.has(id);
+  }
+
+  /** An object was moved up, and its copy stayed where it was as well: it serves again when the faster one leaves. */
+  cover(id: number): void {
+    this.#covered.add(id);
+  }
+
+  /** Whether a copy of the object may have stayed on a slower tier than it is served from. */
+  isCovered(id: number): boolean {
+    return this.#covered.has(id);
   }
 
   /** Whether a tier holds the object, or a part of it, also if this process was not told yet: then it costs a look at its index. */
   async isHeld(id: number): Promise<boolean> {
     if (this.#level(id) < this.#host.tiers.length) return true;
-    return this.mayHoldMore && this.#look(id);
+    return (this.mayHoldMore || this.#covered.has(id)) && this.#look(id);
   }
 
   /** The copy of an object that is to be read through here: it is not whole, or not checked yet. */
@@ -174,9 +202,11 @@ export class Copies {
     void this.#removals.track(key, level, removal);
   }
 
-  /** The copies of an object on a level. */
-  copiesOn(id: number, level: number): Promise<readonly Copy[]> {
-    return this.storeAt(level).find(this.#host.namespace.keyOf(id));
+  /** The copy of an object on a level, of the version that is known, also if another one is served. */
+  async copyOn(id: number, level: number): Promise<Copy | undefined> {
+    const copies = await this.storeAt(level).find(this.#host.namespace.keyOf(id));
+    const isLeaving = ({ key, name }: Copy) => this.#removals.isLeaving(key, level, name);
+    return copies.find((copy) => this.#matches(id, copy) && !isLeaving(copy));
   }
 
   /** Bytes of copies on a level that are being deleted. */
@@ -235,7 +265,8 @@ export class Copies {
   async #lookOnce(id: number): Promise<boolean> {
     const key = this.#host.namespace.keyOf(id);
     for (const store of this.#stores) {
-      if (!store.mayHoldMore && this.#level(id) !== store.tier.level) continue;
+      const isWorthIt = store.mayHoldMore || this.#covered.has(id) || this.#level(id) === store.tier.level;
+      if (!isWorthIt) continue;
       try {
         for (const copy of await store.find(key)) {
           if (copy.content === undefined) this.#damaged(store, copy);
@@ -262,18 +293,21 @@ export class Copies {
     if (!this.#matches(id, copy) || isLeaving || this.#stores[level] !== store) return;
     const present = this.#level(id);
     if (present < level) {
-      // It is on a faster tier already, and an object has one copy; but what others can use as well stays.
-      if (!(this.storeAt(present) instanceof PrivateStore)) void this.remove(store, copy);
+      // It is on a faster tier already, and an object has one copy that lasts.
+      if (isLasting(this.storeAt(present).tier)) void this.remove(store, copy);
+      else this.#covered.add(id);
       return;
     }
     if (present === level && (this.#checked.has(id) || this.#host.namespace.directLevelOf(id) === level))
       return;
+    this.#covered.delete(id);
     if (present > level) {
       if (present < this.#host.tiers.length) this.drop(id, present, 'removed');
       this.counts.adopted += 1;
     }
     this.#checked.set(id, new CheckedCopy(copy, store.tier, this.#checksum, this.#tierReads, false));
     this.#host.publish(id, { level, direct: false, tag: copy.tag });
+    this.onAdopted(id, level);
   }
 
   /** Whether a copy is of the object as it is known. */
@@ -299,6 +333,7 @@ export class Copies {
       checksum: this.#checksum,
       signal,
       onLost: () => this.#reopen(this.storeAt(tier.level)),
+      onRoom: () => this.onRoom(),
       onTaken: () => {
         this.#forgetAll(tier.level);
         this.#stores[tier.level] = new ClosedStore(tier, 'for good');

@@ -1,5 +1,6 @@
 export { placeInOrder, type FillCounts, type PlaceInOrderOptions } from './place-in-order.js';
-export { PlacementHandler, type PlacementHandlerOptions } from './placement-handler.js';
+export { PlacementHandler } from './placement-handler.js';
+export type { PlacementHandlerOptions } from './placement-options.js';
 export {
   clusterPlan,
   type ClusterPlan,

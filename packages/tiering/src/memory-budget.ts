@@ -1,4 +1,5 @@
-import { memoryFor, raceAbort } from '@tiered/core/internal';
+import type { Clock } from '@tiered/core';
+import { memoryFor, onAbort } from '@tiered/core/internal';
 
 /** Pieces that are kept for the next chunks. */
 const SPARE_PIECES = 4;
@@ -6,60 +7,173 @@ const SPARE_PIECES = 4;
 const LEAST_SPARE_BYTES = 2 ** 20;
 
 /**
- * Bytes of chunks in memory: on their way from the source, or waiting to be written to a tier. Readers take what they
- * need (they wait for those very bytes); work that nobody waits for takes only what is left.
+ * Pieces at the same time at most, whatever the limit in bytes: each costs a few KB of objects and promises beside its bytes. Of
+ * 256 MiB a piece counts 16 KiB at least.
+ */
+const MOST_PIECES = 2 ** 14;
+
+/**
+ * Nothing was given back for so long while readers wait: what holds the memory does not move. Tiers of 10 MB/s give back
+ * a chunk of 16 MiB with six writes at a time in less.
+ */
+const STALLED_MS = 10_000;
+
+/** Who waits for memory. */
+interface Waiting {
+  readonly bytes: number;
+  readonly go: (stalled: boolean) => void;
+}
+
+/** How `whenRoom` waits. */
+export interface RoomOptions {
+  /** Readers come first, and are let go when nothing moves. */
+  readonly isReader: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Bytes of chunks in memory: on their way from the source, or waiting to be written to a tier. Who waits for room gets
+ * it in order, readers before work that nobody waits for. What holds memory never waits for more of it, and so waiting ends,
+ * unless a tier or the source hangs; then readers are told, and go on without.
  *
  * Memory that nobody can see any more serves the next chunk of its size: new memory costs a page fault every 4 KiB, which
  * for a chunk is more than reading it from a page cache. What is spare goes when nothing is on its way.
  */
 export class MemoryBudget {
   readonly #limit: number;
+  readonly #clock: Clock;
+  readonly #readers = new Set<Waiting>();
+  readonly #background = new Set<Waiting>();
   #held = 0;
-  #onRelease: (() => void)[] = [];
+  /** What is held as the limit sees it. */
+  #counted = 0;
+  #releases = 0;
+  #stalled = false;
+  #watch: AbortController | undefined;
   #spare: Uint8Array[] = [];
 
-  constructor(limit: number) {
+  constructor(limit: number, clock: Clock) {
     this.#limit = limit;
+    this.#clock = clock;
   }
 
   get held(): number {
     return this.#held;
   }
 
+  /** Whether more than half is free, or all that is in use. */
+  get isMostlyFree(): boolean {
+    return this.#held === 0 || 2 * this.#counted <= this.#limit;
+  }
+
+  /** Whether readers waited in vain, and nothing was given back since. */
+  get isStalled(): boolean {
+    return this.#stalled;
+  }
+
+  /** Whether so much may ever be held. */
+  canHold(bytes: number): boolean {
+    return bytes <= this.#limit;
+  }
+
   hasRoom(bytes: number): boolean {
-    return this.#held === 0 || this.#held + bytes <= this.#limit;
+    return this.#counted === 0 || this.#counted + this.#countOf(bytes) <= this.#limit;
+  }
+
+  /** Whether there is room for what nobody waits for: readers that wait come first. */
+  isFree(bytes: number): boolean {
+    return this.#readers.size === 0 && this.hasRoom(bytes);
   }
 
   take(bytes: number): void {
     this.#held += bytes;
+    this.#counted += this.#countOf(bytes);
   }
 
-  /** Takes memory for a chunk. What is in it is what was there before. */
+  /** Memory for a chunk that was taken. What is in it is what was there before. */
   lend(bytes: number): Uint8Array {
-    this.take(bytes);
     const last = this.#spare.pop();
     if (last?.byteLength === bytes) return last;
     return memoryFor(bytes);
   }
 
-  /** Gives back memory for a chunk that nobody looks at any more. */
+  /** Memory at which nobody looks any more, before it is released. */
   giveBack(memory: Uint8Array): void {
     if (memory.byteLength >= LEAST_SPARE_BYTES && this.#spare.length < SPARE_PIECES) this.#spare.push(memory);
-    this.release(memory.byteLength);
   }
 
+  /** As many bytes as one `take` took. */
   release(bytes: number): void {
     this.#held -= bytes;
+    this.#counted -= this.#countOf(bytes);
     if (this.#held === 0) this.#spare = [];
-    const waiting = this.#onRelease;
-    this.#onRelease = [];
-    for (const resolve of waiting) resolve();
+    this.#releases += 1;
+    this.#stalled = false;
+    this.#admit();
   }
 
-  /** Resolves when there is room, which another may take before the caller does. */
-  async room(bytes: number, signal: AbortSignal): Promise<void> {
-    while (!this.hasRoom(bytes)) {
-      await raceAbort(new Promise<void>((resolve) => this.#onRelease.push(resolve)), signal);
+  /**
+   * Calls `use` as soon as there is room for so many bytes and nobody waits who comes first: at once if that is so now. It
+   * takes what it needs before it returns, and does not throw. A reader is told `stalled` where it would wait for what does not move; it
+   * must not take anything then. Abort rejects with `signal.reason`.
+   */
+  whenRoom<T>(bytes: number, use: (stalled: boolean) => T, { isReader, signal }: RoomOptions): Promise<T> {
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
+    const nobodyBefore = this.#readers.size === 0 && (isReader || this.#background.size === 0);
+    if (nobodyBefore && this.hasRoom(bytes)) return Promise.resolve(use(false));
+    if (isReader && this.#stalled) return Promise.resolve(use(true));
+    const queue = isReader ? this.#readers : this.#background;
+    return new Promise((resolve, reject) => {
+      const go = (stalled: boolean) => {
+        this.#leave(queue, waiting);
+        stopListening();
+        resolve(use(stalled));
+      };
+      const waiting: Waiting = { bytes, go };
+      queue.add(waiting);
+      const stopListening = onAbort(signal, (reason) => {
+        this.#leave(queue, waiting);
+        reject(reason);
+        this.#admit();
+      });
+      if (isReader) this.#watchReaders();
+    });
+  }
+
+  #countOf(bytes: number): number {
+    return Math.max(bytes, this.#limit / MOST_PIECES);
+  }
+
+  #leave(queue: Set<Waiting>, waiting: Waiting): void {
+    queue.delete(waiting);
+    if (this.#readers.size === 0) this.#watch?.abort();
+  }
+
+  #admit(): void {
+    for (const queue of [this.#readers, this.#background]) {
+      for (const { bytes, go } of queue) {
+        if (!this.hasRoom(bytes)) return;
+        go(false);
+      }
     }
+  }
+
+  /** Lets readers go that wait while nothing moves. */
+  #watchReaders(): void {
+    if (this.#watch !== undefined) return;
+    const watch = new AbortController();
+    this.#watch = watch;
+    const ended = () => {
+      this.#watch = undefined;
+      if (this.#readers.size > 0) this.#watchReaders();
+    };
+    const releases = this.#releases;
+    this.#clock.sleep(STALLED_MS, watch.signal).then(() => {
+      if (this.#releases === releases) {
+        this.#stalled = true;
+        for (const { go } of this.#readers) go(true);
+      }
+      ended();
+    }, ended);
   }
 }

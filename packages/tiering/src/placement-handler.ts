@@ -1,7 +1,6 @@
 import {
   isTieredError,
   parseBytes,
-  type ByteSize,
   type DropReason,
   type OperationOptions,
   type Placement,
@@ -31,34 +30,14 @@ import { ChunkSize } from './chunk-size.js';
 import { Copies } from './copies.js';
 import { MemoryBudget } from './memory-budget.js';
 import type { Placing } from './placing.js';
-import { MOST_AT_A_TIME, Placings } from './placings.js';
+import type { PlacementHandlerOptions } from './placement-options.js';
+import { Placings } from './placings.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { RangeReads, type Range } from './range-reads.js';
 import { SourceGate } from './source-gate.js';
 import { SourceReads } from './source-reads.js';
-
-/** Options of `PlacementHandler`. */
-export interface PlacementHandlerOptions {
-  /** Where objects are to live. Default: `firstFit`, the optimum where every object is read once an epoch. */
-  readonly policy?: PlacementPolicy;
-  /**
-   * Requests to the source that nobody waits for, and writes to tiers, at the same time; at least 1. Default: 6, the
-   * paper's pool.
-   */
-  readonly concurrency?: number;
-  /**
-   * Bytes of a request to the source when an object is being placed; objects up to this size are fetched whole.
-   * Default: from 4 MiB on, between 1 and 16 MiB, so that a request takes 20 to 200 ms: long enough that latency does not
-   * count, short enough that a reader of a part does not wait for the rest.
-   */
-  readonly chunk?: ByteSize;
-  /**
-   * Bytes of memory for chunks that are on their way. What readers ask for is fetched even beyond it, but then not placed;
-   * the background takes only what is left. Default: 256 MiB.
-   */
-  readonly memory?: ByteSize;
-}
+import { Writers } from './writers.js';
 
 /** What a handler works with once its hierarchy has started. */
 interface Parts {
@@ -71,6 +50,11 @@ interface Parts {
 }
 
 const NOTHING = Promise.resolve();
+
+/** Calls of `place` that are looked at; the others wait for these. */
+const PLACES_AT_A_TIME = 256;
+
+const WHEN_BEHIND = ['wait', 'goOn'] as const;
 
 /**
  * Places objects on tiers while they are read (MONARCH, CCGrid'22, section III).
@@ -100,18 +84,21 @@ export class PlacementHandler implements Placement {
   readonly #concurrency: number;
   readonly #chunkSize: ChunkSize;
   readonly #memoryBytes: number;
+  readonly #readersWait: boolean;
   readonly #closing = new AbortController();
   /** Reads of tiers beside those of the read path: their readers may leave, close() waits. */
   readonly #tierReads = new OperationScope();
-  readonly #places = pLimit(MOST_AT_A_TIME);
+  readonly #places = pLimit(PLACES_AT_A_TIME);
   #started = false;
   #joinedReads = 0;
   #attached: Parts | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor(options: PlacementHandlerOptions = {}) {
-    const { policy = firstFit, concurrency = 6, chunk, memory = '256MiB' } = options;
+    const { policy = firstFit, concurrency = 6, chunk, memory = '256MiB', whenBehind = 'wait' } = options;
     assertCounts({ concurrency });
+    if (!WHEN_BEHIND.includes(whenBehind)) throw configError('whenBehind', '"wait" or "goOn"', whenBehind);
+    this.#readersWait = whenBehind === 'wait';
     if (typeof (policy as Partial<PlacementPolicy>).place !== 'function') {
       throw configError('policy', 'a policy such as firstFit', policy);
     }
@@ -137,7 +124,7 @@ export class PlacementHandler implements Placement {
       throw configError('placement', 'a handler that serves no other hierarchy', 'one in use');
     this.#started = true;
     const checksum = await loadChecksum();
-    const budget = new MemoryBudget(this.#memoryBytes);
+    const budget = new MemoryBudget(this.#memoryBytes, host.clock);
     const gate = new SourceGate(this.#concurrency);
     const source = new SourceReads(host, this.#chunkSize);
     const copies = await Copies.open(host, checksum, this.#tierReads, this.#closing.signal, options);
@@ -150,22 +137,25 @@ export class PlacementHandler implements Placement {
       budget,
       checksum,
       chunkSize: this.#chunkSize,
-      writes: pLimit(this.#concurrency),
+      writers: new Writers(this.#concurrency, host.clock),
       lanes: this.#concurrency,
+      readersWait: this.#readersWait,
       tierReads: this.#tierReads,
       closing: this.#closing.signal,
     });
-    this.#attached = { host, budget, source, ranges: new RangeReads(source, gate, budget), copies, placings };
+    copies.onRoom = () => placings.goOn();
+    copies.onAdopted = (known, level) => placings.adopted(known, level);
+    copies.begin();
+    this.#attached = { host, budget, source, ranges: new RangeReads(source, gate), copies, placings };
   }
 
   async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
     const copy = this.#mayBeHeld(id) ? await this.#usableCopy(id, options.signal) : undefined;
     if (copy === undefined || offset >= copy.copy.bytes) {
-      const placing = this.#placingFor(id, offset, length);
+      const placing = await this.#placingOrLater(id, offset, length, options.signal);
       if (placing === undefined)
         return this.#parts.ranges.read(this.#range(id, offset, length), options.signal);
-      // A view on what was fetched, without a copy.
       if (offset + length <= placing.bytes) return placing.read(offset, length, options.signal);
     }
     const target = memoryFor(length);
@@ -209,14 +199,19 @@ export class PlacementHandler implements Placement {
         if (waited) return host.namespace.levelOf(id);
         waited = true;
         await raceAbort(Promise.all(copies.underWay), signal);
-      } else if (placings.isBusy) await raceAbort(placings.oneEnded(), signal);
-      else if (placings.start(id) === undefined) return host.namespace.levelOf(id);
+      } else {
+        const begun = placings.tryToStart(id);
+        const { asked } = copies;
+        if (begun === 'behind' && asked !== undefined) await raceAbort(asked, signal);
+        else if (begun === undefined || (begun === 'behind' && placings.count === 0))
+          return host.namespace.levelOf(id);
+        else if (begun === 'behind') await raceAbort(placings.oneEnded(), signal);
+      }
     }
   }
 
   lost(id: number, level: number, reason: DropReason): void {
-    this.#parts.copies.drop(id, level, reason);
-    this.#parts.placings.forget(id, level);
+    this.#parts.placings.lost(id, level, reason);
   }
 
   hit(id: number, level: number): void {
@@ -241,7 +236,7 @@ export class PlacementHandler implements Placement {
       ...placings.counts,
       joinedReads: this.#joinedReads,
       fetching: ranges.count + placings.count,
-      fetchingBytes: budget.held,
+      fetchingBytes: budget.held + ranges.bytes,
       tiers: copies.stores.map(({ usedBytes, claimedBytes, quotaBytes }) => ({
         usedBytes,
         reservedBytes: claimedBytes,
@@ -286,12 +281,23 @@ export class PlacementHandler implements Placement {
       if (namespace.sizeOf(id) !== size)
         throw sourceChanged(source, namespace.keyOf(id), { offset, got: 0, wanted: target.byteLength });
     }
-    const placing = this.#placingFor(id, offset, target.byteLength);
+    const placing = await this.#placingOrLater(id, offset, target.byteLength, options.signal);
     const held = placing === undefined ? 0 : Math.min(target.byteLength, placing.bytes - offset);
-    await allEnded([
-      placing?.readInto(target.subarray(0, held), offset, options.signal) ?? NOTHING,
-      this.#fromRange(id, offset + held, target.subarray(held), options),
-    ]);
+    if (placing === undefined || held <= 0) return this.#fromRange(id, offset, target, options);
+    if (held === target.byteLength) return placing.readInto(target, offset, options.signal);
+    // Beside the target: only when the rest has come as well it is sure that both are of one version.
+    const head = new Uint8Array(held);
+    const tail = target.subarray(held);
+    try {
+      await allEnded([
+        placing.readInto(head, offset, options.signal),
+        this.#fromRange(id, offset + held, tail, options),
+      ]);
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) tail.fill(0);
+      throw error;
+    }
+    target.set(head);
   }
 
   /** Reads what a copy has of a range, and the rest from the source. False if the copy failed. */
@@ -304,9 +310,8 @@ export class PlacementHandler implements Placement {
   ): Promise<boolean> {
     const { host, copies, placings } = this.#parts;
     const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
-    const rest = this.#fromRange(id, offset + held, target.subarray(held), options);
-    // It may fail while the tier is still at it.
-    rest.catch(() => undefined);
+    // First, and not at the same time: if the source has another version by now, nothing of this one may be in the target.
+    await this.#fromRange(id, offset + held, target.subarray(held), options);
     if (held > 0) {
       const head = target.subarray(0, held);
       const reading = this.#tierReads.run(options.signal, (signal) => copy.into(head, offset, signal));
@@ -315,7 +320,6 @@ export class PlacementHandler implements Placement {
         (error: unknown) => ({ error }),
       );
       if (failure !== undefined) {
-        await rest.catch(() => undefined);
         options.signal?.throwIfAborted();
         this.#closing.signal.throwIfAborted();
         this.#copyFailed(id, copy, failure.error);
@@ -325,17 +329,32 @@ export class PlacementHandler implements Placement {
       host.tierServed(copy.tier, held);
       if (this.seesHits) placings.hit(id, copy.tier.level);
     }
-    await rest;
     return true;
   }
 
   #copyFailed(id: number, { copy, tier }: CheckedCopy, error: unknown): void {
-    const { host, copies } = this.#parts;
+    const { host, copies, placings } = this.#parts;
     // One that was dropped or moved meanwhile is no fault of the tier.
     if (host.namespace.levelOf(id) !== tier.level || copies.checkedCopy(id)?.copy !== copy) return;
-    host.tierFault(tier, 'read', copy.key, error);
-    if (isTieredError(error, 'TIERED_DATA_CORRUPT')) copies.drop(id, tier.level, 'damaged');
-    if (isTieredError(error, 'TIERED_NOT_FOUND')) copies.drop(id, tier.level, 'missing');
+    placings.copyFailed(id, tier, error);
+  }
+
+  /**
+   * As `placingFor`; where a level is just being asked for room, which takes milliseconds, that is waited for: else the object
+   * would be fetched once for its reader and once more for the tier.
+   */
+  async #placingOrLater(
+    id: number,
+    offset: number,
+    length: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Placing | undefined> {
+    const placing = this.#placingFor(id, offset, length);
+    const { asked } = this.#parts.copies;
+    if (placing !== undefined || asked === undefined || !this.#readersWait) return placing;
+    await raceAbort(asked, signal);
+    this.#closing.signal.throwIfAborted();
+    return this.#placingFor(id, offset, length);
   }
 
   /** A placing that serves the part of a range that its copy is to hold; one begins if the object has a place. */

@@ -1,65 +1,12 @@
-import type { ObjectWriter } from '@tiered/core';
-import {
-  invariant,
-  memoryFor,
-  onAbort,
-  raceAbort,
-  type Checksum,
-  type OperationScope,
-} from '@tiered/core/internal';
-import type { LimitFunction } from 'p-limit';
+import { isTieredError, type ObjectWriter } from '@tiered/core';
+import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
 import { allEnded } from './all-ended.js';
-import type { MemoryBudget } from './memory-budget.js';
-import type { SourceGate, Ticket } from './source-gate.js';
-import { partOf, type SourceObject } from './source-reads.js';
-import type { Claim, Copy, CopyContent } from './store/tier-store.js';
+import type { Arriving, Part, PlacingFailure, PlacingParts } from './placing-parts.js';
+import type { Ticket } from './source-gate.js';
+import type { Copy, CopyContent } from './store/tier-store.js';
 
-/** Where the bytes of an object come from: the source, or another tier. */
-export type FillFrom = (target: Uint8Array, offset: number, signal: AbortSignal) => Promise<void>;
-
-/** What is placed, where, and with what. */
-export interface PlacingParts extends SourceObject {
-  /** Bytes of the object. */
-  readonly size: number;
-  readonly chunkBytes: number;
-  /** The bytes that the copy is to have: all of the object, or its beginning. */
-  readonly claim: Claim;
-  readonly fill: FillFrom;
-  readonly gate: SourceGate;
-  /** Writes to tiers, so many at a time. */
-  readonly writes: LimitFunction;
-  readonly budget: MemoryBudget;
-  readonly checksum: Checksum;
-  /** Chunks of this object that may be under way in the background at the same time. */
-  readonly lanes: number;
-  /** Runs what is read back: its readers may leave, and whoever closes the tier waits for it. */
-  readonly tierReads: OperationScope;
-  /** Aborts when everything ends. */
-  readonly closing: AbortSignal;
-}
-
-/** How a placing failed: by the side that bytes come from, or by the tier. */
-export interface PlacingFailure {
-  readonly error: unknown;
-  readonly side: 'source' | 'tier';
-}
-
-/** A part of a range that lies in one chunk: where it begins in the object, and where it is to go. */
-interface Part {
-  readonly chunk: number;
-  readonly start: number;
-  readonly target: Uint8Array;
-}
-
-/** A chunk that was asked for and is not yet written. */
-interface Arriving {
-  readonly bytes: Promise<Uint8Array>;
-  readonly memory: Uint8Array;
-  readonly ticket: Ticket | undefined;
-  isHere: boolean;
-  /** Whether somebody has the memory, or a view of it, for longer than it takes to copy from it. */
-  isShown: boolean;
-}
+/** Lanes stop waiting for memory by this: an error of its own for each would cost more than all else. */
+const MAY_GO = new Error('Nothing is left to wait for.');
 
 const MISSING = 0;
 const ARRIVING = 1;
@@ -72,29 +19,37 @@ const WRITTEN = 2;
  * source twice for a byte.
  *
  * **Moving parts.** A chunk is *missing*, *arriving* (asked for, or here and not yet written), or *written*. Who needs
- * a missing chunk asks for it at once, ahead of everything in the background; who needs one that is arriving waits for
- * that; a written one is read back from the tier. A few *lanes* ask for what is missing, from where the last reader
- * was onwards, because readers mostly go on. Each chunk that arrived is summed, and written to the tier at its place;
- * then its memory is free. When all are written the copy is published.
+ * a missing chunk asks for it at once, ahead of everything in the background, if there is memory for it; who needs one that is
+ * arriving waits for that; a written one is read back from the tier. A few *lanes* ask for what is missing, from where the last reader
+ * was onwards, because readers mostly go on. Each chunk that arrived is summed, copied to its readers, and written to the tier at its
+ * place; then its memory is free. With the last one the copy is published.
  *
- * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range and for
- * nothing else; not for the tier either, unless the bytes are only there. Memory is held for chunks that are arriving
- * and for nothing else; it serves another chunk later, unless a reader may have kept a view of it. After `done` nothing
- * is held and nothing is under way, and either the copy is published, or there is no trace of it.
+ * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range, and for memory
+ * for them; not for the tier, unless the bytes are only there. Nobody outside sees the memory of a chunk, so what is written is
+ * what came. Memory is held for chunks that are arriving, and for what a driver keeps until the copy is published. A
+ * file is open from the first chunk that is written. After `done` nothing is held and nothing is under way, and either the copy is
+ * published, or there is no trace of it.
  */
 export class Placing {
   readonly #parts: PlacingParts;
-  /** Ends the lanes; requests that are under way may have readers, and go on. */
+  /** Ends the lanes, and who waits for memory; requests that are under way may have readers, and go on. */
   readonly #stop = new AbortController();
+  /** Ends the waiting of lanes for memory: nothing is missing, or there is memory for all of it. */
+  readonly #laneMayGo = new AbortController();
   readonly #state: Uint8Array;
   readonly #sums: BigUint64Array;
   readonly #arriving = new Map<number, Arriving>();
+  /** Readers of chunks for which there is no memory yet; called when the chunk was asked for, or will not be. */
+  readonly #waiting = new Map<number, ((stalled: boolean) => void)[]>();
   readonly #work = new Set<Promise<void>>();
   #writer: Promise<ObjectWriter> | undefined;
   #publishing: Promise<void> | undefined;
+  #copy: Copy | undefined;
+  /** Bytes of memory for all of it, taken with the first chunk where the driver keeps the copy until it is published. */
+  #reserved = 0;
+  #written = 0;
   #next = 0;
   #failure: PlacingFailure | undefined;
-  #copy: Copy | undefined;
   /** Resolves when it has ended, with what went wrong, if something did. */
   readonly done: Promise<PlacingFailure | undefined>;
 
@@ -118,12 +73,12 @@ export class Placing {
 
   /**
    * Whether it can serve this range, which lies within the copy: not of another version, and nothing that would take
-   * more memory while tiers are too slow to take what is there.
+   * more memory while tiers are too slow to take what is there, unless readers are to wait for that.
    */
   serves(version: string, offset: number, length: number): boolean {
-    const { budget, chunkBytes } = this.#parts;
+    const { budget, chunkBytes, readersWait } = this.#parts;
     if (this.#failure !== undefined || this.#parts.version !== version) return false;
-    if (budget.hasRoom(chunkBytes)) return true;
+    if (readersWait ? !budget.isStalled : budget.hasRoom(chunkBytes)) return true;
     const asked = this.#state.subarray(
       Math.floor(offset / chunkBytes),
       Math.ceil((offset + length) / chunkBytes),
@@ -150,29 +105,32 @@ export class Placing {
     return { size, chunkBytes, bytes: claim.bytes, sums: [...this.#sums] };
   }
 
-  /** The bytes of a range, as soon as they are there. An abort lets go at once; the placing goes on. */
+  /**
+   * The bytes of a range, as soon as they are there, in memory that is the caller's. An abort lets go at once; the placing
+   * goes on.
+   */
   async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
-    const { chunkBytes } = this.#parts;
-    const first = Math.floor(offset / chunkBytes);
-    if (offset + length <= this.#endOf(first) && this.#state[first] !== WRITTEN) {
-      this.#next = first + 1;
-      const part = this.#withChunk(first, true, (bytes) =>
-        partOf(bytes, offset - first * chunkBytes, length),
-      );
-      return raceAbort(part, signal);
-    }
     const result = memoryFor(length);
-    const parts = this.#split(offset, result).map((part) => this.#readPart(part, undefined, true));
-    await raceAbort(allEnded(parts), signal);
+    await raceAbort(this.readInto(result, offset, undefined), signal);
     return result;
   }
 
   /**
    * As `read`, into the caller's memory, which is the caller's again when this has settled. An abort ends it as soon as
-   * nothing is written there any more.
+   * nothing is written there any more. If the object turns out to be another one, what had come of the old one is wiped
+   * out.
    */
   async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
-    await allEnded(this.#split(offset, target).map((part) => this.#readPart(part, signal, false)));
+    const filled: Uint8Array[] = [];
+    try {
+      const parts = this.#split(offset, target).map((part) =>
+        this.#readPart(part, signal).then(() => void filled.push(part.target)),
+      );
+      await allEnded(parts);
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) for (const part of filled) part.fill(0);
+      throw error;
+    }
     signal?.throwIfAborted();
   }
 
@@ -191,20 +149,48 @@ export class Placing {
     return parts;
   }
 
-  /** @param isOurs Whether nobody writes to the target later: then a chunk that is wanted whole may arrive there. */
-  async #readPart(
+  /** Copies a part from its chunk, as soon as that is there. */
+  async #readPart(part: Part, signal: AbortSignal | undefined): Promise<void> {
+    const { chunk, start, target } = part;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#state[chunk] === WRITTEN) return this.#readBack(start, target);
+    const arriving = this.#arriving.get(chunk);
+    if (arriving !== undefined) {
+      arriving.ticket?.promote();
+      return raceAbort(this.#copied(arriving, part, signal), signal);
+    }
+    const asked = new Promise<() => Promise<void>>((resolve) => {
+      this.#ask(chunk, (stalled) => resolve(this.#howToGoOn(part, signal, stalled)));
+    });
+    const goOn = await raceAbort(asked, signal);
+    return goOn();
+  }
+
+  /** What a reader does that waited for a chunk to be asked for. Not later: its memory may be another chunk's by then. */
+  #howToGoOn(part: Part, signal: AbortSignal | undefined, stalled: boolean): () => Promise<void> {
+    const arriving = this.#arriving.get(part.chunk);
+    if (arriving === undefined)
+      return stalled ? () => this.#readAlone(part, signal) : () => this.#readPart(part, signal);
+    const copied = this.#copied(arriving, part, signal);
+    // Its reader may leave before it looks.
+    copied.catch(() => undefined);
+    return () => raceAbort(copied, signal);
+  }
+
+  async #copied(
+    { isHere, bytes, memory }: Arriving,
     { chunk, start, target }: Part,
     signal: AbortSignal | undefined,
-    isOurs: boolean,
   ): Promise<void> {
-    if (this.#state[chunk] === WRITTEN) return this.#readBack(start, target);
-    const whole = isOurs && target.byteLength === this.#lengthOf(chunk);
+    if (!isHere) await bytes;
     const from = start - chunk * this.#parts.chunkBytes;
-    const copy = (bytes: Uint8Array) => {
-      if (bytes !== target && signal?.aborted !== true)
-        target.set(bytes.subarray(from, from + target.byteLength));
-    };
-    await raceAbort(this.#withChunk(chunk, false, copy, whole ? target : undefined), signal);
+    if (signal?.aborted !== true) target.set(memory.subarray(from, from + target.byteLength));
+  }
+
+  /** Reads a part for one reader only: there is no memory for its chunk, and will not be. */
+  #readAlone({ start, target }: Part, signal: AbortSignal | undefined): Promise<void> {
+    const { tierReads, gate, fill } = this.#parts;
+    return tierReads.run(signal, (under) => gate.foreground(() => fill(target, start, under)));
   }
 
   /** Reads what the tier has already, of an object that it does not show yet, or has just come to show. */
@@ -227,68 +213,104 @@ export class Placing {
   }
 
   /**
-   * Looks at a chunk that somebody waits for as soon as it is there.
-   * @param isShown Whether the looker keeps its memory, or a view of it; else it must be done with it when it returns.
-   * @param memory Where it is to arrive if nobody has asked for it yet; it stays with whoever gave it.
+   * Asks for a chunk that is missing and that a reader waits for, once there is memory for it.
+   * @param then Called when it was asked for, by whomever, or never will be.
    */
-  #withChunk<T>(
-    chunk: number,
-    isShown: boolean,
-    look: (bytes: Uint8Array) => T,
-    memory?: Uint8Array,
-  ): Promise<T> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
-    let arriving = this.#arriving.get(chunk);
-    if (arriving !== undefined) {
-      arriving.ticket?.promote();
-      arriving.isShown ||= isShown;
-      // Not later: its memory may be another chunk's by then.
-      return arriving.isHere ? Promise.resolve(look(arriving.memory)) : arriving.bytes.then(look);
+  #ask(chunk: number, then: (stalled: boolean) => void): void {
+    const waiting = this.#waiting.get(chunk);
+    if (waiting !== undefined) {
+      waiting.push(then);
+      return;
     }
-    return this.#parts.gate.foreground(() => {
-      arriving = this.#request(chunk, undefined, memory);
-      arriving.isShown ||= isShown;
-      return arriving.bytes.then(look);
-    });
+    this.#waiting.set(chunk, [then]);
+    const { budget, readersWait } = this.#parts;
+    const ask = (stalled: boolean) => this.#askNow(chunk, stalled);
+    if (!readersWait || this.#reserved > 0) ask(false);
+    else {
+      const options = { isReader: true, signal: this.#stop.signal };
+      budget.whenRoom(this.#roomFor(chunk), ask, options).catch(() => this.#asked(chunk, false));
+    }
+  }
+
+  #askNow(chunk: number, stalled: boolean): void {
+    const isWanted = !stalled && this.#state[chunk] === MISSING && this.#failure === undefined;
+    if (isWanted)
+      this.#parts.gate
+        .foreground(() => this.#request(chunk).bytes)
+        .catch((error: unknown) => this.#fail({ error, side: 'source' }));
+    this.#asked(chunk, stalled);
+  }
+
+  #asked(chunk: number, stalled: boolean): void {
+    const waiting = this.#waiting.get(chunk) ?? [];
+    this.#waiting.delete(chunk);
+    for (const then of waiting) then(stalled);
+  }
+
+  /**
+   * Bytes of memory that a request needs before it may be made: those of its chunk. Where the driver keeps the copy until it
+   * is published, all that the placing may come to hold: the copy twice, in chunks and at the driver. No request waits after that,
+   * because this placing must end for any of it to be free again.
+   */
+  #roomFor(chunk: number): number {
+    return this.#isBuffered ? 2 * this.bytes : this.#lengthOf(chunk);
+  }
+
+  get #isBuffered(): boolean {
+    return this.#parts.claim.store.tier.driver.capabilities.buffersWrites;
+  }
+
+  /** Takes memory for a chunk. */
+  #take(chunk: number): void {
+    if (this.#reserved > 0) return;
+    const bytes = this.#roomFor(chunk);
+    this.#parts.budget.take(bytes);
+    if (this.#isBuffered) this.#reserved = bytes;
   }
 
   /** Asks for a chunk; what becomes of it afterwards is `#work`. */
-  #request(chunk: number, ticket?: Ticket, given?: Uint8Array): Arriving {
+  #request(chunk: number, ticket?: Ticket): Arriving {
     const { budget, chunkBytes, fill, checksum, closing } = this.#parts;
+    const memory = budget.lend(this.#lengthOf(chunk));
+    this.#take(chunk);
     this.#state[chunk] = ARRIVING;
-    if (given !== undefined) budget.take(given.byteLength);
-    const memory = given ?? budget.lend(this.#lengthOf(chunk));
     const bytes = fill(memory, chunk * chunkBytes, closing).then(() => {
-      // Now, and not when it is written: until then its readers have it, and might write to it.
       this.#sums[chunk] = checksum.bytes(memory);
       arriving.isHere = true;
       return memory;
     });
-    const arriving: Arriving = { bytes, memory, ticket, isHere: false, isShown: given !== undefined };
+    const arriving: Arriving = { bytes, memory, ticket, isHere: false };
     this.#arriving.set(chunk, arriving);
     const work = this.#settle(chunk, bytes).finally(() => {
       this.#arriving.delete(chunk);
-      // What did not come may, by a driver that breaks its contract, be on its way still.
-      if (arriving.isHere && !arriving.isShown) budget.giveBack(memory);
-      else budget.release(memory.byteLength);
       this.#work.delete(work);
+      // What did not come may, by a driver that breaks its contract, be on its way still.
+      if (arriving.isHere) budget.giveBack(memory);
+      if (this.#reserved === 0) budget.release(memory.byteLength);
     });
     this.#work.add(work);
+    this.#asked(chunk, false);
+    // Last: others may get memory by that, and ask.
+    if (this.#reserved > 0 || this.#missing() === undefined) this.#laneMayGo.abort(MAY_GO);
+    if (this.#reserved > 0) for (const other of [...this.#waiting.keys()]) this.#askNow(other, false);
     return arriving;
   }
 
-  /** Writes a chunk once it is there. Never rejects. */
+  /** Writes a chunk once it is there, and publishes the copy with the last one. Never rejects. */
   async #settle(chunk: number, arriving: Promise<Uint8Array>): Promise<void> {
-    const { writes, chunkBytes, closing } = this.#parts;
+    const { writers, chunkBytes, closing } = this.#parts;
     let side: 'source' | 'tier' = 'source';
     try {
       const bytes = await arriving;
       side = 'tier';
-      await writes(async () => {
+      await writers.run(bytes.byteLength, async () => {
         if (this.#failure !== undefined) return;
         const writer = await this.#openWriter();
         await writer.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
         this.#state[chunk] = WRITTEN;
+        this.#written += 1;
+        // Not in a turn of its own: behind all writes that wait, thousands of files would be open.
+        if (this.#written === this.#state.length) await this.#publish();
       });
     } catch (error) {
       this.#fail({ error, side });
@@ -300,56 +322,71 @@ export class Placing {
     return this.#writer;
   }
 
-  /** Brings everything, and publishes it. */
+  /** Brings everything, and sees it published. */
   async #run(): Promise<PlacingFailure | undefined> {
+    const { budget, writers, lanes } = this.#parts;
     // Whoever made this may want a chunk first.
     await Promise.resolve();
-    const lanes = Math.min(this.#parts.lanes, this.#state.length);
-    await Promise.all(Array.from({ length: lanes }, () => this.#lane()));
+    const count = Math.min(lanes, this.#state.length);
+    await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);
-    if (this.#failure === undefined) await (this.#publishing = this.#publish());
+    if (this.#state.length === 0) await writers.run(0, () => this.#publish());
     const writer = await this.#writer?.catch(() => undefined);
     await writer?.discard();
+    if (this.#reserved > 0) budget.release(this.#reserved);
     // What was published is there, whatever failed or was ended meanwhile.
     return this.#copy === undefined ? this.#failure : undefined;
   }
 
   /** Asks for chunks that are missing, one after the other. */
   async #lane(): Promise<void> {
-    const { gate, budget, chunkBytes, closing } = this.#parts;
+    const { gate, budget, closing } = this.#parts;
+    const { signal } = this.#laneMayGo;
     try {
-      while (this.#missing() !== undefined && this.#failure === undefined) {
+      for (let chunk = this.#missing(); chunk !== undefined; chunk = this.#missing()) {
         closing.throwIfAborted();
-        await budget.room(chunkBytes, this.#stop.signal);
-        await gate.background(async (ticket) => {
-          const chunk = this.#missing();
-          if (chunk === undefined || this.#failure !== undefined || !budget.hasRoom(chunkBytes)) return;
-          await this.#request(chunk, ticket).bytes;
-        });
+        const room = budget.whenRoom(this.#roomFor(chunk), () => undefined, { isReader: false, signal });
+        await room.catch(() => undefined);
+        await gate.background((ticket) => this.#fetchMissing(ticket));
       }
     } catch (error) {
       this.#fail({ error, side: 'source' });
     }
   }
 
+  /** Brings a chunk that nobody has asked for, if there is memory left for it. */
+  async #fetchMissing(ticket: Ticket): Promise<void> {
+    const chunk = this.#missing();
+    if (chunk === undefined) return;
+    if (this.#reserved > 0 || this.#parts.budget.isFree(this.#roomFor(chunk)))
+      await this.#request(chunk, ticket).bytes;
+  }
+
   /** The next chunk that nobody has asked for: from where the last reader was onwards, then from the beginning. */
   #missing(): number | undefined {
+    if (this.#failure !== undefined) return undefined;
     const onwards = this.#state.indexOf(MISSING, this.#next);
     const chunk = onwards === -1 ? this.#state.indexOf(MISSING) : onwards;
     return chunk === -1 ? undefined : chunk;
   }
 
+  /** Publishes the copy. Once that has begun it is seen to its end, also at close: whether it is there must be known. */
   async #publish(): Promise<void> {
+    if (this.#failure !== undefined) return;
     invariant(
       this.#state.every((state) => state === WRITTEN),
       'a copy is to be published that is not whole',
     );
+    await (this.#publishing = this.#publishWhole());
+  }
+
+  async #publishWhole(): Promise<void> {
     try {
-      await this.#parts.writes(async () => {
-        const writer = await this.#openWriter();
-        this.#copy = await this.#parts.claim.publish(writer, this.content, { signal: this.#parts.closing });
-      });
+      const writer = await this.#openWriter();
+      this.#copy = await this.#parts.claim.publish(writer, this.content, {});
     } catch (error) {
+      // What the closing said before a publish has failed is not how that ended.
+      this.#failure = undefined;
       this.#fail({ error, side: 'tier' });
     }
   }
@@ -357,6 +394,7 @@ export class Placing {
   #fail(failure: PlacingFailure): void {
     this.#failure ??= failure;
     this.#stop.abort(failure.error);
+    this.#laneMayGo.abort(MAY_GO);
   }
 
   #endOf(chunk: number): number {

@@ -1,15 +1,18 @@
-import { isTieredError, TieredError, type PlacementHost, type Tier } from '@tiered/core';
+import { isTieredError, type DropReason, type PlacementHost, type Tier } from '@tiered/core';
 import { configError, type Checksum, type OperationScope } from '@tiered/core/internal';
-import type { LimitFunction } from 'p-limit';
 import type { ChunkSize } from './chunk-size.js';
 import type { Copies } from './copies.js';
+import { isLasting, LastingCopies } from './lasting-copies.js';
+import { LeftBehind } from './left-behind.js';
 import type { MemoryBudget } from './memory-budget.js';
-import { Placing, type FillFrom, type PlacingFailure } from './placing.js';
+import type { FillFrom, PlacingFailure } from './placing-parts.js';
+import { Placing } from './placing.js';
 import type { PlacementCandidate, PlacementPolicy, TierRoom } from './policies/policy.js';
 import { Recency } from './recency.js';
 import type { SourceGate } from './source-gate.js';
 import type { SourceReads } from './source-reads.js';
 import type { Claim } from './store/tier-store.js';
+import type { Writers } from './writers.js';
 
 /** What placings are made with. */
 export interface PlacingsParts {
@@ -21,14 +24,21 @@ export interface PlacingsParts {
   readonly budget: MemoryBudget;
   readonly checksum: Checksum;
   readonly chunkSize: ChunkSize;
-  readonly writes: LimitFunction;
+  readonly writers: Writers;
   readonly lanes: number;
+  /** Whether readers wait for memory, rather than go on without it. */
+  readonly readersWait: boolean;
   readonly tierReads: OperationScope;
   readonly closing: AbortSignal;
 }
 
-/** Objects on their way at the same time: each may have a file open. */
-export const MOST_AT_A_TIME = 256;
+/**
+ * Objects on their way at the same time: whoever reads beginnings and leaves could begin any number, and each costs a few KB
+ * even before its first chunk.
+ */
+const MOST_AT_A_TIME = 16_384;
+/** Objects of several chunks among them: each has a file open from its first chunk to its last. */
+const MOST_FILES = 256;
 
 /** Faults of an object, not of the tier: no other object would meet them. */
 const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
@@ -49,12 +59,21 @@ export class Placings {
   readonly #recency: readonly Recency[];
   /** Levels that cannot hold an object whatever room they have, as `level id`. */
   readonly #refused = new Set<string>();
-  readonly counts = { placed: 0, declined: 0, failed: 0, evicted: 0, promoted: 0 };
+  readonly #leftBehind: LeftBehind;
+  /** Objects whose slower copy is being looked up, to be moved up. */
+  readonly #promoting = new Map<number, Promise<void>>();
+  readonly #lasting: LastingCopies;
+  /** Objects of several chunks that are on their way. */
+  #large = 0;
+  readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
 
   constructor(parts: PlacingsParts) {
     this.#parts = parts;
-    this.#recency = parts.host.tiers.map(() => new Recency());
-    if (parts.policy.evicts === true) this.#knowCopies();
+    const { host, copies, checksum, tierReads, budget, lanes, closing } = parts;
+    this.#lasting = new LastingCopies(host, copies, checksum, tierReads);
+    const start = (id: number) => this.tryToStart(id);
+    this.#leftBehind = new LeftBehind({ budget, clock: host.clock, lanes, closing, start });
+    this.#recency = host.tiers.map(() => new Recency());
   }
 
   get count(): number {
@@ -62,18 +81,13 @@ export class Placings {
   }
 
   get underWay(): Promise<void>[] {
-    return [...this.#running.values()].map(({ ended }) => ended);
+    const placings = [...this.#running.values()].map(({ ended }) => ended);
+    return [...placings, ...this.#promoting.values(), ...this.#leftBehind.underWay];
   }
 
-  /** Whether there is no memory for another one now, or too many are under way. */
-  get isBusy(): boolean {
-    const { budget, chunkSize } = this.#parts;
-    const busy = this.#running.size >= MOST_AT_A_TIME || !budget.hasRoom(chunkSize.bytes);
-    return busy && this.#running.size > 0;
-  }
-
-  oneEnded(): Promise<void> {
-    return Promise.race(this.underWay);
+  /** Resolves when one of those under way has ended; at once if there is none. */
+  async oneEnded(): Promise<void> {
+    if (this.#running.size > 0) await Promise.race([...this.#running.values()].map(({ ended }) => ended));
   }
 
   /** The placing of an object that comes from the source. */
@@ -82,23 +96,57 @@ export class Placings {
     return running?.from === 'source' ? running : undefined;
   }
 
-  /** Begins to place an object, if the policy has a place for it, the level grants it, and there is memory. */
+  /**
+   * Begins to place an object that is read, if the policy has a place for it, the level grants it, and the tiers are not
+   * behind: then it is fetched in the background, as soon as they are not any more.
+   */
   start(id: number): Running | undefined {
-    const { host, copies, source } = this.#parts;
+    const { host } = this.#parts;
     // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
     if (host.namespace.levelOf(id) < host.tiers.length || this.#running.has(id)) return undefined;
-    if (!copies.isRemoving(id) && !this.isBusy) {
-      const object = this.#candidate(id);
-      const level = object && this.#parts.policy.place(object, this.#rooms(id, host.tiers.length));
-      const claim = object && level !== undefined ? this.#claim(id, object, level) : undefined;
-      if (object !== undefined && level !== undefined && claim !== undefined) {
-        const asked = { key: object.key, version: host.namespace.versionOf(id) };
-        const fill: FillFrom = (target, offset, signal) => source.into(asked, target, offset, signal);
-        return this.#begin(id, level, object, claim, fill, 'source');
-      }
-    }
-    this.counts.declined += 1;
+    const running = this.tryToStart(id);
+    if (running === 'behind') this.counts.behind += 1;
+    else if (running === undefined) this.counts.declined += 1;
+    else return running;
     return undefined;
+  }
+
+  /** As `start`, of an object that nobody may be reading: counts nothing, and tells `'behind'` from having no place. */
+  tryToStart(id: number): Running | 'behind' | undefined {
+    const { host, copies, policy } = this.#parts;
+    this.#leftBehind.delete(id);
+    if (host.namespace.levelOf(id) < host.tiers.length || this.#running.has(id)) return undefined;
+    // Whoever reads it next finds it gone, or not; there is nothing to do about it before.
+    if (copies.isRemoving(id)) return 'behind';
+    const object = this.#candidate(id);
+    const level = object && policy.place(object, this.#rooms(id, object, host.tiers.length));
+    if (object === undefined) return undefined;
+    if (level === undefined) {
+      this.#makeRoomFor(id, object);
+      return undefined;
+    }
+    const bytes = this.#bytesFor(object, level);
+    const faults = host.tiers[level]?.faults;
+    const claim = this.#keepsUp(object, level, bytes) ? this.#claim(id, object, level, bytes) : undefined;
+    if (claim !== undefined) return this.#begin(id, level, object, claim, this.#fillFromSource(id), 'source');
+    // A tier that fails is not one that comes back soon.
+    if (host.tiers[level]?.faults !== faults) return undefined;
+    // Where copies leave, what is read decides which come, and not what was read a while ago.
+    if (policy.evicts !== true) this.#leftBehind.add(id);
+    return 'behind';
+  }
+
+  /** Whether another object may be begun: those on their way are not too many, and not stuck. */
+  #keepsUp({ size, chunkBytes }: PlacementCandidate, level: number, bytes: number): boolean {
+    const { budget, readersWait } = this.#parts;
+    if (this.#running.size >= MOST_AT_A_TIME || budget.isStalled) return false;
+    if (size > chunkBytes && this.#large >= MOST_FILES) return false;
+    return readersWait || budget.hasRoom(this.#isBuffered(level) ? 2 * bytes : chunkBytes);
+  }
+
+  /** Whether a level keeps in memory what is written, until it is published: what is on its way counts twice then. */
+  #isBuffered(level: number): boolean {
+    return this.#parts.host.tiers[level]?.driver.capabilities.buffersWrites === true;
   }
 
   /** A tier served a read: the policy may want the object to move up, and to know what was read when. */
@@ -106,30 +154,61 @@ export class Placings {
     const { host, policy } = this.#parts;
     if (policy.evicts === true) this.#recency[level]?.touch(id, host.namespace.sizeOf(id));
     const trusted = host.namespace.directLevelOf(id) === level;
-    if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id) || this.isBusy)
-      return;
+    if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id)) return;
     const object = this.#candidate(id);
-    if (object === undefined) return;
-    const rooms = this.#rooms(id, level).filter(({ freeBytes }) => freeBytes >= object.size);
+    if (object === undefined || !this.#parts.budget.hasRoom(object.chunkBytes)) return;
+    const rooms = this.#rooms(id, object, level).filter(({ freeBytes }) => freeBytes >= object.size);
     if (rooms.length === 0) return;
     const target = policy.promote({ ...object, level }, rooms);
     const from = host.tiers[level];
-    const claim = target === undefined ? undefined : this.#claim(id, object, target);
-    if (target === undefined || claim === undefined || from === undefined) return;
-    this.#begin(id, target, object, claim, this.#fillFromTier(id, from), from);
+    if (target === undefined || from === undefined || !this.#keepsUp(object, target, object.size)) return;
+    if (this.#promoting.has(id)) return;
+    const promoting = this.#promote(id, from, target, object).finally(() => this.#promoting.delete(id));
+    this.#promoting.set(id, promoting);
   }
 
-  /** The copy of an object has gone. */
-  forget(id: number, level: number): void {
+  async #promote(id: number, from: Tier, target: number, object: PlacementCandidate): Promise<void> {
+    const { host, budget, copies } = this.#parts;
+    const copy = await this.#lasting.toVerify(id, from.level).catch(() => undefined);
+    const hasMoved = host.namespace.levelOf(id) !== from.level || this.#running.has(id);
+    if (copy === undefined || hasMoved || this.#parts.closing.aborted) return;
+    // In the chunks of the copy, so that each is read once, and compared with its sum.
+    const { chunkBytes } = copy;
+    const rooms = this.#rooms(id, object, from.level);
+    const hasRoom = rooms.some(({ level, freeBytes }) => level === target && freeBytes >= object.size);
+    if (!hasRoom || !budget.canHold(chunkBytes) || !this.#keepsUp(object, target, object.size)) return;
+    let claim = this.#claim(id, object, target, object.size);
+    if (claim === undefined && copies.asked !== undefined) {
+      await copies.asked;
+      claim = this.#claim(id, object, target, object.size);
+    }
+    if (claim === undefined) return;
+    const fill: FillFrom = (memory, offset, signal) => copy.into(memory, offset, signal);
+    this.#begin(id, target, { ...object, chunkBytes }, claim, fill, from);
+  }
+
+  /** A copy was taken over: it may leave as well, in any order as long as it was not read. */
+  adopted(id: number, level: number): void {
+    const { policy, host } = this.#parts;
+    if (policy.evicts === true) this.#recency[level]?.touch(id, host.namespace.sizeOf(id));
+  }
+
+  /** A level may grant again what it could not. */
+  goOn(): void {
+    this.#leftBehind.goOn();
+  }
+
+  /** The copy of an object must not be served any more. */
+  lost(id: number, level: number, reason: DropReason): void {
+    this.#lasting.drop(id, level, reason);
     this.#recency[level]?.forget(id);
   }
 
-  /** Copies of an earlier process may leave as well, in any order as long as they were not read. */
-  #knowCopies(): void {
-    const { namespace } = this.#parts.host;
-    for (let id = 0; id < namespace.count; id++) {
-      this.#recency[namespace.levelOf(id)]?.touch(id, namespace.sizeOf(id));
-    }
+  /** A tier failed to give what it has of an object. If that is damaged or gone it is dropped, and fetched anew when it is read. */
+  copyFailed(id: number, tier: Tier, error: unknown): void {
+    this.#parts.host.tierFault(tier, 'read', this.#parts.host.namespace.keyOf(id), error);
+    if (isTieredError(error, 'TIERED_DATA_CORRUPT')) this.lost(id, tier.level, 'damaged');
+    if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(id, tier.level, 'missing');
   }
 
   /** The object, unless it is so large that not even a chunk of it fits into memory. */
@@ -140,31 +219,44 @@ export class Placings {
     return chunkBytes === undefined ? undefined : { key: namespace.keyOf(id), size, chunkBytes };
   }
 
-  /** Levels faster than this one that accept the object now. */
-  #rooms(id: number, below: number): TierRoom[] {
-    const { host, copies } = this.#parts;
+  /** Levels faster than this one that accept the object now, and can without holding more in memory than may be. */
+  #rooms(id: number, { size }: PlacementCandidate, below: number): TierRoom[] {
+    const { host, copies, budget } = this.#parts;
     return host.tiers
       .slice(0, below)
       .filter(({ level, writing }) => writing.inService && !this.#refused.has(`${level} ${id}`))
+      .filter(({ level }) => !this.#isBuffered(level) || budget.canHold(2 * size))
       .map(({ level }) => copies.storeAt(level))
       .map(({ tier: { level }, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
   }
 
-  /** Bytes for all of an object, or for as much of it as fits. */
-  #claim(id: number, { key, size, chunkBytes }: PlacementCandidate, level: number): Claim | undefined {
+  /**
+   * Bytes for all of an object, or for as much of it as fits.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a level that the policy should not have chosen.
+   */
+  #bytesFor({ size, chunkBytes }: PlacementCandidate, level: number): number {
     const { host, copies, policy } = this.#parts;
     const room = host.tiers[level] === undefined ? -1 : copies.storeAt(level).freeBytes;
     // All the room that is left, and not a whole number of chunks: the end of a partial copy may be anywhere.
     const bytes = Math.min(size, room);
-    if (bytes < Math.min(size, chunkBytes)) {
-      throw configError(
-        `policy ${policy.name}`,
-        `a level with room for ${chunkBytes} bytes, or undefined`,
-        level,
-      );
-    }
-    const object = { key, version: host.namespace.versionOf(id), size, chunkBytes };
-    const claim = copies.claim(level, object, bytes);
+    if (bytes >= Math.min(size, chunkBytes)) return bytes;
+    throw configError(
+      `policy ${policy.name}`,
+      `a level with room for ${chunkBytes} bytes, or undefined`,
+      level,
+    );
+  }
+
+  /** Undefined also if the level has room that first has to be asked for: the object is behind then. */
+  #claim(
+    id: number,
+    { key, size, chunkBytes }: PlacementCandidate,
+    level: number,
+    bytes: number,
+  ): Claim | undefined {
+    const { host, copies } = this.#parts;
+    const version = host.namespace.versionOf(id);
+    const claim = copies.claim(level, { key, version, size, chunkBytes }, bytes);
     return claim === 'later' ? undefined : claim;
   }
 
@@ -176,13 +268,15 @@ export class Placings {
     fill: FillFrom,
     from: 'source' | Tier,
   ): Running {
-    const { host, gate, writes, budget, checksum, lanes, tierReads, closing } = this.#parts;
-    const version = host.namespace.versionOf(id);
-    const object = { key, version, size, chunkBytes, claim, fill };
-    const placing = new Placing({ ...object, gate, writes, budget, checksum, lanes, tierReads, closing });
+    const version = this.#parts.host.namespace.versionOf(id);
+    const placing = new Placing({ ...this.#parts, key, version, size, chunkBytes, claim, fill });
+    const isLarge = size > chunkBytes;
+    if (isLarge) this.#large += 1;
     const ended = placing.done.then(async (failure) => {
       this.#running.delete(id);
+      if (isLarge) this.#large -= 1;
       await this.#end(id, level, placing, claim, failure, from);
+      this.#leftBehind.goOn();
     });
     const running = { placing, from, ended };
     this.#running.set(id, running);
@@ -198,10 +292,12 @@ export class Placings {
     failure: PlacingFailure | undefined,
     from: 'source' | Tier,
   ): Promise<void> {
-    const { host, copies } = this.#parts;
+    const { host, copies, closing } = this.#parts;
     const { tier } = copies.storeAt(level);
     if (failure !== undefined) {
       this.#failed(id, tier, claim, placing, failure);
+      const isCopyServed = from !== 'source' && !closing.aborted && host.namespace.levelOf(id) === from.level;
+      if (isCopyServed && failure.side === 'source') this.copyFailed(id, from, failure.error);
       return;
     }
     host.tierWorked(tier, 'write');
@@ -217,8 +313,10 @@ export class Placings {
     else this.counts.promoted += 1;
     if (this.#parts.policy.evicts === true) this.#recency[level]?.touch(id, claim.bytes);
     host.placed(id, level, claim.bytes);
-    if (from !== 'source') copies.removeFrom(id, from.level);
-    this.#makeRoom(level);
+    // What other processes serve from, and the next start, stays beside a copy that is gone with this process.
+    if (from !== 'source' && isLasting(tier)) copies.removeFrom(id, from.level);
+    else if (from !== 'source') copies.cover(id);
+    this.#makeRoom(level, 0);
   }
 
   #failed(id: number, tier: Tier, claim: Claim, { writtenBytes }: Placing, failure: PlacingFailure): void {
@@ -228,7 +326,7 @@ export class Placings {
     const key = host.namespace.keyOf(id);
     const held = store.usedBytes + store.claimedBytes;
     void copies.release(claim, key);
-    // Another process has it: the next read finds that.
+    // If another process has it, the next read finds that.
     if (closing.aborted || isTieredError(error, 'TIERED_EXISTS')) return;
     this.counts.failed += 1;
     if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) {
@@ -241,35 +339,40 @@ export class Placings {
     host.placementFailed(id, tier.level, error);
   }
 
+  /** Lets go of what keeps an object from its place, where the policy lets copies go: the next one that is read finds room. */
+  #makeRoomFor(id: number, object: PlacementCandidate): void {
+    const { policy, host } = this.#parts;
+    if (policy.evicts !== true) return;
+    const empty = this.#rooms(id, object, host.tiers.length).map((room) => ({
+      ...room,
+      freeBytes: room.quotaBytes,
+    }));
+    const level = policy.place(object, empty);
+    if (level !== undefined) this.#makeRoom(level, object.size);
+  }
+
   /** Keeps room on a level for one more object, where the policy lets objects go. */
-  #makeRoom(level: number): void {
+  #makeRoom(level: number, size: number): void {
     const { policy, copies, host } = this.#parts;
     const recency = this.#recency[level];
     if (policy.evicts !== true || recency === undefined) return;
     let free = copies.storeAt(level).freeBytes + copies.bytesLeaving(level);
-    while (free < recency.largest) {
+    while (free < Math.max(size, recency.largest)) {
       const oldest = recency.oldest();
       if (oldest === undefined) return;
-      if (host.namespace.levelOf(oldest.id) !== level) continue;
+      const isServed = host.namespace.levelOf(oldest.id) === level;
+      // A copy may have stayed beside a faster one that is served.
+      if (!isServed && !copies.isCovered(oldest.id)) continue;
       free += oldest.bytes;
       this.counts.evicted += 1;
-      copies.drop(oldest.id, level, 'evicted');
+      if (isServed) this.#lasting.drop(oldest.id, level, 'evicted');
+      else copies.removeFrom(oldest.id, level);
     }
   }
 
-  #fillFromTier(id: number, tier: Tier): FillFrom {
-    const { host } = this.#parts;
-    return async (target, offset, signal) => {
-      const name = host.namespace.levelOf(id) === tier.level ? host.nameOf(id) : undefined;
-      const count = name === undefined ? 0 : await tier.driver.readInto(name, target, { offset, signal });
-      if (count === target.byteLength) return;
-      const key = host.namespace.keyOf(id);
-      const message = `${tier.driver.name}: the copy of ${JSON.stringify(key)} went while it was being moved up.`;
-      throw new TieredError('TIERED_NOT_FOUND', message, {
-        driver: tier.driver.name,
-        operation: 'read',
-        key,
-      });
-    };
+  #fillFromSource(id: number): FillFrom {
+    const { host, source } = this.#parts;
+    const asked = { key: host.namespace.keyOf(id), version: host.namespace.versionOf(id) };
+    return (target, offset, signal) => source.into(asked, target, offset, signal);
   }
 }

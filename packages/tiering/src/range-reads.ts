@@ -1,7 +1,6 @@
 import { memoryFor, OperationScope, raceAbort } from '@tiered/core/internal';
-import type { MemoryBudget } from './memory-budget.js';
 import type { SourceGate } from './source-gate.js';
-import { partOf, type SourceObject, type SourceReads } from './source-reads.js';
+import type { SourceObject, SourceReads } from './source-reads.js';
 
 /** A range of an object that is read without being placed. */
 export interface Range extends SourceObject {
@@ -12,37 +11,41 @@ export interface Range extends SourceObject {
 
 /** A request under way, and who takes what it brings. */
 interface Running extends Range {
-  /** Where it arrives: memory that its readers share, or that of the one reader who began it. */
+  /** Where it arrives: memory of the reader who began it. */
   readonly memory: Uint8Array;
   readonly arrived: Promise<void>;
-  /** Copies for those who joined, made before the one who owns the memory has it back. */
+  /** Copies for those who joined, made before the one who began it has the memory, and may do with it what it likes. */
   readonly onArrival: Set<(memory: Uint8Array) => void>;
-  /** Readers of shared memory. The last who leaves ends the request. */
+  /** Readers of memory that is not the caller's yet. The last who leaves ends the request. */
   readonly shared: { readers: number; readonly abort: AbortController } | undefined;
-  /** Ends the request of a reader with memory of its own. */
+  /** Ends the request of a reader who brought the memory. */
   readonly signal: AbortSignal | undefined;
 }
 
 /**
  * Reads of what is not being placed: one request for each range, shared by all who want a part of it while it is under
- * way, and aborted when the last of them has left. A reader with memory of its own gets the bytes right there.
+ * way, and aborted when the last of them has left. Whoever begins it gets the bytes as they come, the others copies.
  */
 export class RangeReads {
   readonly #source: SourceReads;
   readonly #gate: SourceGate;
-  readonly #budget: MemoryBudget;
   readonly #running = new Map<number, Set<Running>>();
   readonly #scope = new OperationScope();
+  #bytes = 0;
 
-  constructor(source: SourceReads, gate: SourceGate, budget: MemoryBudget) {
+  constructor(source: SourceReads, gate: SourceGate) {
     this.#source = source;
     this.#gate = gate;
-    this.#budget = budget;
   }
 
   /** Requests under way. */
   get count(): number {
     return this.#scope.size;
+  }
+
+  /** Bytes of memory that they fill, which is that of readers. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Whether a request under way brings this range of this version. */
@@ -53,19 +56,14 @@ export class RangeReads {
   /** The bytes of a range. An abort lets go at once; what others wait for goes on. */
   async read(range: Range, signal: AbortSignal | undefined): Promise<Uint8Array> {
     signal?.throwIfAborted();
-    const running = this.#covering(range) ?? this.#startShared(range);
-    if (running.shared === undefined) {
+    const running = this.#covering(range);
+    if (running !== undefined) {
       const bytes = memoryFor(range.length);
       return (await this.#join(running, range, bytes, signal)) ? bytes : this.read(range, signal);
     }
-    running.shared.readers += 1;
-    try {
-      await raceAbort(running.arrived, signal);
-      return partOf(running.memory, range.offset - running.offset, range.length);
-    } finally {
-      running.shared.readers -= 1;
-      if (running.shared.readers === 0) this.#abandon(running, running.shared.abort);
-    }
+    const begun = this.#startShared(range);
+    await this.#arrival(begun, signal);
+    return begun.memory;
   }
 
   /** Fills the target, which is as long as the range. An abort ends it when nothing is written there any more. */
@@ -99,9 +97,8 @@ export class RangeReads {
     const from = range.offset - running.offset;
     const take = (memory: Uint8Array) => target.set(memory.subarray(from, from + range.length));
     running.onArrival.add(take);
-    if (running.shared !== undefined) running.shared.readers += 1;
     try {
-      await raceAbort(running.arrived, signal);
+      await this.#arrival(running, signal);
       return true;
     } catch (error) {
       signal?.throwIfAborted();
@@ -109,10 +106,19 @@ export class RangeReads {
       throw error;
     } finally {
       running.onArrival.delete(take);
-      if (running.shared !== undefined) {
-        running.shared.readers -= 1;
-        if (running.shared.readers === 0) this.#abandon(running, running.shared.abort);
-      }
+    }
+  }
+
+  /** Waits for a request as one of its readers. */
+  async #arrival(running: Running, signal: AbortSignal | undefined): Promise<void> {
+    const { arrived, shared } = running;
+    if (shared === undefined) return raceAbort(arrived, signal);
+    shared.readers += 1;
+    try {
+      await raceAbort(arrived, signal);
+    } finally {
+      shared.readers -= 1;
+      if (shared.readers === 0) this.#abandon(running, shared.abort);
     }
   }
 
@@ -134,14 +140,14 @@ export class RangeReads {
   ): Running {
     const { key, version, offset, length } = range;
     const onArrival: Running['onArrival'] = new Set();
-    this.#budget.take(length);
+    this.#bytes += length;
     const arrived = this.#scope
       .run(signal, (under) =>
         this.#gate.foreground(() => this.#source.into({ key, version }, memory, offset, under)),
       )
       .then(() => onArrival.forEach((take) => take(memory)))
       .finally(() => {
-        this.#budget.release(length);
+        this.#bytes -= length;
         // Whoever comes now asks anew: bytes that are there are their readers', and an error is over.
         this.#forget(running);
       });

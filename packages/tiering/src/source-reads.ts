@@ -43,9 +43,3 @@ export class SourceReads {
     this.#chunkSize.observe(wanted, this.#clock.now() - start);
   }
 }
-
-/** A view on a part of some memory, or a copy if it is a small part: a reader that keeps it would keep all of it. */
-export function partOf(memory: Uint8Array, offset: number, length: number): Uint8Array {
-  const part = memory.subarray(offset, offset + length);
-  return length * 4 < memory.byteLength ? part.slice() : part;
-}

@@ -33,6 +33,7 @@ export interface BucketStoreParts {
  * is placed.
  */
 export class BucketStore implements TierStore {
+  readonly asked = undefined;
   readonly #parts: BucketStoreParts;
   readonly #owner: Owner;
   readonly #dataset: string;

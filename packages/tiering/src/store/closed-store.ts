@@ -4,6 +4,7 @@ import type { Copy, TierStore } from './tier-store.js';
 /** A tier that cannot be used at the moment: nothing is on it, and nothing has room. */
 export class ClosedStore implements TierStore {
   readonly tier: Tier;
+  readonly asked = undefined;
   readonly usedBytes = 0;
   readonly claimedBytes = 0;
   readonly freeBytes = 0;

@@ -50,6 +50,8 @@ export class IndexWriter {
   readonly #closing: AbortSignal;
   #pending = new Pending();
   #running: Promise<void> | undefined;
+  #isHeldUp = false;
+  #onHeldUp: (() => void)[] = [];
 
   /** @param closing Ends waiting for other writers. */
   constructor(client: IndexClient, member: string, clock: Clock, leases: Leases, closing: AbortSignal) {
@@ -58,6 +60,16 @@ export class IndexWriter {
     this.#clock = clock;
     this.#leases = leases;
     this.#closing = closing;
+  }
+
+  /** Whether another process has kept this one from writing since it last could. */
+  get isHeldUp(): boolean {
+    return this.#isHeldUp;
+  }
+
+  /** Resolves when another process keeps this one from writing; else never. */
+  heldUp(): Promise<void> {
+    return new Promise((resolve) => this.#onHeldUp.push(resolve));
   }
 
   /** False if another process has such a copy, or makes it. */
@@ -97,6 +109,7 @@ export class IndexWriter {
     this.#pending.isDue = true;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
+      this.#onHeldUp = [];
       if (this.#pending.isDue && !this.#closing.aborted) this.write();
     });
   }
@@ -150,13 +163,21 @@ export class IndexWriter {
     }
   }
 
+  #holdUp(): void {
+    this.#isHeldUp = true;
+    for (const told of this.#onHeldUp.splice(0)) told();
+  }
+
   /** Makes a call again for as long as another process writes: that may be one that was stopped in the middle. */
   async #patiently<T>(call: () => Promise<T>): Promise<T> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2)) {
       try {
-        return await call();
+        const result = await call();
+        this.#isHeldUp = false;
+        return result;
       } catch (error) {
         if (!isTieredError(error, 'TIERED_UNAVAILABLE') || this.#closing.aborted) throw error;
+        if (pauseMs === LAST_PAUSE_MS) this.#holdUp();
         await this.#clock.sleep(pauseMs, this.#closing);
       }
     }

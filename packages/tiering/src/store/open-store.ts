@@ -12,6 +12,8 @@ export interface OpenStoreOptions extends OperationOptions {
   readonly onLeft: (copy: Copy) => void;
   /** The index is not this process's any more: the tier is to be opened again. */
   readonly onLost: () => void;
+  /** What a claim was answered `later` for has been asked for. */
+  readonly onRoom: () => void;
   /** Another process has the tier from now on, as the error of the call says that met it. */
   readonly onTaken: () => void;
 }
@@ -24,14 +26,17 @@ export interface OpenStoreOptions extends OperationOptions {
 export async function openStore(
   tier: Tier,
   host: PlacementHost,
-  { checksum, onLeft, onLost, onTaken, signal }: OpenStoreOptions,
+  { checksum, onLeft, onLost, onRoom, onTaken, signal }: OpenStoreOptions,
 ): Promise<TierStore> {
   const { capabilities, location } = tier.driver;
   await host.openTier(tier, { signal });
   if (capabilities.index) {
     const home = await tier.driver.openIndex({ signal });
     const dataset = identityOf(host.source);
-    return SharedStore.open({ tier, home, dataset, checksum, clock: host.clock, onLeft, onLost }, signal);
+    return SharedStore.open(
+      { tier, home, dataset, checksum, clock: host.clock, onLeft, onLost, onRoom },
+      signal,
+    );
   }
   if (location !== undefined) return BucketStore.open({ tier, host, checksum, onTaken }, { signal });
   await empty(tier, signal);

@@ -5,6 +5,7 @@ import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
 /** What a tier holds that is this process's alone and ends with it, such as RAM. */
 export class PrivateStore implements TierStore {
   readonly tier: Tier;
+  readonly asked = undefined;
   readonly current = true;
   readonly mayHoldMore = false;
   readonly #dataset: string;

@@ -23,6 +23,8 @@ export interface SharedStoreParts {
   readonly onLeft: (copy: Copy) => void;
   /** The index is not this process's any more: the tier is to be opened again. */
   readonly onLost: () => void;
+  /** What a claim was answered `later` for has been asked for. */
+  readonly onRoom: () => void;
 }
 
 /** How often a process looks at what others did, in milliseconds: so long may bytes stay taken that another one let go. */
@@ -61,6 +63,7 @@ export class SharedStore implements TierStore, Leases {
   #state: IndexState;
   #seen: number;
   #overhead = 0;
+  #asked: Promise<void> | undefined;
   #isLost = false;
   #isSwept = false;
   #wasShared = false;
@@ -130,6 +133,10 @@ export class SharedStore implements TierStore, Leases {
     return Math.max(0, this.usedBytes + this.#state.claimed - this.quotaBytes);
   }
 
+  get asked(): Promise<void> | undefined {
+    return this.#asked;
+  }
+
   get current(): boolean {
     return !this.#isLost && !this.#closing.signal.aborted && inodeOf(this.#parts.home.path) === this.#inode;
   }
@@ -142,7 +149,7 @@ export class SharedStore implements TierStore, Leases {
     const occupied = this.#lease.occupied(bytes);
     if (!this.#lease.take(occupied, this.#unleased)) {
       if (bytes > this.freeBytes) return undefined;
-      this.#writer.write();
+      this.#ask();
       return 'later';
     }
     if (this.#lease.isLow) this.#writer.write();
@@ -262,6 +269,16 @@ export class SharedStore implements TierStore, Leases {
   /** The sums, without the index's own files if those are elsewhere. */
   #counted(state: IndexState): IndexState {
     return this.#parts.home.isOnTier ? state : { ...state, fileBytes: 0 };
+  }
+
+  /** Asks for room. Nobody is to wait for that while another process holds the index, which may be a stopped one. */
+  #ask(): void {
+    this.#writer.write();
+    if (this.#asked !== undefined || this.#writer.isHeldUp) return;
+    this.#asked = Promise.race([this.#writer.settled(), this.#writer.heldUp()]).then(() => {
+      this.#asked = undefined;
+      this.#parts.onRoom();
+    });
   }
 
   /** Others took this process for dead, or somebody put another index there. */

@@ -79,6 +79,8 @@ export interface TierStore {
   readonly current: boolean;
   /** Whether there may be copies that this process was not shown yet. */
   readonly mayHoldMore: boolean;
+  /** Resolves when what `claim` answered `later` for was asked for; undefined if nothing is, or nobody answers. */
+  readonly asked: Promise<void> | undefined;
   /**
    * Bytes for a copy, before it is fetched. `later` if there is room that first has to be asked for, which takes
    * milliseconds; undefined if there is none.

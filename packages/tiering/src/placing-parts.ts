@@ -1,0 +1,52 @@
+import type { Checksum, OperationScope } from '@tiered/core/internal';
+import type { MemoryBudget } from './memory-budget.js';
+import type { SourceGate, Ticket } from './source-gate.js';
+import type { SourceObject } from './source-reads.js';
+import type { Claim } from './store/tier-store.js';
+import type { Writers } from './writers.js';
+
+/** Where the bytes of an object come from: the source, or another tier. */
+export type FillFrom = (target: Uint8Array, offset: number, signal: AbortSignal) => Promise<void>;
+
+/** What is placed, where, and with what. */
+export interface PlacingParts extends SourceObject {
+  /** Bytes of the object. */
+  readonly size: number;
+  readonly chunkBytes: number;
+  /** The bytes that the copy is to have: all of the object, or its beginning. */
+  readonly claim: Claim;
+  readonly fill: FillFrom;
+  readonly gate: SourceGate;
+  readonly writers: Writers;
+  readonly budget: MemoryBudget;
+  readonly checksum: Checksum;
+  /** Chunks of this object that may be under way in the background at the same time. */
+  readonly lanes: number;
+  /** Whether readers wait for memory, rather than go on without it. */
+  readonly readersWait: boolean;
+  /** Runs what is read back: its readers may leave, and whoever closes the tier waits for it. */
+  readonly tierReads: OperationScope;
+  /** Aborts when everything ends. */
+  readonly closing: AbortSignal;
+}
+
+/** How a placing failed: by the side that bytes come from, or by the tier. */
+export interface PlacingFailure {
+  readonly error: unknown;
+  readonly side: 'source' | 'tier';
+}
+
+/** A part of a range that lies in one chunk: where it begins in the object, and where it is to go. */
+export interface Part {
+  readonly chunk: number;
+  readonly start: number;
+  readonly target: Uint8Array;
+}
+
+/** A chunk that was asked for and is not yet written. */
+export interface Arriving {
+  readonly bytes: Promise<Uint8Array>;
+  readonly memory: Uint8Array;
+  readonly ticket: Ticket | undefined;
+  isHere: boolean;
+}

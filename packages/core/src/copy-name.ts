@@ -11,7 +11,7 @@ const LONGEST = 800;
 
 const PLAIN = /^[a-z0-9._/-]*$/;
 /** A segment that means something else to file systems, or is ours. */
-const SPECIAL = /(^|\/)(\.{0,2}|\.tiered)(?=\/|$)/g;
+const SPECIAL = /(?<=^|\/)(\.{0,2}|\.tiered)(?=\/|$)/g;
 
 /**
  * A tag that no other copy has, of this key or of another one: 40 random bits beside the key. A name is never used for a
@@ -40,7 +40,7 @@ export function tagOf(name: string): number | undefined {
 
 function encoded(key: string): string {
   const name = PLAIN.test(key) ? key : spelled(key);
-  const safe = name.replace(SPECIAL, (_, before: string, segment: string) => `${before}%${segment}`);
+  const safe = name.replace(SPECIAL, (segment) => `%${segment}`);
   const isLong = safe.length > LONGEST || safe.split('/').some((segment) => segment.length > LONGEST_SEGMENT);
   // The tag tells them apart; this only keeps directories small.
   return isLong ? `%long/${safe.replaceAll('/', '-').slice(0, LONGEST_SEGMENT)}` : safe;

@@ -23,9 +23,11 @@ export class DirectoryHome implements IndexHome {
   readonly isOnTier = true;
   readonly blockBytes: number;
   readonly #options: DirectoryHomeOptions;
+  readonly #directoriesBefore: number;
 
   private constructor(options: DirectoryHomeOptions, member: string, blockBytes: number) {
     this.#options = options;
+    this.#directoriesBefore = options.root.directoriesMade;
     this.member = member;
     this.path = options.root.indexPath;
     this.durable = options.fsync;
@@ -42,7 +44,7 @@ export class DirectoryHome implements IndexHome {
   }
 
   get overheadBytes(): number {
-    return this.#options.root.directoriesMade * this.blockBytes;
+    return (this.#options.root.directoriesMade - this.#directoriesBefore) * this.blockBytes;
   }
 
   isRunning(member: string): Promise<boolean> {
@@ -65,8 +67,9 @@ export class DirectoryHome implements IndexHome {
     return this.#options.files.forgotten(name);
   }
 
-  async close(): Promise<void> {
-    // What it holds is the driver's.
+  /** Others will take it that nothing is open here any more. */
+  close(): Promise<void> {
+    return this.#options.files.close();
   }
 }
 

@@ -6,6 +6,8 @@ import { hasErrno } from './errors.js';
 
 /** A socket that is bound and does not listen yet; to a connection it looks as one whose process died. */
 const UNREADY = '.new';
+/** How often to begin, where others clear up. */
+const TRIES = 3;
 /** Bytes of a socket's path, by the system's `sockaddr_un` less a little. */
 const LONGEST_PATH = 100;
 /** What a connection is refused with if nobody listens any more, and if there is nobody. */
@@ -31,20 +33,23 @@ export class Presence {
 
   /** Begins. @throws errors of the system, such as EMFILE. */
   static async begin(directory: string): Promise<Presence> {
-    const id = randomUUID();
-    // Whoever comes to ask has the answer by being connected.
-    const server = net.createServer((socket) => socket.destroy());
-    const unready = id + UNREADY;
-    await reached(directory, unready, (socketPath) => listen(server, socketPath));
-    try {
-      // Only now, because between binding and listening it looks dead.
-      await fs.promises.rename(path.join(directory, unready), path.join(directory, id));
-    } catch (error) {
-      server.close();
-      throw error;
+    for (let tries = 1; ; tries++) {
+      const id = randomUUID();
+      // Whoever comes to ask has the answer by being connected.
+      const server = net.createServer((socket) => socket.destroy());
+      const unready = id + UNREADY;
+      await reached(directory, unready, (socketPath) => listen(server, socketPath));
+      try {
+        // Only now, because between binding and listening it looks dead.
+        await fs.promises.rename(path.join(directory, unready), path.join(directory, id));
+        server.unref();
+        return new Presence(id, directory, server);
+      } catch (error) {
+        server.close();
+        // Somebody who cleared up saw it just then.
+        if (!hasErrno(error, 'ENOENT') || tries === TRIES) throw error;
+      }
     }
-    server.unref();
-    return new Presence(id, directory, server);
   }
 
   /** Whether others still find it: not so if the directory was emptied or is another one. */
@@ -74,13 +79,14 @@ export async function isPresent(directory: string, id: string): Promise<boolean>
   }
 }
 
-/** Every id that there is, of processes that run or are gone. */
+/** Every id that there is, of processes that run, are gone, or were gone before others could know their id. */
 export async function presences(directory: string): Promise<string[]> {
-  const names = await fs.promises.readdir(directory).catch((error: unknown) => {
+  try {
+    return await fs.promises.readdir(directory);
+  } catch (error) {
     if (hasErrno(error, 'ENOENT')) return [];
     throw error;
-  });
-  return names.filter((name) => !name.endsWith(UNREADY));
+  }
 }
 
 /** Removes what an id left that is gone. */

@@ -16,6 +16,15 @@ const CODES: readonly (readonly [string, ErrorCode, boolean])[] = [
   ['SQLITE_NOTADB', 'TIERED_DATA_CORRUPT', false],
 ];
 
+/** Where an index is, and how it is kept. */
+export interface IndexOptions {
+  readonly path: string;
+  /** Whether a change is on the disk itself when its call has resolved. */
+  readonly durable: boolean;
+  /** Pages of 4 KiB of the write-ahead log at which it has to go into the index. */
+  readonly logPages: number;
+}
+
 interface Waiting {
   readonly resolve: (result: never) => void;
   readonly reject: (error: Error) => void;
@@ -36,13 +45,12 @@ export class IndexClient {
   #ended: Error | undefined;
 
   /**
-   * @param path The index's file.
-   * @param durable Whether a change is on the disk itself when its call has resolved.
+   * @param options Where the index is, and how it is kept.
    * @param driver For messages.
    */
-  constructor(path: string, durable: boolean, driver: string) {
+  constructor(options: IndexOptions, driver: string) {
     this.#driver = driver;
-    this.#thread = new Worker(ENTRY, { workerData: { path, durable }, execArgv: [] });
+    this.#thread = new Worker(ENTRY, { workerData: options, execArgv: [] });
     // Only calls that are waited for keep the process.
     this.#thread.unref();
     this.#thread.on('message', (answer: Answer) => this.#answered(answer));

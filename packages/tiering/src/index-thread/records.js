@@ -13,8 +13,8 @@ import { FORM, SCHEMA, STATES } from './schema.js';
 
 /** Others who write are done in less; whoever is not (a process that was stopped) must not keep those that look up. */
 const BUSY_MS = 5;
-/** Pages of the write-ahead log after which it goes into the index: 512 KiB, which also bounds what it takes. */
-const LOG_PAGES = 128;
+/** Bytes of a page, as SQLite has them by itself. */
+const PAGE_BYTES = 4096;
 /** Memory for pages of the index, in KiB. */
 const CACHE_KIB = 1024;
 
@@ -25,16 +25,22 @@ const CACHE_KIB = 1024;
  * @implements {Calls}
  */
 export class Records {
-  /** @param {{ readonly path: string, readonly durable: boolean }} options */
-  constructor({ path, durable }) {
+  /**
+   * @param {object} options
+   * @param {string} options.path The index's file.
+   * @param {boolean} options.durable Whether a change is on the disk when its transaction has ended.
+   * @param {number} options.logPages Pages of the write-ahead log at which it has to go into the index.
+   */
+  constructor({ path, durable, logPages }) {
     this.path = path;
     this.db = new Database(path, /** @type {any} */ ({ timeout: BUSY_MS }));
     /** @type {Map<string, any>} */
     this.statements = new Map();
     this.db.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
     this.db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
-    this.db.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
-    this.db.exec(`PRAGMA journal_size_limit = ${LOG_PAGES * 4096}`);
+    this.db.exec(`PRAGMA wal_autocheckpoint = ${logPages >> 1}`);
+    this.db.exec(`PRAGMA journal_size_limit = ${logPages * PAGE_BYTES}`);
+    this.logBytes = logPages * PAGE_BYTES;
     this.dataVersion = 0;
   }
 
@@ -58,6 +64,8 @@ export class Records {
         'INSERT INTO datasets (name) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM datasets WHERE name = ?)',
         [dataset, dataset],
       );
+      // What it left unfinished when it was taken for dead is anybody's to delete: it begins with nothing.
+      this.run(`UPDATE copies SET member = NULL WHERE member = ? AND state <> ${STATES.placed}`, [member]);
       this.run('INSERT OR REPLACE INTO members (id, quota, seen) SELECT ?, ?, seq FROM meta', [
         member,
         quota,
@@ -95,6 +103,7 @@ export class Records {
 
   /** @type {Calls['apply']} */
   apply(batch) {
+    this.keepLogShort();
     return this.transaction(() => {
       const { member } = batch;
       if (this.all('SELECT 1 FROM members WHERE id = ?', [member]).length === 0)
@@ -103,11 +112,11 @@ export class Records {
         this.run('UPDATE members SET quota = ? WHERE id = ?', [batch.quota, member]);
       if (batch.seen !== undefined)
         this.run('UPDATE members SET seen = max(seen, ?) WHERE id = ?', [batch.seen, member]);
-      if (batch.overhead !== 0) this.run('UPDATE meta SET overhead = max(0, overhead + ?)', [batch.overhead]);
+      this.grow(member, batch.overhead);
       const refused = batch.claims.filter((claim) => !this.claim(member, claim)).map(({ tag }) => tag);
       const lost = batch.placed.filter((copy) => !this.place(member, copy)).map(({ tag }) => tag);
       this.letLeave(member, batch.leaving);
-      for (const ref of batch.gone) this.gone(ref);
+      this.gone(batch.gone);
       this.purge();
       this.lease(batch);
       return { isMember: true, refused, lost, state: this.stateOf(member) };
@@ -147,6 +156,8 @@ export class Records {
            AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
       ).map(rowOf);
       this.letLeave(member, unfinished);
+      // Nobody waits for the dead any more.
+      this.purge();
       return unfinished;
     });
   }
@@ -167,12 +178,44 @@ export class Records {
   }
 
   /** @type {Calls['swept']} */
-  swept({ boot, overhead }) {
-    this.transaction(() => this.run('UPDATE meta SET boot = ?, overhead = ?', [boot, overhead]));
+  swept({ boot, overhead, before }) {
+    // What has come since it was begun to measure comes on top.
+    const sum = '? + max(0, overhead - ?)';
+    this.transaction(() => this.run(`UPDATE meta SET boot = ?, overhead = ${sum}`, [boot, overhead, before]));
   }
 
   close() {
     this.db.close();
+  }
+
+  /**
+   * Takes a log that is as long as it may be into the index. SQLite lets others write meanwhile, so that among many it might never
+   * come to an end: whoever finds the log too long does not make it longer.
+   */
+  keepLogShort() {
+    if (this.sizeOf('-wal') <= this.logBytes) return;
+    if (Number(this.one('PRAGMA wal_checkpoint(TRUNCATE)')['busy']) === 0) return;
+    throw Object.assign(new Error('others write, and the log is to become shorter first'), {
+      code: 'SQLITE_BUSY',
+    });
+  }
+
+  /** @param {string} suffix Of one of the files beside the index. */
+  sizeOf(suffix) {
+    return fs.statSync(this.path + suffix, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /**
+   * Directories and their like came, which were leased as the copies in them were, or went.
+   *
+   * @param {string} member
+   * @param {number} overhead
+   */
+  grow(member, overhead) {
+    if (overhead === 0) return;
+    this.run('UPDATE meta SET overhead = max(0, overhead + ?)', [overhead]);
+    if (overhead > 0)
+      this.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [overhead, member]);
   }
 
   /**
@@ -221,16 +264,25 @@ export class Records {
     }
   }
 
-  /** @param {CopyRef} ref */
-  gone({ key, dataset, tag }) {
+  /**
+   * Files are gone. They get a new number: who was told that a copy leaves may have opened its file after that, and nobody
+   * can any more.
+   *
+   * @param {readonly CopyRef[]} refs
+   */
+  gone(refs) {
+    if (refs.length === 0) return;
+    this.run('UPDATE meta SET seq = seq + 1');
     const which = 'key = ? AND dataset = ? AND tag = ?';
-    // What nobody was shown leaves at once.
-    this.run(`DELETE FROM copies WHERE ${which} AND state = ${STATES.claimed}`, [key, dataset, tag]);
-    this.run(`UPDATE copies SET state = ${STATES.left} WHERE ${which} AND state = ${STATES.leaving}`, [
-      key,
-      dataset,
-      tag,
-    ]);
+    for (const { key, dataset, tag } of refs) {
+      // What nobody was shown leaves at once.
+      this.run(`DELETE FROM copies WHERE ${which} AND state = ${STATES.claimed}`, [key, dataset, tag]);
+      this.run(
+        `UPDATE copies SET state = ${STATES.left}, seq = (SELECT seq FROM meta)
+           WHERE ${which} AND state = ${STATES.leaving}`,
+        [key, dataset, tag],
+      );
+    }
   }
 
   /** Gives back the bytes of what has left and nobody has open any more. */
@@ -272,7 +324,7 @@ export class Records {
     const pages = Number(
       this.one('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size')['bytes'],
     );
-    const log = fs.statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    const log = this.sizeOf('-wal');
     return {
       copies: Number(row['copies']),
       occupied: Number(row['occupied']),
@@ -285,7 +337,8 @@ export class Records {
       members: Number(row['members']),
       wanted: Number(row['wanted']),
       mine: row['mine'] === null ? undefined : Number(row['mine']),
-      fileBytes: pages + log,
+      fileBytes: pages + log + this.sizeOf('-shm'),
+      logBytes: log,
     };
   }
 

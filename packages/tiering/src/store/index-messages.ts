@@ -69,8 +69,9 @@ export interface IndexState {
   readonly occupied: number;
   readonly claimed: number;
   readonly overhead: number;
-  /** Bytes of the index's own files. */
+  /** Bytes of the index's own files, and of its write-ahead log among them. */
   readonly fileBytes: number;
+  readonly logBytes: number;
   readonly seq: number;
   /** When all names on the storage were last known to be in the index. */
   readonly boot: string;
@@ -110,5 +111,6 @@ export interface Calls {
   tags(options: undefined): Float64Array;
   /** Those of the tags that are in the index no more. */
   unknown(options: { readonly tags: readonly number[] }): readonly number[];
-  swept(options: { readonly boot: string; readonly overhead: number }): void;
+  /** All on the storage is in the index; so much else was there, and `before` was said to be when it was begun to look. */
+  swept(options: { readonly boot: string; readonly overhead: number; readonly before: number }): void;
 }

@@ -151,7 +151,7 @@ export class IndexWriter {
       gone: rowsOf(pending.gone),
     };
     try {
-      const outcome = await this.#patiently(() => this.#client.call('apply', batch));
+      const outcome = await this.patiently(() => this.#client.call('apply', batch));
       this.#leases.applied(outcome, claims);
       const refused = new Set([...outcome.refused, ...outcome.lost]);
       for (const { row, resolve } of [...pending.claims, ...pending.placed])
@@ -169,7 +169,7 @@ export class IndexWriter {
   }
 
   /** Makes a call again for as long as another process writes: that may be one that was stopped in the middle. */
-  async #patiently<T>(call: () => Promise<T>): Promise<T> {
+  async patiently<T>(call: () => Promise<T>): Promise<T> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2)) {
       try {
         const result = await call();

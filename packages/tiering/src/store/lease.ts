@@ -1,9 +1,11 @@
 /** Leased at once beside what is needed: a 16th of the quota, so that others find something, but not more than this, in bytes. */
 const SHARE = 16;
 const LARGEST_BLOCK = 256 * 1024 * 1024;
-/** Never leased: for directories and for the index itself, which grow before anybody can say by how much. */
+/** Never leased: lists of names in directories and the index itself grow with each copy, before anybody can say by how much. */
 const HOLD_SHARE = 64;
-const LARGEST_HOLD = 256 * 1024;
+const LARGEST_HOLD = 32 * 1024 * 1024;
+/** Directories that have to be made for most copies at most. */
+const USUAL_DEPTH = 4;
 
 /** Bytes of a tier that this process may claim without asking anybody. */
 export class Lease {
@@ -45,13 +47,24 @@ export class Lease {
     return Math.ceil(bytes / this.#blockBytes) * this.#blockBytes;
   }
 
+  /** What the directories above a name take, if all have to be made. */
+  directories(name: string): number {
+    return this.#blockBytes === 1 ? 0 : (name.split('/').length - 1) * this.#blockBytes;
+  }
+
   /**
-   * Bytes of the largest copy that has room in the lease and in what is not leased.
+   * Bytes of the largest copy that has room in the lease and in what is not leased, under a name that is not uncommonly deep.
    * @param unleased Negative if more is leased than there is.
    */
   largest(unleased: number): number {
-    const room = Math.max(0, this.#free + unleased);
+    const above = this.#blockBytes === 1 ? 0 : USUAL_DEPTH * this.#blockBytes;
+    const room = Math.max(0, this.#free + unleased - above);
     return Math.floor(room / this.#blockBytes) * this.#blockBytes;
+  }
+
+  /** Whether so many bytes, directories among them, are leased or can be. */
+  hasRoom(occupied: number, unleased: number): boolean {
+    return occupied <= this.#free + unleased;
   }
 
   /** Takes bytes for a claim; false if that many are not leased, which is remembered. */
@@ -62,6 +75,11 @@ export class Lease {
     }
     this.#reserved += occupied;
     return true;
+  }
+
+  /** What was taken for directories is not needed any more: those that were made are in the index. */
+  giveBack(occupied: number): void {
+    this.#reserved -= occupied;
   }
 
   /** A claim is in the index, and its bytes are not the lease's any more, or it is not. */

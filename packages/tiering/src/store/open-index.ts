@@ -7,6 +7,21 @@ import { damagedError, foreignIndexError } from '../tier-errors.js';
 const PATIENCE_MS = 2000;
 const PAUSE_MS = 10;
 
+/** A 128th of the quota is for the write-ahead log, but not less than this and not more, in pages. */
+const LOG_SHARE = 128;
+const FEWEST_LOG_PAGES = 8;
+const MOST_LOG_PAGES = 128;
+const PAGE_BYTES = 4096;
+
+function logPagesOf(quota: number): number {
+  return Math.max(FEWEST_LOG_PAGES, Math.min(MOST_LOG_PAGES, Math.floor(quota / LOG_SHARE / PAGE_BYTES)));
+}
+
+/** Bytes that the write-ahead log may come to: the last transaction before it goes into the index may be as long as all before. */
+export function logRoomOf(quota: number): number {
+  return 2 * logPagesOf(quota) * PAGE_BYTES;
+}
+
 /** Opens the index; one that is damaged is begun anew if nobody else uses it. */
 export async function openIndex(
   home: IndexHome,
@@ -14,7 +29,11 @@ export async function openIndex(
   patiently: <T>(call: () => Promise<T>) => Promise<T>,
 ): Promise<IndexClient> {
   for (let isRetry = false; ; isRetry = true) {
-    const client = new IndexClient(home.path, home.durable, tier.driver.name);
+    const { path, durable } = home;
+    const client = new IndexClient(
+      { path, durable, logPages: logPagesOf(tier.quotaBytes) },
+      tier.driver.name,
+    );
     try {
       if ((await patiently(() => client.call('open', undefined))) === 'foreign')
         throw foreignIndexError(tier);

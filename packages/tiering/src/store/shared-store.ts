@@ -1,13 +1,15 @@
 import fs from 'node:fs';
 import type { Clock, IndexHome, Tier } from '@tiered/core';
-import { copyName, newTag, onAbort, raceAbort, type Checksum } from '@tiered/core/internal';
+import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
 import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
 import { copyOf, packSums } from './copy-record.js';
 import type { Applied, ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js';
 import { IndexWriter, type Leases } from './index-writer.js';
 import { Lease } from './lease.js';
-import { openIndex, untilFree } from './open-index.js';
+import { Leftovers } from './leftovers.js';
+import { keepLooking } from './looking.js';
+import { logRoomOf, openIndex, untilFree } from './open-index.js';
 import { deleteUnknown } from './sweep.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
@@ -27,8 +29,10 @@ export interface SharedStoreParts {
   readonly onRoom: () => void;
 }
 
-/** How often a process looks at what others did, in milliseconds: so long may bytes stay taken that another one let go. */
-const LOOK_EVERY_MS = 250;
+/** Of so many looks one is at who runs: so long, 5 s, may what a killed process had stay taken while others go on. */
+const LOOKS_A_CHECK = 20;
+/** Directories of a tier without copies: its own, the private one and two in that. */
+const OWN_DIRECTORIES = 4;
 /** Copies a page; bounds how long one page keeps the event loop. */
 const PAGE = 1000;
 
@@ -56,15 +60,16 @@ export class SharedStore implements TierStore, Leases {
   readonly #lease: Lease;
   readonly #closing = new AbortController();
   readonly #inode: bigint;
-  readonly #work = new Set<Promise<unknown>>();
-  /** What others left and could not be deleted yet. */
-  readonly #again = new Set<() => Promise<void>>();
+  readonly #leftovers: Leftovers;
   #dataset = 0;
   #state: IndexState;
   #seen: number;
   #overhead = 0;
   #asked: Promise<void> | undefined;
   #isLost = false;
+  #looks = 0;
+  /** Whether something was changed that was not looked at yet. */
+  #isBehind = false;
   #isSwept = false;
   #wasShared = false;
   #quota: number;
@@ -82,7 +87,13 @@ export class SharedStore implements TierStore, Leases {
     this.#state = this.#counted(joined.state);
     this.#seen = joined.state.seq;
     this.#lease = new Lease(this.#quota, parts.home.blockBytes);
+    // Of an index that is new nobody has said yet what directories there are.
+    if (joined.state.boot === '' && parts.home.isOnTier)
+      this.#overhead = -OWN_DIRECTORIES * parts.home.blockBytes;
     this.#writer = new IndexWriter(client, parts.home.member, parts.clock, this, this.#closing.signal);
+    this.#leftovers = new Leftovers(client, parts.home, (row) =>
+      this.#deleteFile(copyName(row.key, row.tag), row),
+    );
   }
 
   /**
@@ -97,10 +108,10 @@ export class SharedStore implements TierStore, Leases {
       const { member } = home;
       const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
       const store = new SharedStore(parts, client, joined);
-      await store.#clearUp(patiently);
+      await store.#leftovers.clearUp(patiently);
       store.#writer.write();
       await store.#writer.settled();
-      void store.#keepLooking();
+      void keepLooking(() => store.#look(), clock, store.#closing.signal);
       return store;
     } catch (error) {
       await client.end();
@@ -146,19 +157,25 @@ export class SharedStore implements TierStore, Leases {
   }
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
+    const { key, version, size } = object;
+    const tag = newTag();
+    const name = copyName(key, tag);
     const occupied = this.#lease.occupied(bytes);
-    if (!this.#lease.take(occupied, this.#unleased)) {
-      if (bytes > this.freeBytes) return undefined;
+    if (!this.#lease.take(occupied + above, this.#unleased)) {
+      if (!this.#lease.hasRoom(occupied + above, this.#unleased)) return undefined;
       this.#ask();
       return 'later';
     }
     if (this.#lease.isLow) this.#writer.write();
-    const { key, version, size } = object;
-    const row = { key, dataset: this.#dataset, tag: newTag(), version, size, bytes, occupied };
+    const row = { key, dataset: this.#dataset, tag, version, size, bytes, occupied };
     const recorded = this.#writer.claim(row);
     // Looked at when the copy is published.
     recorded.catch(() => undefined);
-    const name = copyName(key, row.tag);
+    let isOpen = true;
+    const end = () => {
+      if (isOpen) this.#lease.giveBack(above);
+      isOpen = false;
+    };
     const { driver } = this.tier;
     return {
       store: this,
@@ -171,9 +188,14 @@ export class SharedStore implements TierStore, Leases {
           throw this.current ? takenError(this.tier, key) : takenForDeadError(this.tier);
         if (!this.current) throw notCurrentError(this.tier);
         await writer.publish({ signal });
-        return this.#placed(row, content);
+        const copy = await this.#placed(row, content);
+        end();
+        return copy;
       },
-      release: () => this.#release(row, recorded),
+      release: async () => {
+        await this.#release(row, recorded);
+        end();
+      },
     };
   }
 
@@ -207,13 +229,12 @@ export class SharedStore implements TierStore, Leases {
 
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    this.#closing.abort(new Error('closed'));
+    this.#closing.abort(notCurrentError(this.tier));
     await this.#writer.settled();
-    const { member } = this.#parts.home;
-    // If it cannot be said, others see it by the kernel's word.
-    if (!this.#isLost) await this.#client.call('leave', { member }).catch(() => undefined);
-    await this.#client.end();
+    // Before others are told that nothing is open here.
     await this.#parts.home.close();
+    if (!this.#isLost) await this.#leftovers.leave();
+    await this.#client.end();
   }
 
   async beginTakingOver(): Promise<void> {
@@ -224,12 +245,12 @@ export class SharedStore implements TierStore, Leases {
   async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
     this.#isSwept = isAllKnown;
     const { home, tier } = this.#parts;
-    if (home.boot !== undefined && this.#state.boot === home.boot) return;
-    await deleteUnknown(this.#client, tier, signal);
-    const { occupiedBytes } = await tier.driver.usage({ signal });
-    const { occupied, fileBytes } = this.#state;
-    const overhead = occupiedBytes === undefined ? 0 : Math.max(0, occupiedBytes - occupied - fileBytes);
-    await this.#client.call('swept', { boot: home.boot ?? '', overhead });
+    const { boot = '', blockBytes, isOnTier } = home;
+    if (boot !== '' && this.#state.boot === boot) return;
+    const before = this.#state.overhead;
+    const { directories } = await deleteUnknown(this.#client, tier, signal);
+    const overhead = isOnTier ? (directories + OWN_DIRECTORIES) * blockBytes : 0;
+    await this.#writer.patiently(() => this.#client.call('swept', { boot, overhead, before }));
     this.#writer.write();
   }
 
@@ -238,7 +259,7 @@ export class SharedStore implements TierStore, Leases {
     this.#overhead += overhead;
     const terms = this.#lease.terms(Math.max(this.#state.wanted, -this.#unleased));
     // The index counts itself among what nobody may lease.
-    return { ...terms, hold: terms.hold + this.#state.fileBytes, overhead };
+    return { ...terms, hold: terms.hold + this.#indexBytes, overhead };
   }
 
   applied({ isMember, refused, state }: Applied, claims: readonly ClaimRow[]): void {
@@ -256,8 +277,15 @@ export class SharedStore implements TierStore, Leases {
   }
 
   get #unleased(): number {
-    const { occupied, overhead, fileBytes, leased } = this.#state;
-    return this.quotaBytes - occupied - overhead - fileBytes - leased - this.#lease.hold;
+    const { occupied, overhead, leased } = this.#state;
+    return this.quotaBytes - occupied - overhead - leased - this.#indexBytes - this.#lease.hold;
+  }
+
+  /** What the index takes, and what its log may come to take. */
+  get #indexBytes(): number {
+    const { fileBytes, logBytes } = this.#state;
+    if (!this.#parts.home.isOnTier) return 0;
+    return fileBytes + Math.max(0, logRoomOf(this.tier.quotaBytes) - logBytes);
   }
 
   #learn(state: IndexState): void {
@@ -299,73 +327,43 @@ export class SharedStore implements TierStore, Leases {
   }
 
   async #release(row: ClaimRow, recorded: Promise<boolean>): Promise<void> {
-    const isRecorded = await recorded.catch(() => false);
-    if (isRecorded && this.current) await this.#deleteFile(copyName(row.key, row.tag), row);
+    if (!(await recorded.catch(() => false))) return;
+    // Also if others took this process for dead: what it published after they cleared up, nobody else would find.
+    const name = copyName(row.key, row.tag);
+    if (this.current) await this.#deleteFile(name, row);
+    else await this.tier.driver.delete(name, {});
   }
 
   /** Deletes what is under the name of a copy that nobody is shown, and says so. */
   async #deleteFile(name: string, ref: CopyRef): Promise<void> {
     await this.tier.driver.delete(name, {});
+    // A reader that has it open still fills the tier.
+    await this.#parts.home.forget(name);
     await this.#writer.gone(ref);
   }
 
-  #track<T>(work: Promise<T>): Promise<T | undefined> {
-    const tracked: Promise<T | undefined> = work
-      .catch(() => undefined)
-      .finally(() => this.#work.delete(tracked));
-    this.#work.add(tracked);
-    return tracked;
-  }
-
-  /** Does something, now or, if it fails, at a later look. */
-  async #retried(attempt: () => Promise<void>): Promise<void> {
-    this.#again.delete(attempt);
-    await attempt().catch(() => this.#again.add(attempt));
-  }
-
-  /** Takes over what members left that are not running any more. */
-  async #clearUp(patiently: <T>(call: () => Promise<T>) => Promise<T>): Promise<void> {
-    const { home } = this.#parts;
-    const dead: string[] = [];
-    for (const id of await this.#client.call('members', undefined))
-      if (id !== home.member && !(await home.isRunning(id))) dead.push(id);
-    // Before the bytes of their temporary files are anybody else's.
-    for (const id of dead) await home.clearUp(id);
-    const unfinished = await patiently(() => this.#client.call('inherit', { member: home.member, dead }));
-    for (const row of unfinished)
-      await this.#retried(() => this.#deleteFile(copyName(row.key, row.tag), row));
-  }
-
-  /** Looks at what others did, now and then. Ends with the store. */
-  async #keepLooking(): Promise<void> {
-    const { clock } = this.#parts;
-    const { signal } = this.#closing;
-    const stopped = new Promise<void>((resolve) => onAbort(signal, () => resolve()));
-    while (!signal.aborted) {
-      await Promise.race([
-        clock.sleep(LOOK_EVERY_MS, signal, { background: true }).catch(() => undefined),
-        stopped,
-      ]);
-      if (signal.aborted) return;
-      await this.#track(this.#look());
-    }
-  }
-
   async #look(): Promise<void> {
-    if (!this.current) {
-      this.#lose();
-      return;
-    }
-    for (const again of [...this.#again]) await this.#retried(again);
-    if (!(await this.#client.call('changed', undefined))) return;
+    if (!this.current) this.#lose();
+    if (this.#isLost) return;
+    await this.#leftovers.tryAgain();
+    this.#looks += 1;
+    if (this.#looks % LOOKS_A_CHECK === 0) await this.#check();
     const { home } = this.#parts;
+    this.#isBehind = (await this.#client.call('changed', undefined)) || this.#isBehind;
+    if (!this.#isBehind) return;
     this.#learn(await this.#client.call('state', { member: home.member }));
-    if (this.#state.mine === undefined) {
-      this.#lose();
-      return;
-    }
+    if (this.#state.mine === undefined) this.#lose();
+    if (this.#isLost) return;
     if (this.#state.seq > this.#seen) await this.#letGo();
     if (this.#state.wanted > 0 || this.#unleased < 0) this.#writer.write();
+    this.#isBehind = false;
+  }
+
+  /** Whether others still see this process, and whether they still run. */
+  async #check(): Promise<void> {
+    const { home } = this.#parts;
+    if (!(await home.isRunning(home.member))) this.#lose();
+    else if (this.#state.members > 1) await this.#leftovers.clearUp((call) => call());
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */

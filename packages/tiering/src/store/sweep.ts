@@ -4,16 +4,20 @@ import type { IndexClient } from '../index-client.js';
 
 /**
  * Deletes what is on a tier and not in its index: a power cut may have taken changes of the index with it. Costs a listing, and
- * memory of 8 bytes a copy for as long.
+ * memory of 8 bytes a copy, and of a directory's name for each directory, for as long.
+ *
+ * @returns How many directories there are for what remains.
  */
 export async function deleteUnknown(
   index: IndexClient,
   { driver }: Tier,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ readonly directories: number }> {
   const tags = await index.call('tags', undefined);
+  const directories = new Set<string>();
   for await (const page of driver.list({ signal })) {
     const names = page.map(({ key }) => key).filter((name) => !includes(tags, tagOf(name)));
+    for (const { key } of page) addDirectories(directories, key);
     if (names.length === 0) continue;
     // Another process may have placed something since the tags were read: a name is in the index before it is on the storage.
     const asked = names.map(tagOf).filter((tag) => tag !== undefined);
@@ -22,6 +26,15 @@ export async function deleteUnknown(
       const tag = tagOf(name);
       if (tag === undefined || unknown.has(tag)) await driver.delete(name, { signal });
     }
+  }
+  return { directories: directories.size };
+}
+
+function addDirectories(directories: Set<string>, name: string): void {
+  for (let end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1)) {
+    const directory = name.slice(0, end);
+    if (directories.has(directory)) return;
+    directories.add(directory);
   }
 }
 

@@ -1,0 +1,222 @@
+import fc from 'fast-check';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Records } from '../../src/index-thread/records.js';
+import type { Batch, ClaimRow } from '../../src/store/index-messages.js';
+
+const QUOTA = 100;
+
+let directory: string;
+let opened: Records[];
+
+beforeEach(() => {
+  directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-records-'));
+  opened = [];
+});
+
+afterEach(() => {
+  for (const records of opened) records.close();
+  fs.rmSync(directory, { recursive: true, force: true });
+});
+
+function open(name = 'index.db'): Records {
+  const records = new Records({ path: path.join(directory, name), durable: false, logPages: 8 });
+  opened.push(records);
+  records.open();
+  return records;
+}
+
+const batch = (member: string, changes: Partial<Batch> = {}): Batch => ({
+  member,
+  quota: undefined,
+  seen: undefined,
+  overhead: 0,
+  wants: 0,
+  spare: 0,
+  hold: 0,
+  claims: [],
+  placed: [],
+  leaving: [],
+  gone: [],
+  ...changes,
+});
+
+const claimOf = (tag: number, occupied: number): ClaimRow => ({
+  key: `key ${tag}`,
+  dataset: 1,
+  tag,
+  version: 'v',
+  size: occupied,
+  bytes: occupied,
+  occupied,
+});
+
+const placedOf = (claim: ClaimRow) => ({ ...claim, chunk: 1, sums: new Uint8Array(8) });
+
+/** What a test does to an index, as one of three members. */
+type Step =
+  | { readonly do: 'lease' | 'claim'; readonly member: number; readonly bytes: number }
+  | {
+      readonly do: 'place' | 'remove' | 'gone' | 'look' | 'die';
+      readonly member: number;
+      readonly pick: number;
+    };
+
+const member = fc.nat({ max: 2 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constantFrom('lease', 'claim'), member, bytes: fc.integer({ min: 1, max: 40 }) }),
+  fc.record({ do: fc.constantFrom('place', 'remove', 'gone', 'look', 'die'), member, pick: fc.nat() }),
+);
+
+/** What the index must say: written without a database. */
+class Model {
+  readonly copies = new Map<
+    number,
+    { row: ClaimRow; state: 'claimed' | 'placed' | 'leaving' | 'left'; by: number; waits: Set<number> }
+  >();
+  readonly leased = [0, 0, 0];
+
+  get occupied(): number {
+    return [...this.copies.values()].reduce((sum, { row }) => sum + row.occupied, 0);
+  }
+
+  get free(): number {
+    return QUOTA - this.occupied - this.leased.reduce((sum, one) => sum + one, 0);
+  }
+
+  of(state: string, by?: number) {
+    return [...this.copies.values()].filter(
+      (one) => one.state === state && (by === undefined || one.by === by),
+    );
+  }
+
+  /** Copies go whose files are gone, and that nobody may have open. */
+  purge(): void {
+    for (const { row, waits } of this.of('left')) if (waits.size === 0) this.copies.delete(row.tag);
+  }
+}
+
+const nameOf = (number: number) => `member ${number}`;
+
+function take(records: Records, model: Model, step: Step, tag: number): void {
+  const { member: number } = step;
+  const me = nameOf(number);
+  const pickOf = <T>(all: readonly T[], pick: number): T | undefined => all[pick % Math.max(1, all.length)];
+  switch (step.do) {
+    case 'lease': {
+      records.apply(batch(me, { wants: step.bytes }));
+      model.purge();
+      model.leased[number] = (model.leased[number] ?? 0) + Math.max(0, Math.min(step.bytes, model.free));
+      break;
+    }
+    case 'claim': {
+      const row = claimOf(tag, Math.min(step.bytes, model.leased[number] ?? 0));
+      records.apply(batch(me, { claims: [row] }));
+      model.leased[number] = (model.leased[number] ?? 0) - row.occupied;
+      model.copies.set(tag, { row, state: 'claimed', by: number, waits: new Set() });
+      break;
+    }
+    case 'place': {
+      const picked = pickOf(model.of('claimed', number), step.pick);
+      if (picked === undefined) return;
+      records.apply(batch(me, { placed: [placedOf(picked.row)] }));
+      picked.state = 'placed';
+      break;
+    }
+    case 'remove': {
+      const picked = pickOf(model.of('placed'), step.pick);
+      if (picked === undefined) return;
+      records.apply(batch(me, { leaving: [picked.row] }));
+      picked.state = 'leaving';
+      picked.by = number;
+      break;
+    }
+    case 'gone': {
+      const picked = pickOf(model.of('leaving', number), step.pick);
+      if (picked === undefined) return;
+      records.apply(batch(me, { gone: [picked.row] }));
+      picked.state = 'left';
+      picked.waits = new Set([0, 1, 2].filter((other) => other !== number));
+      break;
+    }
+    case 'look': {
+      const { seq } = records.state({ member: me });
+      const left = records.left({ after: 0 }).map(({ tag }) => tag);
+      expect(left.sort()).toEqual(
+        [...model.of('leaving'), ...model.of('left')].map(({ row }) => row.tag).sort(),
+      );
+      records.apply(batch(me, { seen: seq }));
+      for (const { waits } of model.of('left')) waits.delete(number);
+      break;
+    }
+    case 'die': {
+      // Another one clears up, and the member begins anew.
+      const heir = (number + 1) % 3;
+      const unfinished = records.inherit({ member: nameOf(heir), dead: [me] });
+      const expected = [...model.of('claimed', number), ...model.of('leaving', number)];
+      expect(unfinished.map(({ tag }) => tag).sort()).toEqual(expected.map(({ row }) => row.tag).sort());
+      for (const copy of expected) Object.assign(copy, { state: 'leaving', by: heir });
+      model.leased[number] = 0;
+      for (const { waits } of model.copies.values()) waits.delete(number);
+      records.join({ member: me, quota: QUOTA, dataset: 'data' });
+      for (const { by, waits } of model.of('left')) if (by !== number) waits.delete(number);
+    }
+  }
+  model.purge();
+}
+
+describe('the records of an index', () => {
+  it('[Q1] [T3] are those of a model: leases never exceed the quota, and bytes come back when no other member may have them open', () => {
+    let runs = 0;
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const records = open(`index-${runs++}.db`);
+        const model = new Model();
+        for (const number of [0, 1, 2])
+          records.join({ member: nameOf(number), quota: QUOTA, dataset: 'data' });
+        for (const [tag, one] of steps.entries()) {
+          take(records, model, one, tag);
+          const { occupied, leased, claimed, copies } = records.state({ member: nameOf(0) });
+          expect({ occupied, leased, claimed, copies }).toEqual({
+            occupied: model.occupied,
+            leased: model.leased.reduce((sum, bytes) => sum + bytes, 0),
+            claimed: model.of('claimed').reduce((sum, { row }) => sum + row.occupied, 0),
+            copies: model.of('placed').length,
+          });
+          expect(occupied + leased).toBeLessThanOrEqual(QUOTA);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  }, 120_000);
+
+  it('[Q1] directories are taken out of what was leased for them', () => {
+    const records = open();
+    records.join({ member: 'a', quota: QUOTA, dataset: 'data' });
+    records.apply(batch('a', { wants: 100 }));
+    const { state } = records.apply(batch('a', { overhead: 30 }));
+    expect({ leased: state.leased, overhead: state.overhead }).toEqual({ leased: 70, overhead: 30 });
+  });
+
+  it('[T3] a member that was taken for dead, and joins again, leaves nothing claimed for ever', () => {
+    const records = open();
+    records.join({ member: 'a', quota: QUOTA, dataset: 'data' });
+    records.apply(batch('a', { wants: 50 }));
+    records.apply(batch('a', { claims: [claimOf(1, 10)] }));
+    records.join({ member: 'a', quota: QUOTA, dataset: 'data' });
+    expect(records.inherit({ member: 'a', dead: [] }).map(({ tag }) => tag)).toEqual([1]);
+  });
+
+  it('[Q1] the write-ahead log stays short among several who write', () => {
+    const [a, b] = [open(), open()];
+    a.join({ member: 'a', quota: 1e9, dataset: 'data' });
+    b.join({ member: 'b', quota: 1e9, dataset: 'data' });
+    for (let tag = 0; tag < 300; tag++) {
+      a.apply(batch('a', { claims: [claimOf(tag, 1)] }));
+      b.apply(batch('b', { claims: [claimOf(1000 + tag, 1)] }));
+      expect(a.state({ member: 'a' }).logBytes).toBeLessThanOrEqual(2 * 8 * 4096);
+    }
+  });
+});

@@ -1,0 +1,201 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { Child, type ChildOptions } from './child.js';
+import { makeDataset } from './dataset.js';
+import { deletedFiles } from './disk.js';
+import { openIndexOf } from './index-of.js';
+import { membersOf, sourceOf, tierOf, type Place } from './place.js';
+import { programOf } from './program.js';
+import { expectSoundIndex } from './sound.js';
+
+let program: string;
+let directory: string;
+let place: Place;
+let keys: string[];
+let children: Child[];
+
+beforeAll(async () => {
+  const built = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-program-'));
+  program = await programOf('use-tier', built);
+  return () => fs.rmSync(built, { recursive: true, force: true });
+});
+
+beforeEach(() => {
+  directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-members-'));
+  place = { directory, quota: 4_000_000, policy: 'firstFit' };
+  keys = makeDataset(place, 20, 60_000);
+  children = [];
+});
+
+afterEach(async () => {
+  await Promise.all(children.map((child) => child.kill()));
+  fs.rmSync(directory, { recursive: true, force: true });
+});
+
+/** A process that uses the tier; ends with the test. */
+async function begin(where = place, options: ChildOptions = {}): Promise<Child> {
+  const child = new Child(program, where, options);
+  children.push(child);
+  await child.started;
+  return child;
+}
+
+/** Has everything placed that there is room for: room is leased in pieces, so not all is placed when it is first read. */
+async function fill(child: Child): Promise<void> {
+  for (let epoch = 0; epoch < 5; epoch++) {
+    expect((await child.ask({ ask: 'read', keys })).wrong).toEqual([]);
+    await child.ask({ ask: 'idle' });
+  }
+}
+
+/** The source is not asked again for what is on the tier. */
+async function expectServed(child: Child): Promise<void> {
+  const { brought } = await child.ask({ ask: 'idle' });
+  const after = await child.ask({ ask: 'read', keys });
+  expect({ wrong: after.wrong, brought: after.brought - brought }).toEqual({ wrong: [], brought: 0 });
+}
+
+const members = (): string[] => fs.readdirSync(membersOf(place)).sort();
+const inIndex = (): string[] =>
+  openIndexOf(place, (all) => all('SELECT id FROM members').map(({ id }) => String(id))).sort();
+
+it.each([
+  ['one outside, one in a container', [false, true]],
+  ['both in containers of their own', [true, true]],
+])(
+  '[T3] %s: they see each other run, and who is killed is seen to be dead by the next start',
+  async (_, [first, second]) => {
+    const filler = await begin(place, { inContainer: first });
+    await fill(filler);
+    const reader = await begin(place, { inContainer: second });
+    await expectServed(reader);
+    expect(inIndex()).toEqual(members());
+    expect(members()).toHaveLength(2);
+    const claimed = `INSERT INTO copies VALUES ('half', 1, 77, 'v', 9, 9, 4096, 0, NULL, 0, ?, NULL)`;
+    const killed = inIndex().find((id) => fs.existsSync(path.join(membersOf(place), id))) ?? '';
+    openIndexOf(place, (all) => all(claimed, killed));
+    for (const child of [filler, reader]) await child.kill();
+    fs.writeFileSync(path.join(tierOf(place), '.tiered', 'tmp', `${killed}.1`), 'half');
+    const next = await begin();
+    await expectServed(next);
+    expect(inIndex()).toEqual(members());
+    expect(members()).toHaveLength(1);
+    await next.kill();
+    fs.rmSync(membersOf(place), { recursive: true });
+    expectSoundIndex(place);
+  },
+);
+
+it('[T3] paths that are too long for a socket are none for a tier', async () => {
+  const tier = path.join(directory, 'x'.repeat(100), 'y'.repeat(100), 'tier');
+  place = { ...place, tier };
+  const first = await begin();
+  await fill(first);
+  const second = await begin(place, { inContainer: true });
+  expect(inIndex()).toEqual(members());
+  expect(members()).toHaveLength(2);
+  await second.kill();
+  await expectServed(await begin());
+  expect(members()).toHaveLength(2);
+});
+
+it('[T3] [R1] a process whose socket and whose row are gone joins again, and serves nothing wrong', async () => {
+  const lost = await begin();
+  await fill(lost);
+  const [before = ''] = members();
+  fs.rmSync(path.join(membersOf(place), before));
+  const other = await begin();
+  expect(inIndex(), 'those of whom the other knows').toHaveLength(1);
+  while (inIndex().length < 2) await lost.ask({ ask: 'read', keys });
+  expect(inIndex()).toEqual(members());
+  expect(members()).not.toContain(before);
+  await expectServed(lost);
+  await expectServed(other);
+});
+
+it('[T3] [Q1] what a process evicts, others let go of, and only then its bytes are given back', async () => {
+  place = { ...place, policy: 'lru', quota: 1_000_000 };
+  const [evictor, holder] = [await begin(), await begin()];
+  await fill(holder);
+  expect((await holder.ask({ ask: 'read', keys })).wrong).toEqual([]);
+  const more = makeDataset({ ...place, directory: path.join(directory, 'more') }, 40, 60_000);
+  fs.cpSync(path.join(directory, 'more', 'source'), path.join(sourceOf(place), 'more'), { recursive: true });
+  const held = () => deletedFiles(holder.pid, tierOf(place));
+  const left = () =>
+    openIndexOf(place, (all) => Number(all('SELECT count(*) AS n FROM copies WHERE state > 1')[0]?.['n']));
+  holder.signal('SIGSTOP');
+  for (const key of more) {
+    const { wrong } = await evictor.ask({ ask: 'read', keys: [`more/${key}`] });
+    expect(wrong).toEqual([]);
+  }
+  expect(held().length, 'open while their process is stopped').toBeLessThanOrEqual(left());
+  holder.signal('SIGCONT');
+  while (held().length > 0 || left() > 0) await holder.ask({ ask: 'idle' });
+  await evictor.ask({ ask: 'idle' });
+});
+
+it('[T3] [R1] [Q1] the bytes of what was evicted come back also if who had it open is killed, and nobody starts after that', async () => {
+  place = { ...place, policy: 'lru', quota: 1_000_000 };
+  const [evictor, killed] = [await begin(), await begin()];
+  await fill(killed);
+  await killed.kill();
+  await fill(evictor);
+  while (inIndex().length > 1) await evictor.ask({ ask: 'read', keys });
+  const left = () => openIndexOf(place, (all) => all('SELECT key FROM copies WHERE state = 3').length);
+  while (left() > 0) await evictor.ask({ ask: 'read', keys });
+  expect(members()).toEqual(inIndex());
+});
+
+it("[T3] a process without free descriptors takes nobody for dead, and deletes nobody's files", async () => {
+  const first = await begin();
+  await fill(first);
+  const [id = ''] = members();
+  const mine = path.join(tierOf(place), '.tiered', 'tmp', `${id}.999`);
+  fs.writeFileSync(mine, 'on its way');
+  const limited = (most: number) => ['sh', '-c', `ulimit -n ${most}; exec "$@" 2>/dev/null`, 'sh'];
+  for (const descriptors of [26, 32, 38, 44, 50]) {
+    const poor = new Child(program, place, { through: limited(descriptors) });
+    // It may come to nothing, or to a tier that is passed over.
+    await Promise.race([poor.started.catch(() => undefined), poor.exited]);
+    await poor.kill();
+    expect(members()).toContain(id);
+    expect(inIndex()).toContain(id);
+    expect(fs.existsSync(mine)).toBe(true);
+  }
+  await expectServed(first);
+});
+
+it('[T3] [R1] one that is stopped while it writes the index keeps nobody from reading; all is right when it goes on', async () => {
+  const filler = await begin();
+  await fill(filler);
+  const reader = await begin();
+  await expectServed(reader);
+  // Holds the lock as a process does that was stopped in the middle of a transaction.
+  const db = openIndexOf(place, (_, database) => database, { keep: true });
+  db.exec('BEGIN IMMEDIATE');
+  await expectServed(reader);
+  await expectServed(filler);
+  const late = new Child(program, place);
+  children.push(late);
+  await late.started;
+  expect((await late.ask({ ask: 'read', keys })).wrong).toEqual([]);
+  db.exec('ROLLBACK');
+  db.close();
+  while ((await late.ask({ ask: 'idle' })).usedBytes === 0) await late.ask({ ask: 'read', keys });
+  await expectServed(reader);
+  expect(inIndex()).toEqual(members());
+});
+
+it('[T3] [R1] one that is stopped while it does nothing is not taken for dead, and goes on where it was', async () => {
+  const stopped = await begin();
+  await fill(stopped);
+  stopped.signal('SIGSTOP');
+  const other = await begin(place, { inContainer: true });
+  await expectServed(other);
+  expect(inIndex()).toHaveLength(2);
+  stopped.signal('SIGCONT');
+  await expectServed(stopped);
+  expect(stopped.faults).toEqual([]);
+});

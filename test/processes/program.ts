@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'tsup';
+
+/**
+ * Makes one JavaScript file of a script in `children`, because a test that kills dozens of processes cannot wait for each to
+ * compile its sources. What a source finds beside itself it still finds there.
+ *
+ * @returns The file's path.
+ */
+export async function programOf(script: string, directory: string): Promise<string> {
+  await build({
+    entry: { [script]: path.join(import.meta.dirname, 'children', `${script}.ts`) },
+    outDir: directory,
+    outExtension: () => ({ js: '.mjs' }),
+    format: 'esm',
+    target: 'node20',
+    config: false,
+    dts: false,
+    silent: true,
+    noExternal: [/^@tiered\//],
+    // The rest is loaded from where it is installed.
+    external: ['libsql'],
+    banner: {
+      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
+    },
+    esbuildOptions: (options) => {
+      options.conditions = ['tiered-source'];
+    },
+    esbuildPlugins: [
+      {
+        name: 'stay-where-the-source-is',
+        setup: (compiler) => {
+          compiler.onLoad({ filter: /packages\/.*\/src\/.*\.ts$/ }, async ({ path: source }) => {
+            const text = await readFile(source, 'utf8');
+            const url = JSON.stringify(pathToFileURL(source).href);
+            return { contents: text.replaceAll('import.meta.url', url), loader: 'ts' };
+          });
+        },
+      },
+    ],
+  });
+  return path.join(directory, `${script}.mjs`);
+}

@@ -52,11 +52,15 @@ export class Presence {
     return fs.existsSync(path.join(this.#directory, this.id));
   }
 
-  /** Ends. Idempotent. */
+  /** Ends. Idempotent, and never throws. */
   end(): void {
     if (!this.#server.listening) return;
     this.#server.close();
-    fs.rmSync(path.join(this.#directory, this.id), { force: true });
+    try {
+      fs.rmSync(path.join(this.#directory, this.id), { force: true });
+    } catch {
+      // The directory is gone, or is read-only: nobody listens there, and the next who asks removes it.
+    }
   }
 }
 

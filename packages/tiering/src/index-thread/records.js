@@ -13,8 +13,19 @@ import { FORM, SCHEMA, STATES } from './schema.js';
 
 /** Others who write are done in less; whoever is not (a process that was stopped) must not keep those that look up. */
 const BUSY_MS = 5;
-/** Pages of the write-ahead log after which it goes into the index: 512 KiB, which also bounds what it takes. */
-const LOG_PAGES = 128;
+const PAGE_BYTES = 4096;
+/** The write-ahead log has a header, and one for each page in it. */
+const LOG_HEADER_BYTES = 32;
+const LOG_PAGE_BYTES = PAGE_BYTES + 24;
+/**
+ * Pages of the write-ahead log after which it goes into the index, which also bounds what it takes: 512 KiB, or a 32nd of
+ * what the tier may hold if that is less.
+ */
+const MOST_LOG_PAGES = 128;
+const FEWEST_LOG_PAGES = 8;
+const LOG_SHARE = 32;
+/** Pages that the transaction may change with which the log becomes that long. */
+const TRANSACTION_PAGES = 16;
 /** Memory for pages of the index, in KiB. */
 const CACHE_KIB = 1024;
 
@@ -33,8 +44,7 @@ export class Records {
     this.statements = new Map();
     this.db.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
     this.db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
-    this.db.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
-    this.db.exec(`PRAGMA journal_size_limit = ${LOG_PAGES * 4096}`);
+    this.logPages = MOST_LOG_PAGES;
     this.dataVersion = 0;
   }
 
@@ -53,6 +63,10 @@ export class Records {
 
   /** @type {Calls['join']} */
   join({ member, quota, dataset }) {
+    const share = Math.floor(quota / LOG_SHARE / LOG_PAGE_BYTES);
+    this.logPages = Math.min(MOST_LOG_PAGES, Math.max(FEWEST_LOG_PAGES, share));
+    this.db.exec(`PRAGMA wal_autocheckpoint = ${this.logPages}`);
+    this.db.exec(`PRAGMA journal_size_limit = ${this.logPages * LOG_PAGE_BYTES}`);
     return this.transaction(() => {
       this.run(
         'INSERT INTO datasets (name) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM datasets WHERE name = ?)',
@@ -168,7 +182,9 @@ export class Records {
 
   /** @type {Calls['swept']} */
   swept({ boot, overhead }) {
-    this.transaction(() => this.run('UPDATE meta SET boot = ?, overhead = ?', [boot, overhead]));
+    this.transaction(() =>
+      this.run('UPDATE meta SET boot = ?, overhead = coalesce(?, overhead)', [boot, overhead ?? null]),
+    );
   }
 
   close() {
@@ -272,7 +288,8 @@ export class Records {
     const pages = Number(
       this.one('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size')['bytes'],
     );
-    const log = fs.statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    const [log, shared] = [this.bytesOf('-wal'), this.bytesOf('-shm')];
+    const fullLog = LOG_HEADER_BYTES + (this.logPages + TRANSACTION_PAGES) * LOG_PAGE_BYTES;
     return {
       copies: Number(row['copies']),
       occupied: Number(row['occupied']),
@@ -285,8 +302,19 @@ export class Records {
       members: Number(row['members']),
       wanted: Number(row['wanted']),
       mine: row['mine'] === null ? undefined : Number(row['mine']),
-      fileBytes: pages + log,
+      fileBytes: pages + log + shared,
+      fileRoom: pages + Math.max(log, fullLog) + shared,
     };
+  }
+
+  /**
+   * What one of the files beside the index takes.
+   *
+   * @param {string} end
+   * @returns {number}
+   */
+  bytesOf(end) {
+    return fs.statSync(this.path + end, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /**

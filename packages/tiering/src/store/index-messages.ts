@@ -69,10 +69,11 @@ export interface IndexState {
   readonly occupied: number;
   readonly claimed: number;
   readonly overhead: number;
-  /** Bytes of the index's own files. */
+  /** Bytes of the index's own files, and those that they may take before anybody can say so. */
   readonly fileBytes: number;
+  readonly fileRoom: number;
   readonly seq: number;
-  /** When all names on the storage were last known to be in the index. */
+  /** When all names on the storage were last known to be in the index, and in which file that was. */
   readonly boot: string;
   /** The smallest quota of all members. */
   readonly quota: number;
@@ -110,5 +111,6 @@ export interface Calls {
   tags(options: undefined): Float64Array;
   /** Those of the tags that are in the index no more. */
   unknown(options: { readonly tags: readonly number[] }): readonly number[];
-  swept(options: { readonly boot: string; readonly overhead: number }): void;
+  /** @param options `overhead` is undefined if it was not measured. */
+  swept(options: { readonly boot: string; readonly overhead: number | undefined }): void;
 }

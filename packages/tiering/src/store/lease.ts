@@ -1,8 +1,9 @@
 /** Leased at once beside what is needed: a 16th of the quota, so that others find something, but not more than this, in bytes. */
 const SHARE = 16;
 const LARGEST_BLOCK = 256 * 1024 * 1024;
-/** Never leased: for directories and for the index itself, which grow before anybody can say by how much. */
+/** Never leased: for directories, which are made before anybody can say how many; the driver's own are among them. */
 const HOLD_SHARE = 64;
+const FEWEST_HELD_BLOCKS = 16;
 const LARGEST_HOLD = 256 * 1024;
 
 /** Bytes of a tier that this process may claim without asking anybody. */
@@ -26,7 +27,8 @@ export class Lease {
    */
   constructor(quota: number, blockBytes: number) {
     this.#blockBytes = blockBytes;
-    this.hold = blockBytes === 1 ? 0 : Math.min(LARGEST_HOLD, Math.floor(quota / HOLD_SHARE));
+    const share = Math.max(FEWEST_HELD_BLOCKS * blockBytes, Math.floor(quota / HOLD_SHARE));
+    this.hold = blockBytes === 1 ? 0 : Math.min(LARGEST_HOLD, share);
     this.#share = Math.min(LARGEST_BLOCK, Math.floor(quota / SHARE));
   }
 

@@ -46,3 +46,12 @@ export async function untilFree<T>(
     }
   }
 }
+
+/** Which file is under a path; 0 if none. Nothing is opened: closing it would end the database's locks. */
+export function inodeOf(path: string): bigint {
+  try {
+    return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
+  } catch {
+    return 0n;
+  }
+}

@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import type { Clock, IndexHome, Tier } from '@tiered/core';
 import { copyName, newTag, onAbort, raceAbort, type Checksum } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
@@ -7,8 +6,8 @@ import { copyOf, packSums } from './copy-record.js';
 import type { Applied, ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js';
 import { IndexWriter, type Leases } from './index-writer.js';
 import { Lease } from './lease.js';
-import { openIndex, untilFree } from './open-index.js';
-import { deleteUnknown } from './sweep.js';
+import { inodeOf, openIndex, untilFree } from './open-index.js';
+import { deleteUnknown, measuredOverhead } from './sweep.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
 /** What a store needs. */
@@ -193,8 +192,8 @@ export class SharedStore implements TierStore, Leases {
   }
 
   shrink(held: number, lost: number): void {
-    const isFirst = this.#quota === this.tier.quotaBytes;
-    this.#quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
+    const before = this.#quota === this.tier.quotaBytes ? held : this.#quota;
+    this.#quota = Math.max(0, before - lost);
     this.#writer.quota(this.#quota);
   }
 
@@ -207,25 +206,24 @@ export class SharedStore implements TierStore, Leases {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new Error('closed'));
     await this.#writer.settled();
-    const { member } = this.#parts.home;
+    const { home } = this.#parts;
     // If it cannot be said, others see it by the kernel's word.
-    if (!this.#isLost) await this.#client.call('leave', { member }).catch(() => undefined);
+    if (!this.#isLost) await this.#client.call('leave', { member: home.member }).catch(() => undefined);
     await this.#client.end();
-    await this.#parts.home.close();
+    await home.close();
   }
 
   /**
-   * Sees to it that all that is on the storage is in the index, if a power cut may have come between. Costs a listing of the
-   * storage then.
+   * Sees to it that all that is on the storage is in the index, if a power cut may have come between, or the index is a copy
+   * that was put there. Costs a listing of the storage then.
    */
   async sweep(signal: AbortSignal): Promise<void> {
     const { home, tier } = this.#parts;
-    if (home.boot !== undefined && this.#state.boot === home.boot) return;
-    await deleteUnknown(this.#client, tier, signal);
-    const { occupiedBytes } = await tier.driver.usage({ signal });
-    const { occupied, fileBytes } = this.#state;
-    const overhead = occupiedBytes === undefined ? 0 : Math.max(0, occupiedBytes - occupied - fileBytes);
-    await this.#client.call('swept', { boot: home.boot ?? '', overhead });
+    const mark = `${home.boot ?? ''} ${this.#inode}`;
+    if (home.boot !== undefined && this.#state.boot === mark) return;
+    const index = this.#client;
+    await deleteUnknown(index, tier, signal);
+    await index.call('swept', { boot: mark, overhead: await measuredOverhead(index, home, tier, signal) });
     this.#writer.write();
   }
 
@@ -239,7 +237,7 @@ export class SharedStore implements TierStore, Leases {
     this.#overhead += overhead;
     const terms = this.#lease.terms(Math.max(this.#state.wanted, -this.#unleased));
     // The index counts itself among what nobody may lease.
-    return { ...terms, hold: terms.hold + this.#state.fileBytes, overhead };
+    return { ...terms, hold: terms.hold + this.#state.fileRoom, overhead };
   }
 
   applied({ isMember, refused, state }: Applied, claims: readonly ClaimRow[]): void {
@@ -257,8 +255,8 @@ export class SharedStore implements TierStore, Leases {
   }
 
   get #unleased(): number {
-    const { occupied, overhead, fileBytes, leased } = this.#state;
-    return this.quotaBytes - occupied - overhead - fileBytes - leased - this.#lease.hold;
+    const { occupied, overhead, fileRoom, leased } = this.#state;
+    return this.quotaBytes - occupied - overhead - fileRoom - leased - this.#lease.hold;
   }
 
   #learn(state: IndexState): void {
@@ -269,7 +267,7 @@ export class SharedStore implements TierStore, Leases {
 
   /** The sums, without the index's own files if those are elsewhere. */
   #counted(state: IndexState): IndexState {
-    return this.#parts.home.isOnTier ? state : { ...state, fileBytes: 0 };
+    return this.#parts.home.isOnTier ? state : { ...state, fileBytes: 0, fileRoom: 0 };
   }
 
   /** Others took this process for dead, or somebody put another index there. */
@@ -375,14 +373,5 @@ export class SharedStore implements TierStore, Leases {
 
   #copyOf(row: CopyRow): Copy {
     return copyOf(row, this.#parts.dataset, this.#parts.checksum);
-  }
-}
-
-/** Which file is under a path; 0 if none. Nothing is opened: closing it would end the database's locks. */
-function inodeOf(path: string): bigint {
-  try {
-    return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
-  } catch {
-    return 0n;
   }
 }

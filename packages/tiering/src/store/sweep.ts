@@ -1,4 +1,4 @@
-import type { Tier } from '@tiered/core';
+import type { IndexHome, Tier } from '@tiered/core';
 import { tagOf } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
 
@@ -23,6 +23,21 @@ export async function deleteUnknown(
       if (tag === undefined || unknown.has(tag)) await driver.delete(name, { signal });
     }
   }
+}
+
+/** What directories take. Undefined if that cannot be told: copies came or went meanwhile, or the driver does not say. */
+export async function measuredOverhead(
+  index: IndexClient,
+  { member, isOnTier }: IndexHome,
+  { driver }: Tier,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const before = await index.call('state', { member });
+  const { occupiedBytes } = await driver.usage({ signal });
+  const { claimed, occupied, fileBytes } = await index.call('state', { member });
+  const isStill = before.claimed + claimed === 0 && before.occupied === occupied;
+  if (occupiedBytes === undefined || !isStill) return undefined;
+  return Math.max(0, occupiedBytes - occupied - (isOnTier ? fileBytes : 0));
 }
 
 /** Whether sorted numbers include one. */

@@ -1,0 +1,23 @@
+import { tagOf } from '@tiered/core/internal';
+import { IndexClient } from '../packages/tiering/src/index-client.js';
+import { indexOf, type Place } from './training.js';
+
+/** What the index of a tier says. */
+export interface IndexContents {
+  /** Whether something may be under a name. */
+  readonly knows: (name: string) => boolean;
+  /** Copies that are claimed, leaving, or left and not yet given back. */
+  readonly unfinished: number;
+}
+
+/** Looks into the index of a tier, as another process would. */
+export async function indexContents(place: Place, level: number): Promise<IndexContents> {
+  const index = new IndexClient(indexOf(place, level), false, 'test');
+  try {
+    const tags = new Set(await index.call('tags', undefined));
+    const { copies } = await index.call('state', { member: '' });
+    return { knows: (name) => tags.has(tagOf(name) ?? NaN), unfinished: tags.size - copies };
+  } finally {
+    await index.end();
+  }
+}

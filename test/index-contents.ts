@@ -8,15 +8,23 @@ export interface IndexContents {
   readonly knows: (name: string) => boolean;
   /** Copies that are claimed, leaving, or left and not yet given back. */
   readonly unfinished: number;
+  /** What copies that are placed hold at least: each takes whole blocks. */
+  readonly placedBytes: number;
 }
+
+const LARGEST_BLOCK = 4096;
 
 /** Looks into the index of a tier, as another process would. */
 export async function indexContents(place: Place, level: number): Promise<IndexContents> {
   const index = new IndexClient(indexOf(place, level), false, 'test');
   try {
     const tags = new Set(await index.call('tags', undefined));
-    const { copies } = await index.call('state', { member: '' });
-    return { knows: (name) => tags.has(tagOf(name) ?? NaN), unfinished: tags.size - copies };
+    const { copies, occupied, claimed } = await index.call('state', { member: '' });
+    return {
+      knows: (name) => tags.has(tagOf(name) ?? NaN),
+      unfinished: tags.size - copies,
+      placedBytes: occupied - claimed - copies * LARGEST_BLOCK,
+    };
   } finally {
     await index.end();
   }

@@ -82,7 +82,11 @@ async function expectClean(
 const ATTEMPTS = 10;
 
 /** Places what has room, one object after the other. */
-export async function fillTiers(place: Place, hierarchy: Hierarchy, keys: Iterable<string>): Promise<void> {
+export async function fillTiers(
+  place: Pick<Place, 'quotas'>,
+  hierarchy: Hierarchy,
+  keys: Iterable<string>,
+): Promise<void> {
   for (const key of keys) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if ((await hierarchy.place(key)) < place.quotas.length) break;

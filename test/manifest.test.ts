@@ -23,7 +23,7 @@ afterEach(() => fs.rm(directory, { recursive: true, force: true }));
 /** A hierarchy that has not started, with what it asks of its source, and what it tells. */
 function hierarchyOver(root = 'source', options: Partial<HierarchyOptions> = {}) {
   const source = new MetricsDriver(new FileSystemDriver({ root: at(root) }));
-  const tiers = [{ driver: new FileSystemDriver({ root: at('tier'), writable: true }), quota: 10_000 }];
+  const tiers = [{ driver: new FileSystemDriver({ root: at('tier'), writable: true }), quota: '4MiB' }];
   const placement = new PlacementHandler({ chunk: 1000 });
   const hierarchy = new Hierarchy({ source, tiers, placement, manifest: at('manifest'), ...options });
   const told: string[] = [];

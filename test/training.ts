@@ -28,8 +28,8 @@ const POLICIES = { firstFit, lru, promoting: promoting(firstFit) };
 
 export const sourceOf = ({ directory, dataset = 'source' }: Place): string => path.join(directory, dataset);
 export const tierOf = ({ directory }: Place, level: number): string => path.join(directory, `tier${level}`);
-export const logOf = (place: Place, level: number): string =>
-  path.join(tierOf(place, level), '.tiered', 'log');
+export const indexOf = (place: Place, level: number): string =>
+  path.join(tierOf(place, level), '.tiered', 'index.db');
 
 /** A hierarchy over a place that has not started, and what it brings from the source. */
 export function hierarchyOf(
@@ -97,40 +97,35 @@ export async function readEpoch(
   await Promise.all(Array.from({ length: readers }, reader));
 }
 
-/** What is on a tier's disk: copies, and what is being written. */
+/** What is on a tier's disk: copies, what is being written, and the index. */
 export interface DiskUsage {
-  /** Sum of the sizes of files, without logs. */
+  /** Sum of the sizes of copies and of temporary files. */
   readonly bytes: number;
+  /** What all of it takes: blocks of files and of directories, those of `.tiered` too. */
+  readonly diskBytes: number;
   readonly copies: string[];
   /** Names of temporary files. */
   readonly temporary: string[];
 }
 
+const STAT_BLOCK = 512;
+
 /** Walks a tier. Other processes may write to it meanwhile: a file that is renamed is counted once. */
 export function diskUsage(root: string): DiskUsage {
   const sizes = new Map<bigint, number>();
+  const blocks = new Map<bigint, number>();
   const usage = { copies: [] as string[], temporary: [] as string[] };
-  for (const name of fs.existsSync(root) ? fs.readdirSync(root, { recursive: true, encoding: 'utf8' }) : []) {
-    const file = path.join(root, name);
-    const stat = fs.lstatSync(file, { bigint: true, throwIfNoEntry: false });
-    if (stat?.isDirectory() !== false || name === path.join('.tiered', 'log')) continue;
+  const names = fs.existsSync(root) ? fs.readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
+  for (const name of ['', ...names]) {
+    const stat = fs.lstatSync(path.join(root, name), { bigint: true, throwIfNoEntry: false });
+    if (stat === undefined) continue;
+    blocks.set(stat.ino, Number(stat.blocks) * STAT_BLOCK);
+    if (stat.isDirectory()) continue;
     const isTemporary = name.startsWith(path.join('.tiered', 'tmp'));
-    if (isTemporary) usage.temporary.push(path.basename(name));
-    else usage.copies.push(name);
-    if (!isTemporary || !isLog(file)) sizes.set(stat.ino, Number(stat.size));
+    if (!isTemporary && name.startsWith('.tiered')) continue;
+    (isTemporary ? usage.temporary : usage.copies).push(isTemporary ? path.basename(name) : name);
+    sizes.set(stat.ino, Number(stat.size));
   }
-  return { ...usage, bytes: [...sizes.values()].reduce((sum, size) => sum + size, 0) };
-}
-
-/** Whether a file holds lines of a log, as one does that is to take the place of another. */
-function isLog(file: string): boolean {
-  const head = Buffer.alloc(32);
-  try {
-    const fd = fs.openSync(file, 'r');
-    fs.readSync(fd, head);
-    fs.closeSync(fd);
-  } catch {
-    // Gone meanwhile.
-  }
-  return /^[0-9a-f]{8} \{"op":/.test(head.toString('latin1'));
+  const sum = (of: Map<bigint, number>) => [...of.values()].reduce((all, one) => all + one, 0);
+  return { ...usage, bytes: sum(sizes), diskBytes: sum(blocks) };
 }

@@ -39,7 +39,7 @@ async function start(versions: VersionPolicy | undefined, { tiers = true } = {})
   const driver = new FileSystemDriver({ root: path.join(directory, 'tier'), writable: true });
   const hierarchy = new Hierarchy({
     source,
-    tiers: tiers ? [{ driver, quota: 5000 }] : [],
+    tiers: tiers ? [{ driver, quota: '4MiB' }] : [],
     placement: new PlacementHandler({ chunk: 400 }),
     ...(versions && { versions }),
   });
@@ -57,6 +57,7 @@ describe.each(Object.entries(WAYS))('an object of the source that was %s', (_, c
         expect(await hierarchy.read('a')).toEqual(bytes);
         await hierarchy.idle();
         expect(await hierarchy.read('a')).toEqual(bytes);
+        await hierarchy.idle();
         expect(await hierarchy.stat('a')).toMatchObject({ size: bytes.byteLength, level: 0 });
         await hierarchy.close();
         await fs.rm(path.join(directory, 'tier'), { recursive: true, force: true });

@@ -1,18 +1,20 @@
 import {
   InterceptingDriver,
+  systemClock,
   type CreateOptions,
   type DriverCall,
   type ObjectWriter,
   type Operation,
-  type OperationOptions,
-  type SharedLog,
   type StorageDriver,
 } from '@tiered/core';
 import fs from 'node:fs';
 
-/** When a process kills itself: before, within or after its n-th call of this kind; `any` counts all that change a tier. */
+/**
+ * When a process kills itself: before, within or after its n-th call of this kind; `any` counts all that change a tier. `index`
+ * is the n-th of those whose beginning or end is recorded: it dies while the tier's index is being written for it.
+ */
 export interface KillPoint {
-  readonly call: Operation | 'append' | 'replace' | 'any';
+  readonly call: Operation | 'any' | 'index';
   /** From 1. */
   readonly nth: number;
   readonly when: 'before' | 'within' | 'after';
@@ -20,6 +22,10 @@ export interface KillPoint {
 
 /** Calls that only look. */
 const LOOKS = ['open', 'openIndex', 'list', 'stat', 'read', 'readInto', 'usage'];
+/** Before the first a claim is recorded, after the second that the copy is placed, around the third that it leaves. */
+const RECORDED = ['create', 'publish', 'delete'];
+/** Looks at the index's files before a process dies all the same: some milliseconds. */
+const MOST_LOOKS = 2000;
 
 /** As `kill -9` from outside, at this very instruction. */
 export function die(): never {
@@ -30,13 +36,13 @@ export function die(): never {
 /** Kills the process at one of the calls that pass through it. */
 export class KillingDriver extends InterceptingDriver {
   readonly #point: KillPoint;
-  readonly #logPath: string;
+  readonly #indexPath: string;
   #calls = 0;
 
-  constructor(inner: StorageDriver, point: KillPoint, logPath: string) {
+  constructor(inner: StorageDriver, point: KillPoint, indexPath: string) {
     super(inner);
     this.#point = point;
-    this.#logPath = logPath;
+    this.#indexPath = indexPath;
   }
 
   /** Half of a part is written before the process dies within a write. */
@@ -53,15 +59,11 @@ export class KillingDriver extends InterceptingDriver {
     };
   }
 
-  override async openLog(options: OperationOptions): Promise<SharedLog> {
-    const log = await super.openIndex(options);
-    return new KillingLog(log, this.#logPath, this.#point.when, (call) => this.#isDue(call));
-  }
-
   protected override async intercept<T>(call: DriverCall<T>): Promise<T> {
     const { call: kind, when } = this.#point;
     const isCountedInCreate = kind === 'writeAt' && when === 'within';
     if (isCountedInCreate || !this.#isDue(call.operation)) return call.proceed();
+    if (kind === 'index') return this.#dieInIndex(call);
     if (when === 'before') die();
     const running = call.proceed();
     if (when === 'within') die();
@@ -69,81 +71,34 @@ export class KillingDriver extends InterceptingDriver {
     die();
   }
 
-  #isDue(call: Operation | 'append' | 'replace'): boolean {
+  #isDue(call: Operation): boolean {
     const { call: wanted, nth } = this.#point;
-    if (wanted === 'any' ? LOOKS.includes(call) : wanted !== call) return false;
+    if (wanted === 'any' && LOOKS.includes(call)) return false;
+    if (wanted === 'index' && !RECORDED.includes(call)) return false;
+    if (wanted !== 'any' && wanted !== 'index' && wanted !== call) return false;
     this.#calls += 1;
     return this.#calls === nth;
   }
-}
 
-/** A log whose process dies at an append, in the middle of a line too, or while the log is written anew. */
-class KillingLog implements SharedLog {
-  readonly #log: SharedLog;
-  readonly #path: string;
-  readonly #when: KillPoint['when'];
-  readonly #isDue: (call: 'append' | 'replace') => boolean;
-
-  constructor(
-    log: SharedLog,
-    logPath: string,
-    when: KillPoint['when'],
-    isDue: (call: 'append' | 'replace') => boolean,
-  ) {
-    this.#log = log;
-    this.#path = logPath;
-    this.#when = when;
-    this.#isDue = isDue;
+  /** What is to be recorded is on its way to the index's thread one turn of the event loop after the call, or before. */
+  async #dieInIndex<T>(call: DriverCall<T>): Promise<T> {
+    const running = call.proceed();
+    if (this.#point.when === 'after') await running;
+    void systemClock.turn().then(() => this.#dieWhenWritten());
+    return running;
   }
 
-  get member(): string {
-    return this.#log.member;
-  }
-
-  get current(): boolean {
-    return this.#log.current;
-  }
-
-  append(lines: readonly string[]): void {
-    if (!this.#isDue('append')) {
-      this.#log.append(lines);
-      return;
-    }
-    if (this.#when === 'within') {
-      const text = `\n${lines.join('\r\n')}`;
-      fs.appendFileSync(this.#path, text.slice(0, text.length >> 1));
-    }
-    if (this.#when === 'after') this.#log.append(lines);
+  /** Dies as soon as the thread has begun to write: the thread goes on meanwhile, this one only looks. */
+  #dieWhenWritten(): void {
+    const before = this.#written();
+    for (let looks = 0; looks < MOST_LOOKS && this.#written() === before; looks++);
     die();
   }
 
-  readNew(): Iterable<string> {
-    return this.#log.readNew();
-  }
-
-  isAlive(member: string): boolean {
-    return this.#log.isAlive(member);
-  }
-
-  replace(lines: Iterable<string>): void {
-    if (!this.#isDue('replace')) {
-      this.#log.replace(lines);
-      return;
-    }
-    if (this.#when === 'within') this.#log.replace(firstOf(lines));
-    if (this.#when === 'after') this.#log.replace(lines);
-    die();
-  }
-
-  close(): void {
-    this.#log.close();
-  }
-}
-
-/** The first line; whoever asks for the second is killed. */
-function* firstOf(lines: Iterable<string>): Generator<string, void, undefined> {
-  for (const [i, line] of [...lines].entries()) {
-    if (i > 0) die();
-    yield line;
+  #written(): string {
+    const files = [this.#indexPath, `${this.#indexPath}-wal`].map((file) =>
+      fs.statSync(file, { bigint: true, throwIfNoEntry: false }),
+    );
+    return files.map((stat) => `${stat?.size} ${stat?.mtimeNs}`).join();
   }
 }

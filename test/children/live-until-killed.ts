@@ -1,6 +1,6 @@
 import { Random } from '@tiered/core';
 import fs from 'node:fs';
-import { hierarchyOf, logOf, objectsOf, readEpoch, type Place } from '../training.js';
+import { hierarchyOf, indexOf, objectsOf, readEpoch, type Place } from '../training.js';
 import { die, KillingDriver, type KillPoint } from './killing-driver.js';
 
 /** What a process is told on its command line, as JSON. */
@@ -21,7 +21,7 @@ function say(place: number, ...words: readonly (string | number)[]): void {
 async function live(place: Place, index: number, { seed, kill }: Life): Promise<void> {
   const { hierarchy } = hierarchyOf(place, (driver, level) =>
     index === kill.place && level === kill.level
-      ? new KillingDriver(driver, kill.point, logOf(place, level))
+      ? new KillingDriver(driver, kill.point, indexOf(place, level))
       : driver,
   );
   hierarchy.on('placed', ({ key, level }) => say(index, 'placed', key, level));

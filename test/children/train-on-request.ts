@@ -1,6 +1,6 @@
 import { Random } from '@tiered/core';
 import assert from 'node:assert/strict';
-import { hierarchyOf, logOf, objectsOf, readEpoch, type Place } from '../training.js';
+import { hierarchyOf, indexOf, objectsOf, readEpoch, type Place } from '../training.js';
 import { KillingDriver, type KillPoint } from './killing-driver.js';
 
 /** What a parent asks for, one at a time. */
@@ -23,7 +23,7 @@ export type Said =
 const place = JSON.parse(process.argv[2] ?? '') as Place;
 const kill = process.argv[3] === undefined ? undefined : (JSON.parse(process.argv[3]) as KillPoint);
 const { hierarchy, brought } = hierarchyOf(place, (driver) =>
-  kill === undefined ? driver : new KillingDriver(driver, kill, logOf(place, 0)),
+  kill === undefined ? driver : new KillingDriver(driver, kill, indexOf(place, 0)),
 );
 const say = (said: Said) => process.send?.(said);
 let before = 0;

@@ -38,6 +38,8 @@ export class Presence {
       // Whoever comes to ask has the answer by being connected.
       const server = net.createServer((socket) => socket.destroy());
       const unready = id + UNREADY;
+      // A directory that is missing has to be told as such, and binding tells it as EACCES.
+      await fs.promises.access(directory);
       await reached(directory, unready, (socketPath) => listen(server, socketPath));
       try {
         // Only now, because between binding and listening it looks dead.

@@ -1,4 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -72,7 +73,14 @@ it('[W1] a process killed in mid-write leaves whole objects, and the next open()
   expect(Math.max(...leftovers), 'writes that were under way when the process died').toBeGreaterThan(0);
 }, 20_000);
 
-it('[W1] open() removes temporary files of dead processes of this machine, and no others', async () => {
+/** Leaves a socket that nobody listens at, as a killed process does. */
+async function diedListening(socketPath: string): Promise<void> {
+  const script =
+    'require("net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))';
+  await once(spawn(process.execPath, ['-e', script, socketPath]), 'exit');
+}
+
+it('[W1] open() removes temporary files of dead processes, and no others', async () => {
   const { root, driver } = await place({ writable: true });
   const [reached, held] = [gate(), gate()];
   const pieces = async function* () {
@@ -84,18 +92,16 @@ it('[W1] open() removes temporary files of dead processes of this machine, and n
   const writing = driver.write('object', pieces(), { size: 12 });
   await reached.passed;
   const [own = ''] = await temporaryFiles(root);
-  const dead = spawnSync(process.execPath, ['-e', '']).pid;
-  const ofDead = own.replace(`.${process.pid}.`, `.${dead}.`);
-  // A process of before that had the number of this one, as the first of a container always has.
-  const [host, pid, started, ...rest] = own.split('.');
-  const ofNamesake = [host, pid, Number(started) - 1, ...rest].join('.');
-  const elsewhere = `not-this-machine.${dead}.1.x`;
-  for (const name of [ofDead, ofNamesake, elsewhere])
+  const dead = randomUUID();
+  // Of one whose socket is still there, and of one of whom there is nothing else.
+  await diedListening(path.join(root, '.tiered/members', dead));
+  for (const name of [`${dead}.1`, `${randomUUID()}.7`, 'no-name-of-ours'])
     fs.writeFileSync(path.join(root, '.tiered/tmp', name), 'rest');
   expect(await temporaryFiles(root)).toHaveLength(4);
   const neighbour = new FileSystemDriver({ root, writable: true });
   await neighbour.open({});
-  expect((await temporaryFiles(root)).sort()).toEqual([elsewhere, own].sort());
+  expect(await temporaryFiles(root)).toEqual([own]);
+  expect(fs.readdirSync(path.join(root, '.tiered/members'))).not.toContain(dead);
   held.open();
   await writing;
   expect(await textOf(neighbour, 'object')).toBe('first second');

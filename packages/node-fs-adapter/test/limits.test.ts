@@ -50,20 +50,6 @@ describe.skipIf(process.platform === 'win32')('limits of the system', () => {
     },
   );
 
-  it.skipIf(!canMount)(
-    'a full disk is TIERED_NO_SPACE for the log too, which keeps whole lines',
-    async () => {
-      const { root } = await place();
-      expect(await runOut('log', 'mount -t tmpfs -o size=1m tmpfs "$0"', root, IN_OWN_MOUNTS)).toEqual({
-        full: 'TIERED_NO_SPACE',
-        'still full': 'TIERED_NO_SPACE',
-        'other lines': ['room again'],
-        'more than one append': true,
-        'open files': 0,
-      });
-    },
-  );
-
   it('a write beyond the limit on the size of files is TIERED_IO, and keeps nothing either', async () => {
     const { root } = await place();
     expect(await runOut('space', 'ulimit -f 1024', root)).toEqual({

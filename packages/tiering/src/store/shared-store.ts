@@ -161,6 +161,7 @@ export class SharedStore implements TierStore, Leases {
     const tag = newTag();
     const name = copyName(key, tag);
     const occupied = this.#lease.occupied(bytes);
+    const above = this.#lease.directories(name);
     if (!this.#lease.take(occupied + above, this.#unleased)) {
       if (!this.#lease.hasRoom(occupied + above, this.#unleased)) return undefined;
       this.#ask();

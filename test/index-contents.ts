@@ -16,7 +16,7 @@ const LARGEST_BLOCK = 4096;
 
 /** Looks into the index of a tier, as another process would. */
 export async function indexContents(place: Place, level: number): Promise<IndexContents> {
-  const index = new IndexClient({ path: indexOf(place, level), durable: false, logRoom: 1024 * 1024 }, 'test');
+  const index = new IndexClient({ path: indexOf(place, level), durable: false, logPages: 128 }, 'test');
   try {
     const tags = new Set(await index.call('tags', undefined));
     const { copies, occupied, claimed } = await index.call('state', { member: '' });

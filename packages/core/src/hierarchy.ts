@@ -2,13 +2,14 @@ import { onAbort, OperationScope, raceAbort } from './abort.js';
 import type { HierarchyReadRequest } from './batch-path.js';
 import type { FromConfigOptions, HierarchyConfig } from './config/contract.js';
 import type { ListOptions, ObjectStat, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
-import { closedError, isTieredError, TieredError, type ErrorCode } from './errors.js';
+import { closedError, TieredError } from './errors.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
 import { checkedOptions, type CheckedOptions, type HierarchyOptions } from './hierarchy-options.js';
 import { KeptManifest } from './kept-manifest.js';
 import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
+import { openAtStart } from './open-tier.js';
 import { PlaceChoice } from './place-choice.js';
 import type { Placement } from './placement.js';
 import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
@@ -20,14 +21,6 @@ import { assertKey } from './validation.js';
 type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
 
 const NO_OPTIONS = Object.freeze({});
-
-/** What a tier may fail with at start that is no fault of the storage, and does not pass. */
-const MISTAKES: readonly ErrorCode[] = [
-  'TIERED_CONFIG_INVALID',
-  'TIERED_DIRECTORY_NOT_OURS',
-  'TIERED_KEY_INVALID',
-  'TIERED_UNSUPPORTED',
-];
 
 /**
  * The one object a loader holds: reads objects from the fastest level that has them, and keeps what the placement
@@ -133,24 +126,13 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 
   async #open(signal: AbortSignal): Promise<void> {
     await this.#source.open({ signal });
-    for (const tier of this.#tiers) await this.#openTier(tier, signal);
+    for (const tier of this.#tiers) await openAtStart(tier, signal, this.#path.host());
     // Again, before anything is deleted: now links are resolved.
     assertApart(this.#source, this.#tiers);
     if (this.#options.scan) await this.#knowSource(signal);
     await this.#placement.start(this.#path.host(), { signal });
     signal.throwIfAborted();
     this.#state = 'open';
-  }
-
-  /** Opens a tier. One that does not work at the moment is tried again later, and does not keep anybody from starting. */
-  async #openTier(tier: Tier, signal: AbortSignal): Promise<void> {
-    try {
-      await tier.open({ signal });
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!isTieredError(error) || MISTAKES.some((code) => error.code === code)) throw error;
-      this.#path.host().tierFault(tier, 'open', '', error);
-    }
   }
 
   /** Takes in every object of the source: from the manifest, if there is one, else from the listing. */

@@ -10,6 +10,7 @@ export { SafeEmitter } from './events.js';
 export { loadHierarchyOptions } from './config/load.js';
 export { loadManifest, saveManifest, type ManifestOptions } from './manifest.js';
 export { identityOf } from './locations.js';
+export { isMistake } from './open-tier.js';
 export { memoryFor } from './memory-for.js';
 export { ABSENT, MetadataContainer } from './metadata-container.js';
 export { gathered, readOutcome } from './driver.js';

@@ -10,13 +10,10 @@ import { CheckedCopy } from './checked-copy.js';
 import { isLasting } from './lasting-copies.js';
 import { Removals } from './removals.js';
 import { ClosedStore } from './store/closed-store.js';
-import { openStore } from './store/open-store.js';
+import { openAtStart, openStore, type StoreEvents } from './store/open-store.js';
 import { PrivateStore } from './store/private-store.js';
 import type { Candidate, Claim, Copy, TierStore } from './store/tier-store.js';
 import { shrinkToQuota, takeOver } from './taking-over.js';
-
-/** What a tier may fail with at start that does not pass by itself. */
-const MISTAKES = ['TIERED_CONFIG_INVALID', 'TIERED_DIRECTORY_NOT_OURS', 'TIERED_KEY_INVALID'] as const;
 
 /**
  * The copies on all tiers, as far as this process is concerned: taken over from an earlier process and from others when they
@@ -68,7 +65,7 @@ export class Copies {
   ): Promise<Copies> {
     const copies = new Copies(host, checksum, tierReads, closing);
     try {
-      for (const tier of host.tiers) copies.#stores.push(await copies.#openAtStart(tier, options));
+      for (const tier of host.tiers) copies.#stores.push(await openAtStart(tier, host, checksum, copies.#told(tier), options));
       for (const store of copies.#stores) {
         const remove = (copy: Copy) => copies.remove(store, copy);
         await shrinkToQuota(store, host, remove);
@@ -317,21 +314,9 @@ export class Copies {
     return versions === 'ignore' || version === namespace.versionOf(id);
   }
 
-  async #openAtStart(tier: Tier, options: OperationOptions): Promise<TierStore> {
-    try {
-      return await this.#openStore(tier, options.signal);
-    } catch (error) {
-      options.signal?.throwIfAborted();
-      if (!isTieredError(error) || MISTAKES.some((code) => isTieredError(error, code))) throw error;
-      this.#fault(tier, '', error);
-      return new ClosedStore(tier);
-    }
-  }
-
-  #openStore(tier: Tier, signal: AbortSignal | undefined): Promise<TierStore> {
-    return openStore(tier, this.#host, {
-      checksum: this.#checksum,
-      signal,
+  /** What a store that is open tells. */
+  #told(tier: Tier): StoreEvents {
+    return {
       onLost: () => this.#reopen(this.storeAt(tier.level)),
       onRoom: () => this.onRoom(),
       onTaken: () => {
@@ -344,7 +329,7 @@ export class Copies {
         this.#checked.delete(id);
         this.#host.withdraw(id);
       },
-    });
+    };
   }
 
   /** Takes over what is on a tier since before, removes what is outdated, and what nobody knows. */
@@ -392,7 +377,7 @@ export class Copies {
       .then(() => {
         this.#forgetAll(tier.level);
         this.#stores[tier.level] = new ClosedStore(tier);
-        return this.#openStore(tier, this.#closing);
+        return openStore(tier, this.#host, this.#checksum, this.#told(tier), { signal: this.#closing });
       })
       .then(
         (fresh) => {

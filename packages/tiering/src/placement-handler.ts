@@ -32,6 +32,7 @@ import { MemoryBudget } from './memory-budget.js';
 import type { Placing } from './placing.js';
 import type { PlacementHandlerOptions } from './placement-options.js';
 import { Placings } from './placings.js';
+import { placeNow } from './place-now.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { RangeReads, type Range } from './range-reads.js';
@@ -177,37 +178,8 @@ export class PlacementHandler implements Placement {
 
   place(id: number, { signal }: OperationOptions): Promise<number> {
     // So many at a time: whoever waits for room looks again whenever a placing has ended.
-    const placed = this.#places(() => this.#place(id, signal));
+    const placed = this.#places(() => placeNow(this.#parts, this.#closing.signal, id, signal));
     return raceAbort(placed, signal);
-  }
-
-  async #place(id: number, signal: AbortSignal | undefined): Promise<number> {
-    const { host, copies, placings } = this.#parts;
-    for (let waited = false; ;) {
-      signal?.throwIfAborted();
-      this.#closing.signal.throwIfAborted();
-      const level = host.namespace.levelOf(id);
-      if (level < host.tiers.length || (await copies.isHeld(id))) return host.namespace.levelOf(id);
-      const running = placings.of(id);
-      if (running !== undefined) {
-        await raceAbort(running.ended, signal);
-        this.#closing.signal.throwIfAborted();
-        return host.namespace.levelOf(id);
-      }
-      if (copies.isRemoving(id)) {
-        // It could not be deleted, and keeps its bytes until it can.
-        if (waited) return host.namespace.levelOf(id);
-        waited = true;
-        await raceAbort(Promise.all(copies.underWay), signal);
-      } else {
-        const begun = placings.tryToStart(id);
-        const { asked } = copies;
-        if (begun === 'behind' && asked !== undefined) await raceAbort(asked, signal);
-        else if (begun === undefined || (begun === 'behind' && placings.count === 0))
-          return host.namespace.levelOf(id);
-        else if (begun === 'behind') await raceAbort(placings.oneEnded(), signal);
-      }
-    }
   }
 
   lost(id: number, level: number, reason: DropReason): void {

@@ -1,13 +1,13 @@
 import type { OperationOptions, PlacementHost, Tier } from '@tiered/core';
-import { identityOf, type Checksum } from '@tiered/core/internal';
+import { identityOf, isMistake, type Checksum } from '@tiered/core/internal';
 import { BucketStore } from './bucket-store.js';
+import { ClosedStore } from './closed-store.js';
 import { PrivateStore } from './private-store.js';
 import { SharedStore } from './shared-store.js';
 import type { Copy, TierStore } from './tier-store.js';
 
-/** What a store needs beside its tier. */
-export interface OpenStoreOptions extends OperationOptions {
-  readonly checksum: Checksum;
+/** What a store that is open tells. */
+export interface StoreEvents {
   /** Another process removed a copy of this dataset: it is not to be served any more. */
   readonly onLeft: (copy: Copy) => void;
   /** The index is not this process's any more: the tier is to be opened again. */
@@ -26,7 +26,9 @@ export interface OpenStoreOptions extends OperationOptions {
 export async function openStore(
   tier: Tier,
   host: PlacementHost,
-  { checksum, onLeft, onLost, onRoom, onTaken, signal }: OpenStoreOptions,
+  checksum: Checksum,
+  { onLeft, onLost, onRoom, onTaken }: StoreEvents,
+  { signal }: OperationOptions,
 ): Promise<TierStore> {
   const { capabilities, location } = tier.driver;
   await host.openTier(tier, { signal });
@@ -41,6 +43,24 @@ export async function openStore(
   if (location !== undefined) return BucketStore.open({ tier, host, checksum, onTaken }, { signal });
   await empty(tier, signal);
   return new PrivateStore(tier, identityOf(host.source));
+}
+
+/** As `openStore`; a tier that does not work at the moment is passed over, with a fault, and is nothing until it is opened again. */
+export async function openAtStart(
+  tier: Tier,
+  host: PlacementHost,
+  checksum: Checksum,
+  events: StoreEvents,
+  options: OperationOptions,
+): Promise<TierStore> {
+  try {
+    return await openStore(tier, host, checksum, events, options);
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (isMistake(error)) throw error;
+    host.tierFault(tier, 'openIndex', '', error);
+    return new ClosedStore(tier);
+  }
 }
 
 /** Deletes what an earlier hierarchy of this process left in memory that is nobody else's. */

@@ -58,5 +58,5 @@ it('[T3] writers in tight loops do not starve each other, and no other writer is
     }),
   );
   expect(done).toEqual([CLAIMS, CLAIMS, CLAIMS]);
-  expect(Math.min(...whenFirstEnded), `${whenFirstEnded} when the first had done all`).toBeGreaterThan(0);
+  expect(Math.min(...whenFirstEnded), 'what each had done when the first had done all').toBeGreaterThan(0);
 });

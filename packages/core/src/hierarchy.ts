@@ -291,9 +291,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       for (const { size } of page) bytes += size;
       this.emit('scan', { objects, bytes });
     }
-    const manifest = this.#manifest;
-    if (manifest === undefined) return;
-    await this.#scope.run(options.signal, (signal) => manifest.save(this.#namespace, signal));
+    await this.#scope.run(options.signal, async (signal) => this.#manifest?.save(this.#namespace, signal));
   }
 
   /** Resolves when no object is being placed. */

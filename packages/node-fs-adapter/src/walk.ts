@@ -195,7 +195,10 @@ class Walk {
       if (error !== null) this.#end(hasErrno(error, 'ENOENT', 'ENOTDIR') ? undefined : error);
       else {
         this.#options.measure?.(stat);
-        if (isKeptBeside(key)) return this.#end();
+        if (isKeptBeside(key)) {
+          this.#end();
+          return;
+        }
         if (stat.isFile()) this.#found.push(describe(key, stat));
         else if (stat.isSymbolicLink() && !this.#stopped) this.#start(this.#follow(key, filePath));
         this.#end();

@@ -18,7 +18,7 @@ const unseen = fc.constantFrom('', '', '', '\u00ad', '\u200b', '\u200d', '\ufe0f
 /** Names that are the private directory's on one file system or another. */
 const taken = fc
   .tuple(
-    ...[...'.tiered'].flatMap((letter) => [unseen, formsOf(letter)]),
+    ...Array.from('.tiered').flatMap((letter) => [unseen, formsOf(letter)]),
     unseen,
     fc.constantFrom('', '', '.', ' ', '. .'),
   )

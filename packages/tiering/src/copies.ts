@@ -8,6 +8,7 @@ import {
 import { ABSENT, invariant, type Checksum, type OperationScope } from '@tiered/core/internal';
 import { CheckedCopy } from './checked-copy.js';
 import { isLasting } from './lasting-copies.js';
+import { Openings } from './openings.js';
 import { Removals } from './removals.js';
 import { ClosedStore } from './store/closed-store.js';
 import { openAtStart, openStore, type StoreEvents } from './store/open-store.js';
@@ -28,8 +29,9 @@ export class Copies {
   readonly #looks = new Map<number, Promise<boolean>>();
   /** Objects with a copy on a slower tier beside the one that is served. */
   readonly #covered = new Set<number>();
-  readonly #removals: Removals;
-  readonly #opening = new Map<number, Promise<void>>();
+  /** What is being deleted. */
+  readonly removals: Removals;
+  readonly #openings: Openings;
   readonly #background = new Set<Promise<void>>();
   readonly #tierReads: OperationScope;
   readonly #closing: AbortSignal;
@@ -49,7 +51,15 @@ export class Copies {
     this.#checksum = checksum;
     this.#tierReads = tierReads;
     this.#closing = closing;
-    this.#removals = new Removals(host);
+    this.removals = new Removals(host);
+    this.#openings = new Openings(host, closing, {
+      open: (tier) => openStore(tier, host, checksum, this.#told(tier), { signal: closing }),
+      begin: (store) => {
+        this.#forgetAll(store.tier.level);
+        this.#stores[store.tier.level] = store;
+        this.#takeOverInBackground(store);
+      },
+    });
   }
 
   /**
@@ -65,7 +75,8 @@ export class Copies {
   ): Promise<Copies> {
     const copies = new Copies(host, checksum, tierReads, closing);
     try {
-      for (const tier of host.tiers) copies.#stores.push(await openAtStart(tier, host, checksum, copies.#told(tier), options));
+      for (const tier of host.tiers)
+        copies.#stores.push(await openAtStart(tier, host, checksum, copies.#told(tier), options));
       for (const store of copies.#stores) {
         const remove = (copy: Copy) => copies.remove(store, copy);
         await shrinkToQuota(store, host, remove);
@@ -89,12 +100,12 @@ export class Copies {
   /** Removals, takings over and openings under way. */
   get underWay(): Promise<void>[] {
     const asked = this.#stores.flatMap((store) => store.asked ?? []);
-    return [...asked, ...this.#removals.underWay, ...this.#opening.values(), ...this.#background];
+    return [...asked, ...this.removals.underWay, ...this.#openings.underWay, ...this.#background];
   }
 
   /** Whether an older copy of this object is still being deleted, or could not be: tries again if so. */
   isRemoving(id: number): boolean {
-    return this.#removals.isUnderWay(this.#host.namespace.keyOf(id));
+    return this.removals.isUnderWay(this.#host.namespace.keyOf(id));
   }
 
   /** Resolves when bytes that a claim was answered `later` for were asked for; undefined if none are. */
@@ -107,7 +118,7 @@ export class Copies {
   claim(level: number, object: Candidate, bytes: number): Claim | 'later' | undefined {
     const store = this.storeAt(level);
     if (store.current) return store.claim(object, bytes);
-    this.#reopen(store);
+    this.#openings.again(store);
     return undefined;
   }
 
@@ -127,7 +138,7 @@ export class Copies {
   get mayHoldMore(): boolean {
     let mayHoldMore = false;
     for (const store of this.#stores) {
-      if (store instanceof ClosedStore) this.#reopen(store);
+      if (store instanceof ClosedStore) this.#openings.again(store);
       mayHoldMore ||= store.mayHoldMore;
     }
     return mayHoldMore;
@@ -190,47 +201,32 @@ export class Copies {
     const key = this.#host.namespace.keyOf(id);
     const store = this.storeAt(level);
     const bytes = this.#host.namespace.sizeOf(id);
-    this.#removals.count(level, bytes);
+    this.removals.count(level, bytes);
     const removal = store
       .find(key)
       .then((copies) => Promise.all(copies.map((copy) => this.#remove(store, copy))))
       .catch((error: unknown) => this.#fault(store.tier, key, error))
-      .then(() => this.#removals.count(level, -bytes));
-    void this.#removals.track(key, level, removal);
+      .then(() => this.removals.count(level, -bytes));
+    void this.removals.track(key, level, removal);
   }
 
   /** The copy of an object on a level, of the version that is known, also if another one is served. */
   async copyOn(id: number, level: number): Promise<Copy | undefined> {
     const copies = await this.storeAt(level).find(this.#host.namespace.keyOf(id));
-    const isLeaving = ({ key, name }: Copy) => this.#removals.isLeaving(key, level, name);
+    const isLeaving = ({ key, name }: Copy) => this.removals.isLeaving(key, level, name);
     return copies.find((copy) => this.#matches(id, copy) && !isLeaving(copy));
-  }
-
-  /** Bytes of copies on a level that are being deleted. */
-  bytesLeaving(level: number): number {
-    return this.#removals.bytesLeaving(level);
-  }
-
-  /**
-   * The storage was full before the quota was.
-   * @param held Bytes of copies and of those on their way, at that moment.
-   * @param lost Those among them for which there was no room.
-   */
-  shrink(store: TierStore, held: number, lost: number): void {
-    store.shrink(held, lost);
-    this.#host.tierShrunk(store.tier, store.quotaBytes);
   }
 
   /** Deletes a copy. Never rejects; what could not be deleted is tried again later. */
   remove(store: TierStore, copy: Copy): Promise<void> {
-    return this.#removals.track(copy.key, store.tier.level, this.#remove(store, copy));
+    return this.removals.track(copy.key, store.tier.level, this.#remove(store, copy));
   }
 
   /** Gives the bytes of a claim back, and deletes what may be under its name. Never rejects. */
   release(claim: Claim, key: string): Promise<void> {
     const { tier } = claim.store;
-    const released = this.#removals.delete(tier, key, claim.name, () => claim.release());
-    return this.#removals.track(key, tier.level, released);
+    const released = this.removals.delete(tier, key, claim.name, () => claim.release());
+    return this.removals.track(key, tier.level, released);
   }
 
   storeAt(level: number): TierStore {
@@ -286,7 +282,7 @@ export class Copies {
   /** Serves a copy of the object that is known, if it is that. */
   #adopt(id: number, store: TierStore, copy: Copy): void {
     const { level } = store.tier;
-    const isLeaving = this.#removals.isLeaving(copy.key, level, copy.name);
+    const isLeaving = this.removals.isLeaving(copy.key, level, copy.name);
     if (!this.#matches(id, copy) || isLeaving || this.#stores[level] !== store) return;
     const present = this.#level(id);
     if (present < level) {
@@ -317,7 +313,8 @@ export class Copies {
   /** What a store that is open tells. */
   #told(tier: Tier): StoreEvents {
     return {
-      onLost: () => this.#reopen(this.storeAt(tier.level)),
+      closing: this.#closing,
+      onLost: () => this.#openings.again(this.storeAt(tier.level)),
       onRoom: () => this.onRoom(),
       onTaken: () => {
         this.#forgetAll(tier.level);
@@ -364,33 +361,7 @@ export class Copies {
   }
 
   #remove(store: TierStore, copy: Copy): Promise<void> {
-    return this.#removals.delete(store.tier, copy.key, copy.name, () => store.remove(copy));
-  }
-
-  /** The storage has another index now, or none: the directory was emptied, or is another one. Begins anew with it. */
-  #reopen(store: TierStore): void {
-    const { tier } = store;
-    const isFinal = store instanceof ClosedStore && store.until === 'for good';
-    if (isFinal || !tier.writing.inService || this.#opening.has(tier.level) || this.#closing.aborted) return;
-    const opening = store
-      .close()
-      .then(() => {
-        this.#forgetAll(tier.level);
-        this.#stores[tier.level] = new ClosedStore(tier);
-        return openStore(tier, this.#host, this.#checksum, this.#told(tier), { signal: this.#closing });
-      })
-      .then(
-        (fresh) => {
-          this.#stores[tier.level] = fresh;
-          this.#host.tierWorked(tier, 'write');
-          this.#takeOverInBackground(fresh);
-        },
-        (error: unknown) => {
-          if (!this.#closing.aborted) this.#fault(tier, '', error);
-        },
-      )
-      .finally(() => this.#opening.delete(tier.level));
-    this.#opening.set(tier.level, opening);
+    return this.removals.delete(store.tier, copy.key, copy.name, () => store.remove(copy));
   }
 
   /** What was served from a tier may not be there any more. */

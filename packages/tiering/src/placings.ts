@@ -334,7 +334,8 @@ export class Placings {
     } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) {
       // If all of it was written it is a directory, say, for which there was no room: some of it is to count as lost.
       const lost = claim.bytes - writtenBytes;
-      copies.shrink(store, held, lost > 0 ? lost : claim.bytes);
+      store.shrink(held, lost > 0 ? lost : claim.bytes);
+      host.tierShrunk(tier, store.quotaBytes);
     } else if (side === 'tier') host.tierFault(tier, 'write', key, error);
     host.placementFailed(id, tier.level, error);
   }
@@ -356,7 +357,7 @@ export class Placings {
     const { policy, copies, host } = this.#parts;
     const recency = this.#recency[level];
     if (policy.evicts !== true || recency === undefined) return;
-    let free = copies.storeAt(level).freeBytes + copies.bytesLeaving(level);
+    let free = copies.storeAt(level).freeBytes + copies.removals.bytesLeaving(level);
     while (free < Math.max(size, recency.largest)) {
       const oldest = recency.oldest();
       if (oldest === undefined) return;

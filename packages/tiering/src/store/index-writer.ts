@@ -28,6 +28,14 @@ class Pending {
   }
 }
 
+/** When a writer ends. */
+export interface WriterEnds {
+  /** Nothing is written any more. */
+  readonly ended: AbortSignal;
+  /** Everything is about to end: who is held up by another process gives up, and others clear up what that leaves. */
+  readonly ending: AbortSignal;
+}
+
 /** What a writer asks its store about each transaction. */
 export interface Leases {
   /** What the transaction is to say of leases and of directories. */
@@ -47,19 +55,18 @@ export class IndexWriter {
   readonly #member: string;
   readonly #clock: Clock;
   readonly #leases: Leases;
-  readonly #closing: AbortSignal;
+  readonly #ends: WriterEnds;
   #pending = new Pending();
   #running: Promise<void> | undefined;
   #isHeldUp = false;
   #onHeldUp: (() => void)[] = [];
 
-  /** @param closing Ends waiting for other writers. */
-  constructor(client: IndexClient, member: string, clock: Clock, leases: Leases, closing: AbortSignal) {
+  constructor(client: IndexClient, member: string, clock: Clock, leases: Leases, ends: WriterEnds) {
     this.#client = client;
     this.#member = member;
     this.#clock = clock;
     this.#leases = leases;
-    this.#closing = closing;
+    this.#ends = ends;
   }
 
   /** Whether another process has kept this one from writing since it last could. */
@@ -110,7 +117,7 @@ export class IndexWriter {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
       this.#onHeldUp = [];
-      if (this.#pending.isDue && !this.#closing.aborted) this.write();
+      if (this.#pending.isDue && !this.#ends.ended.aborted) this.write();
     });
   }
 
@@ -176,9 +183,11 @@ export class IndexWriter {
         this.#isHeldUp = false;
         return result;
       } catch (error) {
-        if (!isTieredError(error, 'TIERED_UNAVAILABLE') || this.#closing.aborted) throw error;
+        const { ended, ending } = this.#ends;
+        if (!isTieredError(error, 'TIERED_UNAVAILABLE') || ended.aborted) throw error;
         if (pauseMs === LAST_PAUSE_MS) this.#holdUp();
-        await this.#clock.sleep(pauseMs, this.#closing);
+        if (ending.aborted && this.#isHeldUp) throw error;
+        await this.#clock.sleep(pauseMs, ended);
       }
     }
   }

@@ -6,8 +6,10 @@ import { PrivateStore } from './private-store.js';
 import { SharedStore } from './shared-store.js';
 import type { Copy, TierStore } from './tier-store.js';
 
-/** What a store that is open tells. */
+/** What a store that is open tells, and is told. */
 export interface StoreEvents {
+  /** Aborts when everything is about to end. */
+  readonly closing: AbortSignal;
   /** Another process removed a copy of this dataset: it is not to be served any more. */
   readonly onLeft: (copy: Copy) => void;
   /** The index is not this process's any more: the tier is to be opened again. */
@@ -27,7 +29,7 @@ export async function openStore(
   tier: Tier,
   host: PlacementHost,
   checksum: Checksum,
-  { onLeft, onLost, onRoom, onTaken }: StoreEvents,
+  { onTaken, ...events }: StoreEvents,
   { signal }: OperationOptions,
 ): Promise<TierStore> {
   const { capabilities, location } = tier.driver;
@@ -35,10 +37,7 @@ export async function openStore(
   if (capabilities.index) {
     const home = await tier.driver.openIndex({ signal });
     const dataset = identityOf(host.source);
-    return SharedStore.open(
-      { tier, home, dataset, checksum, clock: host.clock, onLeft, onLost, onRoom },
-      signal,
-    );
+    return SharedStore.open({ tier, home, dataset, checksum, clock: host.clock, ...events }, signal);
   }
   if (location !== undefined) return BucketStore.open({ tier, host, checksum, onTaken }, { signal });
   await empty(tier, signal);

@@ -3,13 +3,13 @@ import type { Clock, IndexHome, Tier } from '@tiered/core';
 import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
 import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
+import { Accounts, OWN_DIRECTORIES } from './accounts.js';
 import { copyOf, packSums } from './copy-record.js';
-import type { Applied, ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js';
-import { IndexWriter, type Leases } from './index-writer.js';
-import { Lease } from './lease.js';
+import type { ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js';
+import { IndexWriter } from './index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
-import { logRoomOf, openIndex, untilFree } from './open-index.js';
+import { openIndex, untilFree } from './open-index.js';
 import { deleteUnknown } from './sweep.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
@@ -27,12 +27,12 @@ export interface SharedStoreParts {
   readonly onLost: () => void;
   /** What a claim was answered `later` for has been asked for. */
   readonly onRoom: () => void;
+  /** Aborts when everything is about to end: nobody is waited for any more. */
+  readonly closing: AbortSignal;
 }
 
 /** Of so many looks one is at who runs: so long, 5 s, may what a killed process had stay taken while others go on. */
 const LOOKS_A_CHECK = 20;
-/** Directories of a tier without copies: its own, the private one and two in that. */
-const OWN_DIRECTORIES = 4;
 /** Copies a page; bounds how long one page keeps the event loop. */
 const PAGE = 1000;
 
@@ -53,26 +53,22 @@ const BEFORE_ALL: CopyRef = { key: '', dataset: 0, tag: -1 };
  *
  * **Who runs** the home says. A process that learns that it was taken for dead begins anew, with nothing that it knew.
  */
-export class SharedStore implements TierStore, Leases {
+export class SharedStore implements TierStore {
   readonly #parts: SharedStoreParts;
   readonly #client: IndexClient;
   readonly #writer: IndexWriter;
-  readonly #lease: Lease;
+  readonly #accounts: Accounts;
   readonly #closing = new AbortController();
   readonly #inode: bigint;
   readonly #leftovers: Leftovers;
   #dataset = 0;
-  #state: IndexState;
   #seen: number;
-  #overhead = 0;
   #asked: Promise<void> | undefined;
   #isLost = false;
   #looks = 0;
   /** Whether something was changed that was not looked at yet. */
   #isBehind = false;
   #isSwept = false;
-  #wasShared = false;
-  #quota: number;
 
   private constructor(
     parts: SharedStoreParts,
@@ -82,15 +78,12 @@ export class SharedStore implements TierStore, Leases {
     this.#parts = parts;
     this.#client = client;
     this.#inode = inodeOf(parts.home.path);
-    this.#quota = parts.tier.quotaBytes;
     this.#dataset = joined.dataset;
-    this.#state = this.#counted(joined.state);
     this.#seen = joined.state.seq;
-    this.#lease = new Lease(this.#quota, parts.home.blockBytes);
-    // Of an index that is new nobody has said yet what directories there are.
-    if (joined.state.boot === '' && parts.home.isOnTier)
-      this.#overhead = -OWN_DIRECTORIES * parts.home.blockBytes;
-    this.#writer = new IndexWriter(client, parts.home.member, parts.clock, this, this.#closing.signal);
+    this.#accounts = new Accounts(parts.tier, parts.home, joined.state, () => this.#lose());
+    const { clock, closing, home } = parts;
+    const ends = { ended: this.#closing.signal, ending: closing };
+    this.#writer = new IndexWriter(client, home.member, clock, this.#accounts, ends);
     this.#leftovers = new Leftovers(client, parts.home, (row) =>
       this.#deleteFile(copyName(row.key, row.tag), row),
     );
@@ -124,24 +117,23 @@ export class SharedStore implements TierStore, Leases {
   }
 
   get quotaBytes(): number {
-    return Math.min(this.#state.quota, this.#quota);
+    return this.#accounts.quotaBytes;
   }
 
   get usedBytes(): number {
-    const { occupied, claimed, overhead, fileBytes } = this.#state;
-    return occupied - claimed + overhead + fileBytes;
+    return this.#accounts.usedBytes;
   }
 
   get claimedBytes(): number {
-    return this.#state.claimed + this.#lease.reserved;
+    return this.#closing.signal.aborted ? 0 : this.#accounts.claimedBytes;
   }
 
   get freeBytes(): number {
-    return this.#lease.largest(this.#unleased);
+    return this.#accounts.freeBytes;
   }
 
   get excessBytes(): number {
-    return Math.max(0, this.usedBytes + this.#state.claimed - this.quotaBytes);
+    return this.#accounts.excessBytes;
   }
 
   get asked(): Promise<void> | undefined {
@@ -153,28 +145,29 @@ export class SharedStore implements TierStore, Leases {
   }
 
   get mayHoldMore(): boolean {
-    return !this.#isSwept || this.#wasShared;
+    return !this.#isSwept || this.#accounts.wasShared;
   }
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
     const { key, version, size } = object;
     const tag = newTag();
     const name = copyName(key, tag);
-    const occupied = this.#lease.occupied(bytes);
-    const above = this.#lease.directories(name);
-    if (!this.#lease.take(occupied + above, this.#unleased)) {
-      if (!this.#lease.hasRoom(occupied + above, this.#unleased)) return undefined;
+    const { lease, unleased } = this.#accounts;
+    const occupied = lease.occupied(bytes);
+    const above = lease.directories(name);
+    if (!lease.take(occupied + above, unleased)) {
+      if (!lease.hasRoom(occupied + above, unleased)) return undefined;
       this.#ask();
       return 'later';
     }
-    if (this.#lease.isLow) this.#writer.write();
+    if (lease.isLow) this.#writer.write();
     const row = { key, dataset: this.#dataset, tag, version, size, bytes, occupied };
     const recorded = this.#writer.claim(row);
     // Looked at when the copy is published.
     recorded.catch(() => undefined);
     let isOpen = true;
     const end = () => {
-      if (isOpen) this.#lease.giveBack(above);
+      if (isOpen) lease.giveBack(above);
       isOpen = false;
     };
     const { driver } = this.tier;
@@ -223,9 +216,7 @@ export class SharedStore implements TierStore, Leases {
   }
 
   shrink(held: number, lost: number): void {
-    const isFirst = this.#quota === this.tier.quotaBytes;
-    this.#quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
-    this.#writer.quota(this.#quota);
+    this.#writer.quota(this.#accounts.shrink(held, lost));
   }
 
   async close(): Promise<void> {
@@ -247,57 +238,12 @@ export class SharedStore implements TierStore, Leases {
     this.#isSwept = isAllKnown;
     const { home, tier } = this.#parts;
     const { boot = '', blockBytes, isOnTier } = home;
-    if (boot !== '' && this.#state.boot === boot) return;
-    const before = this.#state.overhead;
+    if (boot !== '' && this.#accounts.state.boot === boot) return;
+    const before = this.#accounts.state.overhead;
     const { directories } = await deleteUnknown(this.#client, tier, signal);
     const overhead = isOnTier ? (directories + OWN_DIRECTORIES) * blockBytes : 0;
     await this.#writer.patiently(() => this.#client.call('swept', { boot, overhead, before }));
     this.#writer.write();
-  }
-
-  terms(): ReturnType<Leases['terms']> {
-    const overhead = this.#parts.home.overheadBytes - this.#overhead;
-    this.#overhead += overhead;
-    const terms = this.#lease.terms(Math.max(this.#state.wanted, -this.#unleased));
-    // The index counts itself among what nobody may lease.
-    return { ...terms, hold: terms.hold + this.#indexBytes, overhead };
-  }
-
-  applied({ isMember, refused, state }: Applied, claims: readonly ClaimRow[]): void {
-    const isRefused = new Set(refused);
-    for (const { tag, occupied } of claims) this.#lease.recorded(occupied, isMember && !isRefused.has(tag));
-    this.#lease.ended();
-    this.#learn(state);
-    if (!isMember) this.#lose();
-  }
-
-  failed(terms: ReturnType<Leases['terms']>, claims: readonly ClaimRow[]): void {
-    this.#overhead -= terms.overhead;
-    this.#lease.ended();
-    for (const { occupied } of claims) this.#lease.recorded(occupied, false);
-  }
-
-  get #unleased(): number {
-    const { occupied, overhead, leased } = this.#state;
-    return this.quotaBytes - occupied - overhead - leased - this.#indexBytes - this.#lease.hold;
-  }
-
-  /** What the index takes, and what its log may come to take. */
-  get #indexBytes(): number {
-    const { fileBytes, logBytes } = this.#state;
-    if (!this.#parts.home.isOnTier) return 0;
-    return fileBytes + Math.max(0, logRoomOf(this.tier.quotaBytes) - logBytes);
-  }
-
-  #learn(state: IndexState): void {
-    this.#state = this.#counted(state);
-    this.#wasShared ||= state.members > 1;
-    this.#lease.learn(state.mine ?? 0);
-  }
-
-  /** The sums, without the index's own files if those are elsewhere. */
-  #counted(state: IndexState): IndexState {
-    return this.#parts.home.isOnTier ? state : { ...state, fileBytes: 0 };
   }
 
   /** Asks for room. Nobody is to wait for that while another process holds the index, which may be a stopped one. */
@@ -352,11 +298,12 @@ export class SharedStore implements TierStore, Leases {
     const { home } = this.#parts;
     this.#isBehind = (await this.#client.call('changed', undefined)) || this.#isBehind;
     if (!this.#isBehind) return;
-    this.#learn(await this.#client.call('state', { member: home.member }));
-    if (this.#state.mine === undefined) this.#lose();
+    this.#accounts.learn(await this.#client.call('state', { member: home.member }));
+    const { mine, seq, wanted } = this.#accounts.state;
+    if (mine === undefined) this.#lose();
     if (this.#isLost) return;
-    if (this.#state.seq > this.#seen) await this.#letGo();
-    if (this.#state.wanted > 0 || this.#unleased < 0) this.#writer.write();
+    if (seq > this.#seen) await this.#letGo(seq);
+    if (wanted > 0 || this.#accounts.unleased < 0) this.#writer.write();
     this.#isBehind = false;
   }
 
@@ -364,13 +311,12 @@ export class SharedStore implements TierStore, Leases {
   async #check(): Promise<void> {
     const { home } = this.#parts;
     if (!(await home.isRunning(home.member))) this.#lose();
-    else if (this.#state.members > 1) await this.#leftovers.clearUp((call) => call());
+    else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */
-  async #letGo(): Promise<void> {
+  async #letGo(seq: number): Promise<void> {
     const { home, onLeft, dataset } = this.#parts;
-    const { seq } = this.#state;
     for (const row of await this.#client.call('left', { after: this.#seen })) {
       if (row.member === home.member) continue;
       const copy = this.#copyOf(row);

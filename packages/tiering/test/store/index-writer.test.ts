@@ -35,7 +35,7 @@ async function writerOf(member: string): Promise<IndexWriter> {
   );
   clients.push(client);
   const signal = new AbortController().signal;
-  const writer = new IndexWriter(client, member, systemClock, leases, signal);
+  const writer = new IndexWriter(client, member, systemClock, leases, { ended: signal, ending: signal });
   await writer.patiently(() => client.call('open', undefined));
   await writer.patiently(() => client.call('join', { member, quota: 1e9, dataset: 'data' }));
   return writer;

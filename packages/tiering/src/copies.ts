@@ -136,12 +136,8 @@ export class Copies {
 
   /** Whether a tier may hold an object without this process knowing. Costs nothing. */
   get mayHoldMore(): boolean {
-    let mayHoldMore = false;
-    for (const store of this.#stores) {
-      if (store instanceof ClosedStore) this.#openings.again(store);
-      mayHoldMore ||= store.mayHoldMore;
-    }
-    return mayHoldMore;
+    for (const store of this.#stores) if (store instanceof ClosedStore) this.#openings.again(store);
+    return this.#stores.some((store) => store.mayHoldMore);
   }
 
   /** Whether `isHeld` is worth asking. Costs nothing. */

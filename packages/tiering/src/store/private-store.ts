@@ -106,6 +106,7 @@ export class PrivateStore implements TierStore {
   }
 
   async close(): Promise<void> {
-    // Nothing is open.
+    // What could not be deleted is deleted by who opens the tier.
+    this.#claimed = 0;
   }
 }

@@ -118,7 +118,8 @@ export class SharedStore implements TierStore, Leases {
   }
 
   get claimedBytes(): number {
-    return this.#state.claimed + this.#lease.reserved;
+    // What others go on to claim, or could not be deleted, is not held here any more.
+    return this.#closing.signal.aborted ? 0 : this.#state.claimed + this.#lease.reserved;
   }
 
   get freeBytes(): number {

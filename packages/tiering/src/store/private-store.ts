@@ -98,7 +98,7 @@ export class PrivateStore implements TierStore {
 
   shrink(held: number, lost: number): void {
     const isFirst = this.#quota === this.tier.quotaBytes;
-    this.#quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
+    this.#quota = Math.max(this.#used, (isFirst ? held : this.#quota) - lost);
   }
 
   async settled(): Promise<void> {

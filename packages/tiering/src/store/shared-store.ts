@@ -194,7 +194,8 @@ export class SharedStore implements TierStore, Leases {
 
   shrink(held: number, lost: number): void {
     const before = this.#quota === this.tier.quotaBytes ? held : this.#quota;
-    this.#quota = Math.max(0, before - lost);
+    // There is room for what is there, however often copies met the end of the storage.
+    this.#quota = Math.max(this.usedBytes, before - lost);
     this.#writer.quota(this.#quota);
   }
 

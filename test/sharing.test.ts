@@ -1,16 +1,18 @@
-import { Random, type Hierarchy } from '@tiered/core';
+import { Random, systemClock, type Hierarchy } from '@tiered/core';
 import { HoldingDriver, settled } from '@tiered/core/testing';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { KillPoint } from './children/killing-driver.js';
+import { indexContents } from './index-contents.js';
+import { fillTiers } from './restart.js';
 import { Trainer } from './trainer.js';
 import {
   bytesOf,
   diskUsage,
   hierarchyOf,
-  logOf,
+  indexOf,
   objectsOf,
   putObject,
   readEpoch,
@@ -19,8 +21,11 @@ import {
   type Place,
 } from './training.js';
 
-const CHUNK = 4096;
+/** So large that what the index and directories take does not matter. */
+const CHUNK = 64 * 1024;
 const OBJECTS = 40;
+/** Placings that are held in the middle. */
+const HELD = 4;
 
 let directory: string;
 let trainers: Trainer[];
@@ -60,7 +65,7 @@ function newPlace(quota: number, dataset = 'source', seed = 0): Place {
 function expectSound(datasets: readonly [Place, ...Place[]]): DiskUsage {
   const [place] = datasets;
   const usage = diskUsage(tierOf(place, 0));
-  expect(usage.bytes, 'bytes on the disk').toBeLessThanOrEqual(place.quotas[0] ?? 0);
+  expect(usage.diskBytes, 'bytes on the disk').toBeLessThanOrEqual(place.quotas[0] ?? 0);
   const objects = datasets.flatMap((one) => [...(contents.get(one.dataset ?? '') ?? [])]);
   const owners = usage.copies.map((copy) => {
     const bytes = readIfThere(path.join(tierOf(place, 0), copy));
@@ -72,6 +77,11 @@ function expectSound(datasets: readonly [Place, ...Place[]]): DiskUsage {
   return usage;
 }
 
+/** What is not filled is leased to one of three processes, a 16th to each, or kept for the index and directories. */
+function expectFilled({ quotas: [quota = 0] }: Place, bytes: number): void {
+  expect(bytes, 'bytes of copies').toBeGreaterThan(0.6 * quota);
+}
+
 function readIfThere(file: string): Buffer | undefined {
   return fs.existsSync(file) ? fs.readFileSync(file) : undefined;
 }
@@ -80,7 +90,7 @@ function readIfThere(file: string): Buffer | undefined {
 async function holding(
   operation: 'publish' | 'writeAt',
   place: Place,
-): Promise<{ hierarchy: Hierarchy; release: () => Promise<void> }> {
+): Promise<{ hierarchy: Hierarchy; release: (work?: () => Promise<unknown>) => Promise<void> }> {
   const tiers: HoldingDriver[] = [];
   const { hierarchy } = hierarchyOf(place, (driver) => {
     const tier = new HoldingDriver(driver, { operations: [operation] });
@@ -88,19 +98,28 @@ async function holding(
     return tier;
   });
   await hierarchy.start();
-  const placing = [...objectsOf(place).keys()].slice(0, 12).map((key) => hierarchy.place(key));
-  while ((tiers[0]?.held.length ?? 0) < 6) await settled();
-  const release = async () => {
+  let isReleased = false;
+  // Again and again: room that is first to be asked for is there a little later.
+  const placing = [...objectsOf(place).keys()].slice(0, 12).map(async (key) => {
+    while (!isReleased && (await hierarchy.place(key)) > 0) await systemClock.sleep(1);
+  });
+  while ((tiers[0]?.held.length ?? 0) < HELD) await settled();
+  /** Lets all calls go until what was being placed, and some work after that, has ended. */
+  const release = async (work?: () => Promise<unknown>) => {
+    isReleased = true;
     let ended = false;
-    void Promise.all(placing).then(() => (ended = true));
+    const all = Promise.all(placing)
+      .then(() => work?.())
+      .then(() => hierarchy.idle())
+      .finally(() => (ended = true));
     while (!ended) await tiers[0]?.releaseAll();
-    await hierarchy.idle();
+    await all;
   };
   return { hierarchy, release };
 }
 
 it('[T3] [R1] [Q1] three processes in turns: what one placed serves the others, and is brought once', async () => {
-  const place = newPlace(180_000);
+  const place = newPlace(2_900_000);
   const keys = [...objectsOf(place).keys()];
   const all = [1, 2, 3].map((seed) => ({
     trainer: train(place),
@@ -108,28 +127,25 @@ it('[T3] [R1] [Q1] three processes in turns: what one placed serves the others, 
   }));
   await Promise.all(all.map(({ trainer }) => trainer.started));
   let brought = 0;
-  let used = 0;
   for (let turn = 0; turn < keys.length; turn++) {
     for (const { trainer, order } of all) {
       const answer = await trainer.ask({ ask: 'object', key: keys[order[turn] ?? 0] ?? '' });
       brought += answer.brought;
-      used = answer.usedBytes;
+      expect(answer.usedBytes).toBeLessThanOrEqual(place.quotas[0] ?? 0);
     }
     expectSound([place]);
   }
   const dataset = bytesOf(objectsOf(place));
-  expect(dataset).toBeGreaterThan(250_000);
-  expect(used).toBe(expectSound([place]).bytes);
-  expect(place.quotas[0] ?? 0, 'what is free, as objects remain that have a chunk').toBeLessThan(
-    used + CHUNK,
-  );
+  expect(dataset).toBeGreaterThan(4_000_000);
+  const { bytes } = expectSound([place]);
+  expectFilled(place, bytes);
   // Nobody brought what was on the tier, except who placed it.
-  expect(brought).toBe(3 * dataset - 2 * used);
+  expect(brought).toBe(3 * dataset - 2 * bytes);
   expect(all.flatMap(({ trainer }) => trainer.faults)).toEqual([]);
 });
 
 it('[T3] [T4] [R1] [R2] [Q1] three processes at the same time, one of which is killed: the others go on, and the next to start clears up', async () => {
-  const place = newPlace(180_000);
+  const place = newPlace(2_900_000);
   const [a, b] = [train(place), train(place)];
   const victim = train(place, { call: 'publish', nth: 3, when: 'before' });
   await Promise.all([a, b, victim].map(({ started }) => started));
@@ -144,28 +160,27 @@ it('[T3] [T4] [R1] [R2] [Q1] three processes at the same time, one of which is k
   for (const [i, trainer] of [a, b].entries()) {
     const end = ends[i];
     if (end?.status !== 'fulfilled') throw new Error('a process that goes on', { cause: end?.reason });
+    const { placedBytes } = await indexContents(place, 0);
     const { brought } = await trainer.ask({ ask: 'epoch', seed: 10 + i });
     // What was on the tier serves both, whoever placed it; the dead one among them.
-    expect(brought).toBeLessThanOrEqual(dataset - end.value.usedBytes);
+    expect(brought).toBeLessThanOrEqual(dataset - placedBytes);
   }
   const next = train(place);
   await next.started;
-  expect(expectSound([place]).temporary.filter((name) => name.split('.')[1] === String(victim.pid))).toEqual(
-    [],
-  );
-  for (const trainer of [next, a, b]) await trainer.ask({ ask: 'epoch', seed: 20 });
+  // All others are idle: what there was of the dead one is gone.
+  expect(expectSound([place]).temporary).toEqual([]);
+  expect(fs.readdirSync(path.join(tierOf(place, 0), '.tiered/members'))).toHaveLength(3);
+  for (const trainer of [next, a, b])
+    for (const key of objectsOf(place).keys()) await trainer.ask({ ask: 'object', key });
   const { bytes, temporary } = expectSound([place]);
   expect(temporary).toEqual([]);
   for (const trainer of [next, a, b]) {
     const { brought, usedBytes, reservedBytes } = await trainer.ask({ ask: 'epoch', seed: 30 });
-    expect({ brought, usedBytes, reservedBytes }).toEqual({
-      brought: dataset - bytes,
-      usedBytes: bytes,
-      reservedBytes: 0,
-    });
+    expect({ brought, reservedBytes }).toEqual({ brought: dataset - bytes, reservedBytes: 0 });
+    expect(usedBytes).toBeGreaterThanOrEqual(bytes);
     expect(trainer.faults).toEqual([]);
   }
-  expect(place.quotas[0] ?? 0).toBeLessThan(bytes + CHUNK);
+  expectFilled(place, bytes);
   for (const trainer of [next, a, b]) {
     await trainer.ask({ ask: 'close' });
     expect(await trainer.exited).toEqual([0, null]);
@@ -174,8 +189,8 @@ it('[T3] [T4] [R1] [R2] [Q1] three processes at the same time, one of which is k
 });
 
 it('[T3] [R1] [Q1] two datasets with the same keys on one tier at the same time are not mixed up, and share its quota', async () => {
-  const training = newPlace(300_000, 'train');
-  const val = newPlace(300_000, 'val', 1000);
+  const training = newPlace(4_800_000, 'train');
+  const val = newPlace(4_800_000, 'val', 1000);
   const both = [train(training), train(val)];
   await Promise.all(both.map(({ started }) => started));
   for (const trainer of both)
@@ -201,8 +216,8 @@ it('[T3] [R1] [Q1] two datasets with the same keys on one tier at the same time 
 });
 
 it('[T3] [Q1] of two quotas the smaller holds, from the moment that its process has started', async () => {
-  const large = newPlace(300_000);
-  const small: Place = { ...large, quotas: [100_000] };
+  const large = newPlace(4_800_000);
+  const small: Place = { ...large, quotas: [1_600_000] };
   const first = train(large);
   await first.started;
   let joined: Trainer | undefined;
@@ -219,14 +234,16 @@ it('[T3] [Q1] of two quotas the smaller holds, from the moment that its process 
   }
   expectSound([small]);
   await joined?.ask({ ask: 'close' });
-  await first.ask({ ask: 'epoch', seed: 3 });
-  expect(expectSound([large]).bytes, 'the larger one holds again').toBeGreaterThan(250_000);
+  // It learns so when it next looks; each object is asked for until then, or until it is placed.
+  for (let round = 0; round < 3; round++)
+    for (const key of objectsOf(large).keys()) await first.ask({ ask: 'object', key });
+  expect(expectSound([large]).bytes, 'the larger one holds again').toBeGreaterThan(4_000_000);
 });
 
-it('[T3] [Q1] a log that is deleted while it is in use: who has lost it publishes nothing that the others do not know', async () => {
-  const place = newPlace(100_000);
+it('[T3] [Q1] an index that is deleted while it is in use: who has lost it publishes nothing that the others do not know', async () => {
+  const place = newPlace(1_600_000);
   const first = await holding('writeAt', place);
-  fs.rmSync(logOf(place, 0));
+  for (const end of ['', '-wal', '-shm']) fs.rmSync(indexOf(place, 0) + end);
   const second = hierarchyOf(place).hierarchy;
   await second.start();
   await readEpoch(second, objectsOf(place), new Random(1));
@@ -234,7 +251,7 @@ it('[T3] [Q1] a log that is deleted while it is in use: who has lost it publishe
   await first.release();
   expectSound([place]);
   for (const hierarchy of [first.hierarchy, second, first.hierarchy]) {
-    await readEpoch(hierarchy, objectsOf(place), new Random(2));
+    await first.release(() => readEpoch(hierarchy, objectsOf(place), new Random(2)));
     await hierarchy.idle();
     expectSound([place]);
   }
@@ -242,8 +259,8 @@ it('[T3] [Q1] a log that is deleted while it is in use: who has lost it publishe
 });
 
 it('[T3] [Q1] a smaller quota holds also over what was on its way when its process started', async () => {
-  const large = newPlace(300_000);
-  const small: Place = { ...large, quotas: [50_000] };
+  const large = newPlace(4_800_000);
+  const small: Place = { ...large, quotas: [900_000] };
   const first = await holding('publish', large);
   const joined = hierarchyOf(small).hierarchy;
   await joined.start();
@@ -253,8 +270,8 @@ it('[T3] [Q1] a smaller quota holds also over what was on its way when its proce
 });
 
 it('[T3] [Q1] a smaller quota holds also if the tier is full of another dataset', async () => {
-  const val = newPlace(300_000, 'val');
-  const training: Place = { ...newPlace(300_000, 'train', 1000), quotas: [50_000] };
+  const val = newPlace(4_800_000, 'val');
+  const training: Place = { ...newPlace(4_800_000, 'train', 1000), quotas: [900_000] };
   const [first, second] = [hierarchyOf(val).hierarchy, hierarchyOf(training).hierarchy];
   await first.start();
   await readEpoch(first, objectsOf(val), new Random(1));
@@ -263,6 +280,26 @@ it('[T3] [Q1] a smaller quota holds also if the tier is full of another dataset'
   expectSound([training, val]);
   for (const place of [val, training])
     await readEpoch(place === val ? first : second, objectsOf(place), new Random(2));
+  expectSound([training, val]);
+  await Promise.all([first.close(), second.close()]);
+});
+
+it('[T3] [R1] [R2] a directory that is emptied while it is in use, and filled by another dataset with the same keys: no byte is wrong', async () => {
+  const val = newPlace(4_800_000, 'val');
+  const training = newPlace(4_800_000, 'train', 1000);
+  const [first, second] = [hierarchyOf(val).hierarchy, hierarchyOf(training).hierarchy];
+  await first.start();
+  await fillTiers(val, first, objectsOf(val).keys());
+  for (const name of fs.readdirSync(tierOf(val, 0)))
+    fs.rmSync(path.join(tierOf(val, 0), name), { recursive: true });
+  await second.start();
+  await fillTiers(training, second, [...objectsOf(training).keys()].slice(0, OBJECTS / 2));
+  // Names are never used twice: who believes in a copy of before finds nothing, and never something else.
+  for (let epoch = 0; epoch < 2; epoch++) {
+    await readEpoch(first, objectsOf(val), new Random(epoch));
+    await readEpoch(second, objectsOf(training), new Random(epoch));
+  }
+  await Promise.all([first.idle(), second.idle()]);
   expectSound([training, val]);
   await Promise.all([first.close(), second.close()]);
 });

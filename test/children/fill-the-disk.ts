@@ -2,11 +2,11 @@ import { isTieredError, Random } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
 import fs from 'node:fs';
 import path from 'node:path';
-import { diskUsage, hierarchyOf, logOf, objectsOf, readEpoch, tierOf, type Place } from '../training.js';
+import { diskUsage, hierarchyOf, objectsOf, readEpoch, tierOf, type Place } from '../training.js';
 
 /** What the process found out, printed as JSON. */
 export interface Outcome {
-  /** Of each epoch: bytes that the tier had when it began, and that were brought from the source. */
+  /** Of each epoch: bytes of copies on the tier when it began, and that were brought from the source. */
   readonly epochs: { readonly had: number; readonly brought: number }[];
   readonly shrunk: number[];
   /** Codes of faults of the tier. */
@@ -17,19 +17,19 @@ export interface Outcome {
   readonly quotaBytes: number;
   readonly usedBytes: number;
   readonly reservedBytes: number;
-  /** On the disk: copies, and what the file system has left. */
+  /** On the disk: copies, all that is there, and what the file system has left. */
   readonly bytes: number;
+  readonly diskBytes: number;
   readonly temporary: string[];
   readonly freeBytes: number;
 }
 
 const place = JSON.parse(process.argv[2] ?? '') as Place;
 const [, , , what, readers] = process.argv;
-const PAGE = 4096;
 const root = tierOf(place, 0);
 const ballast = path.join(root, '.tiered', 'ballast');
 
-/** Leaves not a byte of the disk to anybody: the end of the log's last page is filled with empty lines. */
+/** Leaves not a block of the disk to anybody. */
 function fill(): void {
   for (let block = 1024 * 1024; block >= 1; block = Math.floor(block / 2)) {
     for (;;) {
@@ -40,12 +40,9 @@ function fill(): void {
       }
     }
   }
-  const { size } = fs.statSync(logOf(place, 0));
-  fs.appendFileSync(logOf(place, 0), '\n'.repeat(PAGE - (size % PAGE)));
 }
 
 const clock = new ManualClock();
-const { hierarchy, brought } = hierarchyOf(place, undefined, clock);
 const objects = objectsOf(place);
 const random = new Random(1);
 const outcome = {
@@ -54,26 +51,36 @@ const outcome = {
   faults: [] as string[],
   outOfService: 0,
 };
-hierarchy.on('tierShrunk', ({ quotaBytes }) => outcome.shrunk.push(quotaBytes));
-hierarchy.on('tierOutOfService', () => (outcome.outOfService += 1));
-hierarchy.on('tierFault', ({ error }) =>
-  outcome.faults.push(isTieredError(error) ? error.code : String(error)),
-);
+
+async function begin(): Promise<ReturnType<typeof hierarchyOf>> {
+  const begun = hierarchyOf(place, undefined, clock);
+  begun.hierarchy.on('tierShrunk', ({ quotaBytes }) => outcome.shrunk.push(quotaBytes));
+  begun.hierarchy.on('tierOutOfService', () => (outcome.outOfService += 1));
+  begun.hierarchy.on('tierFault', ({ error }) =>
+    outcome.faults.push(isTieredError(error) ? error.code : String(error)),
+  );
+  await begun.hierarchy.start();
+  return begun;
+}
+
+let { hierarchy, brought } = await begin();
 
 async function epoch(): Promise<void> {
   const before = brought();
-  const had = hierarchy.stats().tiers[0]?.usedBytes ?? 0;
+  const had = diskUsage(root).bytes;
   await readEpoch(hierarchy, objects, random, { readers: Number(readers) });
   await hierarchy.idle();
   outcome.epochs.push({ had, brought: brought() - before });
 }
 
-await hierarchy.start();
-if (what === 'log') {
+if (what === 'index') {
   await hierarchy.place([...objects.keys()][0] ?? '');
   fill();
   for (let i = 0; i < 2; i++) await epoch();
   fs.rmSync(ballast);
+  // A quota that was lowered holds until the next start.
+  await hierarchy.close();
+  ({ hierarchy, brought } = await begin());
 }
 for (let i = 0; i < 4; i++) {
   // As long as a tier stays out of service.
@@ -87,7 +94,7 @@ const { quotaBytes, usedBytes, reservedBytes } = tiers[0] ?? {
   reservedBytes: 0,
 };
 const { bavail, bsize } = fs.statfsSync(root);
-const { bytes, temporary } = diskUsage(root);
+const { bytes, diskBytes, temporary } = diskUsage(root);
 await hierarchy.close();
 const told: Outcome = {
   ...outcome,
@@ -97,6 +104,7 @@ const told: Outcome = {
   usedBytes,
   reservedBytes,
   bytes,
+  diskBytes,
   temporary,
   freeBytes: bavail * bsize,
 };

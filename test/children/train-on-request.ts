@@ -1,12 +1,13 @@
 import { Random } from '@tiered/core';
 import assert from 'node:assert/strict';
+import { fillTiers } from '../restart.js';
 import { hierarchyOf, indexOf, objectsOf, readEpoch, type Place } from '../training.js';
 import { KillingDriver, type KillPoint } from './killing-driver.js';
 
 /** What a parent asks for, one at a time. */
 export type Request =
   | { readonly ask: 'epoch'; readonly seed: number }
-  /** Reads one object, and waits until nothing is being placed. */
+  /** Places one object, if there is room, and reads it. */
   | { readonly ask: 'object'; readonly key: string }
   | { readonly ask: 'close' };
 
@@ -42,6 +43,7 @@ async function answer(request: Request): Promise<void> {
       await hierarchy.idle();
       break;
     case 'object':
+      await fillTiers(place, hierarchy, [request.key]);
       assert.deepEqual(Buffer.from(await hierarchy.read(request.key)), objects.get(request.key));
       await hierarchy.idle();
       break;

@@ -221,7 +221,7 @@ export class Copies {
   /** Gives the bytes of a claim back, and deletes what may be under its name. Never rejects. */
   release(claim: Claim, key: string): Promise<void> {
     const { tier } = claim.store;
-    const released = this.removals.delete(tier, key, claim.name, () => claim.release());
+    const released = this.removals.delete(tier, key, claim.name, () => claim.release(), true);
     return this.removals.track(key, tier.level, released);
   }
 

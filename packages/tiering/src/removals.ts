@@ -8,6 +8,7 @@ const DELETES = 16;
 interface Undeleted {
   readonly tier: Tier;
   readonly retry: () => Promise<void>;
+  readonly mayBeNothing: boolean;
 }
 
 /** What is being deleted from tiers, and what could not be. Nothing here rejects: what fails is tried again later. */
@@ -35,10 +36,10 @@ export class Removals {
   /** Whether something of a key is being deleted, or could not be: tries again if so. */
   isUnderWay(key: string): boolean {
     const undeleted = this.#undeleted.get(key);
-    for (const [doom, { tier, retry }] of undeleted ?? []) {
+    for (const [doom, { tier, retry, mayBeNothing }] of undeleted ?? []) {
       if (!tier.writing.inService) continue;
       undeleted?.delete(doom);
-      void this.track(key, tier.level, this.#attempt(tier, key, doom, retry));
+      void this.track(key, tier.level, this.#attempt(tier, key, doom, retry, mayBeNothing));
     }
     if (undeleted?.size === 0) this.#undeleted.delete(key);
     return undeleted !== undefined || this.#underWay.has(key);
@@ -59,9 +60,18 @@ export class Removals {
     this.#leaving[level] = this.bytesLeaving(level) + bytes;
   }
 
-  /** Deletes what is under a name. Not under the signal of closing: close() waits, and leaves nothing half done. */
-  delete(tier: Tier, key: string, name: string, attempt: () => Promise<void>): Promise<void> {
-    return this.#attempt(tier, key, doomOf(tier.level, name), attempt);
+  /**
+   * Deletes what is under a name. Not under the signal of closing: close() waits, and leaves nothing half done.
+   * @param mayBeNothing Whether perhaps there is no file: that it could be deleted then says nothing of the tier.
+   */
+  delete(
+    tier: Tier,
+    key: string,
+    name: string,
+    attempt: () => Promise<void>,
+    mayBeNothing = false,
+  ): Promise<void> {
+    return this.#attempt(tier, key, doomOf(tier.level, name), attempt, mayBeNothing);
   }
 
   /** Remembers that something of a key is being removed from a level. */
@@ -76,16 +86,22 @@ export class Removals {
     return ended;
   }
 
-  #attempt(tier: Tier, key: string, doom: string, attempt: () => Promise<void>): Promise<void> {
+  #attempt(
+    tier: Tier,
+    key: string,
+    doom: string,
+    attempt: () => Promise<void>,
+    mayBeNothing: boolean,
+  ): Promise<void> {
     this.#doomed.add(doom);
     return this.#deletes(attempt).then(
       () => {
         this.#doomed.delete(doom);
-        this.#host.tierWorked(tier, 'write');
+        if (!mayBeNothing) this.#host.tierWorked(tier, 'write');
       },
       (error: unknown) => {
         const undeleted = this.#undeleted.get(key) ?? new Map<string, Undeleted>();
-        this.#undeleted.set(key, undeleted.set(doom, { tier, retry: attempt }));
+        this.#undeleted.set(key, undeleted.set(doom, { tier, retry: attempt, mayBeNothing }));
         this.#host.tierFault(tier, 'delete', key, error);
       },
     );

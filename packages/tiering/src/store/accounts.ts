@@ -70,8 +70,9 @@ export class Accounts implements Leases {
 
   /** See `TierStore.shrink`; returns what this process lets the tier hold from now on. */
   shrink(held: number, lost: number): number {
-    const isFirst = this.#quota === this.#tier.quotaBytes;
-    this.#quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
+    const before = this.#quota === this.#tier.quotaBytes ? held : this.#quota;
+    // There is room for what is there, however often copies met the end of the storage.
+    this.#quota = Math.max(this.usedBytes, before - lost);
     return this.#quota;
   }
 

@@ -166,6 +166,9 @@ export class IndexWriter {
       for (const { resolve } of [...pending.leaving, ...pending.gone]) resolve(outcome.isMember);
     } catch (error) {
       this.#leases.failed(terms, claims);
+      // Nobody waits for these, and nobody says them again: they go with the next one.
+      this.#pending.quota ??= pending.quota;
+      this.#pending.seen ??= pending.seen;
       for (const { reject } of pending.all) reject(error);
     }
   }

@@ -99,7 +99,7 @@ export class PrivateStore implements TierStore {
 
   shrink(held: number, lost: number): void {
     const isFirst = this.#quota === this.tier.quotaBytes;
-    this.#quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
+    this.#quota = Math.max(this.#used, (isFirst ? held : this.#quota) - lost);
   }
 
   async beginTakingOver(): Promise<void> {
@@ -111,6 +111,7 @@ export class PrivateStore implements TierStore {
   }
 
   async close(): Promise<void> {
-    // Nothing is open.
+    // What could not be deleted is deleted by who opens the tier.
+    this.#claimed = 0;
   }
 }

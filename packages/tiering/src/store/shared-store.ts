@@ -125,6 +125,7 @@ export class SharedStore implements TierStore {
   }
 
   get claimedBytes(): number {
+    // What others go on to claim, or could not be deleted, is not held here any more.
     return this.#closing.signal.aborted ? 0 : this.#accounts.claimedBytes;
   }
 

@@ -139,8 +139,10 @@ it('[T3] [R1] [Q1] three processes in turns: what one placed serves the others, 
   expect(dataset).toBeGreaterThan(4_000_000);
   const { bytes } = expectSound([place]);
   expectFilled(place, bytes);
-  // Nobody brought what was on the tier, except who placed it.
-  expect(brought).toBe(3 * dataset - 2 * bytes);
+  // Nobody brought what was on the tier, except who placed it; where the room comes to its end, and was leased to another, an
+  // object may be brought to its reader and once more to the tier.
+  expect(brought).toBeGreaterThanOrEqual(3 * dataset - 2 * bytes);
+  expect(brought).toBeLessThanOrEqual((3 * dataset - 2 * bytes) * 1.02);
   expect(all.flatMap(({ trainer }) => trainer.faults)).toEqual([]);
 });
 

@@ -12,14 +12,17 @@ const LOG_SHARE = 128;
 const FEWEST_LOG_PAGES = 8;
 const MOST_LOG_PAGES = 128;
 const PAGE_BYTES = 4096;
+/** A page in the log has a header. */
+const LOG_PAGE_BYTES = PAGE_BYTES + 24;
+const LARGEST_TRANSACTION_PAGES = 32;
 
 function logPagesOf(quota: number): number {
   return Math.max(FEWEST_LOG_PAGES, Math.min(MOST_LOG_PAGES, Math.floor(quota / LOG_SHARE / PAGE_BYTES)));
 }
 
-/** Bytes that the write-ahead log may come to: the last transaction before it goes into the index may be as long as all before. */
+/** Bytes that the write-ahead log may come to: with the transaction that makes it too long, which may change many pages. */
 export function logRoomOf(quota: number): number {
-  return 2 * logPagesOf(quota) * PAGE_BYTES;
+  return (logPagesOf(quota) + LARGEST_TRANSACTION_PAGES) * LOG_PAGE_BYTES;
 }
 
 /** Opens the index; one that is damaged is begun anew if nobody else uses it. */

@@ -69,6 +69,8 @@ export class SharedStore implements TierStore {
   /** Whether something was changed that was not looked at yet. */
   #isBehind = false;
   #isSwept = false;
+  /** Whether all that is on the storage is in the index. */
+  #isComplete: boolean;
 
   private constructor(
     parts: SharedStoreParts,
@@ -80,6 +82,7 @@ export class SharedStore implements TierStore {
     this.#inode = inodeOf(parts.home.path);
     this.#dataset = joined.dataset;
     this.#seen = joined.state.seq;
+    this.#isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
     this.#accounts = new Accounts(parts.tier, parts.home, joined.state, () => this.#lose());
     const { clock, closing, home } = parts;
     const ends = { ended: this.#closing.signal, ending: closing };
@@ -102,6 +105,7 @@ export class SharedStore implements TierStore {
       const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
       const store = new SharedStore(parts, client, joined);
       await store.#leftovers.clearUp(patiently);
+      if (joined.state.boot === '') await store.#sweep(signal);
       store.#writer.write();
       await store.#writer.settled();
       void keepLooking(() => store.#look(), clock, store.#closing.signal);
@@ -150,6 +154,7 @@ export class SharedStore implements TierStore {
   }
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
+    if (!this.#isComplete) return 'later';
     const { key, version, size } = object;
     const tag = newTag();
     const name = copyName(key, tag);
@@ -234,17 +239,34 @@ export class SharedStore implements TierStore {
     // All that there is to know is in the index.
   }
 
-  /** Also sees to it that all that is on the storage is in the index, if a power cut may have come between: by a listing. */
   async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
     this.#isSwept = isAllKnown;
+    await this.#sweep(signal);
+    this.#parts.onRoom();
+  }
+
+  /**
+   * Sees to it that all that is on the storage is in the index, where that is not known: the index is new, or the machine was
+   * started since, and a power cut may have come between. Costs a listing; until then nothing is placed, because what is not
+   * known fills the tier too.
+   */
+  async #sweep(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#isComplete) return;
     const { home, tier } = this.#parts;
-    const { boot = '', blockBytes, isOnTier } = home;
-    if (boot !== '' && this.#accounts.state.boot === boot) return;
+    const { blockBytes, isOnTier } = home;
     const before = this.#accounts.state.overhead;
     const { directories } = await deleteUnknown(this.#client, tier, signal);
     const overhead = isOnTier ? (directories + OWN_DIRECTORIES) * blockBytes : 0;
-    await this.#writer.patiently(() => this.#client.call('swept', { boot, overhead, before }));
+    await this.#writer.patiently(() => this.#client.call('swept', { boot: this.#boot, overhead, before }));
+    this.#isComplete = true;
     this.#writer.write();
+    await this.#writer.settled();
+  }
+
+  /** Since when the machine runs, and in which file that was noted: an index that was brought from elsewhere knows nothing of what is here. */
+  get #boot(): string {
+    const { boot } = this.#parts.home;
+    return boot === undefined ? '' : `${boot} ${this.#inode}`;
   }
 
   /** Asks for room. Nobody is to wait for that while another process holds the index, which may be a stopped one. */

@@ -11,7 +11,7 @@ import type { IndexClient } from '../index-client.js';
 export async function deleteUnknown(
   index: IndexClient,
   { driver }: Tier,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<{ readonly directories: number }> {
   const tags = await index.call('tags', undefined);
   const directories = new Set<string>();

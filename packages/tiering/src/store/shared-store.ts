@@ -7,6 +7,7 @@ import type { Applied, ClaimRow, CopyRef, CopyRow, IndexState } from './index-me
 import { IndexWriter, type Leases } from './index-writer.js';
 import { Lease } from './lease.js';
 import { inodeOf, openIndex, untilFree } from './open-index.js';
+import { rowPages } from './row-pages.js';
 import { deleteUnknown, measuredOverhead } from './sweep.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
@@ -26,10 +27,6 @@ export interface SharedStoreParts {
 
 /** How often a process looks at what others did, in milliseconds: so long may bytes stay taken that another one let go. */
 const LOOK_EVERY_MS = 250;
-/** Copies a page; bounds how long one page keeps the event loop. */
-const PAGE = 1000;
-
-const BEFORE_ALL: CopyRef = { key: '', dataset: 0, tag: -1 };
 
 /**
  * What one tier holds, kept in a database on the tier so that the next start, and other processes, know it too.
@@ -61,7 +58,10 @@ export class SharedStore implements TierStore, Leases {
   #seen: number;
   #overhead = 0;
   #isLost = false;
-  #isSwept = false;
+  #isShown = false;
+  /** Says when, and in which file, all that is on the storage was in the index; and whether it is so now. */
+  readonly #mark: string;
+  #isKnown: boolean;
   #wasShared = false;
   #quota: number;
 
@@ -77,6 +77,8 @@ export class SharedStore implements TierStore, Leases {
     this.#dataset = joined.dataset;
     this.#state = this.#counted(joined.state);
     this.#seen = joined.state.seq;
+    this.#mark = `${parts.home.boot ?? ''} ${this.#inode}`;
+    this.#isKnown = parts.home.boot !== undefined && joined.state.boot === this.#mark;
     this.#lease = new Lease(this.#quota, parts.home.blockBytes);
     this.#writer = new IndexWriter(client, parts.home.member, parts.clock, this, this.#closing.signal);
   }
@@ -94,6 +96,8 @@ export class SharedStore implements TierStore, Leases {
       const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
       const store = new SharedStore(parts, client, joined);
       await store.#clearUp(patiently);
+      // Of an index that was lost nothing is known: all that is there goes before anything comes.
+      if (joined.state.occupied === 0) await store.sweep(signal);
       store.#writer.write();
       await store.#writer.settled();
       void store.#keepLooking();
@@ -135,10 +139,12 @@ export class SharedStore implements TierStore, Leases {
   }
 
   get mayHoldMore(): boolean {
-    return !this.#isSwept || this.#wasShared;
+    return !this.#isShown || this.#wasShared;
   }
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
+    // What nobody knows of takes room too, until it is deleted.
+    if (!this.#isKnown) return bytes > this.freeBytes ? undefined : 'later';
     const occupied = this.#lease.occupied(bytes);
     if (!this.#lease.take(occupied, this.#unleased)) {
       if (bytes > this.freeBytes) return undefined;
@@ -176,13 +182,8 @@ export class SharedStore implements TierStore, Leases {
   }
 
   async *pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
-    for (let after = BEFORE_ALL; ;) {
-      const rows = await this.#client.call('page', { dataset: this.#dataset, others, after, limit: PAGE });
-      const last = rows.at(-1);
-      if (last === undefined) return;
+    for await (const rows of rowPages(this.#client, this.#dataset, others))
       yield rows.map((row) => this.#copyOf(row));
-      after = last;
-    }
   }
 
   async remove({ name, row }: Copy): Promise<void> {
@@ -195,7 +196,7 @@ export class SharedStore implements TierStore, Leases {
   shrink(held: number, lost: number): void {
     const before = this.#quota === this.tier.quotaBytes ? held : this.#quota;
     // There is room for what is there, however often copies met the end of the storage.
-    this.#quota = Math.max(this.usedBytes, before - lost);
+    this.#quota = Math.min(before, Math.max(this.usedBytes, before - lost));
     this.#writer.quota(this.#quota);
   }
 
@@ -219,19 +220,22 @@ export class SharedStore implements TierStore, Leases {
    * Sees to it that all that is on the storage is in the index, if a power cut may have come between, or the index is a copy
    * that was put there. Costs a listing of the storage then.
    */
-  async sweep(signal: AbortSignal): Promise<void> {
+  async sweep(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#isKnown) return;
     const { home, tier } = this.#parts;
-    const mark = `${home.boot ?? ''} ${this.#inode}`;
-    if (home.boot !== undefined && this.#state.boot === mark) return;
     const index = this.#client;
     await deleteUnknown(index, tier, signal);
-    await index.call('swept', { boot: mark, overhead: await measuredOverhead(index, home, tier, signal) });
+    await index.call('swept', {
+      boot: this.#mark,
+      overhead: await measuredOverhead(index, home, tier, signal),
+    });
+    this.#isKnown = true;
     this.#writer.write();
   }
 
   /** All copies were shown to this process. */
   shown(): void {
-    this.#isSwept = true;
+    this.#isShown = true;
   }
 
   terms(): ReturnType<Leases['terms']> {

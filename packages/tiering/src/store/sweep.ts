@@ -9,7 +9,7 @@ import type { IndexClient } from '../index-client.js';
 export async function deleteUnknown(
   index: IndexClient,
   { driver }: Tier,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   const tags = await index.call('tags', undefined);
   for await (const page of driver.list({ signal })) {
@@ -30,7 +30,7 @@ export async function measuredOverhead(
   index: IndexClient,
   { member, isOnTier }: IndexHome,
   { driver }: Tier,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
   const before = await index.call('state', { member });
   const { occupiedBytes } = await driver.usage({ signal });

@@ -79,7 +79,7 @@ async function expectClean(
 }
 
 /** Tries to place an object before it counts as one that has no room: room that is first to be asked for takes milliseconds. */
-const ATTEMPTS = 10;
+const ATTEMPTS = 12;
 
 /** Places what has room, one object after the other. */
 export async function fillTiers(
@@ -90,7 +90,7 @@ export async function fillTiers(
   for (const key of keys) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if ((await hierarchy.place(key)) < place.quotas.length) break;
-      await systemClock.sleep(1);
+      await systemClock.sleep(2 * attempt);
     }
   }
   await hierarchy.idle();

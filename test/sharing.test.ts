@@ -77,6 +77,13 @@ function expectSound(datasets: readonly [Place, ...Place[]]): DiskUsage {
   return usage;
 }
 
+/** Bytes of the copy of an object. */
+function copyBytes(place: Place, key: string): number {
+  const root = tierOf(place, 0);
+  const copy = diskUsage(root).copies.find((name) => name.startsWith(`${key}@`));
+  return copy === undefined ? 0 : fs.statSync(path.join(root, copy)).size;
+}
+
 /** What is not filled is leased to one of three processes, a 16th to each, or kept for the index and directories. */
 function expectFilled({ quotas: [quota = 0] }: Place, bytes: number): void {
   expect(bytes, 'bytes of copies').toBeGreaterThan(0.6 * quota);
@@ -126,23 +133,27 @@ it('[T3] [R1] [Q1] three processes in turns: what one placed serves the others, 
     order: [...new Random(seed).permutation(keys.length)],
   }));
   await Promise.all(all.map(({ trainer }) => trainer.started));
-  let brought = 0;
+  const objects = objectsOf(place);
+  const placed = new Set<string>();
+  let [brought, owed] = [0, 0];
+  for (const { trainer } of all) trainer.onSaid = (said) => said.say === 'placed' && placed.add(said.key);
   for (let turn = 0; turn < keys.length; turn++) {
     for (const { trainer, order } of all) {
-      const answer = await trainer.ask({ ask: 'object', key: keys[order[turn] ?? 0] ?? '' });
+      const key = keys[order[turn] ?? 0] ?? '';
+      // Nobody brings what is on the tier, whole or in part, except who places it.
+      const held = placed.has(key) ? copyBytes(place, key) : 0;
+      const answer = await trainer.ask({ ask: 'object', key });
       brought += answer.brought;
+      owed += (objects.get(key)?.byteLength ?? 0) - held;
       expect(answer.usedBytes).toBeLessThanOrEqual(place.quotas[0] ?? 0);
     }
     expectSound([place]);
   }
-  const dataset = bytesOf(objectsOf(place));
-  expect(dataset).toBeGreaterThan(4_000_000);
-  const { bytes } = expectSound([place]);
-  expectFilled(place, bytes);
-  // Nobody brought what was on the tier, except who placed it; where the room comes to its end, and was leased to another, an
-  // object may be brought to its reader and once more to the tier.
-  expect(brought).toBeGreaterThanOrEqual(3 * dataset - 2 * bytes);
-  expect(brought).toBeLessThanOrEqual((3 * dataset - 2 * bytes) * 1.02);
+  expect(bytesOf(objects)).toBeGreaterThan(4_000_000);
+  expectFilled(place, expectSound([place]).bytes);
+  // Where the room comes to its end, and was leased to another, an object may be brought to its reader and once more to the tier.
+  expect(brought).toBeGreaterThanOrEqual(owed);
+  expect(brought).toBeLessThanOrEqual(owed * 1.03);
   expect(all.flatMap(({ trainer }) => trainer.faults)).toEqual([]);
 });
 
@@ -178,7 +189,10 @@ it('[T3] [T4] [R1] [R2] [Q1] three processes at the same time, one of which is k
   expect(temporary).toEqual([]);
   for (const trainer of [next, a, b]) {
     const { brought, usedBytes, reservedBytes } = await trainer.ask({ ask: 'epoch', seed: 30 });
-    expect({ brought, reservedBytes }).toEqual({ brought: dataset - bytes, reservedBytes: 0 });
+    // Room that one had leased may have become another's meanwhile, and an object more have been placed.
+    expect(brought).toBeLessThanOrEqual(dataset - bytes);
+    expect(brought).toBeGreaterThanOrEqual(dataset - expectSound([place]).bytes);
+    expect(reservedBytes).toBe(0);
     expect(usedBytes).toBeGreaterThanOrEqual(bytes);
     expect(trainer.faults).toEqual([]);
   }
@@ -187,7 +201,7 @@ it('[T3] [T4] [R1] [R2] [Q1] three processes at the same time, one of which is k
     await trainer.ask({ ask: 'close' });
     expect(await trainer.exited).toEqual([0, null]);
   }
-  expect(expectSound([place]).bytes).toBe(bytes);
+  expect(expectSound([place]).bytes).toBeGreaterThanOrEqual(bytes);
 });
 
 it('[T3] [R1] [Q1] two datasets with the same keys on one tier at the same time are not mixed up, and share its quota', async () => {

@@ -72,7 +72,7 @@ export class Accounts implements Leases {
   shrink(held: number, lost: number): number {
     const before = this.#quota === this.#tier.quotaBytes ? held : this.#quota;
     // There is room for what is there, however often copies met the end of the storage.
-    this.#quota = Math.max(this.usedBytes, before - lost);
+    this.#quota = Math.min(before, Math.max(this.usedBytes, before - lost));
     return this.#quota;
   }
 

@@ -98,8 +98,8 @@ export class PrivateStore implements TierStore {
   }
 
   shrink(held: number, lost: number): void {
-    const isFirst = this.#quota === this.tier.quotaBytes;
-    this.#quota = Math.max(this.#used, (isFirst ? held : this.#quota) - lost);
+    const before = this.#quota === this.tier.quotaBytes ? held : this.#quota;
+    this.#quota = Math.min(before, Math.max(this.#used, before - lost));
   }
 
   async beginTakingOver(): Promise<void> {

@@ -300,8 +300,15 @@ export class SharedStore implements TierStore {
     if (!(await recorded.catch(() => false))) return;
     // Also if others took this process for dead: what it published after they cleared up, nobody else would find.
     const name = copyName(row.key, row.tag);
-    if (this.current) await this.#deleteFile(name, row);
-    else await this.tier.driver.delete(name, {});
+    if (!this.current) {
+      await this.tier.driver.delete(name, {});
+      return;
+    }
+    const attempt = () => this.#deleteFile(name, row);
+    await attempt().catch((error: unknown) => {
+      this.#leftovers.keep(attempt);
+      throw error;
+    });
   }
 
   /** Deletes what is under the name of a copy that nobody is shown, and says so. */

@@ -225,8 +225,11 @@ describe('what a hierarchy survives', () => {
 
   it('[R2] the tier turns read-only while in use: what is there is served, nothing is placed', async () => {
     const tier = path.join(directory, 'tier');
-    await asUnprivileged([directory, path.join(directory, 'source')], async () => {
-      const { hierarchy, faults } = await start(tierDriver());
+    // Its thread loads a file of this repository, which others need not be allowed to read.
+    const { hierarchy, faults } = await start(tierDriver());
+    const inTier = await fs.readdir(tier, { recursive: true });
+    const owned = [directory, tier, ...inTier.map((name) => path.join(tier, name))];
+    await asUnprivileged([...owned, path.join(directory, 'source')], async () => {
       await expectRight(hierarchy, ['train/a']);
       await hierarchy.idle();
       await fs.chmod(path.join(tier, '.tiered', 'tmp'), 0o555);

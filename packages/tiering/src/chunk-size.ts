@@ -10,7 +10,7 @@ const FIRST = 4 * MIB;
 /** A request that is shorter spends much of its time on latency; one that is longer makes its reader wait. */
 const SHORT_MS = 20;
 const LONG_MS = 200;
-/** Chunks of an object at most: their sums fit a line of the log. At 4 MiB that is 256 GiB. */
+/** Chunks of an object at most: their sums fit a row of the index. At 4 MiB that is 256 GiB. */
 const MOST_CHUNKS = 65_536;
 /** Requests after which the size is looked at again: one may be an accident. */
 const WINDOW = 8;

@@ -58,6 +58,11 @@ export class IndexClient {
     this.#thread.on('exit', () => this.#over(undefined));
   }
 
+  /** Whether it answers no more: it was closed, or its thread died. */
+  get isEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
   /**
    * Has a call made.
    * @throws TieredError with `TIERED_UNAVAILABLE` while another process writes, and as other operations of storage do.
@@ -101,11 +106,12 @@ export class IndexClient {
   }
 
   #over(cause: Error | undefined): void {
-    this.#ended ??= new TieredError('TIERED_UNAVAILABLE', `${this.#driver}: the tier's index is closed.`, {
+    const why = cause === undefined ? 'is closed' : `has no thread: ${cause.message}`;
+    // Not to be tried again with this client, as what another process keeps from being written is.
+    this.#ended ??= new TieredError('TIERED_IO', `${this.#driver}: the tier's index ${why}.`, {
       cause,
       driver: this.#driver,
       operation: 'openIndex',
-      retryable: true,
     });
     for (const { reject } of this.#waiting.values()) reject(this.#ended);
     this.#waiting.clear();

@@ -65,7 +65,7 @@ const WHEN_BEHIND = ['wait', 'goOn'] as const;
  * a tier must be worth trusting after a crash.
  *
  * **Moving parts.** The *policy* names a level for an object that is read for the first time. The level's *store* grants
- * the bytes, in a log that all processes on that tier share. A *placing* then brings the object chunk by chunk,
+ * the bytes, from a lease of the index that all processes on that tier share. A *placing* then brings the object chunk by chunk,
  * those that readers wait for first, gives them to the readers, and writes them to the tier; at the end it publishes the
  * copy. A *range read* brings what is not being placed. *Copies* knows what is on the tiers, checks what an earlier
  * process left there, and removes what must not be served. The *gate* lets requests pass to the source: those of
@@ -119,7 +119,7 @@ export class PlacementHandler implements Placement {
     }
   }
 
-  /** Opens the tiers' logs and takes over the copies that are of the present versions. */
+  /** Opens the tiers, and begins to take over the copies that are of the present versions. */
   async start(host: PlacementHost, options: OperationOptions): Promise<void> {
     if (this.#started)
       throw configError('placement', 'a handler that serves no other hierarchy', 'one in use');

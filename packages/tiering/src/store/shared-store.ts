@@ -320,7 +320,7 @@ export class SharedStore implements TierStore {
   }
 
   async #look(): Promise<void> {
-    if (!this.current) this.#lose();
+    if (!this.current || this.#client.isEnded) this.#lose();
     if (this.#isLost) return;
     await this.#leftovers.tryAgain();
     this.#looks += 1;

@@ -38,12 +38,16 @@ describe('Hierarchy.fromConfig', () => {
     expect(await hierarchy.place('b')).toBe(1);
     await hierarchy.idle();
     expect(Buffer.from(await hierarchy.read('b')).toString()).toBe('content of b');
-    expect(hierarchy.stats().tiers.map(({ quotaBytes, usedBytes }) => [quotaBytes, usedBytes])).toEqual([
-      [12, 12],
-      [200 * 2 ** 30, 12],
-    ]);
+    const [ram, disk] = hierarchy.stats().tiers;
+    expect(ram).toMatchObject({ quotaBytes: 12, usedBytes: 12 });
+    // Whole blocks, and the index beside them.
+    expect(disk).toMatchObject({ quotaBytes: 200 * 2 ** 30 });
+    expect(disk?.usedBytes).toBeGreaterThan(4096);
     await hierarchy.close();
-    expect(await fs.readFile(path.join(directory, 'config/cache/b'), 'utf8')).toBe('content of b');
+    const cache = path.join(directory, 'config/cache');
+    const copies = (await fs.readdir(cache)).filter((name) => name !== '.tiered');
+    expect(copies).toEqual([expect.stringMatching(/^b@/)]);
+    expect(await fs.readFile(path.join(cache, copies[0] ?? ''), 'utf8')).toBe('content of b');
     expect(await fs.readdir(path.join(directory, 'data'))).toEqual(['test', 'train']);
   });
 

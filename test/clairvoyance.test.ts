@@ -50,7 +50,8 @@ describe('from the seed of a training to what is on each tier', () => {
         source,
         tiers: [
           { driver: new MemoryDriver(), quota: 10_000 },
-          { driver: new FileSystemDriver({ root: scratch, writable: true }), quota: 20_000 },
+          // On a disk samples take whole blocks, and the index takes some.
+          { driver: new FileSystemDriver({ root: scratch, writable: true }), quota: '4MiB' },
         ],
         placement: new PlacementHandler({ policy: frequency({ plan, sampleOf }), chunk: 1000 }),
       }).start();

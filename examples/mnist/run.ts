@@ -43,6 +43,8 @@ export interface Outcome extends Trained {
   readonly epochs: readonly Epoch[];
   /** Bytes on the tiers at the end, and what they may hold. */
   readonly keptBytes: number;
+  /** Of the quotas of all tiers, and what they take on their storage. */
+  readonly usedBytes: number;
   readonly quotaBytes: number;
 }
 
@@ -67,6 +69,8 @@ async function measure(setup: Setup, experiment: Experiment, scratch: string): P
   const source = new MetricsDriver(experiment.source.connect());
   const surroundings = { source, scratch, localDirectory: dataset.directory, bytes: dataset.bytes };
   await using hierarchy = await setup.build(surroundings).start({ signal });
+  let keptBytes = 0;
+  hierarchy.on('placed', ({ bytes }) => (keptBytes += bytes));
   const meter = new Meter(source, hierarchy, setup.levels);
 
   progress.begin(setup.name, EPOCHS, dataset.shards, setup.fillFirst);
@@ -88,9 +92,9 @@ async function measure(setup: Setup, experiment: Experiment, scratch: string): P
     });
     await hierarchy.idle({ signal });
     const { tiers } = hierarchy.stats();
-    const keptBytes = tiers.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
+    const usedBytes = tiers.reduce((sum, tier) => sum + tier.usedBytes, 0);
     const quotaBytes = tiers.reduce((sum, tier) => sum + tier.quotaBytes, 0);
-    return { ...trained, setup, filling, epochs, keptBytes, quotaBytes };
+    return { ...trained, setup, filling, epochs, keptBytes, usedBytes, quotaBytes };
   } finally {
     model.dispose();
   }

@@ -33,6 +33,11 @@ export interface Setup {
 const RAM_SHARE = 0.16;
 const DISK_SHARE = 0.4;
 
+/** What a disk needs to hold so many bytes: files take whole blocks there, and the index of the tier some room. */
+function onDisk(bytes: number): number {
+  return Math.ceil(bytes * (1 + 1 / 32)) + 1024 * 1024;
+}
+
 /** Every epoch reads everything from the source. */
 function sourceOnly({ source }: Surroundings): Hierarchy {
   return new Hierarchy({ source });
@@ -48,7 +53,7 @@ function cacheFirst({ source, scratch, bytes }: Surroundings): Hierarchy {
   const disk = new FileSystemDriver({ root: path.join(scratch, 'cache'), writable: true });
   return new Hierarchy({
     source,
-    tiers: [{ driver: disk, quota: bytes }],
+    tiers: [{ driver: disk, quota: onDisk(bytes) }],
     placement: new PlacementHandler(),
   });
 }
@@ -61,7 +66,7 @@ function tiered({ source, scratch, bytes }: Surroundings): Hierarchy {
     source,
     tiers: [
       { driver: ram, quota: Math.ceil(RAM_SHARE * bytes) },
-      { driver: disk, quota: Math.ceil(DISK_SHARE * bytes) },
+      { driver: disk, quota: onDisk(DISK_SHARE * bytes) },
     ],
     placement: new PlacementHandler(),
   });

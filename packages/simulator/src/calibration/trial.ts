@@ -31,6 +31,8 @@ export async function withTrial<T>(
   });
   try {
     await hierarchy.start({ signal });
+    // A part of a tier keeps no index: nothing is placed before what is there was listed.
+    await hierarchy.idle({ signal });
     return await work(hierarchy);
   } finally {
     await hierarchy.close();

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { alternate, medianMs, ratio, type Setups, type Timings } from './lib/alternate.js';
 import { withScratch } from './lib/scratch.js';
 import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
+import { quotaOnDisk } from './lib/on-disk.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -90,7 +91,7 @@ async function measureDisk(
   const bytes = Buffer.alloc(size, 'tiered');
   for (const key of keys) await source.write(key, bytes, { size });
   const root = path.join(directory, name.replaceAll(' ', '-'));
-  const hierarchy = await startOnDisk(source, root, objects * size);
+  const hierarchy = await startOnDisk(source, root, quotaOnDisk(objects * size, objects));
   for (const key of keys) await hierarchy.place(key);
   // The source's memory is of no use from here on, and would only trouble the garbage collector.
   for (const key of keys) await source.delete(key, {});
@@ -101,10 +102,11 @@ async function measureDisk(
     offset: random.below(size / piece) * piece,
   }));
   const run = (read: (r: Read) => Promise<unknown>) => () => forAll(order, concurrency, read);
-  const handles = staysOpen ? await openAll(root, keys) : new Map<string, fs.promises.FileHandle>();
+  const files = await filesOf(root);
+  const handles = staysOpen ? await openAll(files) : new Map<string, fs.promises.FileHandle>();
   let turnIn = 0;
   const setups: Setups = {
-    'fs.promises open + read + close': run((r) => openReadClose(path.join(root, r.key), r.offset, piece)),
+    'fs.promises open + read + close': run((r) => openReadClose(files.get(r.key) ?? '', r.offset, piece)),
     ...(staysOpen && {
       'fs.promises read on an open handle': run((r) => readHandle(handles.get(r.key), r.offset, piece)),
       'fs.readSync on an open descriptor (bound of one thread)': run(async (r) => {
@@ -210,9 +212,16 @@ function startOnDisk(source: MemoryDriver, root: string, quota: number): Promise
   return new Hierarchy({ source, tiers, placement: new PlacementHandler() }).start();
 }
 
-async function openAll(root: string, keys: readonly string[]): Promise<Map<string, fs.promises.FileHandle>> {
+/** Where the copies are, by their keys: their names have a tag behind that. */
+async function filesOf(root: string): Promise<Map<string, string>> {
+  const names = await fs.promises.readdir(root, { recursive: true });
+  const copies = names.filter((name) => name.includes('@'));
+  return new Map(copies.map((name) => [name.slice(0, name.indexOf('@')), path.join(root, name)]));
+}
+
+async function openAll(files: ReadonlyMap<string, string>): Promise<Map<string, fs.promises.FileHandle>> {
   const handles = new Map<string, fs.promises.FileHandle>();
-  for (const key of keys) handles.set(key, await fs.promises.open(path.join(root, key)));
+  for (const [key, file] of files) handles.set(key, await fs.promises.open(file));
   return handles;
 }
 

@@ -13,6 +13,7 @@ import {
 } from '@tiered/tiering';
 import { countsOf } from '../lib/counts.js';
 import type { Dataset } from './dataset.js';
+import { quotaOnDisk } from '../lib/on-disk.js';
 
 /** A source, as the throttle makes it and as a rule may see it. */
 export interface Source {
@@ -83,7 +84,10 @@ export class Training {
       source: new ThrottleDriver(counted, source),
       tiers: [
         { driver: new MemoryDriver({ name: 'ram' }), quota: ram },
-        { driver: new FileSystemDriver({ root: cache, writable: true }), quota: disk },
+        {
+          driver: new FileSystemDriver({ root: cache, writable: true }),
+          quota: quotaOnDisk(disk, dataset.keys.length),
+        },
       ],
       placement: new PlacementHandler({ policy: frequency({ plan, sampleOf: dataset.sampleOf }) }),
     }).start();

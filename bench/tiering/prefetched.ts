@@ -9,6 +9,7 @@ import { CHUNK_BYTES, MB } from './figures.js';
 import { emptyFiles, EPOCHS, SOURCE_BYTES_PER_SECOND, SOURCE_LATENCY_MS } from './run.js';
 import { ROOM_FOR_ALL, ROOM_FOR_SOME } from './setups.js';
 import type { SlowBy, Trained, Training } from './training.js';
+import { quotaOnDisk } from '../lib/on-disk.js';
 
 /** One training: what it reads, where it keeps it, and what else the machine does. */
 interface Plan {
@@ -85,7 +86,7 @@ async function train(plan: Plan, scratch: string): Promise<Trained> {
     slowBy,
     tier: {
       directory: cache,
-      quota: quotaOf(plan),
+      quota: quotaOnDisk(quotaOf(plan), objects.length),
       ...(whenBehind !== undefined && { writesPerSecond: SLOW_TIER_BYTES_PER_SECOND }),
     },
     placement: whenBehind === undefined ? {} : { whenBehind },

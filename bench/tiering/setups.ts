@@ -2,6 +2,7 @@ import { Hierarchy, type StorageDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import { fromDirectory, fromDriver, throughHierarchy, type Access } from './access.js';
+import { quotaOnDisk } from '../lib/on-disk.js';
 
 /** What a setup may use. */
 interface Surroundings {
@@ -114,7 +115,8 @@ export function keptBytes({ room = 0 }: Setup, datasetBytes: number): number {
 async function withTier({ source, cache, bytes }: Surroundings, room: number): Promise<Opened> {
   const tier = {
     driver: new FileSystemDriver({ root: cache, writable: true }),
-    quota: Math.floor(room * bytes),
+    // Blocks of large files hardly count, and those of 100 KB are whole.
+    quota: quotaOnDisk(Math.floor(room * bytes), 0),
   };
   const hierarchy = new Hierarchy({ source, tiers: [tier], placement: new PlacementHandler() });
   return { ...plain(await hierarchy.start()), hierarchy };

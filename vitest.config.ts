@@ -7,7 +7,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
-    // Many tests write thousands of files; a shared machine may take its time.
-    testTimeout: 30_000,
+    // Says that a test hangs, and not that it is slow: many write thousands of files or start processes, on machines that are busy.
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
   },
 });

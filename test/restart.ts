@@ -78,8 +78,8 @@ async function expectClean(
   return sum;
 }
 
-/** Tries to place an object before it counts as one that has no room: room that is first to be asked for takes milliseconds. */
-const ATTEMPTS = 12;
+/** Rounds over what found no room before it counts as full: room that is first to be asked for takes milliseconds. */
+const ROUNDS = 12;
 
 /** Places what has room, one object after the other. */
 export async function fillTiers(
@@ -87,11 +87,12 @@ export async function fillTiers(
   hierarchy: Hierarchy,
   keys: Iterable<string>,
 ): Promise<void> {
-  for (const key of keys) {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if ((await hierarchy.place(key)) < place.quotas.length) break;
-      await systemClock.sleep(2 * attempt);
-    }
+  let left = [...keys];
+  for (let round = 0; round < ROUNDS && left.length > 0; round++) {
+    await systemClock.sleep(2 * round);
+    const declined: string[] = [];
+    for (const key of left) if ((await hierarchy.place(key)) >= place.quotas.length) declined.push(key);
+    left = declined;
   }
   await hierarchy.idle();
 }

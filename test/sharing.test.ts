@@ -183,8 +183,7 @@ it('[T3] [T4] [R1] [R2] [Q1] three processes at the same time, one of which is k
   // All others are idle: what there was of the dead one is gone.
   expect(expectSound([place]).temporary).toEqual([]);
   expect(fs.readdirSync(path.join(tierOf(place, 0), '.tiered/members'))).toHaveLength(3);
-  for (const trainer of [next, a, b])
-    for (const key of objectsOf(place).keys()) await trainer.ask({ ask: 'object', key });
+  for (const trainer of [next, a, b]) await trainer.ask({ ask: 'fill' });
   const { bytes, temporary } = expectSound([place]);
   expect(temporary).toEqual([]);
   for (const trainer of [next, a, b]) {

@@ -7,6 +7,8 @@ import { KillingDriver, type KillPoint } from './killing-driver.js';
 /** What a parent asks for, one at a time. */
 export type Request =
   | { readonly ask: 'epoch'; readonly seed: number }
+  /** Places what has room. */
+  | { readonly ask: 'fill' }
   /** Places one object, if there is room, and reads it. */
   | { readonly ask: 'object'; readonly key: string }
   | { readonly ask: 'close' };
@@ -42,8 +44,11 @@ async function answer(request: Request): Promise<void> {
       await readEpoch(hierarchy, objects, new Random(request.seed));
       await hierarchy.idle();
       break;
+    case 'fill':
+      await fillTiers(place, hierarchy, objects.keys());
+      break;
     case 'object':
-      await fillTiers(place, hierarchy, [request.key]);
+      await hierarchy.place(request.key);
       assert.deepEqual(Buffer.from(await hierarchy.read(request.key)), objects.get(request.key));
       await hierarchy.idle();
       break;

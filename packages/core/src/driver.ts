@@ -52,6 +52,12 @@ export interface ReadIntoOptions extends OperationOptions {
    * it looks as closely as it can without a request of its own (an open file's times, an If-Match). Default: any.
    */
   readonly version?: string | undefined;
+  /**
+   * Told while `readInto` is under way how many bytes from the start of the target are final: they are the object's, of
+   * the version that was asked for, and will be as they are also if the rest fails. Numbers that do not grow say nothing. Drivers
+   * that cannot know before the end never call it, and none calls it once the read has settled. `read` does not call it.
+   */
+  readonly progress?: ((bytes: number) => void) | undefined;
 }
 
 /** A range of an object; offset and length are whole numbers of bytes, both at least 0. */

@@ -21,8 +21,8 @@ import type { ThreadPool } from './thread-pool.js';
 /** Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a placing. */
 const MOST_UNSEEN = 16 * 1024 * 1024;
 
-/** Bytes that a read which may be left behind brings at once, into memory of its own. */
-const SCRATCH = 1024 * 1024;
+/** Bytes at once of a read that may be left behind, or that tells how far it has come: those that one request of NFS brings. */
+const PIECE = 1024 * 1024;
 
 /**
  * Reads of files by key, from descriptors that stay open between them.
@@ -85,12 +85,12 @@ export class FileReader {
   async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     const read = await this.#afterTurn(() => this.readIntoBlocking(key, target, options));
     if (read !== undefined) return read;
-    const { offset, signal } = options;
-    return this.#use('readInto', key, options, (file) =>
-      signal !== undefined && this.#pool.mayLeave
-        ? this.#readByScratch(file, target, offset, signal)
-        : readFully(expected(file), target, offset),
-    );
+    const { offset, signal, progress } = options;
+    return this.#use('readInto', key, options, (file) => {
+      if (signal !== undefined && this.#pool.mayLeave) return this.#readByScratch(key, file, target, options);
+      if (progress === undefined) return readFully(expected(file), target, offset);
+      return this.#readInPieces(key, file, target, options, undefined);
+    });
   }
 
   /** A blocking read that waited only for the event loop to turn; undefined if there was none, or it may not block still. */
@@ -137,23 +137,38 @@ export class FileReader {
 
   /** Reads into the caller's memory by way of its own, which a call that is left behind may write to as late as it likes. */
   async #readByScratch(
+    key: string,
     file: OpenFile,
     target: Uint8Array,
-    offset: number,
-    signal: AbortSignal,
+    options: ReadIntoOptions,
   ): Promise<number> {
-    const scratch = this.#scratch.pop() ?? memoryFor(SCRATCH);
+    const scratch = this.#scratch.pop() ?? memoryFor(PIECE);
     try {
-      for (let filled = 0; ;) {
-        const piece = scratch.subarray(0, Math.min(SCRATCH, target.byteLength - filled));
-        const count = await readFully(expected(file), piece, offset + filled);
-        signal.throwIfAborted();
-        target.set(piece.subarray(0, count), filled);
-        filled += count;
-        if (count < SCRATCH || filled === target.byteLength) return filled;
-      }
+      return await this.#readInPieces(key, file, target, options, scratch);
     } finally {
       this.#scratch.push(scratch);
+    }
+  }
+
+  /** Reads piece by piece, and looks at the file before it says that one is there. */
+  async #readInPieces(
+    key: string,
+    file: OpenFile,
+    target: Uint8Array,
+    { offset, signal, progress }: ReadIntoOptions,
+    scratch: Uint8Array | undefined,
+  ): Promise<number> {
+    for (let filled = 0; ;) {
+      const room = target.subarray(filled, filled + PIECE);
+      const piece = scratch?.subarray(0, room.byteLength) ?? room;
+      const count = await readFully(expected(file), piece, offset + filled);
+      signal?.throwIfAborted();
+      if (scratch !== undefined) room.set(piece.subarray(0, count));
+      filled += count;
+      if (count < PIECE || filled === target.byteLength) return filled;
+      if (progress === undefined) continue;
+      if (mustLookAt(file, filled)) this.#assertFile('readInto', key, file, await statOf(file.fd));
+      progress(filled);
     }
   }
 

@@ -111,3 +111,26 @@ describe.each(BOTH_WAYS)('a read of a version: $way', ({ blockingCalls }) => {
     await settledTo(there.driver, 0);
   });
 });
+
+it('a read of a version tells what is there of it, and nothing of a file that was changed meanwhile', async () => {
+  const there = await place({ blockingCalls: false });
+  const MIB = 2 ** 20;
+  const bytes = Buffer.alloc(3.5 * MIB, 'old');
+  await putFile(there.root, 'file', bytes);
+  const version = (await there.driver.stat('file', {})).version;
+  const target = Buffer.alloc(bytes.length);
+  const told: number[] = [];
+  const progress = (count: number) => void told.push(count);
+  expect(await there.driver.readInto('file', target, { offset: 0, version, progress })).toBe(bytes.length);
+  expect(told).toEqual([MIB, 2 * MIB, 3 * MIB]);
+  const change = (count: number) => {
+    told.push(count);
+    fs.writeFileSync(path.join(there.root, 'file'), Buffer.alloc(bytes.length, 'new'));
+    expect(target.subarray(0, count).equals(bytes.subarray(0, count))).toBe(true);
+  };
+  told.length = 0;
+  await expect(
+    there.driver.readInto('file', target, { offset: 0, version, progress: change }),
+  ).rejects.toEqual(withCode('TIERED_SOURCE_CHANGED'));
+  expect(told).toEqual([MIB]);
+});

@@ -227,10 +227,10 @@ export class S3Driver implements StorageDriver {
     operation: 'read' | 'readInto',
     key: string,
     target: Uint8Array,
-    { offset, version, signal }: ReadIntoOptions,
+    { offset, version, signal, progress }: ReadIntoOptions,
   ): Promise<number> {
     return this.#run(operation, key, signal, ({ reader }, objectKey) =>
-      reader.read({ key: objectKey, offset, target, version, signal }),
+      reader.read({ key: objectKey, offset, target, version, signal, progress }),
     );
   }
 

@@ -40,13 +40,19 @@ export class RangeReader {
     const end = new AbortController();
     const stopListening = onAbort(signal, (reason) => end.abort(reason));
     const fetch = async (from: number, to: number, more: Partial<RangeRequest>): Promise<void> => {
-      const part = { offset: range.offset + from, target: target.subarray(from, to), signal: end.signal };
+      const part = {
+        offset: range.offset + from,
+        target: target.subarray(from, to),
+        signal: end.signal,
+        progress: progress?.(from),
+      };
       try {
         await new RangedRead(this.#client, { ...range, ...part, ...more }).run();
       } catch (error) {
         end.abort(error);
       }
     };
+    const progress = range.progress && inOrder(partBytes, range.progress);
     let bytes = 0;
     let others: readonly Promise<void>[] = [];
     const started = ({ etag, size }: ObjectFacts): void => {
@@ -61,4 +67,18 @@ export class RangeReader {
     end.signal.throwIfAborted();
     return bytes;
   }
+}
+
+/** Of parts that come in any order, tells how many bytes are there from the beginning onwards. Gives each part whom to tell. */
+function inOrder(
+  partBytes: number,
+  progress: (bytes: number) => void,
+): (from: number) => (bytes: number) => void {
+  const there = new Map<number, number>();
+  return (from) => (bytes) => {
+    there.set(from, bytes);
+    let last = 0;
+    while (there.get(last) === partBytes) last += partBytes;
+    progress(last + (there.get(last) ?? 0));
+  };
 }

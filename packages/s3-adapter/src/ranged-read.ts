@@ -21,6 +21,8 @@ export interface RangeRequest {
   /** The ETag that the object must have. */
   readonly version: string | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Told how much of the target is final, unless only a checksum at the end says so. */
+  readonly progress?: ((bytes: number) => void) | undefined;
   /** Whether to ask for the whole object, as it begins with the range: only then do servers send its checksum. */
   readonly asWhole?: boolean;
   /** Called once, when the first answer has begun. */
@@ -85,6 +87,8 @@ export class RangedRead implements Sink {
       this.#filled += taken;
       this.#left -= taken;
       this.#tries?.progress(taken);
+      // What begins anew is of the same version, and so the same; with a checksum it may be that it was wrong.
+      if (this.#checksum === undefined) this.#range.progress?.(this.#filled);
     }
     return !(this.#isWhole && this.#left === 0 && this.#from < (this.#size ?? 0));
   }

@@ -31,6 +31,21 @@ describe('a long read', () => {
     expect(Buffer.compare(await reading, LARGE)).toBe(0);
   });
 
+  it('tells how much is there, in the order of the bytes, whichever part comes first', async () => {
+    const { server, driver, clock } = await place({ partBytes: PART });
+    server.put(BUCKET, 'large', LARGE);
+    server.faults.set([{ after: 1, times: 1, fault: { kind: 'latency', medianMs: 1000 } }]);
+    const target = Buffer.alloc(LARGE.length);
+    const told: number[] = [];
+    const progress = (bytes: number) => {
+      told.push(bytes);
+      expect(target.subarray(0, bytes).equals(LARGE.subarray(0, bytes))).toBe(true);
+    };
+    await clock.run(driver.readInto('large', target, { offset: 0, progress }));
+    expect(Math.min(...told)).toBeLessThan(PART);
+    expect(Math.max(...told)).toBe(LARGE.length);
+  });
+
   it('that is aborted stops every part, and touches nothing afterwards', async () => {
     const { server, driver, clock } = await place({ partBytes: PART });
     server.put(BUCKET, 'large', LARGE);

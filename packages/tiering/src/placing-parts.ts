@@ -1,12 +1,20 @@
 import type { Checksum, OperationScope } from '@tiered/core/internal';
 import type { MemoryBudget } from './memory-budget.js';
-import type { SourceGate, Ticket } from './source-gate.js';
+import type { SourceGate } from './source-gate.js';
 import type { SourceObject } from './source-reads.js';
 import type { Claim } from './store/tier-store.js';
 import type { Writers } from './writers.js';
 
-/** Where the bytes of an object come from: the source, or another tier. */
-export type FillFrom = (target: Uint8Array, offset: number, signal: AbortSignal) => Promise<void>;
+/**
+ * Where the bytes of an object come from: the source, or another tier. The source may tell how many are there before all are;
+ * those of a tier are compared with a sum first.
+ */
+export type FillFrom = (
+  target: Uint8Array,
+  offset: number,
+  signal: AbortSignal,
+  progress?: (bytes: number) => void,
+) => Promise<void>;
 
 /** What is placed, where, and with what. */
 export interface PlacingParts extends SourceObject {
@@ -41,12 +49,4 @@ export interface Part {
   readonly chunk: number;
   readonly start: number;
   readonly target: Uint8Array;
-}
-
-/** A chunk that was asked for and is not yet written. */
-export interface Arriving {
-  readonly bytes: Promise<Uint8Array>;
-  readonly memory: Uint8Array;
-  readonly ticket: Ticket | undefined;
-  isHere: boolean;
 }

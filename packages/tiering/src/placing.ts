@@ -1,7 +1,8 @@
 import { isTieredError, type ObjectWriter } from '@tiered/core';
 import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
 import { allEnded } from './all-ended.js';
-import type { Arriving, Part, PlacingFailure, PlacingParts } from './placing-parts.js';
+import { Arriving } from './arriving.js';
+import type { Part, PlacingFailure, PlacingParts } from './placing-parts.js';
 import type { Ticket } from './source-gate.js';
 import type { Copy, CopyContent } from './store/tier-store.js';
 
@@ -21,8 +22,8 @@ const WRITTEN = 2;
  * **Moving parts.** A chunk is *missing*, *arriving* (asked for, or here and not yet written), or *written*. Who needs
  * a missing chunk asks for it at once, ahead of everything in the background, if there is memory for it; who needs one that is
  * arriving waits for that; a written one is read back from the tier. A few *lanes* ask for what is missing, from where the last reader
- * was onwards, because readers mostly go on. Each chunk that arrived is summed, copied to its readers, and written to the tier at its
- * place; then its memory is free. With the last one the copy is published.
+ * was onwards, because readers mostly go on. Readers get copies of their parts of a chunk as these arrive; when all of it is there it is
+ * summed, and written to the tier at its place; then its memory is free. With the last one the copy is published.
  *
  * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range, and for memory
  * for them; not for the tier, unless the bytes are only there. Nobody outside sees the memory of a chunk, so what is written is
@@ -177,14 +178,12 @@ export class Placing {
     return () => raceAbort(copied, signal);
   }
 
-  async #copied(
-    { isHere, bytes, memory }: Arriving,
+  #copied(
+    arriving: Arriving,
     { chunk, start, target }: Part,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    if (!isHere) await bytes;
-    const from = start - chunk * this.#parts.chunkBytes;
-    if (signal?.aborted !== true) target.set(memory.subarray(from, from + target.byteLength));
+    return arriving.copy(target, start - chunk * this.#parts.chunkBytes, signal);
   }
 
   /** Reads a part for one reader only: there is no memory for its chunk, and will not be. */
@@ -274,14 +273,12 @@ export class Placing {
     const memory = budget.lend(this.#lengthOf(chunk));
     this.#take(chunk);
     this.#state[chunk] = ARRIVING;
-    const bytes = fill(memory, chunk * chunkBytes, closing).then(() => {
+    const arriving = new Arriving(memory, ticket, async (progress) => {
+      await fill(memory, chunk * chunkBytes, closing, progress);
       this.#sums[chunk] = checksum.bytes(memory);
-      arriving.isHere = true;
-      return memory;
     });
-    const arriving: Arriving = { bytes, memory, ticket, isHere: false };
     this.#arriving.set(chunk, arriving);
-    const work = this.#settle(chunk, bytes).finally(() => {
+    const work = this.#settle(chunk, arriving.bytes).finally(() => {
       this.#arriving.delete(chunk);
       this.#work.delete(work);
       // What did not come may, by a driver that breaks its contract, be on its way still.

@@ -374,6 +374,6 @@ export class Placings {
   #fillFromSource(id: number): FillFrom {
     const { host, source } = this.#parts;
     const asked = { key: host.namespace.keyOf(id), version: host.namespace.versionOf(id) };
-    return (target, offset, signal) => source.into(asked, target, offset, signal);
+    return (target, offset, signal, progress) => source.into(asked, target, offset, signal, progress);
   }
 }

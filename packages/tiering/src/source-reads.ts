@@ -29,14 +29,21 @@ export class SourceReads {
 
   /**
    * Fills the target from an offset of the object.
+   * @param progress Told how many bytes are there already, if the driver knows.
    * @throws TieredError `TIERED_SOURCE_CHANGED` if the object is not that version any more, or too short for it.
    */
-  async into(object: SourceObject, target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
+  async into(
+    object: SourceObject,
+    target: Uint8Array,
+    offset: number,
+    signal: AbortSignal,
+    progress?: (bytes: number) => void,
+  ): Promise<void> {
     const { source } = this.#host;
     const version = this.#host.versionToAskFor(object.version);
     const start = this.#clock.now();
     this.#requests += 1;
-    const got = await source.readInto(object.key, target, { offset, version, signal });
+    const got = await source.readInto(object.key, target, { offset, version, signal, progress });
     this.#bytes += got;
     const wanted = target.byteLength;
     if (got < wanted) throw sourceChanged(source, object.key, { offset, got, wanted });

@@ -98,6 +98,38 @@ export const reads: readonly ConformanceTest[] = [
     assert.equal(await driver.readInto('object', target, { offset: 0 }), 5000);
     assertBytes(target, bytes, 'shared memory');
   }),
+  openTest(
+    'readInto() tells only of bytes that are there, and while it is under way',
+    async ({ driver, put }) => {
+      const bytes = someBytes(3 * 1024 * 1024 + 5, 8);
+      await put('object', bytes);
+      const { version } = await driver.stat('object', {});
+      for (const [offset, length] of [
+        [0, bytes.byteLength],
+        [7, bytes.byteLength],
+        [1, 100],
+      ] as const) {
+        const target = new Uint8Array(length);
+        let isOver = false;
+        const progress = (told: number) => {
+          assert.ok(!isOver, 'told of progress after the end');
+          assert.ok(told <= length, 'told of more than the target has');
+          assertBytes(
+            target.subarray(0, told),
+            bytes.subarray(offset, offset + told),
+            `${told} bytes at ${offset}`,
+          );
+        };
+        const count = await driver.readInto('object', target, { offset, version, progress });
+        isOver = true;
+        assertBytes(
+          target.subarray(0, count),
+          bytes.subarray(offset, offset + length),
+          `the rest at ${offset}`,
+        );
+      }
+    },
+  ),
   openTest('many reads at the same time each get their own bytes', async ({ driver, put }) => {
     const objects = Array.from({ length: 8 }, (_, i) => someBytes(20_000 + i, i));
     for (const [i, bytes] of objects.entries()) await put(`object-${i}`, bytes);

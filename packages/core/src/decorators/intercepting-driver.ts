@@ -28,11 +28,15 @@ export interface DriverCall<T> {
   readonly target?: Uint8Array | undefined;
   /** Whether the call can be made a second time: false for a write whose pieces come only once. */
   readonly repeatable: boolean;
-  /** Makes the call, under another signal if one is given. */
-  readonly proceed: (signal?: AbortSignal) => Promise<T>;
+  /** Told of bytes that are there before the call ends, as `ReadIntoOptions` says. */
+  readonly progress?: ReadIntoOptions['progress'];
+  /** Makes the call, under another signal if one is given, and telling another of its progress. */
+  readonly proceed: (signal?: AbortSignal, progress?: ReadIntoOptions['progress']) => Promise<T>;
   /** How many bytes of objects the call moved, given its result. */
   readonly moved: (result: T) => number;
 }
+
+type Run<T> = (signal: AbortSignal | undefined, progress?: ReadIntoOptions['progress']) => Promise<T>;
 
 const NOTHING_MOVED = () => 0;
 
@@ -90,9 +94,10 @@ export abstract class InterceptingDriver implements StorageDriver {
   }
 
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    const read = (signal: AbortSignal | undefined) =>
-      this.inner.readInto(key, target, { ...options, signal });
-    return this.#pass('readInto', key, options.signal, read, { moved: (count) => count, target });
+    const read: Run<number> = (signal, progress = options.progress) =>
+      this.inner.readInto(key, target, { ...options, signal, progress });
+    const { progress } = options;
+    return this.#pass('readInto', key, options.signal, read, { moved: (count) => count, target, progress });
   }
 
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
@@ -143,10 +148,10 @@ export abstract class InterceptingDriver implements StorageDriver {
     operation: Operation,
     key: string,
     signal: AbortSignal | undefined,
-    run: (signal: AbortSignal | undefined) => Promise<T>,
-    more: Partial<Pick<DriverCall<T>, 'moved' | 'target' | 'repeatable'>> = {},
+    run: Run<T>,
+    more: Partial<Pick<DriverCall<T>, 'moved' | 'target' | 'progress' | 'repeatable'>> = {},
   ): Promise<T> {
-    const proceed = (replacement?: AbortSignal) => run(replacement ?? signal);
+    const proceed: DriverCall<T>['proceed'] = (replacement, progress) => run(replacement ?? signal, progress);
     return this.intercept({
       operation,
       key,

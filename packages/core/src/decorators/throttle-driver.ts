@@ -18,6 +18,9 @@ export interface ThrottleDriverOptions {
   readonly clock?: Clock;
 }
 
+/** Whoever wants to know how far a read has come is told each so many bytes. */
+const PROGRESS_STEP = 256 * 1024;
+
 /**
  * Makes a fast driver behave like a slow and shared one: for demos, benches and what-if questions.
  *
@@ -53,15 +56,25 @@ export class ThrottleDriver extends InterceptingDriver {
 
   async #slowly<T>(call: DriverCall<T>): Promise<T> {
     if (this.#latencyMs > 0) await this.#clock.sleep(this.#latencyMs, call.signal);
-    const result = await call.proceed();
-    const transferMs = call.moved(result) * this.#msPerByte;
-    if (transferMs > 0) {
-      const now = this.#clock.now();
-      this.#linkFreeAt = Math.max(this.#linkFreeAt, now) + transferMs;
-      const transfer = this.#clock.sleep(this.#linkFreeAt - now, call.signal);
+    // What is there has not passed the link yet.
+    const result = await call.proceed(call.signal, () => undefined);
+    const bytes = call.moved(result);
+    if (this.#msPerByte > 0 && bytes > 0) {
+      const transfer = this.#transfer(bytes, call);
       // What was written is published: an abort ends the wait, and must not say that nothing happened.
       await (call.operation === 'write' ? transfer.catch(() => undefined) : transfer);
     }
     return result;
+  }
+
+  async #transfer<T>(bytes: number, { signal, progress }: DriverCall<T>): Promise<void> {
+    const start = Math.max(this.#linkFreeAt, this.#clock.now());
+    this.#linkFreeAt = start + bytes * this.#msPerByte;
+    const step = progress === undefined ? bytes : PROGRESS_STEP;
+    for (let passed = 0; passed < bytes;) {
+      passed = Math.min(bytes, passed + step);
+      await this.#clock.sleep(start + passed * this.#msPerByte - this.#clock.now(), signal);
+      if (passed < bytes) progress?.(passed);
+    }
   }
 }

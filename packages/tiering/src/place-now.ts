@@ -39,10 +39,14 @@ export async function placeNow(
     } else {
       const begun = placings.tryToStart(id);
       const { asked } = copies;
-      if (begun === 'behind' && asked !== undefined) await raceAbort(asked, signal);
-      else if (begun === undefined || (begun === 'behind' && placings.count === 0))
+      if (begun === undefined) return host.namespace.levelOf(id);
+      if (begun !== 'behind') continue;
+      if (asked !== undefined) await raceAbort(asked, signal);
+      else if (placings.count > 0) await raceAbort(placings.oneEnded(), signal);
+      else {
+        placings.leaveBehind(id);
         return host.namespace.levelOf(id);
-      else if (begun === 'behind') await raceAbort(placings.oneEnded(), signal);
+      }
     }
   }
 }

@@ -52,6 +52,9 @@ interface Parts {
 
 const NOTHING = Promise.resolve();
 
+/** Times that a read waits while room is asked for, before it goes on without it. */
+const MOST_ASKS = 16;
+
 /** Calls of `place` that are looked at; the others wait for these. */
 const PLACES_AT_A_TIME = 256;
 
@@ -312,8 +315,8 @@ export class PlacementHandler implements Placement {
   }
 
   /**
-   * As `placingFor`; where a level is just being asked for room, which takes milliseconds, that is waited for: else the object
-   * would be fetched once for its reader and once more for the tier.
+   * As `placingFor`; where a level is just being asked for room, which takes milliseconds, that is waited for, and again if others
+   * were granted it: else the object would be fetched once for its reader and once more for the tier.
    */
   async #placingOrLater(
     id: number,
@@ -321,22 +324,29 @@ export class PlacementHandler implements Placement {
     length: number,
     signal: AbortSignal | undefined,
   ): Promise<Placing | undefined> {
-    const placing = this.#placingFor(id, offset, length);
-    const { asked } = this.#parts.copies;
-    if (placing !== undefined || asked === undefined || !this.#readersWait) return placing;
-    await raceAbort(asked, signal);
-    this.#closing.signal.throwIfAborted();
-    return this.#placingFor(id, offset, length);
+    const { copies, placings } = this.#parts;
+    for (let asks = 0; ; asks++) {
+      const placing = this.#placingFor(id, offset, length);
+      if (placing !== 'behind') return placing;
+      if (copies.asked === undefined || !this.#readersWait || asks === MOST_ASKS) break;
+      await raceAbort(copies.asked, signal);
+      this.#closing.signal.throwIfAborted();
+    }
+    placings.counts.behind += 1;
+    placings.leaveBehind(id);
+    return undefined;
   }
 
-  /** A placing that serves the part of a range that its copy is to hold; one begins if the object has a place. */
-  #placingFor(id: number, offset: number, length: number): Placing | undefined {
+  /** A placing that serves the part of a range that its copy is to hold; one begins if the object has a place, unless tiers are behind. */
+  #placingFor(id: number, offset: number, length: number): Placing | 'behind' | undefined {
     const { host, placings } = this.#parts;
     const version = host.namespace.versionOf(id);
     const known = placings.of(id);
-    const placing = (known ?? placings.start(id))?.placing;
-    const held = placing === undefined ? 0 : Math.min(length, placing.bytes - offset);
-    if (held <= 0 || placing?.serves(version, offset, held) !== true) return undefined;
+    const running = known ?? placings.start(id);
+    if (running === undefined || running === 'behind') return running;
+    const { placing } = running;
+    const held = Math.min(length, placing.bytes - offset);
+    if (held <= 0 || !placing.serves(version, offset, held)) return undefined;
     if (known !== undefined) this.#joinedReads += 1;
     return placing;
   }

@@ -96,19 +96,14 @@ export class Placings {
     return running?.from === 'source' ? running : undefined;
   }
 
-  /**
-   * Begins to place an object that is read, if the policy has a place for it, the level grants it, and the tiers are not
-   * behind: then it is fetched in the background, as soon as they are not any more.
-   */
-  start(id: number): Running | undefined {
+  /** Begins to place an object that is read, if the policy has a place for it, the level grants it, and the tiers are not behind. */
+  start(id: number): Running | 'behind' | undefined {
     const { host } = this.#parts;
     // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
     if (host.namespace.levelOf(id) < host.tiers.length || this.#running.has(id)) return undefined;
     const running = this.tryToStart(id);
-    if (running === 'behind') this.counts.behind += 1;
-    else if (running === undefined) this.counts.declined += 1;
-    else return running;
-    return undefined;
+    if (running === undefined) this.counts.declined += 1;
+    return running;
   }
 
   /** As `start`, of an object that nobody may be reading: counts nothing, and tells `'behind'` from having no place. */
@@ -130,10 +125,13 @@ export class Placings {
     const claim = this.#keepsUp(object, level, bytes) ? this.#claim(id, object, level, bytes) : undefined;
     if (claim !== undefined) return this.#begin(id, level, object, claim, this.#fillFromSource(id), 'source');
     // A tier that fails is not one that comes back soon.
-    if (host.tiers[level]?.faults !== faults) return undefined;
+    return host.tiers[level]?.faults === faults ? 'behind' : undefined;
+  }
+
+  /** Nobody waits until the tiers are not behind any more: the object is fetched in the background as soon as that is so. */
+  leaveBehind(id: number): void {
     // Where copies leave, what is read decides which come, and not what was read a while ago.
-    if (policy.evicts !== true) this.#leftBehind.add(id);
-    return 'behind';
+    if (this.#parts.policy.evicts !== true) this.#leftBehind.add(id);
   }
 
   /** Whether another object may be begun: those on their way are not too many, and not stuck. */

@@ -17,7 +17,7 @@ export class Lease {
   #leased = 0;
   /** Of that, claimed here and not yet recorded. */
   #reserved = 0;
-  /** Asked for by a claim that was too large. */
+  /** Asked for by claims that were too large, each of which is made again when the next transaction has ended. */
   #wanted = 0;
   /** Offered to others by a transaction that is under way. */
   #offered = 0;
@@ -70,7 +70,7 @@ export class Lease {
   /** Takes bytes for a claim; false if that many are not leased, which is remembered. */
   take(occupied: number, unleased: number): boolean {
     if (occupied > this.#free + Math.min(0, unleased)) {
-      this.#wanted = Math.max(this.#wanted, occupied);
+      this.#wanted += occupied;
       return false;
     }
     this.#reserved += occupied;

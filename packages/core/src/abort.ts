@@ -1,8 +1,16 @@
 import { setMaxListeners } from 'node:events';
 
+/** Who listens to a signal, behind one listener of Node's, which looks through all it has for each that comes or goes. */
+interface Listening {
+  readonly all: Set<() => void>;
+  readonly tell: () => void;
+}
+
+const listening = new WeakMap<AbortSignal, Listening>();
+
 /**
  * Calls `listener` once if the signal aborts, also if it already has; returns how to stop listening. One signal for
- * a thousand reads is how signals are meant to be used, so Node is told not to suspect a leak at the eleventh.
+ * ten thousand reads is how signals are meant to be used: each costs the same, however many listen.
  */
 export function onAbort(signal: AbortSignal | undefined, listener: (reason: Error) => void): () => void {
   if (signal === undefined) return () => undefined;
@@ -11,9 +19,30 @@ export function onAbort(signal: AbortSignal | undefined, listener: (reason: Erro
     listen();
     return () => undefined;
   }
+  const { all } = listening.get(signal) ?? listenTo(signal);
+  all.add(listen);
+  return () => {
+    if (all.delete(listen) && all.size === 0) stopListening(signal);
+  };
+}
+
+function listenTo(signal: AbortSignal): Listening {
+  const all = new Set<() => void>();
+  const tell = () => {
+    for (const listen of all) listen();
+  };
+  const begun = { all, tell };
+  listening.set(signal, begun);
   setMaxListeners(0, signal);
-  signal.addEventListener('abort', listen, { once: true });
-  return () => signal.removeEventListener('abort', listen);
+  signal.addEventListener('abort', tell, { once: true });
+  return begun;
+}
+
+/** Node keeps a signal that somebody listens to. */
+function stopListening(signal: AbortSignal): void {
+  const { tell } = listening.get(signal) ?? {};
+  listening.delete(signal);
+  if (tell !== undefined) signal.removeEventListener('abort', tell);
 }
 
 /**

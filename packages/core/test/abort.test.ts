@@ -34,6 +34,21 @@ describe('raceAbort', () => {
     expect(listenersOn(signal)).toBe(0);
   });
 
+  it('costs the signal one listener, however many wait', async () => {
+    const controller = new AbortController();
+    const never = new Promise<never>(() => undefined);
+    const outcomes = Array.from({ length: 1000 }, () => outcomeOf(raceAbort(never, controller.signal)));
+    const done = deferred();
+    const settling = raceAbort(done.promise, controller.signal);
+    expect(listenersOn(controller.signal)).toBe(1);
+    done.resolve();
+    await settling;
+    controller.abort(REASON);
+    await settled();
+    expect(outcomes).toEqual(outcomes.map(() => ({ error: REASON })));
+    expect(listenersOn(controller.signal)).toBe(0);
+  });
+
   it('is the promise itself if there is no signal', async () => {
     expect(await raceAbort(Promise.resolve(7), undefined)).toBe(7);
   });

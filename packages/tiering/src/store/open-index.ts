@@ -10,7 +10,7 @@ const PAUSE_MS = 10;
 /** A 128th of the quota is for the write-ahead log, but not less than this and not more, in pages. */
 const LOG_SHARE = 128;
 const FEWEST_LOG_PAGES = 8;
-const MOST_LOG_PAGES = 128;
+const MOST_LOG_PAGES = 1024;
 const PAGE_BYTES = 4096;
 /** A page in the log has a header. */
 const LOG_PAGE_BYTES = PAGE_BYTES + 24;

@@ -9,6 +9,8 @@ import { KeptManifest } from './kept-manifest.js';
 import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
+import { listed } from './namespace/listing.js';
+import { closeFor, openFor } from './open-drivers.js';
 import { openAtStart } from './open-tier.js';
 import { PlaceChoice } from './place-choice.js';
 import type { Placement } from './placement.js';
@@ -125,7 +127,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    await this.#source.open({ signal });
+    await openFor(this, this.#source, { signal });
     for (const tier of this.#tiers) await openAtStart(tier, signal, this.#path.host());
     // Again, before anything is deleted: now links are resolved.
     assertApart(this.#source, this.#tiers);
@@ -253,14 +255,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       yield* this.#listSource(options);
       return;
     }
-    const { prefix = '', signal } = options;
-    const pageSize = 1000;
-    for (let first = 0; first < this.#namespace.count; first += pageSize) {
-      this.#assertUsable(signal);
-      const page: ObjectStat[] = [];
-      for (let id = first; id < Math.min(first + pageSize, this.#namespace.count); id++) {
-        if (this.#namespace.keyOf(id).startsWith(prefix)) page.push(this.#namespace.describe(id));
-      }
+    for (const page of listed(this.#namespace, options.prefix)) {
+      this.#assertUsable(options.signal);
       if (page.length > 0) yield page;
     }
   }
@@ -328,7 +324,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     // A read that a tier has not ended even now may be one that the placement waits for.
     if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;
     else placementClosed.catch(() => undefined);
-    const results = await Promise.allSettled([...this.#tiers, this.#source].map((level) => level.close()));
+    const closings = [...this.#tiers.map((tier) => tier.close()), closeFor(this, this.#source)];
+    const results = await Promise.allSettled(closings);
     this.#state = 'closed';
     this.emit('closed');
     const failed = results.find((result) => result.status === 'rejected');

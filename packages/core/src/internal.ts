@@ -4,7 +4,7 @@
 export { onAbort, OperationScope, raceAbort } from './abort.js';
 export { copyName, newTag, tagOf } from './copy-name.js';
 export { loadChecksum, type Checksum } from './checksum.js';
-export { limited } from './decorators/limit-driver.js';
+export { limited } from './limited.js';
 export { assertCounts, closedError, configError, invariant } from './errors.js';
 export { SafeEmitter } from './events.js';
 export { loadHierarchyOptions } from './config/load.js';

@@ -348,8 +348,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     const sameSize = this.#namespace.sizeOf(known) === stat.size;
     const same = sameSize && this.#namespace.versionOf(known) === stat.version;
     const { versions } = this.#options;
-    if (same || versions === 'pin' || (versions === 'ignore' && sameSize)) return known;
-    this.#path.drop(known, 'outdated');
+    if (same || versions === 'pin') return known;
+    // With `ignore` the version is taken in all the same: reads of the source ask for it, and notice another size by that.
+    if (versions !== 'ignore' || !sameSize) this.#path.drop(known, 'outdated');
     return this.#namespace.put(stat);
   }
 

@@ -130,7 +130,7 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
       title: 'Versions',
       description:
         'What to do when an object in the source has changed: refresh takes the new one, pin keeps to what was known at ' +
-        'first, ignore does not look. Default: refresh.',
+        'first, ignore takes objects of equal size for equal. Copies are compared when the source is listed. Default: refresh.',
     })
     .optional(),
 });

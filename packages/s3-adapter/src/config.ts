@@ -58,11 +58,14 @@ const schema = group('options of the driver', {
   }).optional(),
   attempts: wholeNumber(1, {
     title: 'Attempts',
-    description: 'Attempts at a request, counted anew whenever bytes have come. Default: 8.',
+    description:
+      'Attempts at a request, counted anew whenever bytes have come. Default: as many as the deadline has room for; 8 as long as ' +
+      'the server has never answered, unless the deadline is given.',
   }).optional(),
   deadlineMs: milliseconds('more than 0', {
     title: 'Deadline',
-    description: 'Milliseconds without progress after which an operation gives up. Default: 60000.',
+    description:
+      'Milliseconds without progress after which an operation gives up; 600000 survives an outage of ten minutes. Default: 60000.',
   }).optional(),
   leastBytesPerSecond: wholeNumber(1, {
     title: 'Least rate',

@@ -4,7 +4,7 @@ import { byteSize, expected, flag, group, milliseconds, text, wholeNumber } from
 const retry = group('options of retries, such as { attempts: 4 }', {
   attempts: wholeNumber(1, {
     title: 'Attempts',
-    description: 'Tries at most, the first included. Default: 5.',
+    description: 'Tries at most, the first included. Default: as many as the deadline has room for.',
   }).optional(),
   baseDelayMs: milliseconds('more than 0', {
     title: 'First pause',
@@ -16,7 +16,8 @@ const retry = group('options of retries, such as { attempts: 4 }', {
   }).optional(),
   deadlineMs: milliseconds('more than 0', {
     title: 'Deadline',
-    description: 'Milliseconds for all tries of an operation together. Default: 60000.',
+    description:
+      'Milliseconds for all tries of an operation together; 600000 survives an outage of ten minutes. Default: 60000.',
   }).optional(),
   seed: wholeNumber(0, {
     title: 'Seed',

@@ -18,6 +18,7 @@ import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } fr
 import { SourceOnly } from './source-only.js';
 import { snapshot, type HierarchyStats } from './stats.js';
 import { Tier } from './tier.js';
+import { Unheard } from './unheard.js';
 import { assertKey } from './validation.js';
 
 type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
@@ -53,9 +54,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   constructor(options: HierarchyOptions) {
     super();
     this.#options = checkedOptions(options);
-    const { source, tiers, placement, clock, manifest } = this.#options;
+    const { source, tiers, placement, clock, manifest, warn } = this.#options;
     this.#source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
+    const unheard = new Unheard(this, this.#tiers, clock, warn);
+    this.unheard = (event, payload) => unheard.tell(event, payload);
     this.#placement = placement ?? new SourceOnly();
     this.#placement.assertTiers(this.#tiers);
     this.#manifest = manifest === undefined ? undefined : new KeptManifest(manifest, source, this);

@@ -38,7 +38,7 @@ interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
  */
 export async function fromConfig<Made>(
   config: string | URL | HierarchyConfig,
-  { clock = systemClock, baseDirectory = '.', env = process.env }: FromConfigOptions,
+  { clock = systemClock, baseDirectory = '.', env = process.env, warn }: FromConfigOptions,
   make: (options: HierarchyOptions) => Made,
 ): Promise<Made> {
   const document = isFile(config) ? await readDocument(config) : documentOf(config, baseDirectory);
@@ -73,7 +73,7 @@ export async function fromConfig<Made>(
     ...(manifest !== undefined && { manifest: path.resolve(document.baseDirectory, manifest) }),
   };
   try {
-    return make({ ...made, scan, versions, clock });
+    return make({ ...made, scan, versions, clock, warn });
   } catch (error) {
     throw inFile(document.name, problems, error);
   }

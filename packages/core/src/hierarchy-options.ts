@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from './clock.js';
 import type { StorageDriver } from './driver.js';
-import { configError } from './errors.js';
+import { assertNoTilde, configError } from './errors.js';
 import { assertApart } from './locations.js';
 import type { FetchModel } from './place-choice.js';
 import type { Placement, VersionPolicy } from './placement.js';
@@ -68,6 +68,7 @@ export function checkedOptions(options: HierarchyOptions): CheckedOptions {
   if (manifest !== undefined && (typeof manifest !== 'string' || manifest === '')) {
     throw configError('manifest', 'the path of a file', manifest);
   }
+  if (manifest !== undefined) assertNoTilde('manifest', manifest);
   if (manifest !== undefined && !scan) {
     throw configError('manifest', 'none, because the source is not listed', manifest);
   }

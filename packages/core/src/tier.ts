@@ -65,7 +65,7 @@ export class Tier {
       if (driver.capabilities[needed]) continue;
       throw configError(
         `tiers[${level}].driver`,
-        `a driver that can ${needed}, as every tier must`,
+        `a driver that can ${needed}, as every tier must; those of directories and object stores can with writable: true`,
         driver.name,
       );
     }

@@ -1,6 +1,6 @@
 import { parseBytes, type ByteSize, type DriverFactory } from '@tiered/core';
 import { byteSize, flag, group, milliseconds, text, wholeNumber } from '@tiered/core/config';
-import { configError } from '@tiered/core/internal';
+import { hiddenConfigError } from '@tiered/core/internal';
 import { S3Driver } from './driver.js';
 import type { S3DriverOptions } from './options.js';
 
@@ -104,6 +104,11 @@ export const driverFactory: DriverFactory<S3FileOptions> = {
 
 function proxyOf(text: string): 'environment' | 'none' | URL {
   if (text === 'environment' || text === 'none') return text;
-  if (!URL.canParse(text)) throw configError('proxy', 'environment, none or a URL', undefined);
+  if (!URL.canParse(text))
+    throw hiddenConfigError(
+      'proxy',
+      'environment, none or a URL such as http://proxy:3128',
+      'text that is no URL',
+    );
   return new URL(text);
 }

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@tiered/core';
-import { assertCounts, configError } from '@tiered/core/internal';
+import { assertCounts, configError, hiddenConfigError } from '@tiered/core/internal';
 import type { CredentialsSource } from './credentials.js';
 
 /** Options of `S3Driver`. */
@@ -92,6 +92,9 @@ export type CheckedOptions = Required<Omit<S3DriverOptions, Optional>> &
 /** Attempts at a server that nobody has seen yet. */
 const FIRST_ATTEMPTS = 8;
 
+/** A value that may be secret, as messages have it. */
+const NOT_SHOWN = 'something else (not shown: it may be secret)';
+
 const MIN_PART_BYTES = 5 * 2 ** 20;
 
 /** Headers that the driver sets, or that say how the request is framed. */
@@ -134,7 +137,11 @@ export function checkedOptions(options: S3DriverOptions): CheckedOptions {
     if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
   }
   if (proxy !== 'environment' && proxy !== 'none' && !(proxy instanceof URL))
-    throw configError('proxy', '"environment", "none" or a URL', undefined);
+    throw hiddenConfigError(
+      'proxy',
+      '"environment", "none" or a URL object, new URL("http://...")',
+      NOT_SHOWN,
+    );
   assertCredentials(credentials);
   return checked;
 }
@@ -157,9 +164,9 @@ function assertCredentials(credentials: unknown): void {
   if (credentials === undefined || credentials === 'anonymous' || typeof credentials === 'function') return;
   const { accessKeyId, secretAccessKey } = (credentials ?? {}) as Record<string, unknown>;
   if (typeof accessKeyId === 'string' && typeof secretAccessKey === 'string') return;
-  throw configError(
+  throw hiddenConfigError(
     'credentials',
     'accessKeyId and secretAccessKey, a function that gets them, or "anonymous"',
-    undefined,
+    NOT_SHOWN,
   );
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { byteSize, expected, flag, group, milliseconds, text, wholeNumber } from './fields.js';
+import { byteSize, expected, filePath, flag, group, milliseconds, text, wholeNumber } from './fields.js';
 
 const retry = group('options of retries, such as { attempts: 4 }', {
   attempts: wholeNumber(1, {
@@ -119,7 +119,7 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
       'Whether the source is listed at start, so that every size is known before the first read. Without it each ' +
       'object costs one request when it is first used. Default: true if the source can list.',
   }).optional(),
-  manifest: text('the path of a file', {
+  manifest: filePath('the path of a file', {
     title: 'Manifest',
     description:
       'A file in which the namespace is kept, relative to this one, so that only the first start lists the source. ' +

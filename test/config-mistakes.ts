@@ -30,8 +30,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     what: 'a directory that cannot be',
     config: { source: { driver: 'fs', root: '/a\0b' } },
-    field: 'source',
-    told: 'root',
+    field: 'source.root',
     beyondSchema: true,
   },
   {
@@ -73,11 +72,62 @@ export const MISTAKES: readonly Mistake[] = [
     told: 'memory?',
     beyondSchema: true,
   },
+  ...[
+    ['ram', 'memory'],
+    ['RAM', 'memory'],
+    ['FS', 'fs'],
+    ['fz', 'fs'],
+    ['minio', 's3'],
+    ['S3', 's3'],
+    ['gcs', 'opendal, with service: gcs'],
+  ].map(([driver, meant]) => ({
+    what: `a driver that is called otherwise, ${driver}`,
+    config: withTier({ driver }),
+    field: 'tiers[1].driver',
+    told: `did you mean ${meant}?`,
+    beyondSchema: true,
+  })),
+  {
+    what: 'a package of this project that is not installed',
+    config: withTier({ driver: '@tiered/nfs-adapter' }),
+    field: 'tiers[1].driver',
+    told: 'npm install @tiered/nfs-adapter',
+    beyondSchema: true,
+  },
+  ...[
+    { config: { source: { driver: 'fs', root: '~/data' } }, field: 'source.root' },
+    { config: withTier({ driver: 'fs', root: '~' }), field: 'tiers[1].root' },
+    { config: { source, manifest: '~/dataset.manifest' }, field: 'manifest' },
+    { config: { source: { driver: '~/driver.js' } }, field: 'source.driver' },
+    {
+      config: { source: { driver: 'opendal', service: 'fs', options: { root: '~/data' } } },
+      field: 'source',
+    },
+  ].map((mistake) => ({
+    ...mistake,
+    what: `a path of a shell as ${mistake.field}`,
+    told: '${HOME}/',
+    beyondSchema: true,
+  })),
+  {
+    what: 'an endpoint without a scheme',
+    config: { source: { driver: 's3', bucket: 'data', endpoint: '127.0.0.1:9000' } },
+    field: 'source.endpoint',
+    told: 'write "http://127.0.0.1:9000"',
+    beyondSchema: true,
+  },
+  {
+    what: 'a proxy without a scheme',
+    config: { source: { driver: 's3', bucket: 'data', proxy: '/proxy' } },
+    field: 'source.proxy',
+    told: 'http://proxy:3128',
+    beyondSchema: true,
+  },
   {
     what: 'a driver that is not installed',
     config: withTier({ driver: 'tiered-missing-driver' }),
     field: 'tiers[1].driver',
-    told: 'npm install tiered-missing-driver',
+    told: 'no package tiered-missing-driver is installed here',
     beyondSchema: true,
   },
   {

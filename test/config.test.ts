@@ -152,7 +152,7 @@ describe('docs/configuration.md', async () => {
         'tiers:',
         '  - driver: memory',
         '    quota: 8GB/s',
-        '  - driver: my-driver',
+        '  - driver: ram',
         '    quota: 8GB',
       ].join('\n'),
     );

@@ -1,4 +1,13 @@
-import { Hierarchy, MetricsDriver, type VersionPolicy } from '@tiered/core';
+import {
+  Hierarchy,
+  InterceptingDriver,
+  MetricsDriver,
+  type DriverCall,
+  type ListOptions,
+  type ObjectStat,
+  type OperationOptions,
+  type VersionPolicy,
+} from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
@@ -112,6 +121,68 @@ describe.each(Object.entries(WAYS))('an object of the source that was %s', (_, c
     expect(await second.hierarchy.read('a')).toEqual(LONGER);
     await second.hierarchy.close();
   });
+});
+
+describe.each(Object.entries(WAYS))('versions: ignore, and a file that was %s', (_, change) => {
+  it.each([LONGER, SHORTER])(
+    '[V4] a read that goes to the source gives what has another size, all of it',
+    async (bytes) => {
+      for (const tiers of [true, false]) {
+        await fs.writeFile(file(), OLD);
+        const { hierarchy } = await start('ignore', { tiers });
+        await change(bytes);
+        expect(await hierarchy.read('a')).toEqual(bytes);
+        const target = new Uint8Array(2000);
+        expect(await hierarchy.readInto('a', target)).toBe(bytes.byteLength);
+        expect(target.subarray(0, bytes.byteLength)).toEqual(bytes);
+        expect(await hierarchy.readMany([{ key: 'a', target }])).toEqual([{ bytes: bytes.byteLength }]);
+        await hierarchy.close();
+        await fs.rm(path.join(directory, 'tier'), { recursive: true, force: true });
+      }
+    },
+  );
+
+  it('[V4] what has the same size is read and placed as it is, without an error', async () => {
+    for (const tiers of [true, false]) {
+      await fs.rm(path.join(directory, 'tier'), { recursive: true, force: true });
+      await fs.writeFile(file(), OLD);
+      const { hierarchy } = await start('ignore', { tiers });
+      await change(NEW);
+      expect(await hierarchy.read('a')).toEqual(NEW);
+      await hierarchy.idle();
+      expect(await hierarchy.read('a')).toEqual(NEW);
+      await hierarchy.idle();
+      if (tiers) expect((await hierarchy.stat('a')).level).toBe(0);
+      await hierarchy.close();
+    }
+  });
+});
+
+/** A source whose versions say nothing: no two answers have the same one, and so no read finds the one that it asks for. */
+class Restless extends InterceptingDriver {
+  #answers = 0;
+
+  override async stat(key: string, options: OperationOptions): Promise<ObjectStat> {
+    return { ...(await super.stat(key, options)), version: `${(this.#answers += 1)}` };
+  }
+
+  override async *list(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    for await (const page of super.list(options))
+      yield page.map((object) => ({ ...object, version: `${(this.#answers += 1)}` }));
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    return call.proceed();
+  }
+}
+
+it('[V4] ignore: a source whose versions fit nothing is read all the same', async () => {
+  const source = new Restless(new FileSystemDriver({ root: path.join(directory, 'source') }));
+  for (let i = 0; i < 20; i++) await fs.writeFile(path.join(directory, 'source', `b${i}`), OLD);
+  const hierarchy = await new Hierarchy({ source, versions: 'ignore' }).start();
+  for (let i = 0; i < 20; i++) expect(await hierarchy.read(`b${i}`)).toEqual(OLD);
+  expect(hierarchy.stats().source.reads).toBeLessThan(30);
+  await hierarchy.close();
 });
 
 it('refuses a policy that there is not', async () => {

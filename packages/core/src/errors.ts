@@ -105,6 +105,30 @@ export function configError(field: string, expected: string, got: unknown): Tier
   return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${describe(got)}`);
 }
 
+/** As `configError`, for values that may be secret: says what is wrong with the value instead of showing it. */
+export function hiddenConfigError(field: string, expected: string, got: string): TieredError {
+  return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${got}`);
+}
+
+/**
+ * Refuses a path that means a home directory to a shell. Nothing but a shell replaces `~`: as it is, it would be a directory of that
+ * name in the working directory, which a tier would make and fill; and if files replaced it, the same text meant two places.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that says what to write.
+ */
+export function assertNoTilde(field: string, path: string): void {
+  if (!isHomePath(path)) return;
+  throw configError(field, HOME_PATH, path);
+}
+
+/** Whether a path is `~`, or begins with `~/`. */
+export function isHomePath(path: unknown): boolean {
+  return typeof path === 'string' && /^~([/\\]|$)/.test(path);
+}
+
+/** What to write in the place of such a path. */
+export const HOME_PATH =
+  'a path without "~", which only shells replace: "${HOME}/..." in a configuration file, path.join(os.homedir(), ...) in code';
+
 /**
  * Refuses counts that cannot be.
  * @param counts By the name of the option.

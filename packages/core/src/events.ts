@@ -46,12 +46,17 @@ export type TierUse = 'read' | 'write';
  * and surfaces as an uncaught exception, after the emitting operation went on.
  */
 export class SafeEmitter<Events extends EventEmitter.ValidEventTypes> extends EventEmitter<Events> {
+  /** Called with what nobody listens to. */
+  protected unheard: ((event: unknown, payload: unknown) => void) | undefined;
+
   override emit<T extends EventEmitter.EventNames<Events>>(
     event: T,
     ...args: EventEmitter.EventArgs<Events, T>
   ): boolean {
     try {
-      return super.emit(event, ...args);
+      const heard = super.emit(event, ...args);
+      if (!heard) this.unheard?.(event, args[0]);
+      return heard;
     } catch (error) {
       queueMicrotask(() => {
         throw error;

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from './clock.js';
 import type { StorageDriver } from './driver.js';
-import { configError } from './errors.js';
+import { assertNoTilde, configError } from './errors.js';
 import { assertApart } from './locations.js';
 import type { FetchModel } from './place-choice.js';
 import type { Placement, VersionPolicy } from './placement.js';
@@ -32,6 +32,12 @@ export interface HierarchyOptions {
    * which spares the source.
    */
   readonly model?: FetchModel;
+  /**
+   * Takes a line for the log when a tier is not used, or is smaller than it was to be, and nobody listens to the event that says
+   * so: one for each tier and reason, and the same no sooner than ten minutes later. Lines hold names of drivers and error
+   * codes, and no secrets. Default: `process.emitWarning` (type `TieredWarning`), 10 lines in ten minutes over all hierarchies.
+   */
+  readonly warn?: ((line: string) => void) | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock;
 }
@@ -62,10 +68,13 @@ export function checkedOptions(options: HierarchyOptions): CheckedOptions {
   if (manifest !== undefined && (typeof manifest !== 'string' || manifest === '')) {
     throw configError('manifest', 'the path of a file', manifest);
   }
+  if (manifest !== undefined) assertNoTilde('manifest', manifest);
   if (manifest !== undefined && !scan) {
     throw configError('manifest', 'none, because the source is not listed', manifest);
   }
   assertModel(options.model);
+  if (options.warn !== undefined && typeof options.warn !== 'function')
+    throw configError('warn', 'a function that takes a line', options.warn);
   return { ...options, tiers, scan, versions: checkedVersions(options.versions), clock };
 }
 

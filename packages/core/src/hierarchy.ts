@@ -9,6 +9,8 @@ import { KeptManifest } from './kept-manifest.js';
 import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
+import { listed } from './namespace/listing.js';
+import { closeFor, openFor } from './open-drivers.js';
 import { openAtStart } from './open-tier.js';
 import { PlaceChoice } from './place-choice.js';
 import type { Placement } from './placement.js';
@@ -16,6 +18,7 @@ import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } fr
 import { SourceOnly } from './source-only.js';
 import { snapshot, type HierarchyStats } from './stats.js';
 import { Tier } from './tier.js';
+import { Unheard } from './unheard.js';
 import { assertKey } from './validation.js';
 
 type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
@@ -51,9 +54,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   constructor(options: HierarchyOptions) {
     super();
     this.#options = checkedOptions(options);
-    const { source, tiers, placement, clock, manifest } = this.#options;
+    const { source, tiers, placement, clock, manifest, warn } = this.#options;
     this.#source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
+    const unheard = new Unheard(this, this.#tiers, clock, warn);
+    this.unheard = (event, payload) => unheard.tell(event, payload);
     this.#placement = placement ?? new SourceOnly();
     this.#placement.assertTiers(this.#tiers);
     this.#manifest = manifest === undefined ? undefined : new KeptManifest(manifest, source, this);
@@ -125,7 +130,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    await this.#source.open({ signal });
+    await openFor(this, this.#source, { signal });
     for (const tier of this.#tiers) await openAtStart(tier, signal, this.#path.host());
     // Again, before anything is deleted: now links are resolved.
     assertApart(this.#source, this.#tiers);
@@ -253,14 +258,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       yield* this.#listSource(options);
       return;
     }
-    const { prefix = '', signal } = options;
-    const pageSize = 1000;
-    for (let first = 0; first < this.#namespace.count; first += pageSize) {
-      this.#assertUsable(signal);
-      const page: ObjectStat[] = [];
-      for (let id = first; id < Math.min(first + pageSize, this.#namespace.count); id++) {
-        if (this.#namespace.keyOf(id).startsWith(prefix)) page.push(this.#namespace.describe(id));
-      }
+    for (const page of listed(this.#namespace, options.prefix)) {
+      this.#assertUsable(options.signal);
       if (page.length > 0) yield page;
     }
   }
@@ -328,7 +327,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     // A read that a tier has not ended even now may be one that the placement waits for.
     if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;
     else placementClosed.catch(() => undefined);
-    const results = await Promise.allSettled([...this.#tiers, this.#source].map((level) => level.close()));
+    const closings = [...this.#tiers.map((tier) => tier.close()), closeFor(this, this.#source)];
+    const results = await Promise.allSettled(closings);
     this.#state = 'closed';
     this.emit('closed');
     const failed = results.find((result) => result.status === 'rejected');
@@ -351,8 +351,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     const sameSize = this.#namespace.sizeOf(known) === stat.size;
     const same = sameSize && this.#namespace.versionOf(known) === stat.version;
     const { versions } = this.#options;
-    if (same || versions === 'pin' || (versions === 'ignore' && sameSize)) return known;
-    this.#path.drop(known, 'outdated');
+    if (same || versions === 'pin') return known;
+    // With `ignore` the version is taken in all the same: reads of the source ask for it, and notice another size by that.
+    if (versions !== 'ignore' || !sameSize) this.#path.drop(known, 'outdated');
     return this.#namespace.put(stat);
   }
 

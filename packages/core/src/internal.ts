@@ -4,8 +4,15 @@
 export { onAbort, OperationScope, raceAbort } from './abort.js';
 export { copyName, newTag, tagOf } from './copy-name.js';
 export { loadChecksum, type Checksum } from './checksum.js';
-export { limited } from './decorators/limit-driver.js';
-export { assertCounts, closedError, configError, invariant } from './errors.js';
+export { limited } from './limited.js';
+export {
+  assertCounts,
+  assertNoTilde,
+  closedError,
+  configError,
+  hiddenConfigError,
+  invariant,
+} from './errors.js';
 export { SafeEmitter } from './events.js';
 export { loadHierarchyOptions } from './config/load.js';
 export { loadManifest, saveManifest, type ManifestOptions } from './manifest.js';

@@ -8,8 +8,8 @@ import type { Tier } from './tier.js';
 /**
  * What to do when an object in the source is not the one that is known any more. `refresh` takes the new one, and drops
  * what tiers hold of the old; `pin` keeps to what was known at first, so that an epoch sees one state of the dataset,
- * and a read that meets another is an error; `ignore` does not look at versions, and trusts that equal sizes are
- * equal content.
+ * and a read that meets another is an error; `ignore` trusts that equal sizes are equal content, and takes a version only
+ * as a reason to look at the size. With all of them a copy on a tier is compared with the source when that is listed, and not at each read.
  */
 export type VersionPolicy = 'refresh' | 'pin' | 'ignore';
 

@@ -70,6 +70,8 @@ export class ReadPath {
   readonly #choice: PlaceChoice | undefined;
   readonly #names = new CopyNames();
   readonly #closing = new AbortController();
+  /** Whether reads of the source insist on the version that is known. */
+  #asksForVersions = true;
   #active = 0;
   #onDrained: (() => void) | undefined;
 
@@ -230,7 +232,7 @@ export class ReadPath {
         // Now links are resolved.
         assertApart(source, tiers);
       },
-      versionToAskFor: (version) => (versions === 'ignore' ? undefined : version),
+      versionToAskFor: (version) => (this.#asksForVersions ? version : undefined),
       publish: (id, { level, direct, tag }) => {
         this.#names.set(id, tag);
         namespace.setLevel(id, level, direct);
@@ -277,11 +279,18 @@ export class ReadPath {
     tries: number,
     read: () => Promise<T>,
   ): Promise<T | undefined> {
+    const { versions, renew } = this.#parts;
+    const asked = this.#asksForVersions ? this.#namespace.versionOf(id) : undefined;
     try {
       return await read();
     } catch (error) {
-      if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || this.#parts.versions === 'pin') throw error;
-      await raceAbort(this.#parts.renew(this.#namespace.keyOf(id)), options.signal);
+      if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || versions === 'pin') throw error;
+      await raceAbort(renew(this.#namespace.keyOf(id)), options.signal);
+      if (versions === 'ignore' && (tries <= 1 || this.#namespace.versionOf(id) === asked)) {
+        // The source contradicts itself. Its versions do not matter, and must not fail a read.
+        this.#asksForVersions = false;
+        if (asked !== undefined) return undefined;
+      }
       if (tries <= 1) throw error;
       return undefined;
     }

@@ -10,6 +10,7 @@ import type {
 } from './driver.js';
 import { configError } from './errors.js';
 import { MemoryDriver } from './memory-driver.js';
+import { closeFor, disown, openFor, own } from './open-drivers.js';
 import { TierReads } from './tier-reads.js';
 
 /** A tier as the user configures it. */
@@ -64,7 +65,7 @@ export class Tier {
       if (driver.capabilities[needed]) continue;
       throw configError(
         `tiers[${level}].driver`,
-        `a driver that can ${needed}, as every tier must`,
+        `a driver that can ${needed}, as every tier must; those of directories and object stores can with writable: true`,
         driver.name,
       );
     }
@@ -78,13 +79,17 @@ export class Tier {
     this.writing = new TierHealth(clock);
   }
 
-  /** Opens the driver, if it is not open. */
-  open(options: OperationOptions): Promise<void> {
-    this.#opening ??= this.driver.open(options).catch((error: unknown) => {
+  /**
+   * Opens the driver, if it is not open.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if it is a tier of another hierarchy that is open.
+   */
+  async open(options: OperationOptions): Promise<void> {
+    own(this, this.driver, `tiers[${this.level}].driver`);
+    this.#opening ??= openFor(this, this.driver, options).catch((error: unknown) => {
       this.#opening = undefined;
       throw error;
     });
-    return this.#opening;
+    await this.#opening;
   }
 
   /**
@@ -132,7 +137,7 @@ export class Tier {
 
   /** Closes the driver; one that is not done with its reads is not waited for. */
   async close(): Promise<void> {
-    const closing = this.driver.close();
+    const closing = closeFor(this, this.driver).finally(() => disown(this, this.driver));
     if (this.isDone) await closing;
     else closing.catch(() => undefined);
   }

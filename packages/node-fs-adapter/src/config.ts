@@ -1,12 +1,12 @@
 import path from 'node:path';
 import type { DriverFactory } from '@tiered/core';
-import { flag, group, oneOf, text, wholeNumber } from '@tiered/core/config';
+import { filePath, flag, group, oneOf, wholeNumber } from '@tiered/core/config';
 import { FileSystemDriver } from './driver.js';
 import { READERS } from './access.js';
 import type { FileSystemDriverOptions } from './options.js';
 
 const schema = group('options of the driver', {
-  root: text('the path of a directory', {
+  root: filePath('the path of a directory', {
     title: 'Directory',
     description: 'The directory; relative to the file. Keys are paths below it.',
   }),

@@ -1,10 +1,13 @@
 import { systemClock, type Clock } from '@tiered/core';
-import { assertCounts, configError } from '@tiered/core/internal';
+import { assertCounts, assertNoTilde, configError } from '@tiered/core/internal';
 import { READERS, type ReadableBy } from './access.js';
 
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {
-  /** The directory; keys are paths below it, with `/` between segments on every platform. */
+  /**
+   * The directory; keys are paths below it, with `/` between segments on every platform. One that begins with `~/` is refused: only shells
+   * know that as the home directory.
+   */
   readonly root: string;
   /**
    * Whether the driver may write, as a tier does. The directory is then created if it is missing, and refused if it
@@ -55,6 +58,7 @@ export function checkedOptions(options: FileSystemDriverOptions): Required<FileS
   if (typeof root !== 'string' || root.length === 0 || root.includes('\0')) {
     throw configError('root', 'the path of a directory', root);
   }
+  assertNoTilde('root', root);
   const { blockingCalls = writable, readerThreads = 2, readableBy = 'owner', clock = systemClock } = options;
   if (!READERS.includes(readableBy)) throw configError('readableBy', READERS.join(', '), readableBy);
   assertCounts({ maxOpenFiles, listConcurrency });

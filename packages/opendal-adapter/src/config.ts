@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { DriverFactory } from '@tiered/core';
 import { expected, group, text, wholeNumber } from '@tiered/core/config';
+import { assertNoTilde } from '@tiered/core/internal';
 import { z } from 'zod';
 import { OpenDalDriver } from './driver.js';
 
@@ -52,7 +53,10 @@ export const driverFactory: DriverFactory<z.infer<typeof schema>> = {
 };
 
 function resolved(options: Readonly<Record<string, string>>, baseDirectory: string): Record<string, string> {
-  const absolute = (field: string, value: string) =>
-    DIRECTORIES.includes(field) ? path.resolve(baseDirectory, value) : value;
+  const absolute = (field: string, value: string) => {
+    if (!DIRECTORIES.includes(field)) return value;
+    assertNoTilde(`options.${field}`, value);
+    return path.resolve(baseDirectory, value);
+  };
   return Object.fromEntries(Object.entries(options).map(([field, value]) => [field, absolute(field, value)]));
 }

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@tiered/core';
-import { assertCounts, configError } from '@tiered/core/internal';
+import { assertCounts, assertNoTilde, configError } from '@tiered/core/internal';
 import { problemOf } from './keys.js';
 import { locationOf } from './locations.js';
 import type { OpenDalOperator } from './opendal.js';
@@ -84,6 +84,7 @@ export function checkedOptions(options: OpenDalDriverOptions): CheckedDriverOpti
     if (operator !== undefined && options[field] !== undefined)
       throw configError(field, 'nothing beside operator', {});
   }
+  if (service === 'fs' && typeof config !== 'function') assertNoTilde('options.root', config['root'] ?? '');
   assertCounts({ maxInFlight });
   // Whatever the key, the path must be one that OpenDAL keeps.
   if (problemOf(`${prefix}x`, traitsOf(service).files) !== undefined)

@@ -42,6 +42,8 @@ export class S3Client {
   readonly #random: Random;
   readonly #deadlineMs: number;
   readonly #leastBytesPerSecond: number;
+  readonly #firstAttempts: number;
+  #hasAnswered = false;
 
   constructor(endpoint: Endpoint, options: CheckedOptions) {
     const { headers, credentials, profile, clock, connections, timeoutMs, deadlineMs } = options;
@@ -60,6 +62,7 @@ export class S3Client {
     this.#limiter = new AdaptiveLimiter(connections);
     this.#random = new Random(options.seed);
     this.attempts = options.attempts;
+    this.#firstAttempts = options.firstAttempts;
     this.#deadlineMs = deadlineMs;
     this.#leastBytesPerSecond = leastBytesPerSecond;
     this.clock = clock;
@@ -83,7 +86,7 @@ export class S3Client {
   /** Attempts of the caller's own, each in its turn. */
   retry<T>(signal: AbortSignal | undefined, attempt: (tries: Tries) => Promise<T>): Promise<T> {
     const retries = {
-      attempts: this.attempts,
+      mostAttempts: () => (this.#hasAnswered ? this.attempts : this.#firstAttempts),
       deadlineMs: this.#deadlineMs,
       leastBytesPerSecond: this.#leastBytesPerSecond,
       clock: this.clock,
@@ -136,6 +139,13 @@ export class S3Client {
     const search = encodeQuery(query);
     const target = search === '' ? path : `${path}?${search}`;
     const wire = { method, path: target, headers: signed, body, workMs, answerBytes };
-    return this.#connection.send(wire, sink, signal);
+    try {
+      const answer = await this.#connection.send(wire, sink, signal);
+      this.#hasAnswered = true;
+      return answer;
+    } catch (error) {
+      if (error instanceof Failure && error.details.status !== undefined) this.#hasAnswered = true;
+      throw error;
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { parseBytes, type ByteSize, type DriverFactory } from '@tiered/core';
 import { byteSize, flag, group, milliseconds, text, wholeNumber } from '@tiered/core/config';
-import { configError } from '@tiered/core/internal';
+import { hiddenConfigError } from '@tiered/core/internal';
 import { S3Driver } from './driver.js';
 import type { S3DriverOptions } from './options.js';
 
@@ -58,11 +58,14 @@ const schema = group('options of the driver', {
   }).optional(),
   attempts: wholeNumber(1, {
     title: 'Attempts',
-    description: 'Attempts at a request, counted anew whenever bytes have come. Default: 8.',
+    description:
+      'Attempts at a request, counted anew whenever bytes have come. Default: as many as the deadline has room for; 8 as long as ' +
+      'the server has never answered, unless the deadline is given.',
   }).optional(),
   deadlineMs: milliseconds('more than 0', {
     title: 'Deadline',
-    description: 'Milliseconds without progress after which an operation gives up. Default: 60000.',
+    description:
+      'Milliseconds without progress after which an operation gives up; 600000 survives an outage of ten minutes. Default: 60000.',
   }).optional(),
   leastBytesPerSecond: wholeNumber(1, {
     title: 'Least rate',
@@ -101,6 +104,11 @@ export const driverFactory: DriverFactory<S3FileOptions> = {
 
 function proxyOf(text: string): 'environment' | 'none' | URL {
   if (text === 'environment' || text === 'none') return text;
-  if (!URL.canParse(text)) throw configError('proxy', 'environment, none or a URL', undefined);
+  if (!URL.canParse(text))
+    throw hiddenConfigError(
+      'proxy',
+      'environment, none or a URL such as http://proxy:3128',
+      'text that is no URL',
+    );
   return new URL(text);
 }

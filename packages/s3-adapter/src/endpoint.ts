@@ -1,4 +1,4 @@
-import { configError } from '@tiered/core/internal';
+import { configError, hiddenConfigError } from '@tiered/core/internal';
 
 /** What decides where requests go. */
 export interface EndpointOptions {
@@ -35,8 +35,10 @@ export function resolveEndpoint(
 ): Endpoint {
   const { bucket, prefix } = options;
   const region = options.region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1');
-  const own = options.endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || undefined);
-  const url = parseEndpoint(own ?? awsEndpoint(region));
+  const variable = ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'].find((name) => env[name]) ?? '';
+  const own = options.endpoint ?? env[variable];
+  const field = options.endpoint === undefined ? variable : 'endpoint';
+  const url = own === undefined ? awsEndpoint(region) : parseEndpoint(field, own);
   const isAws = own === undefined || /\.amazonaws\.com(\.cn)?$/.test(url.hostname);
   const pathStyle = options.pathStyle ?? (!isAws || bucket.includes('.'));
   if (!pathStyle) {
@@ -59,16 +61,30 @@ export function resolveEndpoint(
   };
 }
 
-function awsEndpoint(region: string): string {
-  return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+function awsEndpoint(region: string): URL {
+  const text = `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+  if (URL.canParse(text)) return new URL(text);
+  throw configError('region', 'a region such as "eu-central-1"', region);
 }
 
-function parseEndpoint(text: string): URL {
-  const expected = 'an http or https URL without credentials and query, such as "https://s3.example.com"';
-  // Not shown: what is wrong with it may be the password in it.
-  if (!URL.canParse(text)) throw configError('endpoint', expected, undefined);
-  const url = new URL(text);
-  const isPlain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (!isPlain || !/^https?:$/.test(url.protocol)) throw configError('endpoint', expected, undefined);
-  return url;
+/** @param field What the user wrote: the option, or the environment variable. */
+function parseEndpoint(field: string, text: string): URL {
+  const wrong = problemOf(text);
+  if (wrong === undefined) return new URL(text);
+  throw hiddenConfigError(
+    field,
+    'an http or https URL without credentials and query, such as "https://s3.example.com"',
+    wrong,
+  );
+}
+
+/** What is wrong with an endpoint. The text is shown only if it is a bare host: else there may be a password in it. */
+function problemOf(text: string): string | undefined {
+  if (/^[\w.-]+(:\d+)?$/.test(text))
+    return `"${text}", which has no scheme; write "http://${text}" or "https://${text}"`;
+  if (!URL.canParse(text)) return 'text that is no URL';
+  const { protocol, username, password, search, hash } = new URL(text);
+  if (!/^https?:$/.test(protocol)) return 'a URL that begins with something else';
+  if (username !== '' || password !== '') return 'a URL with credentials in it; give them as credentials';
+  return search !== '' || hash !== '' ? 'a URL with a query or a fragment' : undefined;
 }

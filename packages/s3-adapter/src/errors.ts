@@ -65,7 +65,7 @@ export interface Place {
 export function explained(error: unknown, { driver, operation, bucket, key, objectKey }: Place): unknown {
   if (!(error instanceof Failure)) return error;
   const { means, advice, status, code, requestId } = error.details;
-  const { attempts } = error;
+  const { attempts, gaveUp } = error;
   const cause = new S3ResponseError({ bucket, key: objectKey, status, code, requestId, attempts });
   // Worded by core, so that all sources say it in the same way.
   if (means === 'TIERED_SOURCE_CHANGED') return versionChanged(driver, operation, key, { cause, attempts });
@@ -75,7 +75,7 @@ export function explained(error: unknown, { driver, operation, bucket, key, obje
   const id = requestId === undefined ? '' : `, request id ${requestId}`;
   return new TieredError(
     error.outOfTime ? 'TIERED_DEADLINE' : means,
-    `${driver.name}: ${operation}${object} failed: ${advice} (${answer}${id}${tried}).`,
+    `${driver.name}: ${operation}${object} failed: ${advice} (${answer}${id}${tried}).${gaveUp === undefined ? '' : ` ${gaveUp}.`}`,
     { cause, attempts, driver: driver.name, operation, key },
   );
 }

@@ -25,6 +25,8 @@ export class Failure extends Error {
   attempts = 1;
   /** Whether it was the deadline that ended the tries. */
   outOfTime = false;
+  /** Which option ended the tries, and what to do about that; undefined if no other try would have helped. */
+  gaveUp: string | undefined;
 
   constructor(details: FailureDetails) {
     super(details.code);

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@tiered/core';
-import { assertCounts, configError } from '@tiered/core/internal';
+import { assertCounts, configError, hiddenConfigError } from '@tiered/core/internal';
 import type { CredentialsSource } from './credentials.js';
 
 /** Options of `S3Driver`. */
@@ -49,12 +49,16 @@ export interface S3DriverOptions {
   readonly partBytes?: number;
   /** Ranges of keys that are listed at the same time, at least 1. Default: 8. */
   readonly listConcurrency?: number;
-  /** Attempts at a request, at least 1; counted anew whenever bytes have come. Default: 8, about 6 s of pauses. */
+  /**
+   * Attempts at a request, at least 1; counted anew whenever bytes have come. Default: as many as the deadline has room for;
+   * but 8, about 6 s of pauses, as long as the server has never answered and `deadlineMs` was not given: then most likely the
+   * endpoint is wrong.
+   */
   readonly attempts?: number;
   /**
    * Milliseconds without progress after which an operation gives up; waiting for a free connection is not counted. Bytes are
    * progress for as long as they take at `leastBytesPerSecond`. Default: 60,000, longer than any throttling that passes by
-   * itself.
+   * itself. 600,000 survives an outage of ten minutes.
    */
   readonly deadlineMs?: number;
   /**
@@ -79,7 +83,17 @@ export interface S3DriverOptions {
 type Optional = 'region' | 'endpoint' | 'pathStyle' | 'credentials' | 'profile';
 
 /** The options with their defaults, checked. */
-export type CheckedOptions = Required<Omit<S3DriverOptions, Optional>> & Pick<S3DriverOptions, Optional>;
+export type CheckedOptions = Required<Omit<S3DriverOptions, Optional>> &
+  Pick<S3DriverOptions, Optional> & {
+    /** `attempts` as long as the server has never answered. */
+    readonly firstAttempts: number;
+  };
+
+/** Attempts at a server that nobody has seen yet. */
+const FIRST_ATTEMPTS = 8;
+
+/** A value that may be secret, as messages have it. */
+const NOT_SHOWN = 'something else (not shown: it may be secret)';
 
 const MIN_PART_BYTES = 5 * 2 ** 20;
 
@@ -99,7 +113,8 @@ export function checkedOptions(options: S3DriverOptions): CheckedOptions {
     connections: 64,
     partBytes: 8 * 2 ** 20,
     listConcurrency: 8,
-    attempts: 8,
+    attempts: Infinity,
+    firstAttempts: options.attempts ?? (options.deadlineMs === undefined ? FIRST_ATTEMPTS : Infinity),
     deadlineMs: 60_000,
     timeoutMs: 10_000,
     leastBytesPerSecond: 8192,
@@ -114,14 +129,19 @@ export function checkedOptions(options: S3DriverOptions): CheckedOptions {
     throw configError('bucket', 'the name of a bucket', bucket);
   if (typeof prefix !== 'string' || (prefix !== '' && !prefix.endsWith('/')) || !prefix.isWellFormed())
     throw configError('prefix', 'text that ends with "/"', prefix);
-  assertCounts({ connections, listConcurrency, attempts, leastBytesPerSecond: checked.leastBytesPerSecond });
+  if (options.attempts !== undefined) assertCounts({ attempts });
+  assertCounts({ connections, listConcurrency, leastBytesPerSecond: checked.leastBytesPerSecond });
   assertCounts({ partBytes }, MIN_PART_BYTES);
   const { deadlineMs, timeoutMs } = checked;
   for (const [field, ms] of Object.entries({ deadlineMs, timeoutMs })) {
     if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
   }
   if (proxy !== 'environment' && proxy !== 'none' && !(proxy instanceof URL))
-    throw configError('proxy', '"environment", "none" or a URL', undefined);
+    throw hiddenConfigError(
+      'proxy',
+      '"environment", "none" or a URL object, new URL("http://...")',
+      NOT_SHOWN,
+    );
   assertCredentials(credentials);
   return checked;
 }
@@ -144,9 +164,9 @@ function assertCredentials(credentials: unknown): void {
   if (credentials === undefined || credentials === 'anonymous' || typeof credentials === 'function') return;
   const { accessKeyId, secretAccessKey } = (credentials ?? {}) as Record<string, unknown>;
   if (typeof accessKeyId === 'string' && typeof secretAccessKey === 'string') return;
-  throw configError(
+  throw hiddenConfigError(
     'credentials',
     'accessKeyId and secretAccessKey, a function that gets them, or "anonymous"',
-    undefined,
+    NOT_SHOWN,
   );
 }

@@ -6,6 +6,9 @@ import type { Sink } from './exchange.js';
 import { changed, Failure, wrongAnswer } from './failure.js';
 import type { Tries } from './retries.js';
 
+/** Times that a whole object may come wrong: what is wrong so often is so at the server. */
+const MOST_CORRUPT = 8;
+
 /** What a read knows of its object once the first answer has begun. */
 export interface ObjectFacts {
   readonly etag: string;
@@ -186,7 +189,7 @@ export class RangedRead implements Sink {
   #startingAnew(code: string, advice: string): Failure {
     this.#filled = 0;
     this.#corrupt += 1;
-    const retryable = this.#corrupt < this.#client.attempts;
+    const retryable = this.#corrupt < Math.min(this.#client.attempts, MOST_CORRUPT);
     // Others may have begun on account of this size.
     if (this.#range.started === undefined) this.#size = undefined;
     return wrongAnswer(200, code, advice, retryable);

@@ -4,7 +4,8 @@ import type { AdaptiveLimiter } from './limiter.js';
 
 /** How requests are repeated. */
 export interface RetryOptions {
-  readonly attempts: number;
+  /** Attempts at most, as things are now. */
+  readonly mostAttempts: () => number;
   /** How long it may be behind the least rate. */
   readonly deadlineMs: number;
   readonly leastBytesPerSecond: number;
@@ -35,7 +36,7 @@ export async function withRetries<T>(
   signal: AbortSignal | undefined,
   attempt: (tries: Tries) => Promise<T>,
 ): Promise<T> {
-  const { attempts, deadlineMs, leastBytesPerSecond, clock, random, limiter } = options;
+  const { mostAttempts, deadlineMs, leastBytesPerSecond, clock, random, limiter } = options;
   let failed = 0;
   let since = clock.now();
   const tries: Tries = {
@@ -60,12 +61,19 @@ export async function withRetries<T>(
     failed += 1;
     failure.attempts = made;
     const { retryable, retryAfterMs = 0 } = failure.details;
-    if (retryable !== true || failed >= attempts) throw failure;
+    if (retryable !== true) throw failure;
+    const attempts = mostAttempts();
+    if (failed >= attempts) {
+      failure.gaveUp = `attempts: ${attempts} are made, also if deadlineMs: ${deadlineMs} has room for more; raise attempts, or leave it out`;
+      throw failure;
+    }
     const bound = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failed - 1));
     const pause = Math.max(retryAfterMs, random.unit() * bound);
     // A pause that ends after the deadline is not begun: it could only end in this.
     if (clock.now() + pause - since >= deadlineMs) {
       failure.outOfTime = true;
+      const most = attempts === Infinity ? 'without a bound' : attempts;
+      failure.gaveUp = `deadlineMs: ${deadlineMs} has passed (attempts: ${most}); a longer one survives a longer outage`;
       throw failure;
     }
     await clock.sleep(pause, signal);

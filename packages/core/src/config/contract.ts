@@ -45,6 +45,8 @@ export interface FromConfigOptions {
   readonly clock?: Clock;
   /** What relative paths of a configuration given as an object are relative to. Default: the working directory. */
   readonly baseDirectory?: string;
+  /** As in `HierarchyOptions`. Default: `process.emitWarning`. */
+  readonly warn?: ((line: string) => void) | undefined;
   /** Where `${NAME}` is looked up. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseBytes } from '../bytes.js';
-import { describe } from '../errors.js';
+import { describe, HOME_PATH, isHomePath } from '../errors.js';
 
 /**
  * What the fields of a configuration are made of, for factories that describe their options with zod. One message
@@ -37,6 +37,15 @@ export function text(what: string, about: FieldText) {
   return z
     .string(expected(what))
     .min(1, expected(what))
+    .meta({ ...about });
+}
+
+/** The path of a file or directory; one that begins with `~/` is refused, see `assertNoTilde`. */
+export function filePath(what: string, about: FieldText) {
+  return z
+    .string(expected(what))
+    .min(1, expected(what))
+    .refine((value) => !isHomePath(value), expected(HOME_PATH))
     .meta({ ...about });
 }
 

@@ -38,7 +38,7 @@ interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
  */
 export async function fromConfig<Made>(
   config: string | URL | HierarchyConfig,
-  { clock = systemClock, baseDirectory = '.', env = process.env }: FromConfigOptions,
+  { clock = systemClock, baseDirectory = '.', env = process.env, warn }: FromConfigOptions,
   make: (options: HierarchyOptions) => Made,
 ): Promise<Made> {
   const document = isFile(config) ? await readDocument(config) : documentOf(config, baseDirectory);
@@ -73,7 +73,7 @@ export async function fromConfig<Made>(
     ...(manifest !== undefined && { manifest: path.resolve(document.baseDirectory, manifest) }),
   };
   try {
-    return make({ ...made, scan, versions, clock });
+    return make({ ...made, scan, versions, clock, warn });
   } catch (error) {
     throw inFile(document.name, problems, error);
   }
@@ -120,7 +120,7 @@ async function levelOf<Fields extends LevelFields>(
   const rest = partOf(given, (key) => !own.includes(key));
   const options = await problems.check(where, factory.schema, rest, own);
   if (fields === undefined || options === undefined) return undefined;
-  const driver = madeOf(problems, where, () =>
+  const driver = madeOf(problems, where, given, () =>
     decorated(factory.create(options.value, context), fields.value, context),
   );
   return driver && { driver, fields: fields.value };
@@ -138,17 +138,21 @@ async function placementOf(
     return undefined;
   }
   const options = await problems.check(where, factory.schema, given);
-  return options && madeOf(problems, where, () => factory.create(options.value, context));
+  return options && madeOf(problems, where, given, () => factory.create(options.value, context));
 }
 
-/** What a factory makes; what it throws is a problem of its options. */
-function madeOf<Made>(problems: Problems, where: Path, make: () => Made): Made | undefined {
+/** What a factory makes; what it throws is a problem of its options, or of the one that its message begins with. */
+function madeOf<Made>(problems: Problems, where: Path, given: unknown, make: () => Made): Made | undefined {
   try {
     const made = make();
     if (typeof made === 'object' && made !== null) return made;
     throw new Error('the factory made nothing of these options');
   } catch (error) {
-    problems.add(where, error instanceof Error ? error.message : String(error), error);
+    const message = error instanceof Error ? error.message : String(error);
+    const [field = ''] = message.split(': ', 1);
+    if (!isTieredError(error, 'TIERED_CONFIG_INVALID') || !isMapping(given) || !Object.hasOwn(given, field))
+      problems.add(where, message, error);
+    else problems.add([...where, field], message.slice(field.length + 2), error, where);
     return undefined;
   }
 }

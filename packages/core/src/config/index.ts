@@ -2,6 +2,7 @@
 export {
   byteSize,
   expected,
+  filePath,
   flag,
   group,
   milliseconds,

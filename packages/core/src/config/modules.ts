@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { HOME_PATH, isHomePath } from '../errors.js';
 import type { DriverFactory, PlacementFactory } from './contract.js';
 import { nearest } from './unknown-keys.js';
 
@@ -35,6 +36,7 @@ async function load<Factory extends object>(
   exported: string,
   baseDirectory: string,
 ): Promise<Loaded<Factory>> {
+  if (isHomePath(specifier)) return { problem: `expected ${HOME_PATH}` };
   const isPath = /^\.{0,2}[/\\]/.test(specifier) || path.isAbsolute(specifier);
   if (!isPath && specifier.includes(':')) {
     return {
@@ -73,15 +75,51 @@ function urlOfPackage(specifier: string, baseDirectory: string): string | undefi
   }
 }
 
+/** What people call storage that a built-in driver is for. Names of OpenDAL's services stand for themselves. */
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ...['ram', 'mem'].map((name) => [name, 'memory'] as const),
+  ...['file', 'files', 'disk', 'dir', 'directory', 'local', 'posix', 'nfs', 'ssd', 'nvme'].map(
+    (name) => [name, 'fs'] as const,
+  ),
+  ...['aws', 's3a', 's3n', 'minio', 'r2', 'ceph', 'rgw', 'swift'].map((name) => [name, 's3'] as const),
+  ...['gs', 'gcp', 'google'].map((name) => [name, 'opendal, with service: gcs'] as const),
+  ...['azure', 'abfs', 'abfss', 'wasb'].map((name) => [name, 'opendal, with service: azblob'] as const),
+  ...['hdfs'].map((name) => [name, 'opendal, with service: webhdfs'] as const),
+  ...[
+    'gcs',
+    'azblob',
+    'azdls',
+    'azfile',
+    'webhdfs',
+    'webdav',
+    'http',
+    'ftp',
+    'sftp',
+    'oss',
+    'obs',
+    'cos',
+    'b2',
+    'gdrive',
+    'dropbox',
+  ].map((name) => [name, `opendal, with service: ${name}`] as const),
+]);
+
+/**
+ * Nobody should install a mistyped name: somebody may have waited for that. So only the packages of this project are recommended,
+ * and of others it is said that they are not there.
+ */
 function notInstalled(specifier: string): string {
-  // Nobody should install a mistyped name: somebody may have waited for that. Two letters are near to everything.
-  const meant = nearest(
-    specifier,
-    driverNames.filter((name) => name.length > 2),
+  const name = specifier.toLowerCase();
+  // To two letters everything is near: these are meant only by as many, one of them right.
+  const near = driverNames.filter(
+    (known) => known.length > 2 || (name.length === 2 && [...known].some((letter, i) => letter === name[i])),
   );
+  const meant = driverNames.includes(name) ? name : (MEANT.get(name) ?? nearest(name, near));
   if (meant !== undefined) return `there is no driver ${specifier}; did you mean ${meant}?`;
   const [packageName = specifier] = /^(@[^/]+\/)?[^/]+/.exec(specifier) ?? [];
-  return `the package ${packageName} is not installed; npm install ${packageName}`;
+  if (packageName.startsWith('@tiered/'))
+    return `the package ${packageName} is not installed; npm install ${packageName}`;
+  return `there is no driver ${specifier}: none is built in (${driverNames.join(', ')}), and no package ${packageName} is installed here`;
 }
 
 function isFactory(value: unknown): boolean {

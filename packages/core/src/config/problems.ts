@@ -32,9 +32,10 @@ export class Problems {
     this.#variables = variables;
   }
 
-  add(path: Path, message: string, cause?: unknown): void {
+  /** @param about What the message may show values of. Default: what is at `path`. */
+  add(path: Path, message: string, cause?: unknown, about = path): void {
     if (this.#found.some((other) => fieldName(other.path) === fieldName(path))) return;
-    const variables = this.#variablesOf(path);
+    const variables = this.#variablesOf(about);
     // A cause has a message of its own, which may hold what must not be shown.
     this.#found.push({
       path,

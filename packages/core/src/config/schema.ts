@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { byteSize, expected, flag, group, milliseconds, text, wholeNumber } from './fields.js';
+import { byteSize, expected, filePath, flag, group, milliseconds, text, wholeNumber } from './fields.js';
 
 const retry = group('options of retries, such as { attempts: 4 }', {
   attempts: wholeNumber(1, {
     title: 'Attempts',
-    description: 'Tries at most, the first included. Default: 5.',
+    description: 'Tries at most, the first included. Default: as many as the deadline has room for.',
   }).optional(),
   baseDelayMs: milliseconds('more than 0', {
     title: 'First pause',
@@ -16,7 +16,8 @@ const retry = group('options of retries, such as { attempts: 4 }', {
   }).optional(),
   deadlineMs: milliseconds('more than 0', {
     title: 'Deadline',
-    description: 'Milliseconds for all tries of an operation together. Default: 60000.',
+    description:
+      'Milliseconds for all tries of an operation together; 600000 survives an outage of ten minutes. Default: 60000.',
   }).optional(),
   seed: wholeNumber(0, {
     title: 'Seed',
@@ -118,7 +119,7 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
       'Whether the source is listed at start, so that every size is known before the first read. Without it each ' +
       'object costs one request when it is first used. Default: true if the source can list.',
   }).optional(),
-  manifest: text('the path of a file', {
+  manifest: filePath('the path of a file', {
     title: 'Manifest',
     description:
       'A file in which the namespace is kept, relative to this one, so that only the first start lists the source. ' +
@@ -130,7 +131,7 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
       title: 'Versions',
       description:
         'What to do when an object in the source has changed: refresh takes the new one, pin keeps to what was known at ' +
-        'first, ignore does not look. Default: refresh.',
+        'first, ignore takes objects of equal size for equal. Copies are compared when the source is listed. Default: refresh.',
     })
     .optional(),
 });

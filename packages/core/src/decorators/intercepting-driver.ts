@@ -17,6 +17,7 @@ import {
   type WriteData,
   type WriteOptions,
 } from '../driver.js';
+import { closeFor, isAround, openFor } from '../open-drivers.js';
 
 /** One call on its way to the wrapped driver. */
 export interface DriverCall<T> {
@@ -52,6 +53,7 @@ export abstract class InterceptingDriver implements StorageDriver {
 
   constructor(inner: StorageDriver) {
     this.inner = inner;
+    isAround(this, inner);
     this.name = inner.name;
     this.capabilities = inner.capabilities;
   }
@@ -64,11 +66,11 @@ export abstract class InterceptingDriver implements StorageDriver {
   protected abstract intercept<T>(call: DriverCall<T>): Promise<T>;
 
   open({ signal }: OperationOptions): Promise<void> {
-    return this.#pass('open', '', signal, (under) => this.inner.open({ signal: under }));
+    return this.#pass('open', '', signal, (under) => openFor(this, this.inner, { signal: under }));
   }
 
   close(): Promise<void> {
-    return this.inner.close();
+    return closeFor(this, this.inner);
   }
 
   stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {

@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { raceAbort } from '../abort.js';
 import type { StorageDriver } from '../driver.js';
 import { assertCounts } from '../errors.js';
+import { limited } from '../limited.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** Options of `LimitDriver`. */
@@ -34,23 +34,4 @@ export class LimitDriver extends InterceptingDriver {
 export function limiter(concurrency: number): LimitFunction {
   assertCounts({ concurrency });
   return pLimit(concurrency);
-}
-
-/** Runs under the limit. An abort while waiting rejects at once; once running, the operation itself is waited for. */
-export function limited<T>(
-  limit: LimitFunction,
-  signal: AbortSignal | undefined,
-  run: () => Promise<T>,
-): Promise<T> {
-  if (signal === undefined) return limit(run);
-  let started: Promise<T> | undefined;
-  const queued = limit(() => {
-    signal.throwIfAborted();
-    started = run();
-    return started;
-  });
-  return raceAbort(queued, signal).catch((error: unknown) => {
-    if (started !== undefined) return started;
-    throw error;
-  });
 }

@@ -17,6 +17,7 @@ import {
   type WriteOptions,
 } from '../driver.js';
 import { configError } from '../errors.js';
+import { closeFor, openFor } from '../open-drivers.js';
 
 /**
  * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves
@@ -50,11 +51,11 @@ export class PrefixDriver implements StorageDriver {
   }
 
   open(options: OperationOptions): Promise<void> {
-    return this.#inner.open(options);
+    return openFor(this, this.#inner, options);
   }
 
   close(): Promise<void> {
-    return this.#inner.close();
+    return closeFor(this, this.#inner);
   }
 
   async stat(key: string, options: OperationOptions): Promise<ObjectStat> {

@@ -7,7 +7,7 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** Options of `RetryDriver`. */
 export interface RetryDriverOptions {
-  /** Tries at most, the first included. Default: 5, which with the delays below bridges a server's restart. */
+  /** Tries at most, the first included. Default: as many as the deadline has room for, so that one option says how long to wait. */
   readonly attempts?: number;
   /** Upper bound of the first pause in milliseconds; doubles with each try. Default: 50. */
   readonly baseDelayMs?: number;
@@ -15,7 +15,7 @@ export interface RetryDriverOptions {
   readonly maxDelayMs?: number;
   /**
    * Milliseconds for all tries of an operation together; a try that runs into it is aborted. Default: 60,000, longer
-   * than any healthy read and short enough to be noticed.
+   * than any healthy read and short enough to be noticed. 600,000 survives an outage of ten minutes.
    */
   readonly deadlineMs?: number;
   /** Seeds the jitter, so that a run can be repeated. Default: 0. */
@@ -28,8 +28,8 @@ export interface RetryDriverOptions {
  * Makes an operation again when its error says `retryable`, after a pause drawn uniformly from 0 to the bound of that
  * try (full jitter, so that clients that failed together do not come back together).
  *
- * When the tries are used up, the last error is thrown again with its code, `attempts`, and `retryable: false`; when
- * the deadline passes, `TIERED_DEADLINE` with the last error as its cause. A write whose pieces come only once, and
+ * When the deadline passes, `TIERED_DEADLINE` is thrown with `attempts` and the last error as its cause; when tries are used up
+ * that were limited, the last error again, with its code, `attempts`, and `retryable: false`. Both name the two options. A write whose pieces come only once, and
  * the `publish` of an object written in parts, pass as they are, without tries and without a deadline; a listing begins
  * again only until it has given a page.
  *
@@ -47,12 +47,12 @@ export class RetryDriver extends InterceptingDriver {
   /** @throws TieredError `TIERED_CONFIG_INVALID` for numbers that cannot work. */
   constructor(inner: StorageDriver, options: RetryDriverOptions = {}) {
     super(inner);
-    const { attempts = 5, baseDelayMs = 50, maxDelayMs = 5_000, deadlineMs = 60_000 } = options;
-    assertCounts({ attempts });
+    const { attempts, baseDelayMs = 50, maxDelayMs = 5_000, deadlineMs = 60_000 } = options;
+    if (attempts !== undefined) assertCounts({ attempts });
     for (const [field, ms] of Object.entries({ baseDelayMs, maxDelayMs, deadlineMs })) {
       if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
     }
-    this.#attempts = attempts;
+    this.#attempts = attempts ?? Infinity;
     this.#baseDelayMs = baseDelayMs;
     this.#maxDelayMs = maxDelayMs;
     this.#deadlineMs = deadlineMs;
@@ -120,8 +120,8 @@ export class RetryDriver extends InterceptingDriver {
     attempt: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     /** Why it is over: the caller's own reason as it is, or our deadline with what went wrong until then. */
-    const ended = (last: unknown): unknown =>
-      end.reason === deadline ? withCause(deadline, last) : end.reason;
+    const ended = (last: unknown, made: number): unknown =>
+      end.reason === deadline ? this.#late(deadline, last, made) : end.reason;
     let bound = Math.min(this.#baseDelayMs, this.#maxDelayMs);
     let last: unknown;
     for (let made = 1; ; made++) {
@@ -129,15 +129,15 @@ export class RetryDriver extends InterceptingDriver {
         end.throwIfAborted();
         return await attempt(end);
       } catch (error) {
-        if (end.aborted) throw ended(error === end.reason ? last : error);
+        if (end.aborted) throw ended(error === end.reason ? last : error, made);
         if (!isTieredError(error) || !error.retryable) throw error;
-        if (made >= this.#attempts) throw exhausted(error, made);
+        if (made >= this.#attempts) throw this.#exhausted(error, made);
         last = error;
       }
       try {
         await this.#clock.sleep(this.#random.unit() * bound, end);
       } catch {
-        throw ended(last);
+        throw ended(last, made);
       }
       bound = Math.min(this.#maxDelayMs, bound * 2);
     }
@@ -146,19 +146,26 @@ export class RetryDriver extends InterceptingDriver {
   #deadlineError(operation: string, key: string): TieredError {
     return new TieredError(
       'TIERED_DEADLINE',
-      `${this.name}: ${operation} of ${JSON.stringify(key)} did not succeed within ${this.#deadlineMs} ms.`,
+      `${this.name}: ${operation} of ${JSON.stringify(key)} did not succeed within ${this.#deadlineMs} ms (deadlineMs).`,
       { driver: this.name, operation, key },
     );
   }
-}
 
-function withCause(error: TieredError, cause: unknown): TieredError {
-  const { code, message, driver, operation, key } = error;
-  return new TieredError(code, message, { driver, operation, key, cause });
-}
+  #late(
+    { code, message, driver, operation, key }: TieredError,
+    cause: unknown,
+    attempts: number,
+  ): TieredError {
+    const most = this.#attempts === Infinity ? 'without a bound' : `at most ${this.#attempts}`;
+    const text = `${message} Tried ${attempts} times (attempts: ${most}); a longer deadlineMs survives a longer outage.`;
+    return new TieredError(code, text, { driver, operation, key, cause, attempts });
+  }
 
-function exhausted(error: TieredError, attempts: number): TieredError {
-  const { code, message, key, driver, operation } = error;
-  const text = attempts === 1 ? message : `${message} Tried ${attempts} times.`;
-  return new TieredError(code, text, { cause: error, retryable: false, attempts, key, driver, operation });
+  #exhausted(error: TieredError, attempts: number): TieredError {
+    const { code, message, key, driver, operation } = error;
+    const text =
+      `${message} Tried ${attempts} times (attempts), which ended before the deadline (deadlineMs: ${this.#deadlineMs}); ` +
+      'raise attempts, or leave it out.';
+    return new TieredError(code, text, { cause: error, retryable: false, attempts, key, driver, operation });
+  }
 }

@@ -3,8 +3,9 @@ import { parseBytes, type ByteSize } from '../bytes.js';
 import { systemClock, type Clock } from '../clock.js';
 import type { StorageDriver } from '../driver.js';
 import { configError } from '../errors.js';
+import { limited } from '../limited.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
-import { limited, limiter } from './limit-driver.js';
+import { limiter } from './limit-driver.js';
 
 /** Options of `ThrottleDriver`. */
 export interface ThrottleDriverOptions {

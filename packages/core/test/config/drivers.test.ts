@@ -103,10 +103,10 @@ describe('the driver that a configuration names', () => {
 
 describe('a driver that cannot be used', () => {
   it.each([
-    ['a package that is nowhere', 'my-missing-driver', 'npm install my-missing-driver'],
-    ['a part of a package that is nowhere', '@my/missing/driver', 'npm install @my/missing'],
+    ['a package that is nowhere', 'my-missing-driver', 'no package my-missing-driver is installed'],
+    ['a part of a package that is nowhere', '@my/missing/driver', 'no package @my/missing is installed'],
     ['a package that is no driver', 'p-limit', 'driverFactory'],
-    ['a property that every object has', 'constructor', 'npm install constructor'],
+    ['a property that every object has', 'constructor', 'no package constructor is installed'],
     ['a module of Node', 'path', ''],
     ['a URL', 'data:text/javascript,export const driverFactory = 1', 'path'],
     ['a URL of Node', 'node:fs', 'path'],

@@ -59,10 +59,23 @@ describe('the options of RetryDriver', () => {
 });
 
 describe('the tries of RetryDriver', () => {
-  it('are at most five unless said otherwise', async () => {
+  it('are as many as the deadline has room for unless said otherwise, and the error names both options', async () => {
     const { clock, tries, driver } = await retried(ALWAYS);
-    await expect(clock.run(driver.stat('a', {}))).rejects.toMatchObject({ attempts: 5 });
-    expect(tries.calls).toHaveLength(5);
+    const call = clock.run(driver.stat('a', {}));
+    await expect(call).rejects.toMatchObject({
+      code: 'TIERED_DEADLINE',
+      cause: { code: 'TIERED_FAULT_INJECTED' },
+    });
+    await expect(call).rejects.toMatchObject({ attempts: tries.calls.length });
+    await expect(call).rejects.toThrow(/60000 ms \(deadlineMs\).*attempts: without a bound/);
+    expect(tries.calls.length).toBeGreaterThan(15);
+    expect(tries.calls.length).toBeLessThan(60);
+    expect(clock.now()).toBe(60_000);
+    const limited = await retried(ALWAYS, { attempts: 5 });
+    await expect(limited.clock.run(limited.driver.stat('a', {}))).rejects.toThrow(
+      /5 times \(attempts\).*deadlineMs: 60000/,
+    );
+    expect(limited.tries.calls).toHaveLength(5);
   });
 
   it('end with the first that works, or when they are used up', async () => {

@@ -36,9 +36,10 @@ describe('a listing through RetryDriver', () => {
 
   it('gives up as other operations do when its first page keeps failing', async () => {
     const { clock, noting, driver } = await retried([{ fault: { kind: 'fail', code: 'TIERED_IO' } }]);
-    const expected = { code: 'TIERED_IO', attempts: 5, retryable: false };
+    const expected = { code: 'TIERED_DEADLINE', cause: { code: 'TIERED_IO' }, retryable: false };
     await expect(clock.run(listed(driver))).rejects.toMatchObject(expected);
-    expect([noting.listsBegun, noting.listsEnded]).toEqual([5, 5]);
+    expect(noting.listsBegun).toBeGreaterThan(10);
+    expect(noting.listsEnded).toBe(noting.listsBegun);
   });
 
   it('is not begun again after a page was given: the error comes as it is', async () => {

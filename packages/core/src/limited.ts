@@ -1,0 +1,21 @@
+import type { LimitFunction } from 'p-limit';
+import { raceAbort } from './abort.js';
+
+/** Runs under the limit. An abort while waiting rejects at once; once running, the operation itself is waited for. */
+export function limited<T>(
+  limit: LimitFunction,
+  signal: AbortSignal | undefined,
+  run: () => Promise<T>,
+): Promise<T> {
+  if (signal === undefined) return limit(run);
+  let started: Promise<T> | undefined;
+  const queued = limit(() => {
+    signal.throwIfAborted();
+    started = run();
+    return started;
+  });
+  return raceAbort(queued, signal).catch((error: unknown) => {
+    if (started !== undefined) return started;
+    throw error;
+  });
+}

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { isTieredError, type Clock, type IndexHome, type Tier } from '@tiered/core';
 import { IndexClient } from '../index-client.js';
+import { PAGE_BYTES } from '../index-thread/schema.js';
 import { damagedError, foreignIndexError } from '../tier-errors.js';
 
 /** How long a start waits for another process that writes, in milliseconds. */
@@ -11,7 +12,6 @@ const PAUSE_MS = 10;
 const LOG_SHARE = 128;
 const FEWEST_LOG_PAGES = 8;
 const MOST_LOG_PAGES = 128;
-const PAGE_BYTES = 4096;
 /** A page in the log has a header. */
 const LOG_PAGE_BYTES = PAGE_BYTES + 24;
 const LARGEST_TRANSACTION_PAGES = 32;

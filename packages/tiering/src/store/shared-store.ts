@@ -10,6 +10,7 @@ import { IndexWriter } from './index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
 import { openIndex, untilFree } from './open-index.js';
+import { once } from './quota.js';
 import { deleteUnknown } from './sweep.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
@@ -171,11 +172,7 @@ export class SharedStore implements TierStore {
     const recorded = this.#writer.claim(row);
     // Looked at when the copy is published.
     recorded.catch(() => undefined);
-    let isOpen = true;
-    const end = () => {
-      if (isOpen) lease.giveBack(above);
-      isOpen = false;
-    };
+    const end = once(() => lease.giveBack(above));
     const { driver } = this.tier;
     return {
       store: this,

@@ -1,3 +1,4 @@
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import Database from 'libsql';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -227,4 +228,29 @@ it('[T3] [R1] one that is stopped while it does nothing is not taken for dead, a
   stopped.signal('SIGCONT');
   await expectServed(stopped);
   expect(stopped.faults).toEqual([]);
+});
+
+it('[T3] [R2] processes that start on a damaged index at the same time do not wait for each other: one of them begins it anew', async () => {
+  const first = await begin();
+  await fill(first);
+  await first.ask({ ask: 'close' });
+  fs.writeFileSync(indexOf(place), 'damaged'.repeat(10_000));
+  // Somebody who may be using the index: with it nobody begins anew.
+  const user = new FileSystemDriver({ root: tierOf(place), writable: true });
+  await user.open({});
+  const starting = await Promise.all([begin(), begin(), begin()]);
+  for (const child of starting) {
+    expect((await child.ask({ ask: 'read', keys })).wrong).toEqual([]);
+    expect(child.faults.map(({ operation }) => operation)).toContain('openIndex');
+  }
+  expect(fs.readFileSync(indexOf(place), 'utf8')).toContain('damaged');
+  await user.close();
+  for (const child of starting)
+    while ((await child.ask({ ask: 'idle' })).usedBytes === 0) await child.ask({ ask: 'read', keys });
+  for (const child of starting) await fill(child);
+  expect(inIndex()).toEqual(members());
+  expect(inIndex()).toHaveLength(3);
+  for (const child of starting) await expectServed(child);
+  await Promise.all(starting.map((child) => child.ask({ ask: 'close' })));
+  expectSoundIndex(place);
 });

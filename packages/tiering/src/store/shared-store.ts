@@ -100,8 +100,9 @@ export class SharedStore implements TierStore {
   static async open(parts: SharedStoreParts, signal: AbortSignal | undefined): Promise<SharedStore> {
     const { home, tier, clock, dataset } = parts;
     const patiently = <T>(call: () => Promise<T>) => untilFree(call, clock, signal);
-    const client = await openIndex(home, tier, patiently);
+    const opening = openIndex(home, tier, patiently);
     try {
+      const client = await opening;
       const { member } = home;
       const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
       const store = new SharedStore(parts, client, joined);
@@ -112,7 +113,9 @@ export class SharedStore implements TierStore {
       void keepLooking(() => store.#look(), clock, store.#closing.signal);
       return store;
     } catch (error) {
-      await client.end();
+      await opening.then((client) => client.end()).catch(() => undefined);
+      // Others are not to wait for it.
+      await home.close();
       throw error;
     }
   }

@@ -72,6 +72,9 @@ export class SharedStore implements TierStore {
   #isSwept = false;
   /** Whether all that is on the storage is in the index. */
   #isComplete: boolean;
+  /** A listing that failed, and is being made again. */
+  #sweeping: Promise<void> | undefined;
+  #hasSweepFailed = false;
 
   private constructor(
     parts: SharedStoreParts,
@@ -228,6 +231,7 @@ export class SharedStore implements TierStore {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(notCurrentError(this.tier));
+    await this.#sweeping;
     await this.#writer.settled();
     // Before others are told that nothing is open here.
     await this.#parts.home.close();
@@ -241,8 +245,25 @@ export class SharedStore implements TierStore {
 
   async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
     this.#isSwept = isAllKnown;
-    await this.#sweep(signal);
+    try {
+      await this.#sweep(signal);
+    } catch (error) {
+      this.#hasSweepFailed = true;
+      throw error;
+    }
     this.#parts.onRoom();
+  }
+
+  /** Once a listing has failed, until one does not. */
+  #sweepAgain(): void {
+    if (!this.#hasSweepFailed || this.#sweeping !== undefined) return;
+    this.#sweeping = this.#sweep(AbortSignal.any([this.#parts.closing, this.#closing.signal]))
+      .then(() => {
+        this.#hasSweepFailed = false;
+        this.#parts.onRoom();
+      })
+      .catch(() => undefined)
+      .finally(() => (this.#sweeping = undefined));
   }
 
   /**
@@ -322,6 +343,7 @@ export class SharedStore implements TierStore {
   async #look(): Promise<void> {
     if (!this.current || this.#client.isEnded) this.#lose();
     if (this.#isLost) return;
+    this.#accounts.lease.looked();
     await this.#leftovers.tryAgain();
     this.#looks += 1;
     if (this.#looks % LOOKS_A_CHECK === 0) await this.#check();
@@ -334,7 +356,8 @@ export class SharedStore implements TierStore {
     if (this.#isLost) return;
     if (seq > this.#seen) await this.#letGo(seq);
     if (wanted > 0 || this.#accounts.unleased < 0) this.#writer.write();
-    this.#isBehind = false;
+    // Who is busy gives a part, and the rest if it is idle when it looks again.
+    this.#isBehind = wanted > 0 && this.#accounts.lease.hasSome;
   }
 
   /** Whether others still see this process, and whether they still run. */
@@ -342,6 +365,7 @@ export class SharedStore implements TierStore {
     const { home } = this.#parts;
     if (!(await home.isRunning(home.member))) this.#lose();
     else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
+    this.#sweepAgain();
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */

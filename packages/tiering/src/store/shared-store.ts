@@ -4,6 +4,7 @@ import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/interna
 import type { IndexClient } from '../index-client.js';
 import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
 import { Accounts, OWN_DIRECTORIES } from './accounts.js';
+import { Completeness } from './completeness.js';
 import { copyOf, packSums } from './copy-record.js';
 import type { ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js';
 import { IndexWriter } from './index-writer.js';
@@ -71,10 +72,7 @@ export class SharedStore implements TierStore {
   #isBehind = false;
   #isSwept = false;
   /** Whether all that is on the storage is in the index. */
-  #isComplete: boolean;
-  /** A listing that failed, and is being made again. */
-  #sweeping: Promise<void> | undefined;
-  #hasSweepFailed = false;
+  readonly #complete: Completeness;
 
   private constructor(
     parts: SharedStoreParts,
@@ -86,7 +84,8 @@ export class SharedStore implements TierStore {
     this.#inode = inodeOf(parts.home.path);
     this.#dataset = joined.dataset;
     this.#seen = joined.state.seq;
-    this.#isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
+    const isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
+    this.#complete = new Completeness(isComplete, (signal) => this.#sweep(signal));
     this.#accounts = new Accounts(parts.tier, parts.home, joined.state, () => this.#lose());
     const { clock, closing, home } = parts;
     const ends = { ended: this.#closing.signal, ending: closing };
@@ -110,7 +109,7 @@ export class SharedStore implements TierStore {
       const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
       const store = new SharedStore(parts, client, joined);
       await store.#leftovers.clearUp(patiently);
-      if (joined.state.boot === '') await store.#sweep(signal);
+      if (joined.state.boot === '') await store.#complete.reach(signal);
       store.#writer.write();
       await store.#writer.settled();
       void keepLooking(() => store.#look(), clock, store.#closing.signal);
@@ -161,7 +160,7 @@ export class SharedStore implements TierStore {
   }
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
-    if (!this.#isComplete) return 'later';
+    if (!this.#complete.isReached) return 'later';
     const { key, version, size } = object;
     const tag = newTag();
     const name = copyName(key, tag);
@@ -231,7 +230,7 @@ export class SharedStore implements TierStore {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(notCurrentError(this.tier));
-    await this.#sweeping;
+    await this.#complete.settled();
     await this.#writer.settled();
     // Before others are told that nothing is open here.
     await this.#parts.home.close();
@@ -245,25 +244,8 @@ export class SharedStore implements TierStore {
 
   async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
     this.#isSwept = isAllKnown;
-    try {
-      await this.#sweep(signal);
-    } catch (error) {
-      this.#hasSweepFailed = true;
-      throw error;
-    }
+    await this.#complete.reach(signal);
     this.#parts.onRoom();
-  }
-
-  /** Once a listing has failed, until one does not. */
-  #sweepAgain(): void {
-    if (!this.#hasSweepFailed || this.#sweeping !== undefined) return;
-    this.#sweeping = this.#sweep(AbortSignal.any([this.#parts.closing, this.#closing.signal]))
-      .then(() => {
-        this.#hasSweepFailed = false;
-        this.#parts.onRoom();
-      })
-      .catch(() => undefined)
-      .finally(() => (this.#sweeping = undefined));
   }
 
   /**
@@ -272,14 +254,12 @@ export class SharedStore implements TierStore {
    * known fills the tier too.
    */
   async #sweep(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#isComplete) return;
     const { home, tier } = this.#parts;
     const { blockBytes, isOnTier } = home;
     const before = this.#accounts.state.overhead;
     const { directories } = await deleteUnknown(this.#client, tier, signal);
     const overhead = isOnTier ? (directories + OWN_DIRECTORIES) * blockBytes : 0;
     await this.#writer.patiently(() => this.#client.call('swept', { boot: this.#boot, overhead, before }));
-    this.#isComplete = true;
     this.#writer.write();
     await this.#writer.settled();
   }
@@ -365,7 +345,8 @@ export class SharedStore implements TierStore {
     const { home } = this.#parts;
     if (!(await home.isRunning(home.member))) this.#lose();
     else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
-    this.#sweepAgain();
+    const { closing, onRoom } = this.#parts;
+    this.#complete.again(AbortSignal.any([closing, this.#closing.signal]), onRoom);
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */

@@ -1,6 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { systemClock } from '@tiered/core';
+import { spawn } from 'node:child_process';
+import cluster from 'node:cluster';
+import { once, type EventEmitter } from 'node:events';
 import fs from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import type { Request, Said } from './children/use-tier.js';
 import type { Place } from './place.js';
 
@@ -12,38 +15,83 @@ export type Fault = Extract<Said, { say: 'fault' }>;
 const CONTAINER = ['-p', '-u', '-m', '-n', '--fork', '--mount-proc', '--kill-child=SIGKILL'];
 
 export interface ChildOptions {
+  /** Default: a process. Threads are of this process, workers of the cluster of which it is the primary. */
+  readonly as?: 'process' | 'thread' | 'clusterWorker';
   readonly inContainer?: boolean;
   /** A command that runs the program in its place, such as `sh -c 'ulimit ...; exec "$@"' sh`. */
   readonly through?: readonly string[];
 }
 
-/** A process that uses a tier, and does what it is told. */
+/** What runs a program, and is talked to. */
+interface Body {
+  readonly events: EventEmitter;
+  /** Of a thread that of its process. */
+  readonly pid: number;
+  send(request: Request): void;
+  kill(): void;
+}
+
+function bodyOf(
+  program: string,
+  place: Place,
+  { as = 'process', inContainer, through = [] }: ChildOptions,
+): Body {
+  const said = JSON.stringify(place);
+  if (as === 'thread') {
+    const thread = new Worker(program, { argv: [said], execArgv: [] });
+    return {
+      events: thread,
+      pid: process.pid,
+      send: (request) => thread.postMessage(request),
+      kill: () => thread.postMessage({ ask: 'exit' } satisfies Request),
+    };
+  }
+  if (as === 'clusterWorker') {
+    cluster.setupPrimary({ exec: program, args: [said], execArgv: [] });
+    const worker = cluster.fork();
+    const kill = () => worker.process.kill('SIGKILL');
+    return { events: worker, pid: worker.process.pid ?? 0, send: (request) => worker.send(request), kill };
+  }
+  const command = [
+    ...(inContainer ? ['unshare', ...CONTAINER] : []),
+    ...through,
+    process.execPath,
+    program,
+    said,
+  ];
+  const child = spawn(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const pid = () => {
+    if (!inContainer) return child.pid ?? 0;
+    return Number(fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim());
+  };
+  return {
+    events: child,
+    get pid() {
+      return pid();
+    },
+    send: (request) => child.send(request),
+    kill: () => process.kill(pid(), 'SIGKILL'),
+  };
+}
+
+/** A process, or a thread, that uses a tier, and does what it is told. */
 export class Child {
   readonly said: Said[] = [];
   readonly exited: Promise<unknown[]>;
   readonly started: Promise<Answer>;
-  readonly #child: ChildProcess;
-  readonly #inContainer: boolean;
+  readonly #body: Body;
   readonly #listeners = new Set<() => void>();
   #answers: ((answer: Answer | Error) => void)[] = [];
+  #isOver = false;
 
-  constructor(program: string, place: Place, { inContainer = false, through = [] }: ChildOptions = {}) {
-    const command = [
-      ...(inContainer ? ['unshare', ...CONTAINER] : []),
-      ...through,
-      process.execPath,
-      program,
-      JSON.stringify(place),
-    ];
-    this.#child = spawn(command[0] ?? '', command.slice(1), {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    this.#inContainer = inContainer;
-    this.exited = once(this.#child, 'exit');
+  constructor(program: string, place: Place, options: ChildOptions = {}) {
+    this.#body = bodyOf(program, place, options);
+    const { events } = this.#body;
+    this.exited = once(events, 'exit');
     this.started = this.#next();
     this.started.catch(() => undefined);
-    this.#child.on('message', (said: Said) => this.#hear(said));
-    this.#child.on('exit', () => this.#end());
+    events.on('message', (said: Said) => this.#hear(said));
+    events.on('exit', () => this.#end());
   }
 
   get faults(): readonly Fault[] {
@@ -52,19 +100,17 @@ export class Child {
 
   /** The number of the process itself, as it is here. */
   get pid(): number {
-    const { pid } = this.#child;
-    if (!this.#inContainer) return pid ?? 0;
-    return Number(fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
+    return this.#body.pid;
   }
 
   ask(request: Request): Promise<Answer> {
-    this.#child.send(request);
+    this.#body.send(request);
     return this.#next();
   }
 
   /** Asks, without an answer to come. */
   tell(request: Request): void {
-    this.#child.send(request);
+    this.#body.send(request);
   }
 
   /** Resolves when so many more messages of a kind have come. */
@@ -72,8 +118,7 @@ export class Child {
     const wanted = this.#count(kind) + count;
     while (this.#count(kind) < wanted) {
       await new Promise<void>((resolve) => this.#listeners.add(resolve));
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null)
-        throw new Error(`a process ended before it said ${kind}`);
+      if (this.#isOver) throw new Error(`a process ended before it said ${kind}`);
     }
   }
 
@@ -81,9 +126,15 @@ export class Child {
     process.kill(this.pid, signal);
   }
 
-  /** As `kill -9`, of the process itself. */
+  /** Resolves when it is stopped: by itself, so that nobody hears of it. */
+  async stops(): Promise<void> {
+    const isStopped = () => fs.readFileSync(`/proc/${this.pid}/stat`, 'utf8').includes(') T ');
+    while (!isStopped()) await systemClock.turn();
+  }
+
+  /** As `kill -9`, of the process itself; of a thread its exit, whatever is under way. */
   async kill(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) process.kill(this.pid, 'SIGKILL');
+    if (!this.#isOver) this.#body.kill();
     await this.exited;
   }
 
@@ -104,6 +155,7 @@ export class Child {
   }
 
   #end(): void {
+    this.#isOver = true;
     for (const answer of this.#answers) answer(new Error('a process ended in the middle of its work'));
     this.#answers = [];
     this.#wake();

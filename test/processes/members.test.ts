@@ -1,12 +1,14 @@
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import Database from 'libsql';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { Child, type ChildOptions } from './child.js';
+import { Child, type Answer, type ChildOptions } from './child.js';
 import { makeDataset } from './dataset.js';
 import { deletedFiles } from './disk.js';
 import { openIndexOf } from './index-of.js';
-import { membersOf, sourceOf, tierOf, type Place } from './place.js';
+import { indexOf, membersOf, sourceOf, tierOf, type Place } from './place.js';
 import { programOf } from './program.js';
 import { expectSoundIndex } from './sound.js';
 
@@ -51,9 +53,9 @@ async function fill(child: Child): Promise<void> {
 }
 
 /** The source is not asked again for what is on the tier. */
-async function expectServed(child: Child): Promise<void> {
+async function expectServed(child: Child, some = keys): Promise<void> {
   const { brought } = await child.ask({ ask: 'idle' });
-  const after = await child.ask({ ask: 'read', keys });
+  const after = await child.ask({ ask: 'read', keys: some });
   expect({ wrong: after.wrong, brought: after.brought - brought }).toEqual({ wrong: [], brought: 0 });
 }
 
@@ -167,25 +169,53 @@ it("[T3] a process without free descriptors takes nobody for dead, and deletes n
   await expectServed(first);
 });
 
-it('[T3] [R1] one that is stopped while it writes the index keeps nobody from reading; all is right when it goes on', async () => {
-  const filler = await begin();
-  await fill(filler);
+/** Whether somebody holds the lock of those who write. */
+function isBeingWritten(): boolean {
+  const db = new Database(indexOf(place), { timeout: 0 });
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    db.exec('ROLLBACK');
+    return false;
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'SQLITE_BUSY' });
+    return true;
+  } finally {
+    db.close();
+  }
+}
+
+it('[T3] [R1] one that is stopped in the middle of a transaction keeps nobody from reading: placing waits, and all goes on with it', async () => {
+  // What is on its way to the disk is a good moment to be stopped at.
+  const stopped = await begin({ ...place, fsync: true });
   const reader = await begin();
-  await expectServed(reader);
-  // Holds the lock as a process does that was stopped in the middle of a transaction.
-  const db = openIndexOf(place, (_, database) => database, { keep: true });
-  db.exec('BEGIN IMMEDIATE');
-  await expectServed(reader);
-  await expectServed(filler);
+  const [placed, others] = [keys.slice(0, 8), keys.slice(8)];
+  await reader.ask({ ask: 'read', keys: placed });
+  await reader.ask({ ask: 'idle' });
+  const goesOn: Promise<Answer>[] = [];
+  while (!isBeingWritten()) {
+    const key = `tried-${goesOn.length}`;
+    fs.writeFileSync(path.join(sourceOf(place), key), key);
+    stopped.signal('SIGCONT');
+    goesOn.push(stopped.ask({ ask: 'stopWriting', key }));
+    await stopped.stops();
+  }
+  await expectServed(reader, placed);
+  const inService = () => openIndexOf(place, (all) => all('SELECT key FROM copies WHERE state = 1').length);
+  const before = inService();
+  expect((await reader.ask({ ask: 'read', keys })).wrong).toEqual([]);
   const late = new Child(program, place);
   children.push(late);
   await late.started;
   expect((await late.ask({ ask: 'read', keys })).wrong).toEqual([]);
-  db.exec('ROLLBACK');
-  db.close();
-  while ((await late.ask({ ask: 'idle' })).usedBytes === 0) await late.ask({ ask: 'read', keys });
-  await expectServed(reader);
+  expect(inService(), 'placed meanwhile').toBe(before);
+  expect(isBeingWritten()).toBe(true);
+  stopped.signal('SIGCONT');
+  await Promise.all(goesOn);
+  await fill(reader);
+  while ((await late.ask({ ask: 'idle' })).usedBytes === 0) await late.ask({ ask: 'read', keys: others });
+  for (const child of [reader, late, stopped]) await expectServed(child);
   expect(inIndex()).toEqual(members());
+  expect([...stopped.faults, ...reader.faults]).toEqual([]);
 });
 
 it('[T3] [R1] one that is stopped while it does nothing is not taken for dead, and goes on where it was', async () => {
@@ -198,4 +228,29 @@ it('[T3] [R1] one that is stopped while it does nothing is not taken for dead, a
   stopped.signal('SIGCONT');
   await expectServed(stopped);
   expect(stopped.faults).toEqual([]);
+});
+
+it('[T3] [R2] processes that start on a damaged index at the same time do not wait for each other: one of them begins it anew', async () => {
+  const first = await begin();
+  await fill(first);
+  await first.ask({ ask: 'close' });
+  fs.writeFileSync(indexOf(place), 'damaged'.repeat(10_000));
+  // Somebody who may be using the index: with it nobody begins anew.
+  const user = new FileSystemDriver({ root: tierOf(place), writable: true });
+  await user.open({});
+  const starting = await Promise.all([begin(), begin(), begin()]);
+  for (const child of starting) {
+    expect((await child.ask({ ask: 'read', keys })).wrong).toEqual([]);
+    expect(child.faults.map(({ operation }) => operation)).toContain('openIndex');
+  }
+  expect(fs.readFileSync(indexOf(place), 'utf8')).toContain('damaged');
+  await user.close();
+  for (const child of starting)
+    while ((await child.ask({ ask: 'idle' })).usedBytes === 0) await child.ask({ ask: 'read', keys });
+  for (const child of starting) await fill(child);
+  expect(inIndex()).toEqual(members());
+  expect(inIndex()).toHaveLength(3);
+  for (const child of starting) await expectServed(child);
+  await Promise.all(starting.map((child) => child.ask({ ask: 'close' })));
+  expectSoundIndex(place);
 });

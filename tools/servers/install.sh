@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing for the real S3 servers of the tests, and for the slow file system of benches and tests
-# (tools/fuse): bash tools/servers/install.sh [swift|radosgw|fuse]...
+# (tools/fuse), and the recorder of system calls of the tests of power cuts:
+# bash tools/servers/install.sh [swift|radosgw|fuse|strace]...
 # Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
 
@@ -9,12 +10,13 @@ packages_of() {
     swift) echo swift-proxy swift-account swift-container swift-object memcached ;;
     radosgw) echo radosgw ceph-mon ceph-osd ;;
     fuse) echo gcc libc6-dev libfuse3-dev fuse3 ;;
-    *) echo "There is no '$1': choose swift, radosgw or fuse." >&2 && return 1 ;;
+    strace) echo strace ;;
+    *) echo "There is no '$1': choose swift, radosgw, fuse or strace." >&2 && return 1 ;;
   esac
 }
 
 missing=()
-if (($# == 0)); then set -- swift radosgw fuse; fi
+if (($# == 0)); then set -- swift radosgw fuse strace; fi
 for server in "$@"; do
   packages=$(packages_of "$server")
   for package in $packages; do

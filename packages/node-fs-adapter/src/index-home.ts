@@ -67,9 +67,11 @@ export class DirectoryHome implements IndexHome {
     return this.#options.files.forgotten(name);
   }
 
-  /** Others will take it that nothing is open here any more. */
-  close(): Promise<void> {
-    return this.#options.files.close();
+  /** Others will take it that nothing is open here any more; the next opening is another member. */
+  async close(): Promise<void> {
+    const { files, root } = this.#options;
+    await files.close();
+    await root.leave();
   }
 }
 

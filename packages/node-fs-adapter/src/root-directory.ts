@@ -72,7 +72,8 @@ export class RootDirectory {
         { driver: this.#driver, operation: 'open' },
       );
     }
-    await makeDirectories(this.#temporaryDirectory, PRIVATE, this.#fsync);
+    // Synced in any case: files that a power cut leaves without it would be taken for somebody else's.
+    await makeDirectories(this.#temporaryDirectory, PRIVATE, true);
     await makeDirectories(this.#membersDirectory, PRIVATE, this.#fsync);
     if ((await fs.promises.realpath(this.#temporaryDirectory)) !== this.#temporaryDirectory) {
       throw leavesRoot(this.#driver, PRIVATE_DIRECTORY);

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { TieredError, type ErrorCode } from '@tiered/core';
+import { CLOSED, IN_CALL } from './index-thread/gate.js';
 import type { Calls } from './store/index-messages.js';
 
 /** The package brings its sources along, so this leads to the same file from the sources and from what is built. */
@@ -21,7 +22,7 @@ export interface IndexOptions {
   readonly path: string;
   /** Whether a change is on the disk itself when its call has resolved. */
   readonly durable: boolean;
-  /** Pages of 4 KiB of the write-ahead log at which it has to go into the index. */
+  /** Pages of the write-ahead log at which it has to go into the index. */
   readonly logPages: number;
 }
 
@@ -36,10 +37,23 @@ interface Answer {
   readonly failure?: { readonly code: string; readonly message: string };
 }
 
+/** How long the end of a process waits for a call that is being made, in milliseconds: a disk that hangs does not keep it longer. */
+const LONGEST_WAIT_MS = 1000;
+
+/** The gates of all threads, which are closed when this process, or this thread, ends without closing its indexes. */
+const gates = new Set<Int32Array>();
+
+function closeGates(): void {
+  for (const gate of gates) Atomics.store(gate, CLOSED, 1);
+  for (const gate of gates) Atomics.wait(gate, IN_CALL, 1, LONGEST_WAIT_MS);
+}
+
 /** A tier's index, which a thread of its own keeps open: no call holds the event loop, however slow the disk is. */
 export class IndexClient {
   readonly #driver: string;
   readonly #thread: Worker;
+  readonly #exited: Promise<void>;
+  readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
   #ended: Error | undefined;
@@ -50,12 +64,21 @@ export class IndexClient {
    */
   constructor(options: IndexOptions, driver: string) {
     this.#driver = driver;
-    this.#thread = new Worker(ENTRY, { workerData: options, execArgv: [] });
+    this.#thread = new Worker(ENTRY, { workerData: { ...options, gate: this.#gate }, execArgv: [] });
+    if (gates.size === 0) process.on('exit', closeGates);
+    gates.add(this.#gate);
     // Only calls that are waited for keep the process.
     this.#thread.unref();
     this.#thread.on('message', (answer: Answer) => this.#answered(answer));
     this.#thread.on('error', (error) => this.#over(error));
-    this.#thread.on('exit', () => this.#over(undefined));
+    this.#exited = new Promise((resolve) => {
+      this.#thread.on('exit', () => {
+        this.#over(undefined);
+        gates.delete(this.#gate);
+        if (gates.size === 0) process.off('exit', closeGates);
+        resolve();
+      });
+    });
   }
 
   /** Whether it answers no more: it was closed, or its thread died. */
@@ -78,18 +101,24 @@ export class IndexClient {
     });
   }
 
-  /** Closes the index. What was asked for and is not answered fails. Idempotent. */
+  /** Closes the index, after the call that is being made. What was asked for and is not answered fails. Idempotent. */
   async end(): Promise<void> {
     this.#over(undefined);
-    await this.#thread.terminate();
+    Atomics.store(this.#gate, CLOSED, 1);
+    this.#thread.ref();
+    // Has it look at the gate.
+    this.#thread.postMessage(undefined);
+    await this.#exited;
   }
 
   #answered({ id, result, failure }: Answer): void {
     const waiting = this.#waiting.get(id);
+    // It was ended meanwhile.
+    if (waiting === undefined) return;
     this.#waiting.delete(id);
     if (this.#waiting.size === 0) this.#thread.unref();
-    if (failure === undefined) waiting?.resolve(result as never);
-    else waiting?.reject(this.#errorOf(failure));
+    if (failure === undefined) waiting.resolve(result as never);
+    else waiting.reject(this.#errorOf(failure));
   }
 
   #errorOf({ code, message }: { readonly code: string; readonly message: string }): TieredError {

@@ -1,7 +1,8 @@
-import { Random } from '@tiered/core';
+import { Random, systemClock } from '@tiered/core';
 import fs from 'node:fs';
 import path from 'node:path';
-import { hierarchyOf, sourceOf, type Place } from '../place.js';
+import { parentPort } from 'node:worker_threads';
+import { hierarchyOf, indexOf, sourceOf, type Place } from '../place.js';
 
 /** What a parent asks for, one at a time. */
 export type Request =
@@ -9,7 +10,10 @@ export type Request =
   /** Reads at random, without an answer, until the process is killed. */
   | { readonly ask: 'readForever'; readonly seed: number }
   | { readonly ask: 'place'; readonly key: string }
-  | { readonly ask: 'idle' | 'close' };
+  /** Has an object placed, and is stopped while the index is being written for it, or a little later. */
+  | { readonly ask: 'stopWriting'; readonly key: string }
+  /** `exit`: at once, whatever is under way. */
+  | { readonly ask: 'idle' | 'close' | 'exit' };
 
 /** The answer to a request, or what happens meanwhile. */
 export type Said =
@@ -24,9 +28,14 @@ export type Said =
   | { readonly say: 'placed' | 'inService' | 'reads' }
   | { readonly say: 'wrong'; readonly key: string };
 
+/** Some tens of milliseconds. */
+const MOST_LOOKS = 20_000;
+
 const place = JSON.parse(process.argv[2] ?? '') as Place;
 const { hierarchy, brought } = hierarchyOf(place);
-const say = (said: Said) => process.send?.(said);
+/** The other end of a thread; of a process it is the process itself. */
+const port = parentPort;
+const say = (said: Said) => (port === null ? process.send?.(said) : port.postMessage(said));
 
 /** Reads a part of an object, or all of it; says whether it is the source's. */
 async function isRight(key: string, random?: Random): Promise<boolean> {
@@ -50,6 +59,18 @@ async function readForever(seed: number): Promise<void> {
   await Promise.all([1, 2, 3, 4].map((number) => reader(new Random(seed, number))));
 }
 
+/** The index's thread writes meanwhile; this one only looks until it has begun to. */
+async function stopWriting(key: string): Promise<void> {
+  const log = `${indexOf(place)}-wal`;
+  const written = () => fs.statSync(log, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
+  const before = written();
+  const read = hierarchy.read(key);
+  await systemClock.turn();
+  for (let looks = 0; looks < MOST_LOOKS && written() === before; looks++);
+  process.kill(process.pid, 'SIGSTOP');
+  await read;
+}
+
 async function answer(request: Request): Promise<void> {
   const wrong: string[] = [];
   switch (request.ask) {
@@ -62,14 +83,22 @@ async function answer(request: Request): Promise<void> {
     case 'place':
       await hierarchy.place(request.key);
       break;
+    case 'stopWriting':
+      await stopWriting(request.key);
+      break;
     case 'idle':
       await hierarchy.idle();
+      break;
+    case 'exit':
+      process.exit();
       break;
     case 'close':
       await hierarchy.close();
   }
   done(wrong);
-  if (request.ask === 'close') process.disconnect();
+  if (request.ask !== 'close') return;
+  if (port === null) process.disconnect();
+  else port.close();
 }
 
 function done(wrong: readonly string[] = []): void {
@@ -84,5 +113,5 @@ hierarchy.on('tierFault', ({ operation, error }) => {
   say({ say: 'fault', operation, code, message });
 });
 await hierarchy.start();
-process.on('message', (request: Request) => void answer(request));
+(port ?? process).on('message', (request: Request) => void answer(request));
 done();

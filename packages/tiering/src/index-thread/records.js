@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import Database from 'libsql';
-import { FORM, SCHEMA, STATES } from './schema.js';
+import { FORM, PAGE_BYTES, SCHEMA, STATES } from './schema.js';
 
 /**
  * @typedef {import('../store/index-messages.js').Calls} Calls
@@ -13,8 +13,6 @@ import { FORM, SCHEMA, STATES } from './schema.js';
 
 /** Others who write are done in less; whoever is not (a process that was stopped) must not keep those that look up. */
 const BUSY_MS = 5;
-/** Bytes of a page, as SQLite has them by itself. */
-const PAGE_BYTES = 4096;
 /** Memory for pages of the index, in KiB. */
 const CACHE_KIB = 1024;
 

@@ -3,6 +3,9 @@
 /** Of this form of the index; one of another form is left alone. */
 export const FORM = 1;
 
+/** Bytes of a page, as SQLite has them by itself. */
+export const PAGE_BYTES = 4096;
+
 /** A copy is claimed before its file is there, then placed, then leaving, and left once its file is not there any more. */
 export const STATES = Object.freeze({ claimed: 0, placed: 1, leaving: 2, left: 3 });
 

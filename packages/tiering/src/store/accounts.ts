@@ -3,6 +3,7 @@ import type { Applied, ClaimRow, IndexState } from './index-messages.js';
 import type { Leases } from './index-writer.js';
 import { Lease } from './lease.js';
 import { logRoomOf } from './open-index.js';
+import { lowered } from './quota.js';
 
 /** Directories of a tier without copies: its own, the private one and two in that. */
 export const OWN_DIRECTORIES = 4;
@@ -70,9 +71,8 @@ export class Accounts implements Leases {
 
   /** See `TierStore.shrink`; returns what this process lets the tier hold from now on. */
   shrink(held: number, lost: number): number {
-    const before = this.#quota === this.#tier.quotaBytes ? held : this.#quota;
-    // There is room for what is there, however often copies met the end of the storage.
-    this.#quota = Math.min(before, Math.max(this.usedBytes, before - lost));
+    const atFirst = this.#tier.quotaBytes;
+    this.#quota = lowered({ from: this.#quota, atFirst, used: this.usedBytes, held, lost });
     return this.#quota;
   }
 

@@ -7,6 +7,7 @@ import {
 } from '@tiered/core';
 import { ABSENT, copyName, identityOf, OperationScope, tagOf, type Checksum } from '@tiered/core/internal';
 import { MARKER, Owner } from './owner.js';
+import { Quota } from './quota.js';
 import { readTrailer, trailerBytes, trailerOf } from './trailer.js';
 import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
 
@@ -45,15 +46,13 @@ export class BucketStore implements TierStore {
   #isListed = false;
   #isLost = false;
   #ownedUntil: number;
-  #quota: number;
-  #used = 0;
-  #claimed = 0;
+  readonly #quota: Quota;
 
   private constructor(parts: BucketStoreParts, owner: Owner) {
     this.#parts = parts;
     this.#owner = owner;
     this.#dataset = identityOf(parts.host.source);
-    this.#quota = parts.tier.quotaBytes;
+    this.#quota = new Quota(parts.tier.quotaBytes);
     this.#ownedUntil = parts.host.clock.now() + OWNED_FOR_MS;
   }
 
@@ -67,23 +66,23 @@ export class BucketStore implements TierStore {
   }
 
   get quotaBytes(): number {
-    return this.#quota;
+    return this.#quota.bytes;
   }
 
   get usedBytes(): number {
-    return this.#used;
+    return this.#quota.used;
   }
 
   get claimedBytes(): number {
-    return this.#claimed;
+    return this.#quota.claimed;
   }
 
   get freeBytes(): number {
-    return this.#isListed ? Math.max(0, this.#quota - this.#used - this.#claimed - FOR_TRAILER) : 0;
+    return this.#isListed ? Math.max(0, this.#quota.free - FOR_TRAILER) : 0;
   }
 
   get excessBytes(): number {
-    return Math.max(0, this.#used + this.#claimed - this.#quota);
+    return this.#quota.excess;
   }
 
   get current(): boolean {
@@ -102,14 +101,9 @@ export class BucketStore implements TierStore {
     const tag = this.#tagOf(key, version);
     const taken = bytes + tailBytes;
     if (!this.#isListed) return 'later';
-    if (this.#sizes.has(tag) || taken > this.#quota - this.#used - this.#claimed) return undefined;
+    if (this.#sizes.has(tag) || taken > this.#quota.free) return undefined;
     const name = copyName(key, tag);
-    this.#claimed += taken;
-    let isOpen = true;
-    const end = () => {
-      if (isOpen) this.#claimed -= taken;
-      isOpen = false;
-    };
+    const end = this.#quota.claim(taken);
     return {
       store: this,
       name,
@@ -157,13 +151,12 @@ export class BucketStore implements TierStore {
   async remove({ name, tag }: Copy): Promise<void> {
     if (this.#isLost || tag === undefined) return;
     await this.tier.driver.delete(name, {});
-    this.#used -= this.#sizes.get(tag) ?? 0;
+    this.#quota.used -= this.#sizes.get(tag) ?? 0;
     this.#sizes.delete(tag);
   }
 
   shrink(held: number, lost: number): void {
-    const isFirst = this.#quota === this.tier.quotaBytes;
-    this.#quota = Math.max(0, (isFirst ? held : this.#quota) - lost);
+    this.#quota.shrink(held, lost);
   }
 
   async close(): Promise<void> {
@@ -238,7 +231,7 @@ export class BucketStore implements TierStore {
 
   #take(tag: number, bytes: number): void {
     this.#sizes.set(tag, bytes);
-    this.#used += bytes;
+    this.#quota.used += bytes;
   }
 
   async #assertOwned(signal: AbortSignal | undefined): Promise<void> {

@@ -21,6 +21,9 @@ export class Lease {
   #wanted = 0;
   /** Offered to others by a transaction that is under way. */
   #offered = 0;
+  /** Whether nothing was claimed between the last two looks, nor since; and since the last one. */
+  #isIdle = false;
+  #isQuiet = false;
 
   /**
    * @param quota Bytes the tier may hold.
@@ -40,6 +43,11 @@ export class Lease {
   /** Whether more should be asked for before it is needed. */
   get isLow(): boolean {
     return this.#free < this.#share / 2;
+  }
+
+  /** Whether there is anything left to claim. */
+  get hasSome(): boolean {
+    return this.#free > 0;
   }
 
   /** What a copy takes on the storage. */
@@ -67,8 +75,15 @@ export class Lease {
     return occupied <= this.#free + unleased;
   }
 
+  /** It was looked at what others want: who has claimed nothing since the look before is idle. */
+  looked(): void {
+    this.#isIdle = this.#isQuiet;
+    this.#isQuiet = true;
+  }
+
   /** Takes bytes for a claim; false if that many are not leased, which is remembered. */
   take(occupied: number, unleased: number): boolean {
+    this.#isIdle = this.#isQuiet = false;
     if (occupied > this.#free + Math.min(0, unleased)) {
       this.#wanted += occupied;
       return false;
@@ -95,8 +110,9 @@ export class Lease {
   terms(others: number): { wants: number; spare: number; hold: number } {
     const needed = Math.max(this.#wanted, this.isLow ? this.#share : 0);
     const wants = others > 0 && this.#wanted === 0 ? 0 : Math.max(0, needed - this.#free);
-    // Half, so that two who both need some do not send it to and fro.
-    const spare = others > 0 && wants === 0 ? Math.min(others, Math.ceil(this.#free / 2)) : 0;
+    // Half, so that two who both need some do not send it to and fro; who is idle needs none.
+    const most = this.#isIdle ? this.#free : Math.ceil(this.#free / 2);
+    const spare = others > 0 && wants === 0 ? Math.min(others, most) : 0;
     this.#offered = Math.max(0, spare);
     this.#wanted = 0;
     return { wants, spare: this.#offered, hold: this.hold };

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
-import { isTieredError, type Clock, type IndexHome, type Tier } from '@tiered/core';
+import { isTieredError, TieredError, type Clock, type IndexHome, type Tier } from '@tiered/core';
 import { IndexClient } from '../index-client.js';
+import { PAGE_BYTES } from '../index-thread/schema.js';
 import { damagedError, foreignIndexError } from '../tier-errors.js';
 
 /** How long a start waits for another process that writes, in milliseconds. */
@@ -11,7 +12,6 @@ const PAUSE_MS = 10;
 const LOG_SHARE = 128;
 const FEWEST_LOG_PAGES = 8;
 const MOST_LOG_PAGES = 1024;
-const PAGE_BYTES = 4096;
 /** A page in the log has a header. */
 const LOG_PAGE_BYTES = PAGE_BYTES + 24;
 const LARGEST_TRANSACTION_PAGES = 32;
@@ -44,12 +44,33 @@ export async function openIndex(
     } catch (error) {
       await client.end();
       if (isRetry || !isTieredError(error, 'TIERED_DATA_CORRUPT')) throw error;
-      if ((await home.others()).length > 0) throw damagedError(tier);
-      for (const file of [home.path, `${home.path}-wal`, `${home.path}-shm`])
-        fs.rmSync(file, { force: true });
-      fs.closeSync(fs.openSync(home.path, 'wx', 0o600));
+      await patiently(() => assertAlone(home, tier));
+      beginAnew(path);
     }
   }
+}
+
+/**
+ * Nobody else uses a tier whose index is damaged. Of several that have found that at the same time one waits until the others, which fail,
+ * have left; they try again later. Whoever uses it stays, and then nobody begins it anew.
+ */
+async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
+  const others = await home.others();
+  if (others.length === 0) return;
+  const error = damagedError(tier);
+  if (others.some((other) => other < home.member)) throw error;
+  throw new TieredError('TIERED_UNAVAILABLE', error.message, {
+    driver: tier.driver.name,
+    operation: 'openIndex',
+    retryable: true,
+  });
+}
+
+/** The path is never without a file: whoever comes now must find the new one, and not make another. */
+function beginAnew(path: string): void {
+  for (const file of [`${path}-wal`, `${path}-shm`]) fs.rmSync(file, { force: true });
+  fs.writeFileSync(`${path}.new`, '', { mode: 0o600 });
+  fs.renameSync(`${path}.new`, path);
 }
 
 /** Makes a call again while another process writes, for so long as a start may take. */

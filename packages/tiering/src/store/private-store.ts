@@ -1,5 +1,6 @@
 import type { Tier } from '@tiered/core';
 import { copyName, newTag } from '@tiered/core/internal';
+import { Quota } from './quota.js';
 import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
 
 /** What a tier holds that is this process's alone and ends with it, such as RAM. */
@@ -13,34 +14,32 @@ export class PrivateStore implements TierStore {
   readonly #copies = new Map<string, Copy[]>();
   /** Names with bytes under them, or about to be. */
   readonly #names = new Set<string>();
-  #quota: number;
-  #used = 0;
-  #claimed = 0;
+  readonly #quota: Quota;
 
   constructor(tier: Tier, dataset: string) {
     this.tier = tier;
     this.#dataset = dataset;
-    this.#quota = tier.quotaBytes;
+    this.#quota = new Quota(tier.quotaBytes);
   }
 
   get quotaBytes(): number {
-    return this.#quota;
+    return this.#quota.bytes;
   }
 
   get usedBytes(): number {
-    return this.#used;
+    return this.#quota.used;
   }
 
   get claimedBytes(): number {
-    return this.#claimed;
+    return this.#quota.claimed;
   }
 
   get freeBytes(): number {
-    return Math.max(0, this.#quota - this.#used - this.#claimed);
+    return this.#quota.free;
   }
 
   get excessBytes(): number {
-    return Math.max(0, this.#used + this.#claimed - this.#quota);
+    return this.#quota.excess;
   }
 
   claim({ key, version }: Candidate, bytes: number): Claim | undefined {
@@ -50,12 +49,7 @@ export class PrivateStore implements TierStore {
     const tag = this.#names.has(key) ? newTag() : undefined;
     const name = tag === undefined ? key : copyName(key, tag);
     this.#names.add(name);
-    this.#claimed += bytes;
-    let isOpen = true;
-    const end = () => {
-      if (isOpen) this.#claimed -= bytes;
-      isOpen = false;
-    };
+    const end = this.#quota.claim(bytes);
     return {
       store: this,
       name,
@@ -65,7 +59,7 @@ export class PrivateStore implements TierStore {
       publish: async (writer, content, options) => {
         await writer.publish(options);
         end();
-        this.#used += bytes;
+        this.#quota.used += bytes;
         const copy = { name, tag, key, version, bytes, content, dataset: this.#dataset };
         this.#copies.set(key, [...(this.#copies.get(key) ?? []), copy]);
         return copy;
@@ -91,15 +85,14 @@ export class PrivateStore implements TierStore {
     const rest = known.filter((copy) => copy.name !== name);
     await this.tier.driver.delete(name, {});
     if (rest.length === known.length) return;
-    this.#used -= bytes;
+    this.#quota.used -= bytes;
     this.#names.delete(name);
     if (rest.length > 0) this.#copies.set(key, rest);
     else this.#copies.delete(key);
   }
 
   shrink(held: number, lost: number): void {
-    const before = this.#quota === this.tier.quotaBytes ? held : this.#quota;
-    this.#quota = Math.min(before, Math.max(this.#used, before - lost));
+    this.#quota.shrink(held, lost);
   }
 
   async beginTakingOver(): Promise<void> {
@@ -112,6 +105,6 @@ export class PrivateStore implements TierStore {
 
   async close(): Promise<void> {
     // What could not be deleted is deleted by who opens the tier.
-    this.#claimed = 0;
+    this.#quota.forgetClaims();
   }
 }

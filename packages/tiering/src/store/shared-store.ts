@@ -4,12 +4,14 @@ import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/interna
 import type { IndexClient } from '../index-client.js';
 import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
 import { Accounts, OWN_DIRECTORIES } from './accounts.js';
+import { Completeness } from './completeness.js';
 import { copyOf, packSums } from './copy-record.js';
 import type { ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js';
 import { IndexWriter } from './index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
 import { openIndex, untilFree } from './open-index.js';
+import { once } from './quota.js';
 import { deleteUnknown } from './sweep.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
@@ -70,7 +72,7 @@ export class SharedStore implements TierStore {
   #isBehind = false;
   #isSwept = false;
   /** Whether all that is on the storage is in the index. */
-  #isComplete: boolean;
+  readonly #complete: Completeness;
 
   private constructor(
     parts: SharedStoreParts,
@@ -82,7 +84,8 @@ export class SharedStore implements TierStore {
     this.#inode = inodeOf(parts.home.path);
     this.#dataset = joined.dataset;
     this.#seen = joined.state.seq;
-    this.#isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
+    const isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
+    this.#complete = new Completeness(isComplete, (signal) => this.#sweep(signal));
     this.#accounts = new Accounts(parts.tier, parts.home, joined.state, () => this.#lose());
     const { clock, closing, home } = parts;
     const ends = { ended: this.#closing.signal, ending: closing };
@@ -99,19 +102,22 @@ export class SharedStore implements TierStore {
   static async open(parts: SharedStoreParts, signal: AbortSignal | undefined): Promise<SharedStore> {
     const { home, tier, clock, dataset } = parts;
     const patiently = <T>(call: () => Promise<T>) => untilFree(call, clock, signal);
-    const client = await openIndex(home, tier, patiently);
+    const opening = openIndex(home, tier, patiently);
     try {
+      const client = await opening;
       const { member } = home;
       const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
       const store = new SharedStore(parts, client, joined);
       await store.#leftovers.clearUp(patiently);
-      if (joined.state.boot === '') await store.#sweep(signal);
+      if (joined.state.boot === '') await store.#complete.reach(signal);
       store.#writer.write();
       await store.#writer.settled();
       void keepLooking(() => store.#look(), clock, store.#closing.signal);
       return store;
     } catch (error) {
-      await client.end();
+      await opening.then((client) => client.end()).catch(() => undefined);
+      // Others are not to wait for it.
+      await home.close();
       throw error;
     }
   }
@@ -154,7 +160,7 @@ export class SharedStore implements TierStore {
   }
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
-    if (!this.#isComplete) return 'later';
+    if (!this.#complete.isReached) return 'later';
     const { key, version, size } = object;
     const tag = newTag();
     const name = copyName(key, tag);
@@ -171,11 +177,7 @@ export class SharedStore implements TierStore {
     const recorded = this.#writer.claim(row);
     // Looked at when the copy is published.
     recorded.catch(() => undefined);
-    let isOpen = true;
-    const end = () => {
-      if (isOpen) lease.giveBack(above);
-      isOpen = false;
-    };
+    const end = once(() => lease.giveBack(above));
     const { driver } = this.tier;
     return {
       store: this,
@@ -228,6 +230,7 @@ export class SharedStore implements TierStore {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(notCurrentError(this.tier));
+    await this.#complete.settled();
     await this.#writer.settled();
     // Before others are told that nothing is open here.
     await this.#parts.home.close();
@@ -241,7 +244,7 @@ export class SharedStore implements TierStore {
 
   async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
     this.#isSwept = isAllKnown;
-    await this.#sweep(signal);
+    await this.#complete.reach(signal);
     this.#parts.onRoom();
   }
 
@@ -251,14 +254,12 @@ export class SharedStore implements TierStore {
    * known fills the tier too.
    */
   async #sweep(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#isComplete) return;
     const { home, tier } = this.#parts;
     const { blockBytes, isOnTier } = home;
     const before = this.#accounts.state.overhead;
     const { directories } = await deleteUnknown(this.#client, tier, signal);
     const overhead = isOnTier ? (directories + OWN_DIRECTORIES) * blockBytes : 0;
     await this.#writer.patiently(() => this.#client.call('swept', { boot: this.#boot, overhead, before }));
-    this.#isComplete = true;
     this.#writer.write();
     await this.#writer.settled();
   }
@@ -322,6 +323,7 @@ export class SharedStore implements TierStore {
   async #look(): Promise<void> {
     if (!this.current || this.#client.isEnded) this.#lose();
     if (this.#isLost) return;
+    this.#accounts.lease.looked();
     await this.#leftovers.tryAgain();
     this.#looks += 1;
     if (this.#looks % LOOKS_A_CHECK === 0) await this.#check();
@@ -334,7 +336,8 @@ export class SharedStore implements TierStore {
     if (this.#isLost) return;
     if (seq > this.#seen) await this.#letGo(seq);
     if (wanted > 0 || this.#accounts.unleased < 0) this.#writer.write();
-    this.#isBehind = false;
+    // Who is busy gives a part, and the rest if it is idle when it looks again.
+    this.#isBehind = wanted > 0 && this.#accounts.lease.hasSome;
   }
 
   /** Whether others still see this process, and whether they still run. */
@@ -342,6 +345,8 @@ export class SharedStore implements TierStore {
     const { home } = this.#parts;
     if (!(await home.isRunning(home.member))) this.#lose();
     else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
+    const { closing, onRoom } = this.#parts;
+    this.#complete.again(AbortSignal.any([closing, this.#closing.signal]), onRoom);
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */

@@ -1,0 +1,76 @@
+import { FaultDriver, Hierarchy, MetricsDriver, type StorageDriver } from '@tiered/core';
+import { IndexedMemoryDriver, ManualClock } from '@tiered/core/testing';
+import { PlacementHandler } from '@tiered/tiering';
+import fs from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { memoryWith, objectsOf } from '../helpers.js';
+
+const LOOK_MS = 250;
+const SIZE = 100;
+
+/** A hierarchy that uses a tier, as one of several. */
+async function member(
+  tier: StorageDriver,
+  objects: Map<string, Uint8Array>,
+  quota: number,
+  clock: ManualClock,
+) {
+  const source = new MetricsDriver(await memoryWith(objects));
+  const placement = new PlacementHandler({ chunk: SIZE });
+  const hierarchy = new Hierarchy({ source, tiers: [{ driver: tier, quota }], placement, clock });
+  const faults: string[] = [];
+  hierarchy.on('tierFault', ({ operation }) => faults.push(operation));
+  await hierarchy.start();
+  await hierarchy.idle();
+  const read = async (key: string) => {
+    expect(await hierarchy.read(key)).toEqual(objects.get(key));
+    await hierarchy.idle();
+  };
+  const brought = () => source.metrics().operations.readInto?.bytes ?? 0;
+  return { hierarchy, faults, read, brought, placed: () => hierarchy.stats().placement.placed };
+}
+
+it('[T1] [R2] a listing that failed after a start of the machine is made again, and placing goes on', async () => {
+  const objects = objectsOf([SIZE, SIZE]);
+  const tier = new IndexedMemoryDriver();
+  const clock = new ManualClock();
+  const first = await member(tier, objects, 1000, clock);
+  await first.read('0');
+  await first.hierarchy.close();
+  // As after a start of the machine: it is not known whether all is there.
+  const index = path.join(tier.directory, 'index.db');
+  fs.copyFileSync(index, `${index}.copy`);
+  fs.renameSync(`${index}.copy`, index);
+  const failsOnce = new FaultDriver(tier, {
+    rules: [{ operations: ['list'], nth: 1, fault: { kind: 'fail' } }],
+  });
+  const { hierarchy, faults, read, placed } = await member(failsOnce, objects, 1000, clock);
+  await read('0');
+  await read('1');
+  expect({ faults, placed: placed() }).toEqual({ faults: ['openIndex'], placed: 0 });
+  while (placed() === 0) {
+    await clock.advance(LOOK_MS);
+    await read('1');
+  }
+  expect(faults).toEqual(['openIndex']);
+  await hierarchy.close();
+});
+
+it('[T3] [F1] who is idle gives all that is leased to it to who wants room: a shared tier fills to its end', async () => {
+  const objects = objectsOf(Array.from({ length: 16 }, () => SIZE));
+  const tier = new IndexedMemoryDriver();
+  const clock = new ManualClock();
+  const quota = objects.size * SIZE;
+  const idle = await member(tier, objects, quota, clock);
+  await idle.read('0');
+  const other = await member(tier, objects, quota, clock);
+  for (const key of objects.keys()) await other.read(key);
+  expect(other.placed(), 'the idle one has leased more than it has placed').toBeLessThan(objects.size - 1);
+  while (other.placed() < objects.size - 1) {
+    await clock.advance(LOOK_MS);
+    for (const key of objects.keys()) await other.read(key);
+  }
+  expect(other.hierarchy.stats().tiers[0]?.usedBytes).toBe(quota);
+  for (const { hierarchy } of [idle, other]) await hierarchy.close();
+});

@@ -72,7 +72,11 @@ export class BatchPath {
         continue;
       }
       const length = this.#lengthOf(batch, index, id, offset);
-      if (length === 0) continue;
+      if (length === undefined) continue;
+      if (length === 0) {
+        this.#path.gave(0);
+        continue;
+      }
       const tier = this.#path.tierOf(id);
       const range = length === target.byteLength ? target : target.subarray(0, length);
       const name = tier === undefined ? key : this.#path.nameOf(id, key);
@@ -87,14 +91,14 @@ export class BatchPath {
     return [...started, this.#singly(batch, singles)];
   }
 
-  /** Bytes to be read; 0 also if the range is none, which is the outcome then. */
-  #lengthOf({ requests, outcomes }: Batch, index: number, id: number, offset: number): number {
+  /** Bytes to be read; undefined if the range is none, which is the outcome then. */
+  #lengthOf({ requests, outcomes }: Batch, index: number, id: number, offset: number): number | undefined {
     const { key = '', target } = requests[index] ?? {};
     try {
       return clampLength(key, this.#parts.namespace.sizeOf(id), offset, target?.byteLength);
     } catch (error) {
       outcomes[index] = { error };
-      return 0;
+      return undefined;
     }
   }
 

@@ -14,7 +14,7 @@ import { PlaceChoice } from './place-choice.js';
 import type { Placement } from './placement.js';
 import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
 import { SourceOnly } from './source-only.js';
-import { snapshot, type HierarchyStats } from './stats.js';
+import { snapshot, statsBetween, type HierarchyStats } from './stats.js';
 import { Tier } from './tier.js';
 import { assertKey } from './validation.js';
 
@@ -300,9 +300,13 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     await this.#placement.idle(options);
   }
 
-  /** A snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like. */
-  stats(): HierarchyStats {
-    return snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path.active);
+  /**
+   * A snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like.
+   * @param since An earlier snapshot of this hierarchy: counts are those since then, of one epoch say, as of `statsBetween`.
+   */
+  stats(since?: HierarchyStats): HierarchyStats {
+    const now = snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path);
+    return since === undefined ? now : statsBetween(since, now);
   }
 
   /**

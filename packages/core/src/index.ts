@@ -65,5 +65,5 @@ export {
 } from './placement.js';
 export { Random } from './random.js';
 export { type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
-export { type HierarchyStats, type TierStats } from './stats.js';
+export { statsBetween, type HierarchyStats, type ReadStats, type TierStats } from './stats.js';
 export { type Tier, type TierHealth, type TierOptions } from './tier.js';

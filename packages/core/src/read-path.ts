@@ -71,6 +71,8 @@ export class ReadPath {
   readonly #names = new CopyNames();
   readonly #closing = new AbortController();
   #active = 0;
+  #served = 0;
+  #empty = 0;
   #onDrained: (() => void) | undefined;
 
   constructor(parts: ReadPathParts) {
@@ -87,10 +89,15 @@ export class ReadPath {
     return this.#active;
   }
 
+  /** Reads that a tier served by itself, and reads of no bytes. */
+  get counts(): { readonly served: number; readonly empty: number } {
+    return { served: this.#served, empty: this.#empty };
+  }
+
   async read(id: number, key: string, options: HierarchyReadOptions, tries = TRIES): Promise<Uint8Array> {
     const { offset = 0, signal } = options;
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, options.length);
-    if (length === 0) return NO_BYTES;
+    if (length === 0) return this.gave(NO_BYTES);
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
@@ -136,7 +143,7 @@ export class ReadPath {
   ): Promise<number> {
     const { offset = 0, signal } = options;
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, target.byteLength);
-    if (length === 0) return 0;
+    if (length === 0) return this.gave(0);
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
@@ -297,8 +304,15 @@ export class ReadPath {
     this.#namespace.setLevel(id, this.#tiers.length);
   }
 
+  /** There were no bytes to be read. */
+  gave<T>(nothing: T): T {
+    this.#empty += 1;
+    return nothing;
+  }
+
   /** A tier served a read of an object. */
   served(tier: Tier, id: number, length: number): void {
+    this.#served += 1;
     this.#count(tier, length);
     if (this.#placement.seesHits) this.#placement.hit(id, tier.level);
   }

@@ -36,6 +36,7 @@ import { placeNow } from './place-now.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { RangeReads, type Range } from './range-reads.js';
+import { ServedReads, type Reading } from './served-reads.js';
 import { SourceGate } from './source-gate.js';
 import { SourceReads } from './source-reads.js';
 import { Writers } from './writers.js';
@@ -91,7 +92,7 @@ export class PlacementHandler implements Placement {
   readonly #tierReads = new OperationScope();
   readonly #places = pLimit(PLACES_AT_A_TIME);
   #started = false;
-  #joinedReads = 0;
+  readonly #served = new ServedReads();
   #attached: Parts | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -150,13 +151,17 @@ export class PlacementHandler implements Placement {
     this.#attached = { host, budget, source, ranges: new RangeReads(source, gate), copies, placings };
   }
 
-  async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
+  read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
+    return this.#served.count(options, (reading) => this.#read(id, offset, length, reading));
+  }
+
+  async #read(id: number, offset: number, length: number, options: Reading): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
     const copy = this.#mayBeHeld(id) ? await this.#usableCopy(id, options.signal) : undefined;
     if (copy === undefined || offset >= copy.copy.bytes) {
-      const placing = await this.#placingOrLater(id, offset, length, options.signal);
+      const placing = await this.#placingOrLater(id, offset, length, options);
       if (placing === undefined)
-        return this.#parts.ranges.read(this.#range(id, offset, length), options.signal);
+        return this.#parts.ranges.read(this.#range(id, offset, length, options), options.signal);
       if (offset + length <= placing.bytes) return placing.read(offset, length, options.signal);
     }
     const target = memoryFor(length);
@@ -166,7 +171,7 @@ export class PlacementHandler implements Placement {
 
   async readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
     this.#closing.signal.throwIfAborted();
-    await this.#readParts(id, offset, target, options);
+    await this.#served.count(options, (reading) => this.#readParts(id, offset, target, reading));
   }
 
   readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
@@ -206,7 +211,8 @@ export class PlacementHandler implements Placement {
       ...source.counts,
       ...copies.counts,
       ...placings.counts,
-      joinedReads: this.#joinedReads,
+      ...this.#served.counts,
+      waited: budget.waitedForTiers,
       fetching: ranges.count + placings.count,
       fetchingBytes: budget.held + ranges.bytes,
       tiers: copies.stores.map(({ usedBytes, claimedBytes, quotaBytes }) => ({
@@ -243,7 +249,7 @@ export class PlacementHandler implements Placement {
   }
 
   /** Fills the target from wherever its parts are. */
-  async #readParts(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+  async #readParts(id: number, offset: number, target: Uint8Array, options: Reading): Promise<void> {
     const { namespace, source } = this.#parts.host;
     const copy = this.#mayBeHeld(id) ? await this.#usableCopy(id, options.signal) : undefined;
     if (copy !== undefined) {
@@ -253,7 +259,7 @@ export class PlacementHandler implements Placement {
       if (namespace.sizeOf(id) !== size)
         throw sourceChanged(source, namespace.keyOf(id), { offset, got: 0, wanted: target.byteLength });
     }
-    const placing = await this.#placingOrLater(id, offset, target.byteLength, options.signal);
+    const placing = await this.#placingOrLater(id, offset, target.byteLength, options);
     const held = placing === undefined ? 0 : Math.min(target.byteLength, placing.bytes - offset);
     if (placing === undefined || held <= 0) return this.#fromRange(id, offset, target, options);
     if (held === target.byteLength) return placing.readInto(target, offset, options.signal);
@@ -278,7 +284,7 @@ export class PlacementHandler implements Placement {
     copy: CheckedCopy,
     offset: number,
     target: Uint8Array,
-    options: OperationOptions,
+    options: Reading,
   ): Promise<boolean> {
     const { host, copies, placings } = this.#parts;
     const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
@@ -297,6 +303,7 @@ export class PlacementHandler implements Placement {
         this.#copyFailed(id, copy, failure.error);
         return false;
       }
+      options.by.copy = true;
       copies.settle(id, copy);
       host.tierServed(copy.tier, held);
       if (this.seesHits) placings.hit(id, copy.tier.level);
@@ -319,39 +326,39 @@ export class PlacementHandler implements Placement {
     id: number,
     offset: number,
     length: number,
-    signal: AbortSignal | undefined,
+    reading: Reading,
   ): Promise<Placing | undefined> {
-    const placing = this.#placingFor(id, offset, length);
+    const placing = this.#placingFor(id, offset, length, reading);
     const { asked } = this.#parts.copies;
     if (placing !== undefined || asked === undefined || !this.#readersWait) return placing;
-    await raceAbort(asked, signal);
+    await raceAbort(asked, reading.signal);
     this.#closing.signal.throwIfAborted();
-    return this.#placingFor(id, offset, length);
+    return this.#placingFor(id, offset, length, reading);
   }
 
   /** A placing that serves the part of a range that its copy is to hold; one begins if the object has a place. */
-  #placingFor(id: number, offset: number, length: number): Placing | undefined {
+  #placingFor(id: number, offset: number, length: number, { by }: Reading): Placing | undefined {
     const { host, placings } = this.#parts;
     const version = host.namespace.versionOf(id);
     const known = placings.of(id);
     const placing = (known ?? placings.start(id))?.placing;
     const held = placing === undefined ? 0 : Math.min(length, placing.bytes - offset);
     if (held <= 0 || placing?.serves(version, offset, held) !== true) return undefined;
-    if (known !== undefined) this.#joinedReads += 1;
+    by[known === undefined ? 'own' : 'joined'] = true;
     return placing;
   }
 
-  #fromRange(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+  #fromRange(id: number, offset: number, target: Uint8Array, options: Reading): Promise<void> {
     if (target.byteLength === 0) return NOTHING;
-    const range = this.#range(id, offset, target.byteLength);
+    const range = this.#range(id, offset, target.byteLength, options);
     return this.#parts.ranges.readInto(range, target, options.signal);
   }
 
-  #range(id: number, offset: number, length: number): Range {
+  #range(id: number, offset: number, length: number, { by }: Reading): Range {
     const { host, ranges } = this.#parts;
     const { namespace } = host;
     const range = { id, key: namespace.keyOf(id), version: namespace.versionOf(id), offset, length };
-    if (ranges.covers(range)) this.#joinedReads += 1;
+    by[ranges.covers(range) ? 'joined' : 'own'] = true;
     return range;
   }
 

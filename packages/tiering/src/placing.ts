@@ -277,6 +277,7 @@ export class Placing {
     const bytes = fill(memory, chunk * chunkBytes, closing).then(() => {
       this.#sums[chunk] = checksum.bytes(memory);
       arriving.isHere = true;
+      budget.came(memory.byteLength);
       return memory;
     });
     const arriving: Arriving = { bytes, memory, ticket, isHere: false };
@@ -285,7 +286,7 @@ export class Placing {
       this.#arriving.delete(chunk);
       this.#work.delete(work);
       // What did not come may, by a driver that breaks its contract, be on its way still.
-      if (arriving.isHere) budget.giveBack(memory);
+      budget.giveBack(memory, arriving.isHere);
       if (this.#reserved === 0) budget.release(memory.byteLength);
     });
     this.#work.add(work);

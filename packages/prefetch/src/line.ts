@@ -52,8 +52,9 @@ export class Line {
   /** Whether somebody takes samples in order, and is to get all of them. */
   #isInOrder = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Samples that may be in the window, PRISMA's N. */
+  /** Samples that may be there for consumers, PRISMA's N, beside those that as many producers read, or hold until there is room. */
   mostSamples = Infinity;
+  producers = Infinity;
 
   constructor({ source, accesses, resumed, weight, onEnd, capacity, host }: LineParts) {
     this.weight = weight;
@@ -217,7 +218,8 @@ export class Line {
   }
 
   #blockFor({ access, size }: Upcoming): Block | undefined {
-    if (this.#window.count >= this.mostSamples) return undefined;
+    const stored = Math.min(this.mostSamples, this.#window.settled);
+    if (this.#window.count >= stored + this.producers) return undefined;
     const isAlone = this.#window.count === 0 && (this.#lent.size === 0 || this.waiters.count > 0);
     try {
       return this.memory.take(size, isAlone);

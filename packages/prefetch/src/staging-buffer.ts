@@ -201,10 +201,13 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   /** Gives every line its part of memory and samples. */
   #share(): void {
     const weights = [...this.#lines.keys()].reduce((sum, { weight }) => sum + weight, 0);
+    const { producers, samples } = this.#tuning;
     for (const line of this.#lines.keys()) {
       const share = line.weight / weights;
       line.memory.limit = Math.floor(this.#tuning.memoryBytes * share);
-      line.mostSamples = Math.max(1, Math.floor(this.#tuning.samples * share));
+      line.mostSamples = Math.max(1, Math.floor(samples * share));
+      // Where bytes alone decide, what is read is bounded by the producers that there are.
+      line.producers = Number.isFinite(samples) ? Math.max(1, Math.floor(producers * share)) : Infinity;
     }
   }
 

@@ -5,6 +5,7 @@ export {
   initialProducersOf,
   parseProfile,
   systemOf,
+  unsteadyIn,
   type CalibrationProfile,
   type PlaceProfile,
   type SystemRest,

@@ -114,7 +114,8 @@ export class MemoryBudget {
   /** Memory that was lent, at which nobody looks any more, before it is released; and whether its chunk came. */
   giveBack(memory: Uint8Array, hasCome: boolean): void {
     if (!hasCome) this.#coming -= memory.byteLength;
-    else if (memory.byteLength >= LEAST_SPARE_BYTES && this.#spare.length < SPARE_PIECES) this.#spare.push(memory);
+    else if (memory.byteLength >= LEAST_SPARE_BYTES && this.#spare.length < SPARE_PIECES)
+      this.#spare.push(memory);
   }
 
   /** As many bytes as one `take` took. */

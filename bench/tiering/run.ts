@@ -20,6 +20,8 @@ const COPIES_AT_ONCE = 6;
 export interface Case extends Loader {
   readonly name: string;
   readonly dataset: Dataset;
+  /** The source answers so many times as fast, and gives so many times as much. Default: 1. */
+  readonly sourceTimes?: number;
 }
 
 /** A part of a run: filling the tier ahead, or an epoch. */
@@ -43,18 +45,22 @@ export interface Run {
 }
 
 /** Storage as slow as the source of the bench. */
-export function throttled(driver: StorageDriver): StorageDriver {
+export function throttled(driver: StorageDriver, times = 1): StorageDriver {
   return new ThrottleDriver(driver, {
-    latencyMs: SOURCE_LATENCY_MS,
-    bytesPerSecond: SOURCE_BYTES_PER_SECOND,
+    latencyMs: SOURCE_LATENCY_MS / times,
+    bytesPerSecond: SOURCE_BYTES_PER_SECOND * times,
   });
 }
 
 /** Reads all epochs of a dataset under a setup, from an empty tier in a new directory below `scratch`. */
-export async function runSetup(setup: Setup, { dataset, ...loader }: Case, scratch: string): Promise<Run> {
+export async function runSetup(
+  setup: Setup,
+  { dataset, sourceTimes, ...loader }: Case,
+  scratch: string,
+): Promise<Run> {
   const cache = await mkdtemp(path.join(scratch, 'cache-'));
   const counted = new MetricsDriver(new FileSystemDriver({ root: dataset.directory }));
-  const source = throttled(counted);
+  const source = throttled(counted, sourceTimes);
   const { directory, bytes } = dataset;
   const { access, hierarchy, close } = await setup.open({ source, directory, cache, bytes });
   try {

@@ -97,6 +97,13 @@ export const tieredInPart: Setup = {
   open: (surroundings) => withTier(surroundings, ROOM_FOR_SOME),
 };
 
+/** Room for a part, of which no calibration knows. */
+export const tieredInQuarter: Setup = {
+  name: 'tiered, room for 25 %',
+  room: 0.25,
+  open: (surroundings) => withTier(surroundings, 0.25),
+};
+
 export const SETUPS: readonly Setup[] = [
   sourceOnly,
   withoutSdk,

@@ -4,16 +4,8 @@ import { ABSENT } from './metadata-container.js';
 import type { PlacementRead } from './placement.js';
 import { nothingBehind, type ReadPath, type ReadPathParts } from './read-path.js';
 import type { Tier } from './tier.js';
+import type { HierarchyReadRequest } from './read-options.js';
 import { clampLength } from './validation.js';
-
-/** One read of a batch, into the caller's memory. */
-export interface HierarchyReadRequest {
-  readonly key: string;
-  /** Where the bytes go, as many as fit; the caller's again when the batch has settled. */
-  readonly target: Uint8Array;
-  /** First byte. Default: 0. */
-  readonly offset?: number | undefined;
-}
 
 /** A read on its way: as a driver takes it, and as the placement does. */
 interface KnownRead extends PlacementRead {
@@ -72,7 +64,11 @@ export class BatchPath {
         continue;
       }
       const length = this.#lengthOf(batch, index, id, offset);
-      if (length === 0) continue;
+      if (length === undefined) continue;
+      if (length === 0) {
+        this.#path.gave(0);
+        continue;
+      }
       const tier = this.#path.tierOf(id);
       const range = length === target.byteLength ? target : target.subarray(0, length);
       const name = tier === undefined ? key : this.#path.nameOf(id, key);
@@ -87,14 +83,14 @@ export class BatchPath {
     return [...started, this.#singly(batch, singles)];
   }
 
-  /** Bytes to be read; 0 also if the range is none, which is the outcome then. */
-  #lengthOf({ requests, outcomes }: Batch, index: number, id: number, offset: number): number {
+  /** Bytes to be read; undefined if the range is none, which is the outcome then. */
+  #lengthOf({ requests, outcomes }: Batch, index: number, id: number, offset: number): number | undefined {
     const { key = '', target } = requests[index] ?? {};
     try {
       return clampLength(key, this.#parts.namespace.sizeOf(id), offset, target?.byteLength);
     } catch (error) {
       outcomes[index] = { error };
-      return 0;
+      return undefined;
     }
   }
 

@@ -1,5 +1,4 @@
 import { onAbort, OperationScope, raceAbort } from './abort.js';
-import type { HierarchyReadRequest } from './batch-path.js';
 import type { FromConfigOptions, HierarchyConfig } from './config/contract.js';
 import type { ListOptions, ObjectStat, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
 import { closedError, TieredError } from './errors.js';
@@ -14,9 +13,10 @@ import { closeFor, openFor } from './open-drivers.js';
 import { openAtStart } from './open-tier.js';
 import { PlaceChoice } from './place-choice.js';
 import type { Placement } from './placement.js';
-import { ReadPath, type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
+import type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read-options.js';
+import { ReadPath } from './read-path.js';
 import { SourceOnly } from './source-only.js';
-import { snapshot, type HierarchyStats } from './stats.js';
+import { snapshot, statsBetween, type HierarchyStats } from './stats.js';
 import { Tier } from './tier.js';
 import { Unheard } from './unheard.js';
 import { assertKey } from './validation.js';
@@ -299,9 +299,13 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     await this.#placement.idle(options);
   }
 
-  /** A snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like. */
-  stats(): HierarchyStats {
-    return snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path.active);
+  /**
+   * A snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like.
+   * @param since An earlier snapshot of this hierarchy: counts are those since then, of one epoch say, as of `statsBetween`.
+   */
+  stats(since?: HierarchyStats): HierarchyStats {
+    const now = snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path);
+    return since === undefined ? now : statsBetween(since, now);
   }
 
   /**

@@ -1,4 +1,3 @@
-export { type HierarchyReadRequest } from './batch-path.js';
 export { formatBytes, parseBytes, type ByteSize } from './bytes.js';
 export { systemClock, type Clock, type SleepOptions } from './clock.js';
 export {
@@ -64,6 +63,6 @@ export {
   type VersionPolicy,
 } from './placement.js';
 export { Random } from './random.js';
-export { type HierarchyReadIntoOptions, type HierarchyReadOptions } from './read-path.js';
-export { type HierarchyStats, type TierStats } from './stats.js';
+export type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read-options.js';
+export { statsBetween, type HierarchyStats, type ReadStats, type TierStats } from './stats.js';
 export { type Tier, type TierHealth, type TierOptions } from './tier.js';

@@ -1,4 +1,4 @@
-import type { HierarchyReadIntoOptions, HierarchyReadOptions } from './read-path.js';
+import type { HierarchyReadIntoOptions, HierarchyReadOptions } from './read-options.js';
 
 /** The reads of one object, bound to it by the hierarchy. */
 export interface BoundReads {

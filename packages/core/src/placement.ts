@@ -67,7 +67,12 @@ export interface PlacementStats {
   /** Requests to the source, and the bytes they brought. */
   readonly sourceReads: number;
   readonly sourceBytes: number;
-  /** Reads answered by a fetch that another read had started. */
+  /**
+   * Reads that were served, each counted once: from copies on tiers alone; waiting for a request to the source that they had made,
+   * or a fetch that they had started; and waiting only for what another had asked for already.
+   */
+  readonly copyReads: number;
+  readonly ownReads: number;
   readonly joinedReads: number;
   /** Objects, or beginnings of objects, that were placed on a tier. */
   readonly placed: number;
@@ -87,6 +92,8 @@ export interface PlacementStats {
    * too many objects were on their way, or an older copy was still being deleted. Most are placed later.
    */
   readonly behind: number;
+  /** Chunks that readers asked for and that waited until tiers had taken some of what memory was full of. */
+  readonly waited: number;
   /** Objects that were to be placed and could not be. */
   readonly failed: number;
   /** Fetches under way now, and the bytes of memory they hold. */
@@ -114,6 +121,8 @@ export interface PlacementRead {
 export const NOTHING_PLACED: PlacementStats = Object.freeze({
   sourceReads: 0,
   sourceBytes: 0,
+  copyReads: 0,
+  ownReads: 0,
   joinedReads: 0,
   placed: 0,
   adopted: 0,
@@ -123,6 +132,7 @@ export const NOTHING_PLACED: PlacementStats = Object.freeze({
   promoted: 0,
   declined: 0,
   behind: 0,
+  waited: 0,
   failed: 0,
   fetching: 0,
   fetchingBytes: 0,

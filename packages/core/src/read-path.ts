@@ -1,5 +1,5 @@
 import { raceAbort } from './abort.js';
-import { BatchPath, type HierarchyReadRequest } from './batch-path.js';
+import { BatchPath } from './batch-path.js';
 import type { Clock } from './clock.js';
 import { CopyNames } from './copy-names.js';
 import { assertApart } from './locations.js';
@@ -10,21 +10,8 @@ import type { HierarchyEvents, SafeEmitter, TierUse } from './events.js';
 import type { MetadataContainer } from './metadata-container.js';
 import type { PlaceChoice } from './place-choice.js';
 import type { DropReason, Placement, PlacementHost, VersionPolicy } from './placement.js';
+import type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read-options.js';
 import type { Tier } from './tier.js';
-
-/** Options of a read: a range and a signal. */
-export interface HierarchyReadOptions extends OperationOptions {
-  /** First byte. Default: 0. */
-  readonly offset?: number | undefined;
-  /** Bytes at most; fewer come only at the end of the object, as pread. Default: to the end. */
-  readonly length?: number | undefined;
-}
-
-/** Options of `readInto`. */
-export interface HierarchyReadIntoOptions extends OperationOptions {
-  /** First byte. Default: 0. */
-  readonly offset?: number | undefined;
-}
 
 /** What the read path works with. */
 export interface ReadPathParts {
@@ -73,6 +60,8 @@ export class ReadPath {
   /** Whether reads of the source insist on the version that is known. */
   #asksForVersions = true;
   #active = 0;
+  #served = 0;
+  #empty = 0;
   #onDrained: (() => void) | undefined;
 
   constructor(parts: ReadPathParts) {
@@ -89,10 +78,15 @@ export class ReadPath {
     return this.#active;
   }
 
+  /** Reads that a tier served by itself, and reads of no bytes. */
+  get counts(): { readonly served: number; readonly empty: number } {
+    return { served: this.#served, empty: this.#empty };
+  }
+
   async read(id: number, key: string, options: HierarchyReadOptions, tries = TRIES): Promise<Uint8Array> {
     const { offset = 0, signal } = options;
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, options.length);
-    if (length === 0) return NO_BYTES;
+    if (length === 0) return this.gave(NO_BYTES);
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
@@ -138,7 +132,7 @@ export class ReadPath {
   ): Promise<number> {
     const { offset = 0, signal } = options;
     const length = clampLength(key, this.#namespace.sizeOf(id), offset, target.byteLength);
-    if (length === 0) return 0;
+    if (length === 0) return this.gave(0);
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
@@ -306,8 +300,15 @@ export class ReadPath {
     this.#namespace.setLevel(id, this.#tiers.length);
   }
 
+  /** There were no bytes to be read. */
+  gave<T>(nothing: T): T {
+    this.#empty += 1;
+    return nothing;
+  }
+
   /** A tier served a read of an object. */
   served(tier: Tier, id: number, length: number): void {
+    this.#served += 1;
     this.#count(tier, length);
     if (this.#placement.seesHits) this.#placement.hit(id, tier.level);
   }
@@ -328,12 +329,9 @@ export class ReadPath {
     // A copy that was withdrawn while it was read may end anywhere.
     if (!this.isAt(tier, id, name)) return;
     const key = this.#namespace.keyOf(id);
-    const message = `${tier.driver.name}: ${JSON.stringify(key)} gave ${got} of ${wanted} bytes; the copy is dropped.`;
-    const error = new TieredError('TIERED_DATA_CORRUPT', message, {
-      driver: tier.driver.name,
-      operation,
-      key,
-    });
+    const driver = tier.driver.name;
+    const message = `${driver}: ${JSON.stringify(key)} gave ${got} of ${wanted} bytes; the copy is dropped.`;
+    const error = new TieredError('TIERED_DATA_CORRUPT', message, { driver, operation, key });
     this.#fault(tier, operation, key, error);
     this.drop(id, 'damaged');
   }

@@ -17,6 +17,7 @@ export class SourceOnly implements Placement {
   readonly #reads = new OperationScope();
   #sourceReads = 0;
   #sourceBytes = 0;
+  #ownReads = 0;
 
   assertTiers(): void {
     // There are none.
@@ -60,7 +61,9 @@ export class SourceOnly implements Placement {
       if ('error' in outcome) return outcome;
       const [got, wanted] = [outcome.bytes, target.byteLength];
       this.#sourceBytes += got;
-      return got === wanted ? outcome : { error: sourceChanged(source, key, { offset, got, wanted }) };
+      if (got !== wanted) return { error: sourceChanged(source, key, { offset, got, wanted }) };
+      this.#ownReads += 1;
+      return outcome;
     });
   }
 
@@ -83,8 +86,9 @@ export class SourceOnly implements Placement {
     return this.#reads.run(options.signal, async (signal) => {
       const { bytes, got } = await read(source, key, { offset, version, signal });
       this.#sourceBytes += got;
-      if (got === wanted) return bytes;
-      throw sourceChanged(source, key, { offset, got, wanted });
+      if (got !== wanted) throw sourceChanged(source, key, { offset, got, wanted });
+      this.#ownReads += 1;
+      return bytes;
     });
   }
 
@@ -114,6 +118,7 @@ export class SourceOnly implements Placement {
       ...NOTHING_PLACED,
       sourceReads: this.#sourceReads,
       sourceBytes: this.#sourceBytes,
+      ownReads: this.#ownReads,
       fetching: this.#reads.size,
     };
   }

@@ -22,7 +22,9 @@ export {
   type PrefetcherProfile,
   type PrefetcherStats,
 } from './prefetcher.js';
-export { type Profile } from './profile.js';
+export { type EpochProfile, type LevelReads } from './epochs.js';
+export { type PlaceReads } from './places.js';
+export { type Figures, type Profile } from './profile.js';
 export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 export {
   accessTables,

@@ -15,7 +15,14 @@ export interface LineHost {
   /** The next sample had no room when its turn came. Told once for each. */
   refused(): void;
   /** A sample was put in or taken out. */
-  moved(line: Line, taken: { readonly samples: number; readonly bytes: number }): void;
+  moved(line: Line, taken: Taken): void;
+}
+
+/** What consumers took at once, of one epoch. */
+export interface Taken {
+  readonly samples: number;
+  readonly bytes: number;
+  readonly epoch: number;
 }
 
 /** How much of the next samples a producer takes at once. */

@@ -5,7 +5,7 @@ import { Entry, LentSample } from './entry.js';
 import { tooLargeError } from './errors.js';
 import { LineMemory } from './line-memory.js';
 import { LookAhead, sizeOf, type Upcoming } from './look-ahead.js';
-import type { BatchLimits, LineHost, LineParts, LinePosition } from './line-parts.js';
+import type { BatchLimits, LineHost, LineParts, LinePosition, Taken } from './line-parts.js';
 import { readEntries } from './read-entries.js';
 import type { Sample, SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
@@ -33,7 +33,7 @@ export class Line {
   readonly weight: number;
   readonly memory: LineMemory;
   readonly waiters: Waiters;
-  readonly counts = { samples: 0, bytes: 0, bypassed: 0, dropped: 0 };
+  readonly counts = { samples: 0, bytes: 0, repeated: 0, bypassed: 0, dropped: 0 };
   readonly #source: SampleSource;
   readonly #host: LineHost;
   readonly #onEnd: () => void;
@@ -52,8 +52,9 @@ export class Line {
   /** Whether somebody takes samples in order, and is to get all of them. */
   #isInOrder = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Samples that may be in the window, PRISMA's N. */
+  /** Samples that may be there for consumers, PRISMA's N, beside those that as many producers read, or hold until there is room. */
   mostSamples = Infinity;
+  producers = Infinity;
 
   constructor({ source, accesses, resumed, weight, onEnd, capacity, host }: LineParts) {
     this.weight = weight;
@@ -122,8 +123,10 @@ export class Line {
       const same = this.#window.find(next.access.key);
       const entry = this.#enter(next.access, next.size, block);
       // What is there already, or on its way, is not read again.
-      if (same?.state === 'reading' || same?.state === 'ready') entry.follow(same);
-      else batch.push(entry);
+      if (same?.state === 'reading' || same?.state === 'ready') {
+        entry.follow(same);
+        this.counts.repeated += 1;
+      } else batch.push(entry);
       bytes += next.size;
     }
     // Those who wait are to know that nothing more comes.
@@ -215,7 +218,8 @@ export class Line {
   }
 
   #blockFor({ access, size }: Upcoming): Block | undefined {
-    if (this.#window.count >= this.mostSamples) return undefined;
+    const stored = Math.min(this.mostSamples, this.#window.settled);
+    if (this.#window.count >= stored + this.producers) return undefined;
     const isAlone = this.#window.count === 0 && (this.#lent.size === 0 || this.waiters.count > 0);
     try {
       return this.memory.take(size, isAlone);
@@ -277,7 +281,8 @@ export class Line {
       bytes += head.bytes.byteLength;
       samples.push(this.#lend(head));
     }
-    if (samples.length > 0) this.#taken(samples.length, bytes);
+    const [first] = samples;
+    if (first !== undefined) this.#taken({ samples: samples.length, bytes, epoch: first.epoch });
     else if (!this.ended || this.#window.head() !== undefined) return undefined;
     else this.#onEnd();
     return samples;
@@ -297,10 +302,10 @@ export class Line {
     return sample;
   }
 
-  #taken(samples: number, bytes: number): void {
-    this.counts.samples += samples;
-    this.counts.bytes += bytes;
-    this.#host.moved(this, { samples, bytes });
+  #taken(taken: Taken): void {
+    this.counts.samples += taken.samples;
+    this.counts.bytes += taken.bytes;
+    this.#host.moved(this, taken);
   }
 
   /** Copies from an entry, now or when it is there; undefined if it turned out not to be there any more. */
@@ -328,7 +333,7 @@ export class Line {
     target.set(part);
     if (offset + part.byteLength >= bytes.byteLength) {
       this.#window.remove(entry).free();
-      this.#taken(1, bytes.byteLength);
+      this.#taken({ samples: 1, bytes: bytes.byteLength, epoch: entry.access.epoch });
       this.#host.wake();
     }
     return part.byteLength;
@@ -357,4 +362,4 @@ export class Line {
   }
 }
 
-const NOTHING_TAKEN = Object.freeze({ samples: 0, bytes: 0 });
+const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });

@@ -1,6 +1,7 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Clock } from '@tiered/core';
 import type { Tuning, TuningObservation } from './autotuner/autotuner.js';
+import { Places, type Place, type PlaceReads } from './places.js';
 
 /** Everything that was counted since the beginning. */
 export interface Totals {
@@ -56,12 +57,28 @@ export class Meter {
   #starving = 0;
   #isFull = false;
   #observed: Totals;
+  readonly #places: Places;
 
-  constructor(clock: Clock) {
+  /** @param before What counted until now; who is at work or waits then, is so still. */
+  constructor(clock: Clock, before?: Meter) {
     this.#clock = clock;
     this.#start = clock.now();
     this.#countedTo = this.#start;
+    this.#places = before === undefined ? new Places(this.#start) : before.#places.next(this.#start);
+    if (before !== undefined) {
+      this.#busy = before.#busy;
+      this.#starving = before.#starving;
+      this.#isFull = before.#isFull;
+    }
     this.#observed = this.totals();
+  }
+
+  /**
+   * What was read from each place: the source, then the tiers.
+   * @param longer A meter that has counted for longer, for what this one has not seen.
+   */
+  places(longer: Meter = this): PlaceReads[] {
+    return this.#places.reads(this.#clock.now(), longer.#places);
   }
 
   /** Seconds of processor time that the process has used, all threads together, since the beginning. */
@@ -80,16 +97,18 @@ export class Meter {
     return { ms: this.#countedTo - this.#start, ...this.#totals };
   }
 
-  /** A producer has begun. */
-  began(): void {
+  /** A producer has begun to read so many samples. */
+  began(place: Place, samples: number): void {
     this.#count();
     this.#busy += 1;
+    this.#places.began(place, this.#countedTo, samples);
   }
 
   /** A producer has read so many samples, in so many milliseconds. */
-  ended(samples: number, bytes: number, ms: number): void {
+  ended(place: Place, samples: number, bytes: number, ms: number): void {
     this.#count();
     this.#busy -= 1;
+    this.#places.ended(place, this.#countedTo, samples, bytes, ms);
     this.#totals.readSamples += samples;
     this.#totals.readBytes += bytes;
     this.#totals.readMs += ms;

@@ -1,4 +1,5 @@
 import {
+  statsBetween,
   systemClock,
   TieredError,
   type ByteSize,
@@ -12,12 +13,12 @@ import type { Access, AccessSequence } from './access-sequence.js';
 import type { Autotuner, Tuning } from './autotuner/autotuner.js';
 import { rangeInvalidError } from './errors.js';
 import type { Line } from './line.js';
+import { levelsOf, type EpochProfile, type LevelReads } from './epochs.js';
+import type { Source } from './places.js';
 import type { Profile } from './profile.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
-import type { SampleSource } from './source.js';
-import { closeLine, openLine, StagingBuffer } from './staging-buffer.js';
+import { closeLine, epochsOf, openLine, StagingBuffer } from './staging-buffer.js';
 import { assertState, isIterable, isSequence, type PrefetcherState } from './state.js';
-import { withTiers, type Misses } from './verdict.js';
 
 /** Options of `Prefetcher`. */
 export interface PrefetcherOptions extends OperationOptions {
@@ -46,6 +47,8 @@ export interface PrefetcherStats {
   readonly bytes: number;
   /** Milliseconds that consumers waited for a sample that was not there yet. */
   readonly stallMs: number;
+  /** Samples that were not read, because the same object was in the buffer already, or on its way there, and was copied. */
+  readonly repeated: number;
   /** Reads by name of objects that had not been read ahead, and samples that were given up because nobody asked for them. */
   readonly bypassed: number;
   readonly dropped: number;
@@ -60,10 +63,12 @@ export interface PrefetcherStats {
   readonly tuning: Tuning;
 }
 
-/** A profile with the levels that served the reads. */
+/** A profile with the levels that served the reads, in all and by epoch. Its verdict is on the epoch that consumers are in. */
 export interface PrefetcherProfile extends Profile {
   /** Since the prefetcher was made, all reads of its hierarchy: bytes by level, the source last. Empty if the source has no `stats`. */
-  readonly levels: readonly { readonly driver: string; readonly reads: number; readonly bytes: number }[];
+  readonly levels: readonly LevelReads[];
+  /** The last 32 epochs of this prefetcher, each with its figures and its verdict. The last of them may be under way. */
+  readonly epochs: readonly EpochProfile[];
 }
 
 /**
@@ -77,9 +82,6 @@ const TURN_EVERY_MS = 5;
  * taken ahead of their reads. A text is a key, of epoch 0 and at the position in which it comes.
  */
 export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
-
-/** What a prefetcher reads from, and, if it has them, the figures by level. */
-type Source = SampleSource & { stats?(): HierarchyStats };
 
 /**
  * Reads the objects of an access sequence before consumers ask for them (PRISMA, Cluster'21, section III).
@@ -196,13 +198,17 @@ export class Prefetcher implements SampleReader {
     };
   }
 
-  /** What was measured, and what it says about the limit of this loader. */
+  /**
+   * What was measured, and what it says about the limit of this loader: in the epoch that consumers are in, or the one before it as
+   * long as that has too few samples.
+   */
   profile(): PrefetcherProfile {
     const profile = this.#staging.profile();
+    const epochs = epochsOf(this.#staging, this.#line);
     const [before, now] = [this.#statsBefore, this.#source.stats?.()];
-    if (before === undefined || now === undefined) return { ...profile, levels: [] };
-    const verdict = withTiers(profile.verdict, missesBetween(before, now));
-    return { ...profile, verdict, levels: levelsBetween(before, now) };
+    const stats = before === undefined || now === undefined ? undefined : statsBetween(before, now);
+    const { verdict } = epochs.findLast((epoch) => epoch.verdict.limit !== 'unknown') ?? profile;
+    return { ...profile, verdict, levels: levelsOf(stats), epochs };
   }
 
   /** As `SampleReader.close`; resolves when every read has stopped. */
@@ -270,23 +276,4 @@ function stagingOf({
     if (value !== undefined) throw configError(field, 'an option of the shared staging buffer', value);
   }
   return staging;
-}
-
-function levelsBetween(before: HierarchyStats, now: HierarchyStats): PrefetcherProfile['levels'] {
-  const was = [...before.tiers, before.source];
-  return [...now.tiers, now.source].map(({ driver, reads, readBytes }, i) => ({
-    driver,
-    reads: reads - (was[i]?.reads ?? 0),
-    bytes: readBytes - (was[i]?.readBytes ?? 0),
-  }));
-}
-
-function missesBetween(before: HierarchyStats, now: HierarchyStats): Misses {
-  const was: Omit<Misses, 'sourceReads'> = before.placement;
-  const is: Omit<Misses, 'sourceReads'> = now.placement;
-  return {
-    sourceReads: now.source.reads - before.source.reads,
-    declined: is.declined - was.declined,
-    behind: (is.behind ?? 0) - (was.behind ?? 0),
-  };
 }

@@ -1,13 +1,12 @@
 import { availableParallelism } from 'node:os';
-import type { RecordableHistogram } from 'node:perf_hooks';
 import type { Tuning } from './autotuner/autotuner.js';
-import type { Totals } from './meter.js';
+import type { Meter } from './meter.js';
+import type { PlaceReads } from './places.js';
 import type { TuningEvent } from './staging-buffer.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
-/** What a staging buffer has measured: PRISMA's profiler (thesis, section 4.2.6), and what it means. */
-export interface Profile {
-  /** Since the buffer was made. */
+/** What was measured in some time. */
+export interface Figures {
   readonly seconds: number;
   /** Samples and bytes that consumers took. */
   readonly samples: number;
@@ -33,33 +32,45 @@ export interface Profile {
   readonly starved: number;
   /** The share of all processors' time that the process used, 0 to 1: also the consumers' computing. */
   readonly cpu: number;
-  /** How full the buffer was when samples came and went, 0 to 1. */
-  readonly occupancy: number;
+  /** What was read from where: the source, then the tiers, as far as anything was. */
+  readonly places: readonly PlaceReads[];
   readonly tuning: Tuning;
   readonly limits: Pick<Tuning, 'producers' | 'memoryBytes'>;
+}
+
+/** What a staging buffer has measured since it was made: PRISMA's profiler (thesis, section 4.2.6), and what it means. */
+export interface Profile extends Figures {
+  /** How full the buffer was when samples came and went, 0 to 1. */
+  readonly occupancy: number;
   /** The last decisions of the autotuner, each with what it was made from. */
   readonly decisions: readonly TuningEvent[];
   /** What limits this loader. */
   readonly verdict: Verdict;
 }
 
-/** What a profile is made from. */
-interface Measured {
-  readonly totals: Totals;
-  readonly durations: RecordableHistogram;
-  readonly tuning: Tuning;
-  readonly limits: Pick<Tuning, 'producers' | 'memoryBytes'>;
-  readonly cpuSeconds: number;
-  readonly decisions: readonly TuningEvent[];
+/** Under what something was measured. */
+export type Settings = Pick<Figures, 'tuning' | 'limits'>;
+
+/** Makes a profile of what was counted. */
+export function profileOf(meter: Meter, settings: Settings, decisions: readonly TuningEvent[]): Profile {
+  const { usageRecords, usageSum } = meter.totals();
+  const occupancy = usageRecords === 0 ? 0 : usageSum / usageRecords / 100;
+  const figures = figuresOf(meter, settings);
+  return { ...figures, occupancy, decisions, verdict: verdictOf(figures) };
 }
 
-/** Makes figures of what was counted. */
-export function profileOf({ totals, durations, tuning, limits, decisions, cpuSeconds }: Measured): Profile {
+/**
+ * Makes figures of what was counted.
+ * @param longer A meter that has counted for longer, to compare with.
+ */
+export function figuresOf(meter: Meter, settings: Settings, longer = meter): Figures {
+  const { durations } = meter;
+  const totals = meter.totals();
   const { ms } = totals;
   const share = (part: number) => (ms === 0 ? 0 : part / ms);
   const percentileMs = (percentile: number) =>
     durations.count === 0 ? 0 : durations.percentile(percentile) / 1000;
-  const figures = {
+  return {
     seconds: ms / 1000,
     samples: totals.takenSamples,
     bytes: totals.takenBytes,
@@ -77,11 +88,8 @@ export function profileOf({ totals, durations, tuning, limits, decisions, cpuSec
     consumerWaits: totals.consumerWaits,
     stallMs: totals.stallMs,
     starved: share(totals.starvedMs),
-    cpu: Math.min(1, share((cpuSeconds * 1000) / availableParallelism())),
-    occupancy: totals.usageRecords === 0 ? 0 : totals.usageSum / totals.usageRecords / 100,
-    tuning,
-    limits,
-    decisions,
+    cpu: Math.min(1, share((meter.cpuSeconds * 1000) / availableParallelism())),
+    places: meter.places(longer),
+    ...settings,
   };
-  return { ...figures, verdict: verdictOf(figures) };
 }

@@ -2,11 +2,11 @@ import type { Hierarchy, Namespace, OperationOptions, ReadOutcome } from '@tiere
 
 /**
  * What a prefetcher reads from: a `Hierarchy`, or what can stand for one. `namespace` spares a promise for each object
- * whose size is known, `readMany` one for each small object; both may be missing.
+ * whose size is known, and tells levels apart, `readMany` one for each small object; both may be missing.
  */
 export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
   stat(key: string, options: OperationOptions): Promise<{ readonly size: number }>;
-  readonly namespace?: Pick<Namespace, 'find' | 'sizeOf'>;
+  readonly namespace?: Pick<Namespace, 'find' | 'sizeOf'> & Partial<Pick<Namespace, 'levelOf'>>;
   readMany?(
     requests: readonly { readonly key: string; readonly target: Uint8Array }[],
     options: OperationOptions,

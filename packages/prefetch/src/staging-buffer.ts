@@ -4,11 +4,13 @@ import { assertReservable } from './arena.js';
 import { adaptiveAutotuner } from './autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningDecision, TuningObservation } from './autotuner/autotuner.js';
 import { BatchSize } from './batch-size.js';
+import { Epochs, type EpochProfile } from './epochs.js';
 import { prefetcherClosedError } from './errors.js';
-import type { LineParts } from './line-parts.js';
+import type { LineParts, Taken } from './line-parts.js';
 import { Line } from './line.js';
 import { Meter } from './meter.js';
-import { profileOf, type Profile } from './profile.js';
+import { placesOf, slower, type Place, type Source } from './places.js';
+import { profileOf, type Profile, type Settings } from './profile.js';
 
 /** Options of `StagingBuffer`. */
 export interface StagingBufferOptions {
@@ -57,8 +59,21 @@ const DECISIONS_KEPT = 256;
 /** Reads at a time where nothing is tuned and nothing was given: what PRISMA's autotuner ends at (Cluster'21, section V). */
 const UNTUNED_PRODUCERS = 4;
 
+/** What a line needs that its buffer does not know. */
+type OpenParts = Omit<LineParts, 'host' | 'capacity'> & { readonly source: Source };
+
+/** What a buffer keeps of a line. */
+interface Opened {
+  readonly size: BatchSize;
+  readonly epochs: Epochs;
+  readonly placeOf: (key: string) => Place;
+}
+
 /** Opens a line of a buffer: for prefetchers only. */
-export let openLine: (buffer: StagingBuffer, parts: Omit<LineParts, 'host' | 'capacity'>) => Line;
+export let openLine: (buffer: StagingBuffer, parts: OpenParts) => Line;
+
+/** What was measured of each epoch of a line, also after it has ended. */
+export let epochsOf: (buffer: StagingBuffer, line: Line) => readonly EpochProfile[];
 
 /** Closes it: resolves when it reads nothing and holds nothing. */
 export let closeLine: (buffer: StagingBuffer, line: Line) => Promise<void>;
@@ -80,7 +95,8 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   readonly #autotuner: Autotuner | undefined;
   readonly #debug: ((line: string) => void) | undefined;
   readonly #meter: Meter;
-  readonly #lines = new Map<Line, BatchSize>();
+  readonly #lines = new Map<Line, Opened>();
+  readonly #epochs = new WeakMap<Line, Epochs>();
   readonly #decisions: TuningEvent[] = [];
   #tuning: Tuning;
   #lookAt = Infinity;
@@ -126,26 +142,27 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   /** What was measured since the buffer was made, and what it says about the limit of this loader. Cheap enough for every second. */
   profile(): Profile {
-    return profileOf({
-      totals: this.#meter.totals(),
-      durations: this.#meter.durations,
-      tuning: this.#tuning,
-      limits: { producers: this.#maxProducers, memoryBytes: this.memoryBytes },
-      cpuSeconds: this.#meter.cpuSeconds,
-      decisions: [...this.#decisions],
-    });
+    return profileOf(this.#meter, this.#settings, [...this.#decisions]);
+  }
+
+  get #settings(): Settings {
+    const limits = { producers: this.#maxProducers, memoryBytes: this.memoryBytes };
+    return { tuning: this.#tuning, limits };
   }
 
   static {
     openLine = (buffer, parts) => buffer.#open(parts);
     closeLine = (buffer, line) => buffer.#close(line);
+    epochsOf = (buffer, line) => buffer.#epochs.get(line)?.profiles(buffer.#settings, buffer.#meter) ?? [];
   }
 
-  #open(parts: Omit<LineParts, 'host' | 'capacity'>): Line {
+  #open(parts: OpenParts): Line {
+    const epochs = new Epochs(this.#clock, parts.source);
     const line: Line = new Line({
       ...parts,
       onEnd: () => {
         parts.onEnd();
+        epochs.end(this.#settings, this.#meter);
         // What it still reads holds memory of its share.
         if (line.reading === 0) this.#leave(line);
       },
@@ -153,12 +170,17 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       host: {
         clock: this.#clock,
         wake: () => this.#wake(),
-        starving: (change) => this.#meter.starving(change),
-        refused: () => this.#meter.refused(),
-        moved: (moving, { samples, bytes }) => this.#moved(moving, samples, bytes),
+        starving: (change) => {
+          for (const meter of [this.#meter, epochs.meter]) meter.starving(change);
+        },
+        refused: () => {
+          for (const meter of [this.#meter, epochs.meter]) meter.refused();
+        },
+        moved: (moving, taken) => this.#moved(moving, epochs, taken),
       },
     });
-    this.#lines.set(line, new BatchSize());
+    this.#lines.set(line, { size: new BatchSize(), epochs, placeOf: placesOf(parts.source) });
+    this.#epochs.set(line, epochs);
     this.#share();
     // Not at once: whoever made the prefetcher may want to resume it first.
     queueMicrotask(() => this.#wake());
@@ -179,10 +201,13 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   /** Gives every line its part of memory and samples. */
   #share(): void {
     const weights = [...this.#lines.keys()].reduce((sum, { weight }) => sum + weight, 0);
+    const { producers, samples } = this.#tuning;
     for (const line of this.#lines.keys()) {
       const share = line.weight / weights;
       line.memory.limit = Math.floor(this.#tuning.memoryBytes * share);
-      line.mostSamples = Math.max(1, Math.floor(this.#tuning.samples * share));
+      line.mostSamples = Math.max(1, Math.floor(samples * share));
+      // Where bytes alone decide, what is read is bounded by the producers that there are.
+      line.producers = Number.isFinite(samples) ? Math.max(1, Math.floor(producers * share)) : Infinity;
     }
   }
 
@@ -198,7 +223,9 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       while (this.#isProducerFree && this.#startOne());
     } while (this.#isToWake && this.#isProducerFree);
     this.#isWaking = false;
-    this.#meter.full = this.#isProducerFree && this.#isFull();
+    const full = this.#isProducerFree && this.#isFull();
+    this.#meter.full = full;
+    for (const { epochs } of this.#lines.values()) epochs.meter.full = full;
   }
 
   get #isProducerFree(): boolean {
@@ -207,14 +234,15 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   /** Producers that may be at work now. */
   get #producers(): number {
-    for (const [line, size] of this.#lines) if (size.isAlone(line)) return 1;
+    for (const [line, { size }] of this.#lines) if (size.isAlone(line)) return 1;
     return Math.min(this.#tuning.producers, this.#usableProducers);
   }
 
   /** Fewer than the budget of requests where producers read batches. */
   get #usableProducers(): number {
     let usable = 1;
-    for (const [line, size] of this.#lines) usable = Math.max(usable, size.usable(line, this.#maxProducers));
+    for (const [line, { size }] of this.#lines)
+      usable = Math.max(usable, size.usable(line, this.#maxProducers));
     return usable;
   }
 
@@ -224,7 +252,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   }
 
   #startOne(): boolean {
-    for (const [line, size] of this.#inOrder()) {
+    for (const [line, { size, epochs, placeOf }] of this.#inOrder()) {
       if (line.ended) continue;
       if (!this.#hasBegun) this.#begin(line);
       const free = this.#maxProducers - this.#requests;
@@ -232,7 +260,13 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       const [first] = batch;
       if (first === undefined) continue;
       const start = this.#clock.now();
-      this.#meter.began();
+      // Only fast storage is read in batches: its ends stand for all of one.
+      const last = batch.at(-1) ?? first;
+      const place =
+        batch.length === 1
+          ? placeOf(first.access.key)
+          : slower(placeOf(first.access.key), placeOf(last.access.key));
+      for (const meter of [this.#meter, epochs.meter]) meter.began(place, batch.length);
       size.began(batch.length);
       const underWay = this.#meter.busy;
       this.#requests += batch.length;
@@ -241,7 +275,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         this.#requests -= batch.length;
         const bytes = batch.reduce((sum, entry) => sum + entry.size, 0);
         size.ended(batch.length, ms, underWay);
-        this.#meter.ended(batch.length, bytes, ms);
+        for (const meter of [this.#meter, epochs.meter]) meter.ended(place, batch.length, bytes, ms);
         this.#debug?.(`read ${batch.length} from ${first.access.key}, ${bytes} bytes in ${ms.toFixed(3)} ms`);
         this.#look();
         this.#wake();
@@ -252,7 +286,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   }
 
   /** Lines whose consumer waits, then those that hold the least of their share. */
-  #inOrder(): Iterable<[Line, BatchSize]> {
+  #inOrder(): Iterable<[Line, Opened]> {
     if (this.#lines.size < 2) return this.#lines;
     const share = (line: Line) => line.memory.heldBytes / line.weight;
     return [...this.#lines].sort(
@@ -260,12 +294,13 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     );
   }
 
-  #moved(line: Line, samples: number, bytes: number): void {
+  #moved(line: Line, epochs: Epochs, { samples, bytes, epoch }: Taken): void {
     const { samples: most, memoryBytes } = this.#tuning;
     const usage = Number.isFinite(most) ? line.readySamples / most : line.memory.heldBytes / memoryBytes;
     this.#meter.usage(Math.min(100, usage * 100));
     if (samples === 0) return;
-    this.#meter.taken(samples, bytes);
+    epochs.enter(epoch, this.#settings, this.#meter);
+    for (const meter of [this.#meter, epochs.meter]) meter.taken(samples, bytes);
     this.#look();
   }
 

@@ -1,14 +1,28 @@
-import { formatBytes, type PlacementStats } from '@tiered/core';
-import type { Profile } from './profile.js';
+import { formatBytes, type HierarchyStats } from '@tiered/core';
+import type { PlaceReads } from './places.js';
+import type { Figures } from './profile.js';
 
-/** What keeps a loader from going faster. */
-export type Limit = 'consumer' | 'source latency' | 'source bandwidth' | 'memory' | 'cpu' | 'unknown';
+/**
+ * What keeps a loader from going faster. Of the source or a tier, where producers spend most of their time: its *latency*, if
+ * more reads at a time bring more; its *bandwidth*, if they do not, be it bytes or operations that are bounded; just its
+ * name, as long as there were always about so many reads that nobody can tell. *tier writes*: reads wait until tiers have
+ * taken what was read before.
+ */
+export type Limit =
+  | 'consumer'
+  | 'cpu'
+  | 'memory'
+  | 'tier writes'
+  | 'unknown'
+  | `${'source' | 'tier'}${'' | ' latency' | ' bandwidth'}`;
 
 /** What limits a loader, and what would change it. */
 export interface Verdict {
   readonly limit: Limit;
   /** Some sentences with the figures behind it. */
   readonly text: string;
+  /** Which tier, where reading one is the limit. */
+  readonly level?: number;
   /**
    * Where the source is the limit though there are tiers, why it is still read from: they are `full`, or too `slow` to be filled as
    * fast as the source is read.
@@ -16,12 +30,8 @@ export interface Verdict {
   readonly tiers?: 'full' | 'slow';
 }
 
-/** Reads of the source, and those among them whose object was not brought to a tier. */
-export interface Misses extends Pick<PlacementStats, 'declined'> {
-  readonly sourceReads: number;
-  /** Brought later, because tiers are slower than the source. Missing where a placement does not tell. */
-  readonly behind?: number;
-}
+/** What a verdict is made from. */
+type Measured = Omit<Figures, 'readMs'>;
 
 /** Waiting that nobody would notice: the aim for a consumer that computes 1.2 times as long as its reads take. */
 const HARDLY_STARVED = 0.05;
@@ -29,18 +39,22 @@ const HARDLY_STARVED = 0.05;
 const CPU_BUSY = 0.85;
 /** Producers that stand still for more of the time that consumers wait have too little memory. */
 const OFTEN_FULL = 0.2;
-/** Reads that take this many times what the fastest take queue behind each other: more of them would queue longer. */
-const QUEUEING = 2.5;
+/** Throughput that rises with a lower power of the reads under way hardly rises. */
+const RISES = 0.5;
 /** What is missed less often than this share of the source's reads changes little. */
 const OFTEN_MISSED = 0.1;
+/** Where so many of the reads that fill tiers wait for them, it is them who set the pace. */
+const OFTEN_WAITED = 0.5;
 /** Fewer samples say nothing. */
 const FEWEST_SAMPLES = 8;
 
-/** Reads a profile as an engineer would. */
-export function verdictOf(profile: Omit<Profile, 'verdict'>): Verdict {
-  const { starved, samples, cpu, seconds, producerWaitMs, readMs, tuning, limits, busyProducers } = profile;
+/**
+ * Reads figures as an engineer would.
+ * @param stats What the hierarchy did in that time, if it tells.
+ */
+export function verdictOf(measured: Measured, stats?: HierarchyStats): Verdict {
+  const { starved, samples, cpu, seconds, producerWaitMs, tuning, limits, places } = measured;
   const waited = `Consumers waited ${percent(starved)} of the time`;
-  const rate = seconds === 0 ? 0 : profile.bytes / seconds;
   if (samples < FEWEST_SAMPLES)
     return {
       limit: 'unknown',
@@ -64,26 +78,57 @@ export function verdictOf(profile: Omit<Profile, 'verdict'>): Verdict {
       text: `${waited}, and producers had no room for ${percent(producerWaitMs / 1000 / seconds)} of it: the memory of ${formatBytes(limits.memoryBytes)} is the limit. Give the prefetcher more, or release samples earlier.`,
     };
   }
-  const times = `a read takes ${ms(readMs.p50)} with ${busyProducers.toFixed(1)} under way, ${ms(readMs.p1)} at best`;
-  if (readMs.p50 > QUEUEING * readMs.p1 && busyProducers > 1) {
+  const slowest = places.reduce<PlaceReads | undefined>(
+    (most, one) => (one.producerMs > (most?.producerMs ?? 0) ? one : most),
+    undefined,
+  );
+  if (slowest === undefined)
+    return { limit: 'unknown', text: `${waited}, and nothing was read: it had all been read before.` };
+  const verdict = ofPlace(measured, slowest, waited);
+  return stats === undefined || slowest.level !== undefined ? verdict : withTiers(verdict, stats, waited);
+}
+
+/** What limits a loader that waits for the source, or for a tier. */
+function ofPlace({ seconds, tuning, limits, places }: Measured, place: PlaceReads, waited: string): Verdict {
+  const { level, samples, bytes, readMs, underWay, scaling } = place;
+  const which = level === undefined ? 'source' : 'tier';
+  const name = level === undefined ? 'the source' : `tier ${level}`;
+  const all = places.reduce((sum, one) => sum + one.samples, 0);
+  const part = samples === all ? '' : `, which gives ${percent(samples / all)} of the samples,`;
+  const times = `a read of ${name}${part} takes ${ms(readMs)} with ${underWay.toFixed(1)} under way`;
+  const where = level === undefined ? {} : { level };
+  if (scaling === undefined)
     return {
-      limit: 'source bandwidth',
-      text: `${waited}, and ${times}: the source gives ${formatBytes(Math.round(rate))}/s and no more. A faster tier that holds the data, or smaller data, would help; more producers would not.`,
+      ...where,
+      limit: which,
+      text: `${waited}, and ${times}. There were never clearly fewer or more of them, so nobody can say whether more at a time would help: let the autotuner choose producers, or compare ${tuning.producers} with ${2 * tuning.producers}.`,
     };
-  }
+  if (scaling < RISES)
+    return {
+      ...where,
+      limit: `${which} bandwidth`,
+      text: `${waited}, and ${times}: it gives ${formatBytes(Math.round(bytes / seconds))}/s in ${rounded(samples / seconds)} reads/s, and no more with more reads at a time. A faster tier that holds the data, or smaller data, would help, and larger objects where it is reads that are bounded; more producers would not.`,
+    };
   const most = tuning.producers >= limits.producers ? `, the most that is allowed: raise maxProducers` : '';
   return {
-    limit: 'source latency',
-    text: `${waited}, and ${times}: each read waits for the source, not for the others. More reads at a time would help (${tuning.producers} now${most}), or larger objects, or a tier that holds the data.`,
+    ...where,
+    limit: `${which} latency`,
+    text: `${waited}, and ${times}: each read waits for ${name}, not for the others. More reads at a time have helped so far, and are worth a try (${tuning.producers} now${most}), or larger objects, or a faster tier that holds the data.`,
   };
 }
 
 /** Says beside a verdict on the source why tiers do not take its place, if that is what it comes to. */
-export function withTiers(verdict: Verdict, { sourceReads, declined, behind = 0 }: Misses): Verdict {
-  const isSource = verdict.limit === 'source latency' || verdict.limit === 'source bandwidth';
+function withTiers(verdict: Verdict, { source, placement }: HierarchyStats, waited: string): Verdict {
+  const { declined, behind, waited: waits } = placement;
+  const all = `(the source had ${source.reads} requests in all)`;
+  if (waits > 0 && waits >= source.reads * OFTEN_WAITED)
+    return {
+      limit: 'tier writes',
+      text: `${waited}, and ${waits} of the reads that fill tiers waited until these had written what came before ${all}: the writes of tiers are the limit. A faster tier would help, or whenBehind: 'goOn', which reads on and fills the tiers later.`,
+      tiers: 'slow',
+    };
   const missed = Math.max(declined, behind);
-  if (!isSource || missed === 0 || missed < sourceReads * OFTEN_MISSED) return verdict;
-  const all = `(the source had ${sourceReads} requests in all)`;
+  if (missed === 0 || missed < source.reads * OFTEN_MISSED) return verdict;
   if (behind > declined) {
     const why = `The tier cannot keep up with the source: its writes limit how fast it fills. The objects of ${behind} reads could not be brought to it at once, and come later ${all}. A faster tier would have them sooner.`;
     return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'slow' };
@@ -96,6 +141,11 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 }
 
+/** Two digits at least, and no exponent. */
+function rounded(value: number): string {
+  return value < 10 ? value.toPrecision(2) : value.toFixed(0);
+}
+
 function ms(value: number): string {
-  return `${value.toPrecision(2)} ms`;
+  return `${rounded(value)} ms`;
 }

@@ -199,13 +199,16 @@ describe('tuning', () => {
     await clock.run(hierarchy.close());
   });
 
-  it("[P9] may hold a number of samples, PRISMA's N", async () => {
-    const hierarchy = await over(await objects(SIZES));
+  it("[P9] may hold a number of samples, PRISMA's N, and each producer one more", async () => {
+    const driver = new HoldingDriver(await objects(SIZES));
     const autotuner = new Scripted({ producers: 4, memoryBytes: 1e6, samples: 3 });
-    const prefetcher = new Prefetcher(hierarchy, sequence, { autotuner });
+    const prefetcher = new Prefetcher(await over(driver), sequence, { autotuner });
     await settled();
-    expect(prefetcher.stats()).toMatchObject({ ready: 3, reading: 0 });
-    expect(await collect(prefetcher)).toHaveLength(40);
+    expect(prefetcher.stats(), 'producers are not bounded by N').toMatchObject({ ready: 0, reading: 4 });
+    while (driver.held.length > 0) await driver.release();
+    expect(prefetcher.stats()).toMatchObject({ ready: 3 + 4, reading: 0 });
+    expect(await driver.releaseAll(collect(prefetcher))).toHaveLength(40);
+    expect(driver.mostReading).toBe(4);
   });
 
   it('[P9] leaves the producers alone that the user gave', async () => {
@@ -225,7 +228,7 @@ describe('tuning', () => {
     });
     const prefetcher = new Prefetcher(hierarchy, sequence, { staging });
     await settled();
-    expect(prefetcher.stats()).toMatchObject({ ready: 4, tuning: { memoryBytes: 5 * UNIT, samples: 4 } });
+    expect(prefetcher.stats()).toMatchObject({ ready: 4 + 1, tuning: { memoryBytes: 5 * UNIT, samples: 4 } });
     await prefetcher.close();
   });
 

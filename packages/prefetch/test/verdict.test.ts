@@ -1,12 +1,6 @@
-import { ThrottleDriver, type Hierarchy, type ThrottleDriverOptions } from '@tiered/core';
+import { ThrottleDriver, type ThrottleDriverOptions } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
-import {
-  listSequence,
-  Prefetcher,
-  type PrefetcherOptions,
-  type SampleSource,
-  type Verdict,
-} from '@tiered/prefetch';
+import { listSequence, Prefetcher, type PrefetcherOptions } from '@tiered/prefetch';
 import { expect, it } from 'vitest';
 import { keys, objects, started } from './helpers.js';
 
@@ -18,7 +12,6 @@ async function profiled(
   source: Omit<ThrottleDriverOptions, 'clock'>,
   computeMs: number,
   options: PrefetcherOptions,
-  through: (hierarchy: Hierarchy) => ConstructorParameters<typeof Prefetcher>[0] = (hierarchy) => hierarchy,
 ) {
   const clock = new ManualClock();
   const slow = new ThrottleDriver(await objects(Array.from({ length: COUNT }, () => SIZE)), {
@@ -26,7 +19,7 @@ async function profiled(
     clock,
   });
   const hierarchy = await clock.run(started(slow, { scan: true, clock }));
-  const prefetcher = new Prefetcher(through(hierarchy), listSequence(keys(COUNT)), {
+  const prefetcher = new Prefetcher(hierarchy, listSequence(keys(COUNT)), {
     clock,
     autotuner: false,
     ...options,
@@ -49,9 +42,9 @@ it('[P10] a consumer that computes longer than reads take is the limit', async (
   expect(profile.starved).toBeLessThan(0.05);
 });
 
-it('[P10] reads that wait one by one for the source are its latency', async () => {
+it('[P10] reads that wait for the source make it the limit, whatever there is to say of others', async () => {
   const profile = await profiled({ latencyMs: 10 }, 0, { producers: 4 });
-  expect(profile.verdict.limit).toBe('source latency');
+  expect(profile.verdict.limit).toBe('source');
   expect(profile.readMs.p50).toBeCloseTo(10, 1);
   expect(profile.busyProducers).toBeGreaterThan(3.5);
 });
@@ -98,62 +91,4 @@ it('[P10] tells which level served the reads', async () => {
     levels: [{ reads: COUNT, bytes: COUNT * SIZE }],
     consumerWaits: expect.any(Number),
   });
-});
-
-/** What a placement tells of reads whose objects it did not place: nothing of the second kind, if it does not know it. */
-interface Told {
-  readonly declined: number;
-  readonly behind?: number;
-}
-
-/** A hierarchy with tiers whose placement told the first when the prefetcher was made, and tells the second now. */
-function telling(first: Told, second: Told) {
-  let looks = 0;
-  return (hierarchy: Hierarchy): SampleSource & Pick<Hierarchy, 'stats'> => ({
-    namespace: hierarchy.namespace,
-    stat: (key, options) => hierarchy.stat(key, options),
-    readInto: (key, target, options) => hierarchy.readInto(key, target, options),
-    stats: () => {
-      const stats = hierarchy.stats();
-      looks += 1;
-      return { ...stats, placement: { ...stats.placement, ...(looks === 1 ? first : second) } };
-    },
-  });
-}
-
-const none = { declined: 0 };
-const KEEPS_UP = /The tier cannot keep up with the source: its writes limit how fast it fills\./;
-const NO_ROOM = /No tier had room/;
-
-it.each<[string, Told, Told, Verdict['tiers'], RegExp | undefined]>([
-  ['reads whose objects come later', none, { declined: 3, behind: 150 }, 'slow', KEEPS_UP],
-  ['reads whose objects had no room', none, { declined: 150, behind: 3 }, 'full', NO_ROOM],
-  ['reads whose objects had no room, and of no others', none, { declined: 150 }, 'full', NO_ROOM],
-  ['few of either', none, { declined: 19, behind: 19 }, undefined, undefined],
-  ['none of either', none, { declined: 0, behind: 0 }, undefined, undefined],
-  [
-    'many, but before it was made',
-    { declined: 150, behind: 150 },
-    { declined: 150, behind: 151 },
-    undefined,
-    undefined,
-  ],
-])('[P10] why tiers do not take the place of the source: %s', async (_, first, second, tiers, text) => {
-  for (const source of [{ latencyMs: 10 }, { latencyMs: 1, bytesPerSecond: 1e6 }]) {
-    const { verdict } = await profiled(source, 0, { producers: 8 }, telling(first, second));
-    expect(verdict.limit).toMatch(/^source/);
-    expect(verdict.tiers).toBe(tiers);
-    for (const why of [KEEPS_UP, NO_ROOM]) {
-      if (why === text) expect(verdict.text).toMatch(why);
-      else expect(verdict.text).not.toMatch(why);
-    }
-    if (text !== undefined) expect(verdict.text).toContain('150 reads');
-  }
-});
-
-it('[P10] tiers are no matter where computing is the limit', async () => {
-  const told = telling(none, { declined: 0, behind: 150 });
-  const { verdict } = await profiled({ latencyMs: 10 }, 10, { producers: 4 }, told);
-  expect(verdict.limit).toBe('consumer');
-  expect(verdict.tiers).toBeUndefined();
 });

@@ -74,6 +74,8 @@ export interface ParsedSimulation {
   readonly simulation: Simulation;
   /** Default: all. */
   readonly strategies: readonly Strategy[];
+  /** Whether the document names them. */
+  readonly areNamed: boolean;
 }
 
 /**
@@ -95,6 +97,7 @@ export function parseSimulation(value: unknown): ParsedSimulation {
   return {
     simulation,
     strategies: policies?.map(strategyOf) ?? STRATEGIES,
+    areNamed: policies !== undefined,
   };
 }
 

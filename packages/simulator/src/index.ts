@@ -5,6 +5,7 @@ export {
   initialProducersOf,
   parseProfile,
   systemOf,
+  unsteadyIn,
   type CalibrationProfile,
   type PlaceProfile,
   type SystemRest,
@@ -13,16 +14,10 @@ export { parseSimulation, strategyNamed, type ParsedSimulation } from './config.
 export { throughput, type ThroughputCurve } from './curve.js';
 export { sampleSizes, type Dataset, type NormalDataset } from './dataset.js';
 export {
-  avail,
-  consumed,
   fetchFromSource,
   fetchLocal,
   fetchRemote,
-  read,
-  readRate,
-  sourceRate,
   write,
-  writeRate,
   type Megabytes,
   type MegabytesPerSecond,
   type Seconds,

@@ -46,12 +46,12 @@ export interface SystemModel {
 }
 
 /** r_j(p_j) / p_j: what one thread reads from a class. */
-export function readRate({ read, threads }: StorageClass): MegabytesPerSecond {
+function readRate({ read, threads }: StorageClass): MegabytesPerSecond {
   return throughput(read, threads) / threads;
 }
 
 /** w_j(p_j) / p_j: what one thread writes to a class. */
-export function writeRate({ read, write = read, threads }: StorageClass): MegabytesPerSecond {
+function writeRate({ read, write = read, threads }: StorageClass): MegabytesPerSecond {
   return throughput(write, threads) / threads;
 }
 
@@ -59,11 +59,7 @@ export function writeRate({ read, write = read, threads }: StorageClass): Megaby
  * t(gamma) / gamma: what is left of the source for each of gamma workers.
  * @param placedOn The class that what is read is brought to, if it is.
  */
-export function sourceRate(
-  { source }: SystemModel,
-  gamma: number,
-  placedOn?: StorageClass,
-): MegabytesPerSecond {
+function sourceRate({ source }: SystemModel, gamma: number, placedOn?: StorageClass): MegabytesPerSecond {
   return throughput(placedOn?.place ?? source, gamma) / gamma;
 }
 
@@ -93,23 +89,4 @@ export function fetchLocal(sizeMB: Megabytes, level: StorageClass): Seconds {
 /** write_i: preprocessing and storing in the staging buffer, in a pipeline, so the slower one counts (section 4). */
 export function write(system: SystemModel, sizeMB: Megabytes): Seconds {
   return Math.max(sizeMB / system.preprocessMBps, sizeMB / writeRate(system.staging));
-}
-
-/** read_i = fetch_i + write_i (section 4). */
-export function read(system: SystemModel, sizeMB: Megabytes, fetchSeconds: Seconds): Seconds {
-  return fetchSeconds + write(system, sizeMB);
-}
-
-/** avail_i(f): when the last of these reads has ended, spread over p_0 threads of equal load (section 4). */
-export function avail(system: SystemModel, reads: readonly Seconds[]): Seconds {
-  return reads.reduce((sum, seconds) => sum + seconds, 0) / system.staging.threads;
-}
-
-/** t_{i,f}: when a worker consumes a sample, after training on the one before it (section 4). */
-export function consumed(
-  system: SystemModel,
-  availableAt: Seconds,
-  before: { readonly consumedAt: Seconds; readonly sizeMB: Megabytes },
-): Seconds {
-  return Math.max(availableAt, before.consumedAt + before.sizeMB / system.computeMBps);
 }

@@ -2,7 +2,7 @@ import { systemClock, type Clock, type OperationOptions } from '@tiered/core';
 import { accessTables, globalBatchSampler, type AccessTableOptions, type Sampler } from '@tiered/prefetch';
 import { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
 import { sampleSizes, type Dataset } from './dataset.js';
-import { readRate, type SystemModel } from './model.js';
+import { fetchLocal, fetchRemote, type SystemModel } from './model.js';
 
 import { Outcome, type SimulationResult } from './outcome.js';
 import { NOWHERE, type Copies, type Strategy, type StrategyRun } from './strategies/strategy.js';
@@ -134,8 +134,8 @@ class Run {
       stride: 0,
     };
     for (const [number, level] of system.levels.entries()) {
-      this.#localCosts[number] = 1 / readRate(level) / 1e6;
-      this.#remoteCosts[number] = 1 / Math.min(system.networkMBps, readRate(level)) / 1e6;
+      this.#localCosts[number] = fetchLocal(1, level) / 1e6;
+      this.#remoteCosts[number] = fetchRemote(system, 1, level) / 1e6;
     }
     const { stagedBytes } = this.#run;
     if (stagedBytes === undefined) return;

@@ -3,6 +3,7 @@ import {
   InterceptingDriver,
   isTieredError,
   MemoryDriver,
+  Random,
   ThrottleDriver,
   type DriverCall,
   type StorageDriver,
@@ -15,6 +16,7 @@ import {
   parseProfile,
   systemOf,
   throughput,
+  unsteadyIn,
 } from '@tiered/simulator';
 import { PlacementHandler } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
@@ -143,6 +145,49 @@ describe('a calibration', () => {
     await expect(
       clock.run(calibrate({ source, tiers: [tight] }, { clock, concurrencies: [1] })),
     ).rejects.toSatisfy(isConfigError);
+  });
+});
+
+describe('a machine that others use', () => {
+  /** A source of which every third read, or so, waits for something else. */
+  class Disturbed extends InterceptingDriver {
+    readonly #random = new Random(3);
+    constructor(
+      inner: StorageDriver,
+      readonly clock: ManualClock,
+      readonly mostMs: number,
+    ) {
+      super(inner);
+    }
+    protected async intercept<T>(call: DriverCall<T>): Promise<T> {
+      if (this.#random.below(3) === 0)
+        await this.clock.sleep(this.#random.below(this.mostMs + 1), call.signal);
+      return call.proceed();
+    }
+  }
+
+  it('shows in the profile and in a warning, and one bad try does not show in the curve', async () => {
+    const measured = async (mostMs: number) => {
+      const { clock, source } = await storage();
+      const disturbed = new Disturbed(source, clock, mostMs);
+      const options = { clock, concurrencies: [1, 4], seconds: 1, bytes: 100 * BYTES };
+      return clock.run(calibrate({ source: disturbed }, options));
+    };
+    const quiet = await measured(0);
+    expect(quiet.source.spread?.read).toBeCloseTo(1, 1);
+    expect(unsteadyIn(quiet)).toEqual([]);
+    const busy = await measured(1000);
+    expect(busy.source.spread?.read).toBeGreaterThan(1.5);
+    expect(unsteadyIn(parseProfile(JSON.parse(JSON.stringify(busy))))).toEqual([
+      expect.stringContaining('differs'),
+    ]);
+  });
+
+  it('is not said of profiles that were made before', () => {
+    const curve = { points: [[1, 10] as [number, number]] };
+    expect(unsteadyIn({ version: 1, objectBytes: 1, source: { name: 'x', read: curve }, tiers: [] })).toEqual(
+      [],
+    );
   });
 });
 

@@ -63,6 +63,22 @@ describe('tiered-simulate', () => {
     expect(new Set(cells).size).toBe(1);
   });
 
+  it('tries all combinations of what is changed by the policies of the file, with their options', async () => {
+    const file = path.join(directory, 'simulation.json');
+    await writeFile(file, JSON.stringify(document));
+    const strategies = async (...args: string[]) => {
+      const { out } = await command('file', file, '--what-if', 'ram=10,20', '--json', ...args);
+      return (JSON.parse(out) as { result: { strategy: string } }[]).map(({ result }) => result.strategy);
+    };
+    const named = parseSimulation(document).strategies.map(({ name }) => name);
+    expect(await strategies()).toEqual([...named, ...named]);
+    expect(await strategies('--policies', 'perfect')).toEqual(['perfect', 'perfect']);
+    const { policies, ...rest } = document;
+    expect(policies).not.toHaveLength(0);
+    await writeFile(file, JSON.stringify(rest));
+    expect(await strategies()).toEqual(['frequency', 'frequency']);
+  });
+
   it('tries all combinations of what is changed, by frequency', async () => {
     const { out } = await command('scenario', '1', '--what-if', 'ram=10,20', 'ssd=20,40', '--json');
     const rows = JSON.parse(out) as { setup: string; result: { strategy: string } }[];

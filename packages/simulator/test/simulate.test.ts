@@ -1,13 +1,10 @@
 import { globalBatchSampler } from '@tiered/prefetch';
 import {
   ault,
-  avail,
-  consumed,
   Copies,
   fetchFromSource,
   fetchLocal,
   frequency,
-  read,
   sampleSizes,
   simulate,
   STRATEGIES,
@@ -18,6 +15,7 @@ import {
 } from '@tiered/simulator';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { avail, consumed, read } from './formulas.js';
 import { resultOf, scaled } from './scaled.js';
 
 const sizesMB = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 60 });

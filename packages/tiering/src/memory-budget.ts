@@ -49,6 +49,9 @@ export class MemoryBudget {
   #counted = 0;
   #releases = 0;
   #stalled = false;
+  /** Of what is held, what is on its way from the source. */
+  #coming = 0;
+  #waitedForTiers = 0;
   #watch: AbortController | undefined;
   #spare: Uint8Array[] = [];
 
@@ -59,6 +62,11 @@ export class MemoryBudget {
 
   get held(): number {
     return this.#held;
+  }
+
+  /** How many times a reader had to wait for room, because of what tiers had not taken yet. */
+  get waitedForTiers(): number {
+    return this.#waitedForTiers;
   }
 
   /** Whether more than half is free, or all that is in use. */
@@ -90,16 +98,24 @@ export class MemoryBudget {
     this.#counted += this.#countOf(bytes);
   }
 
-  /** Memory for a chunk that was taken. What is in it is what was there before. */
+  /** Memory for a chunk that was taken, and now comes. What is in it is what was there before. */
   lend(bytes: number): Uint8Array {
+    this.#coming += bytes;
     const last = this.#spare.pop();
     if (last?.byteLength === bytes) return last;
     return memoryFor(bytes);
   }
 
-  /** Memory at which nobody looks any more, before it is released. */
-  giveBack(memory: Uint8Array): void {
-    if (memory.byteLength >= LEAST_SPARE_BYTES && this.#spare.length < SPARE_PIECES) this.#spare.push(memory);
+  /** A chunk that memory was lent for is there. */
+  came(bytes: number): void {
+    this.#coming -= bytes;
+  }
+
+  /** Memory that was lent, at which nobody looks any more, before it is released; and whether its chunk came. */
+  giveBack(memory: Uint8Array, hasCome: boolean): void {
+    if (!hasCome) this.#coming -= memory.byteLength;
+    else if (memory.byteLength >= LEAST_SPARE_BYTES && this.#spare.length < SPARE_PIECES)
+      this.#spare.push(memory);
   }
 
   /** As many bytes as one `take` took. */
@@ -122,6 +138,7 @@ export class MemoryBudget {
     const nobodyBefore = this.#readers.size === 0 && (isReader || this.#background.size === 0);
     if (nobodyBefore && this.hasRoom(bytes)) return Promise.resolve(use(false));
     if (isReader && this.#stalled) return Promise.resolve(use(true));
+    if (isReader && 2 * this.#coming < this.#held) this.#waitedForTiers += 1;
     const queue = isReader ? this.#readers : this.#background;
     return new Promise((resolve, reject) => {
       const go = (stalled: boolean) => {

@@ -31,24 +31,16 @@ import { Copies } from './copies.js';
 import { MemoryBudget } from './memory-budget.js';
 import type { Placing } from './placing.js';
 import type { PlacementHandlerOptions } from './placement-options.js';
+import { statsOf, type Parts } from './placement-stats.js';
 import { Placings } from './placings.js';
 import { placeNow } from './place-now.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { RangeReads, type Range } from './range-reads.js';
+import { ServedReads, type Reading } from './served-reads.js';
 import { SourceGate } from './source-gate.js';
 import { SourceReads } from './source-reads.js';
 import { Writers } from './writers.js';
-
-/** What a handler works with once its hierarchy has started. */
-interface Parts {
-  readonly host: PlacementHost;
-  readonly budget: MemoryBudget;
-  readonly source: SourceReads;
-  readonly ranges: RangeReads;
-  readonly copies: Copies;
-  readonly placings: Placings;
-}
 
 const NOTHING = Promise.resolve();
 
@@ -94,7 +86,7 @@ export class PlacementHandler implements Placement {
   readonly #tierReads = new OperationScope();
   readonly #places = pLimit(PLACES_AT_A_TIME);
   #started = false;
-  #joinedReads = 0;
+  readonly #served = new ServedReads();
   #attached: Parts | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -153,13 +145,17 @@ export class PlacementHandler implements Placement {
     this.#attached = { host, budget, source, ranges: new RangeReads(source, gate), copies, placings };
   }
 
-  async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
+  read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
+    return this.#served.count(options, (reading) => this.#read(id, offset, length, reading));
+  }
+
+  async #read(id: number, offset: number, length: number, options: Reading): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
     const copy = this.#mayBeHeld(id) ? await this.#usableCopy(id, options.signal) : undefined;
     if (copy === undefined || offset >= copy.copy.bytes) {
-      const placing = await this.#placingOrLater(id, offset, length, options.signal);
+      const placing = await this.#placingOrLater(id, offset, length, options);
       if (placing === undefined)
-        return this.#parts.ranges.read(this.#range(id, offset, length), options.signal);
+        return this.#parts.ranges.read(this.#range(id, offset, length, options), options.signal);
       if (offset + length <= placing.bytes) return placing.read(offset, length, options.signal);
     }
     const target = memoryFor(length);
@@ -169,7 +165,7 @@ export class PlacementHandler implements Placement {
 
   async readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
     this.#closing.signal.throwIfAborted();
-    await this.#readParts(id, offset, target, options);
+    await this.#served.count(options, (reading) => this.#readParts(id, offset, target, reading));
   }
 
   readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
@@ -204,20 +200,7 @@ export class PlacementHandler implements Placement {
 
   stats(): PlacementStats {
     if (this.#attached === undefined) return NOTHING_PLACED;
-    const { budget, source, ranges, copies, placings } = this.#attached;
-    return {
-      ...source.counts,
-      ...copies.counts,
-      ...placings.counts,
-      joinedReads: this.#joinedReads,
-      fetching: ranges.count + placings.count,
-      fetchingBytes: budget.held + ranges.bytes,
-      tiers: copies.stores.map(({ usedBytes, claimedBytes, quotaBytes }) => ({
-        usedBytes,
-        reservedBytes: claimedBytes,
-        quotaBytes,
-      })),
-    };
+    return { ...this.#served.counts, ...statsOf(this.#attached) };
   }
 
   async close(): Promise<void> {
@@ -246,7 +229,7 @@ export class PlacementHandler implements Placement {
   }
 
   /** Fills the target from wherever its parts are. */
-  async #readParts(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+  async #readParts(id: number, offset: number, target: Uint8Array, options: Reading): Promise<void> {
     const { namespace, source } = this.#parts.host;
     const copy = this.#mayBeHeld(id) ? await this.#usableCopy(id, options.signal) : undefined;
     if (copy !== undefined) {
@@ -256,7 +239,7 @@ export class PlacementHandler implements Placement {
       if (namespace.sizeOf(id) !== size)
         throw sourceChanged(source, namespace.keyOf(id), { offset, got: 0, wanted: target.byteLength });
     }
-    const placing = await this.#placingOrLater(id, offset, target.byteLength, options.signal);
+    const placing = await this.#placingOrLater(id, offset, target.byteLength, options);
     const held = placing === undefined ? 0 : Math.min(target.byteLength, placing.bytes - offset);
     if (placing === undefined || held <= 0) return this.#fromRange(id, offset, target, options);
     if (held === target.byteLength) return placing.readInto(target, offset, options.signal);
@@ -281,7 +264,7 @@ export class PlacementHandler implements Placement {
     copy: CheckedCopy,
     offset: number,
     target: Uint8Array,
-    options: OperationOptions,
+    options: Reading,
   ): Promise<boolean> {
     const { host, copies, placings } = this.#parts;
     const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
@@ -300,6 +283,7 @@ export class PlacementHandler implements Placement {
         this.#copyFailed(id, copy, failure.error);
         return false;
       }
+      options.by.copy = true;
       copies.settle(id, copy);
       host.tierServed(copy.tier, held);
       if (this.seesHits) placings.hit(id, copy.tier.level);
@@ -322,14 +306,14 @@ export class PlacementHandler implements Placement {
     id: number,
     offset: number,
     length: number,
-    signal: AbortSignal | undefined,
+    reading: Reading,
   ): Promise<Placing | undefined> {
     const { copies, placings } = this.#parts;
     for (let asks = 0; ; asks++) {
-      const placing = this.#placingFor(id, offset, length);
+      const placing = this.#placingFor(id, offset, length, reading);
       if (placing !== 'behind') return placing;
       if (copies.asked === undefined || !this.#readersWait || asks === MOST_ASKS) break;
-      await raceAbort(copies.asked, signal);
+      await raceAbort(copies.asked, reading.signal);
       this.#closing.signal.throwIfAborted();
     }
     placings.counts.behind += 1;
@@ -338,7 +322,7 @@ export class PlacementHandler implements Placement {
   }
 
   /** A placing that serves the part of a range that its copy is to hold; one begins if the object has a place, unless tiers are behind. */
-  #placingFor(id: number, offset: number, length: number): Placing | 'behind' | undefined {
+  #placingFor(id: number, offset: number, length: number, { by }: Reading): Placing | 'behind' | undefined {
     const { host, placings } = this.#parts;
     const version = host.namespace.versionOf(id);
     const known = placings.of(id);
@@ -347,21 +331,21 @@ export class PlacementHandler implements Placement {
     const { placing } = running;
     const held = Math.min(length, placing.bytes - offset);
     if (held <= 0 || !placing.serves(version, offset, held)) return undefined;
-    if (known !== undefined) this.#joinedReads += 1;
+    by[known === undefined ? 'own' : 'joined'] = true;
     return placing;
   }
 
-  #fromRange(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+  #fromRange(id: number, offset: number, target: Uint8Array, options: Reading): Promise<void> {
     if (target.byteLength === 0) return NOTHING;
-    const range = this.#range(id, offset, target.byteLength);
+    const range = this.#range(id, offset, target.byteLength, options);
     return this.#parts.ranges.readInto(range, target, options.signal);
   }
 
-  #range(id: number, offset: number, length: number): Range {
+  #range(id: number, offset: number, length: number, { by }: Reading): Range {
     const { host, ranges } = this.#parts;
     const { namespace } = host;
     const range = { id, key: namespace.keyOf(id), version: namespace.versionOf(id), offset, length };
-    if (ranges.covers(range)) this.#joinedReads += 1;
+    by[ranges.covers(range) ? 'joined' : 'own'] = true;
     return range;
   }
 

@@ -276,13 +276,14 @@ export class Placing {
     const arriving = new Arriving(memory, ticket, async (progress) => {
       await fill(memory, chunk * chunkBytes, closing, progress);
       this.#sums[chunk] = checksum.bytes(memory);
+      budget.came(memory.byteLength);
     });
     this.#arriving.set(chunk, arriving);
     const work = this.#settle(chunk, arriving.bytes).finally(() => {
       this.#arriving.delete(chunk);
       this.#work.delete(work);
       // What did not come may, by a driver that breaks its contract, be on its way still.
-      if (arriving.isHere) budget.giveBack(memory);
+      budget.giveBack(memory, arriving.isHere);
       if (this.#reserved === 0) budget.release(memory.byteLength);
     });
     this.#work.add(work);

@@ -4,7 +4,10 @@ export interface Tuning {
   readonly producers: number;
   /** Bytes of samples that may be on their way or waiting for consumers. */
   readonly memoryBytes: number;
-  /** Samples that may be, PRISMA's N; `Infinity` where bytes alone decide. */
+  /**
+   * Samples that may be there for consumers, PRISMA's N; `Infinity` where bytes alone decide. As in PRISMA (thesis, section
+   * 4.2.3) each producer may hold one more, which it reads, or has read and keeps until there is room.
+   */
   readonly samples: number;
 }
 

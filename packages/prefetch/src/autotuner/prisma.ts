@@ -41,6 +41,8 @@ const NO_RECORDS = { records: 0, sum: 0, sumOfSquares: 0 };
  * Tunes as Algorithm 1 of the PRISMA thesis does: producers and samples; memory is what the limits allow.
  *
  * What the thesis leaves open is decided so:
+ * - N bounds what is stored, and each thread reads one more meanwhile, as in section 4.2.3. Other than there, samples
+ *   have their memory in order before they are read, so a thread that was faster than those before it need not wait to store.
  * - The deviation is that of the population: the records are all there were, not a sample of them.
  * - Records are counted anew after each decision, also after one that could change nothing.
  * - A parameter at its cap, or fixed, stays as it is, and the other is not raised in its place. A step ends at the cap.

@@ -99,10 +99,11 @@ class Simulation {
     while (this.#underWay < this.#tuning.producers && this.#nextRead < samples) {
       const position = this.#nextRead;
       const size = bytes(position);
-      const waiting = this.#ready.size + this.#gathered + this.#underWay;
+      const stored = this.#ready.size + this.#gathered;
+      const most = Math.min(stored, this.#tuning.samples) + this.#tuning.producers;
       const fits =
         this.#usedBytes === 0 ||
-        (this.#usedBytes + size <= this.#tuning.memoryBytes && waiting < this.#tuning.samples);
+        (this.#usedBytes + size <= this.#tuning.memoryBytes && stored + this.#underWay < most);
       this.#noRoom = !fits;
       if (!fits) return;
       this.#nextRead++;

@@ -13,12 +13,13 @@ import {
 import { configError } from '@tiered/core/internal';
 import { readers } from './loader.js';
 import type { CalibrationProfile, PlaceProfile } from './profile.js';
+import { Repeats, ROUNDS } from './repeats.js';
 import { rateOf, type Budget, type Lane } from './rate.js';
 import { PREFIX, withTrial } from './trial.js';
 
 /** Options of `calibrate`. */
 export interface CalibrationOptions {
-  /** Seconds for everything. Default: 20: 0.8 for each measurement of a source and a tier. */
+  /** Seconds for everything. Default: 30: 0.4 for each of three measurements of a point, of a source and a tier. */
   readonly seconds?: number;
   /** Bytes that are read and written, in all. Default: 2 GiB. */
   readonly bytes?: ByteSize;
@@ -51,6 +52,9 @@ const PART_OF_QUOTA = 0.5;
  * r_j(p) and w_j(p) of the tiers, and what reading from the source comes to while it fills a tier, by a hierarchy with one tier
  * and the defaults of `PlacementHandler`, as a training would meet them; w_j by the driver alone. c and beta from functions that are given.
  *
+ * Each point is measured three times, and the profile has the median, and how far they were apart: `unsteadyIn` says what is
+ * not to be trusted.
+ *
  * Takes what `Hierarchy` takes, before it is started or in its place: it opens the drivers, writes objects under
  * `tiered-calibration/` to the tiers, up to half of their quota, deletes them again, and closes the drivers, also when it
  * fails or is aborted. The source is only read. Time and bytes keep to their budgets, but for two rounds of each measurement.
@@ -69,8 +73,6 @@ export async function calibrate(
 
 type Work = (sample: Uint8Array) => void | Promise<void>;
 
-type Curve = PlaceProfile['read'];
-
 class Calibration {
   readonly #source: StorageDriver;
   readonly #tiers: readonly TierOptions[];
@@ -84,7 +86,7 @@ class Calibration {
   #done = 0;
 
   constructor(source: StorageDriver, tiers: readonly TierOptions[], options: CalibrationOptions) {
-    const { seconds = 20, concurrencies = CONCURRENCIES, clock = systemClock, compute, preprocess } = options;
+    const { seconds = 30, concurrencies = CONCURRENCIES, clock = systemClock, compute, preprocess } = options;
     const bytes = parseBytes(options.bytes ?? '2GiB', 'bytes');
     assertOptions(seconds, concurrencies);
     this.#source = source;
@@ -96,7 +98,7 @@ class Calibration {
     this.#clock = clock;
     this.#signal = options.signal;
     const extras = [compute, preprocess].filter((given) => given !== undefined).length;
-    this.#measurements = concurrencies.length * (1 + 3 * tiers.length) + extras;
+    this.#measurements = ROUNDS * concurrencies.length * (1 + 3 * tiers.length) + extras;
     this.#budget = { ms: (1000 * seconds) / this.#measurements, bytes: bytes / this.#measurements };
   }
 
@@ -113,7 +115,7 @@ class Calibration {
       return {
         version: 1,
         objectBytes: objects.reduce((sum, { size }) => sum + size, 0) / objects.length,
-        source: { name: this.#source.name, read },
+        source: { name: this.#source.name, read: read.curve, spread: { read: read.spread } },
         tiers,
         ...(computeMBps !== undefined && { computeMBps }),
         ...(preprocessMBps !== undefined && { preprocessMBps }),
@@ -128,10 +130,10 @@ class Calibration {
   }
 
   /** t(gamma). */
-  #readSource(objects: readonly ObjectStat[]): Promise<Curve> {
+  #readSource(objects: readonly ObjectStat[]): Promise<Repeats> {
     const [clock, signal] = [this.#clock, this.#signal];
     return withTrial({ source: this.#source, objects, clock, signal }, (hierarchy) =>
-      this.#curve((concurrency) => this.#rate(this.#readers(hierarchy, objects, false, concurrency))),
+      this.#repeated((concurrency) => this.#rate(this.#readers(hierarchy, objects, false, concurrency))),
     );
   }
 
@@ -142,18 +144,24 @@ class Calibration {
     const sample = await this.#sample(fitting);
     return this.#opened(driver, async () => {
       const write = await this.#writeTier(driver, sample, Math.floor(capacity / sample.byteLength));
-      const read: Curve = { points: [] };
-      const place = await this.#curve(async (concurrency) => {
+      const read = new Repeats();
+      const place = await this.#repeated(async (concurrency) => {
         const rates = await this.#fillAndRead({ driver, quota }, fitting, concurrency);
-        read.points.push([concurrency, rates.read]);
+        read.add(concurrency, rates.read);
         return rates.place;
       });
-      return { name: driver.name, read, write, place };
+      return {
+        name: driver.name,
+        read: read.curve,
+        write: write.curve,
+        place: place.curve,
+        spread: { read: read.spread, write: write.spread, place: place.spread },
+      };
     });
   }
 
   /** w_j(p). */
-  async #writeTier(driver: StorageDriver, sample: Uint8Array, room: number): Promise<Curve> {
+  async #writeTier(driver: StorageDriver, sample: Uint8Array, room: number): Promise<Repeats> {
     const size = sample.byteLength;
     const signal = this.#signal;
     const objects = Math.min(OBJECTS_ON_TIER, room);
@@ -167,7 +175,7 @@ class Calibration {
       return size;
     };
     try {
-      return await this.#curve((concurrency) =>
+      return await this.#repeated((concurrency) =>
         this.#rate(Array.from({ length: concurrency }, () => ({ next }))),
       );
     } finally {
@@ -205,10 +213,11 @@ class Calibration {
     return readers({ hierarchy, objects, readBytes, once, signal }, concurrency);
   }
 
-  async #curve(rateAt: (concurrency: number) => Promise<number>): Promise<Curve> {
-    const points: [number, number][] = [];
-    for (const concurrency of this.#concurrencies) points.push([concurrency, await rateAt(concurrency)]);
-    return { points };
+  async #repeated(rateAt: (concurrency: number) => Promise<number>): Promise<Repeats> {
+    const repeats = new Repeats();
+    for (let round = 0; round < ROUNDS; round++)
+      for (const concurrency of this.#concurrencies) repeats.add(concurrency, await rateAt(concurrency));
+    return repeats;
   }
 
   #rateOfWork(work: Work, sample: Uint8Array): Promise<number> {

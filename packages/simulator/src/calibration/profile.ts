@@ -5,6 +5,7 @@ import { curveSchema as curve, positive } from '../curve-schema.js';
 import { throughput, type ThroughputCurve } from '../curve.js';
 import type { StorageClass, SystemModel } from '../model.js';
 
+const spread = z.number().min(1);
 const place = z.strictObject({
   /** Of its driver. */
   name: z.string(),
@@ -14,6 +15,10 @@ const place = z.strictObject({
   write: curve.optional(),
   /** What the source gives to reads that fill a tier. */
   place: curve.optional(),
+  /**
+   * How far measurements of one point were apart, the highest over the lowest, where that was most. Missing in profiles of before.
+   */
+  spread: z.strictObject({ read: spread, write: spread.optional(), place: spread.optional() }).optional(),
 });
 const profile = z.strictObject({
   version: z.literal(1),
@@ -44,6 +49,25 @@ export function parseProfile(value: unknown): CalibrationProfile {
   const [issue] = parsed.error.issues;
   const field = ['profile', ...(issue?.path ?? [])].join('.');
   throw configError(field, `what a calibration writes (${issue?.message ?? 'another form'})`, undefined);
+}
+
+/** Measurements of one point that are farther apart are of something else that happened at the same time. */
+const STEADY = 1.5;
+
+/**
+ * What not to trust in a profile, in sentences: curves of which a point gave more than 1.5 times as much at one time as at another,
+ * as on a machine or a source that others use. None: nothing was seen to be wrong.
+ */
+export function unsteadyIn({ source, tiers }: CalibrationProfile): string[] {
+  return [source, ...tiers].flatMap(({ name, spread: spreads = { read: 1 } }) =>
+    Object.entries(spreads)
+      .filter(([, times]) => times > STEADY)
+      .map(
+        ([curve, times]) =>
+          `${name}: what was measured of "${curve}" differs ${times.toFixed(1)} times from one try to the next. ` +
+          'Measure again while nobody else uses the machine and the storage, or for longer.',
+      ),
+  );
 }
 
 /**

@@ -2,6 +2,7 @@ import { loadHierarchyOptions } from '@tiered/core/internal';
 import { Command, InvalidArgumentError } from 'commander';
 import { writeFile } from 'node:fs/promises';
 import { calibrate } from '../calibration/calibrate.js';
+import { unsteadyIn } from '../calibration/profile.js';
 import type { CommandHost } from './host.js';
 import { ProgressBar } from './progress.js';
 
@@ -21,7 +22,7 @@ export function calibrateCommand(host: CommandHost): Command {
     )
     .argument('<config>', 'the file that Hierarchy.fromConfig takes')
     .option('--out <file>', 'where the profile goes; default: printed')
-    .option('--seconds <n>', 'for everything; default: 20', positive)
+    .option('--seconds <n>', 'for everything; default: 30', positive)
     .option('--bytes <size>', 'read and written, in all, such as 500MB; default: 2GiB')
     .option('--read-bytes <size>', 'what the loader reads at a time, such as 256KiB; default: whole objects')
     .action(async (config: string, { out, seconds, bytes, readBytes }: Options) => {
@@ -33,6 +34,7 @@ export function calibrateCommand(host: CommandHost): Command {
         clock: host.clock,
         onProgress: (done, total) => bar.update(done, total),
       }).finally(() => bar.stop());
+      for (const warning of unsteadyIn(profile)) host.terminal.write(`warning: ${warning}\n`);
       const text = `${JSON.stringify(profile, undefined, 2)}\n`;
       if (out === undefined) host.write(text);
       else await writeFile(out, text);

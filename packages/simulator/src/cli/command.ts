@@ -36,7 +36,7 @@ export function simulateCommand(host: CommandHost): Command {
       if (found === undefined) {
         program.error(`There is no scenario "${name}": ${SCENARIOS.map((one) => one.name).join(', ')}.`);
       }
-      const parsed = { simulation: found.simulation, strategies: STRATEGIES };
+      const parsed = { simulation: found.simulation, strategies: STRATEGIES, areNamed: false };
       await run(host, `Scenario ${found.name}: ${found.title}`, parsed, options);
     });
   const file = program
@@ -56,7 +56,7 @@ function addOptions(command: Command): void {
     .option('--policies <names>', `separated by commas: ${names}`, (text: string) => text.split(','))
     .option(
       '--what-if <changes...>',
-      'such as ram=10,20,40 ssd=20,40,80 (GB): all combinations; default policy: frequency',
+      'such as ram=10,20,40 ssd=20,40,80 (GB): all combinations; default: the policies of the file, else frequency',
     )
     .option('--epochs <n>', 'how many', wholeNumber)
     .option('--seed <n>', 'decides sizes and orders', wholeNumber)
@@ -80,7 +80,9 @@ async function run(
 ): Promise<void> {
   const { whatIf, policies, epochs, seed, svg } = options;
   const changes: Change[] = whatIf?.map(parseChange) ?? [];
-  const byDefault = changes.length === 0 ? parsed.strategies : [strategyNamed('frequency')];
+  // All policies for all combinations would be more than anybody reads.
+  const isAll = changes.length > 0 && !parsed.areNamed;
+  const byDefault = isAll ? [strategyNamed('frequency')] : parsed.strategies;
   const strategies = policies?.map(strategyNamed) ?? byDefault;
   const simulation = {
     ...parsed.simulation,

@@ -1,0 +1,28 @@
+import type { OperationOptions, PlacementStats } from '@tiered/core';
+
+/** A read under way. */
+export interface Reading extends OperationOptions {
+  /** What serves it. */
+  readonly by: { copy: boolean; own: boolean; joined: boolean };
+}
+
+/** Counts reads that were served, each once, by what they had to wait for. */
+export class ServedReads {
+  #copyReads = 0;
+  #ownReads = 0;
+  #joinedReads = 0;
+
+  get counts(): Pick<PlacementStats, 'copyReads' | 'ownReads' | 'joinedReads'> {
+    return { copyReads: this.#copyReads, ownReads: this.#ownReads, joinedReads: this.#joinedReads };
+  }
+
+  /** Counts a read once it was served, as its own if it asked the source for any part. */
+  async count<T>({ signal }: OperationOptions, read: (reading: Reading) => Promise<T>): Promise<T> {
+    const by = { copy: false, own: false, joined: false };
+    const result = await read({ signal, by });
+    if (by.own) this.#ownReads += 1;
+    else if (by.joined) this.#joinedReads += 1;
+    else this.#copyReads += 1;
+    return result;
+  }
+}

@@ -2,6 +2,7 @@ import type { Clock } from '@tiered/core';
 import type { AccessFeed } from './access-feed.js';
 import type { Access } from './access-sequence.js';
 import type { Line } from './line.js';
+import type { ResumedAt } from './look-ahead.js';
 import type { SampleSource } from './source.js';
 import type { PrefetcherState } from './state.js';
 
@@ -34,7 +35,7 @@ export interface LineParts {
   readonly source: SampleSource;
   /** Makes the feed of its sequence, which calls back when an access has come. */
   readonly accesses: (onReady: () => void) => AccessFeed;
-  readonly resumed: Pick<PrefetcherState, 'taken' | 'early'> | undefined;
+  readonly resumed: ResumedAt | undefined;
   readonly weight: number;
   /** Called once, when the last sample was taken or the line has failed. */
   readonly onEnd: () => void;

@@ -51,7 +51,8 @@ export class Line {
   #refused: Access | undefined;
   /** Whether somebody takes samples in order, and is to get all of them. */
   #isInOrder = false;
-  #failure: { readonly error: unknown } | undefined;
+  /** What ended it, and where it stood then. */
+  #failure: { readonly error: unknown; readonly position: LinePosition } | undefined;
   /** Samples that may be in the window, PRISMA's N. */
   mostSamples = Infinity;
 
@@ -65,7 +66,7 @@ export class Line {
     this.#ahead = new LookAhead({
       source,
       accesses,
-      resumed: resumed ?? { taken: [], early: {} },
+      resumed: resumed ?? { epoch: 0, position: 0, taken: [], early: {} },
       signal: this.#stop.signal,
       onKnown: () => host.wake(),
       onPassed: (access) => this.#window.pass(access),
@@ -173,6 +174,7 @@ export class Line {
 
   /** Where the line stands: the first access that is not taken, those behind it that are, and what ran ahead. */
   position(): LinePosition {
+    if (this.#failure !== undefined) return this.#failure.position;
     const next = this.#window.head()?.access ?? this.#ahead.access;
     const taken = this.#window.gone().map(({ epoch, position }) => [epoch, position] as const);
     return { next, taken: [...taken, ...this.#ahead.taken], early: this.#ahead.early };
@@ -181,7 +183,7 @@ export class Line {
   /** Ends it with this error for all who wait and come; reads that are under way are aborted. */
   end(error: unknown): void {
     if (this.#failure !== undefined) return;
-    this.#failure = { error };
+    this.#failure = { error, position: this.position() };
     this.#ahead.end();
     this.#stop.abort(error);
     for (const entry of this.#window.entries()) {
@@ -203,13 +205,13 @@ export class Line {
     try {
       return this.#ahead.peek();
     } catch (error) {
-      this.#failNext(this.#ahead.access, error);
+      this.#failNext(this.#ahead.place, error);
       return undefined;
     }
   }
 
   /** What cannot even be begun fails where the sample would have been, and ends what is read ahead. */
-  #failNext(access: Access = { key: '', epoch: 0, position: 0 }, error: unknown): void {
+  #failNext(access: Access, error: unknown): void {
     this.#ahead.end();
     this.#enter(access, 0, blockOfItsOwn(0)).fail(error);
   }
@@ -315,6 +317,7 @@ export class Line {
       entry.whenSettled(() => {
         // Its memory is the caller's again.
         if (signal?.aborted === true) resolve(undefined);
+        else if (this.#failure !== undefined) reject(this.#failure.error);
         else if (entry.state === 'ready') resolve(this.#copy(entry, target, offset));
         else if (entry.state === 'failed') reject(entry.error);
         else resolve(undefined);

@@ -16,7 +16,7 @@ import type { Profile } from './profile.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
 import { closeLine, openLine, StagingBuffer } from './staging-buffer.js';
-import { assertState, isIterable, isSequence, type PrefetcherState } from './state.js';
+import { assertState, isIterable, isSequence, withGivenBack, type PrefetcherState } from './state.js';
 import { withTiers, type Misses } from './verdict.js';
 
 /** Options of `Prefetcher`. */
@@ -103,6 +103,8 @@ export class Prefetcher implements SampleReader {
   #resumed: PrefetcherState | undefined;
   #opened: Line | undefined;
   #closed: Promise<void> | undefined;
+  /** Samples that were taken for lists which nobody has got. */
+  readonly #waiting = new Set<Sample>();
   #loops = 0;
   #turnedAt: number;
 
@@ -143,7 +145,7 @@ export class Prefetcher implements SampleReader {
   }
 
   batches(size: number): AsyncIterableIterator<readonly Sample[]> {
-    return this.#loop(batchesOf(this, size));
+    return this.#loop(batchesOf(this, size, this.#waiting));
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<Sample> {
@@ -151,13 +153,16 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * Where it stands, to be kept with a checkpoint. Samples that consumers have taken count as done, also those that they
-   * still hold; what was read ahead does not.
+   * Where it stands, to be kept with a checkpoint; also when it has ended, however it did: by `break`, a throw, an abort, a
+   * failed read or `close`. Samples that consumers have taken count as done, also those that they still hold; what was read
+   * ahead does not, and neither does what waits for a list that nobody has got. After a failed read the sample that failed
+   * is the next.
    * @throws TieredError `TIERED_UNSUPPORTED` if it reads accesses that are no sequence.
    */
   state(): PrefetcherState {
     const sequence = this.#sequence();
-    const { next, taken, early } = this.#line.position();
+    const position = withGivenBack(this.#line.position(), this.#waiting, sequence);
+    const { next, taken, early } = position;
     return {
       version: 1,
       epoch: next?.epoch ?? sequence.epochs,

@@ -1,5 +1,6 @@
 import { configError } from '@tiered/core/internal';
-import type { AccessSequence } from './access-sequence.js';
+import type { Access, AccessSequence } from './access-sequence.js';
+import type { LinePosition } from './line-parts.js';
 
 /**
  * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers by name left
@@ -43,6 +44,29 @@ export function assertState(
   const isEarly = typeof early === 'object' && early !== null;
   if (!isEarly || !Object.values(early).every((count) => isIndex(count, Infinity)))
     throw configError('state.early', 'counts by key', early);
+}
+
+/**
+ * A position from which these accesses come once more: they were taken, and given to nobody. Costs a walk from the first
+ * of them to the position.
+ */
+export function withGivenBack(
+  position: LinePosition,
+  givenBack: Iterable<Access>,
+  sequence: AccessSequence,
+): LinePosition {
+  const placeOf = ({ epoch, position }: Access) => epoch * sequence.epochLength + position;
+  const back = new Map([...givenBack].map((access) => [placeOf(access), access]));
+  const first = Math.min(...back.keys());
+  const next = back.get(first);
+  if (next === undefined) return position;
+  const end = position.next === undefined ? Infinity : placeOf(position.next);
+  const taken: (readonly [number, number])[] = [];
+  for (const access of sequence.from(next.epoch, next.position)) {
+    if (placeOf(access) >= end) break;
+    if (!back.has(placeOf(access))) taken.push([access.epoch, access.position]);
+  }
+  return { ...position, next, taken: [...taken, ...position.taken] };
 }
 
 /** Whether a sequence can be resumed in its middle. */

@@ -16,7 +16,15 @@ import type { Profile } from './profile.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
 import { closeLine, openLine, StagingBuffer } from './staging-buffer.js';
-import { assertState, isIterable, isSequence, withGivenBack, type PrefetcherState } from './state.js';
+import { fingerprintOf } from './fingerprint.js';
+import {
+  assertSameAccesses,
+  assertState,
+  isIterable,
+  isSequence,
+  withGivenBack,
+  type PrefetcherState,
+} from './state.js';
 import { withTiers, type Misses } from './verdict.js';
 
 /** Options of `Prefetcher`. */
@@ -156,31 +164,37 @@ export class Prefetcher implements SampleReader {
    * Where it stands, to be kept with a checkpoint; also when it has ended, however it did: by `break`, a throw, an abort, a
    * failed read or `close`. Samples that consumers have taken count as done, also those that they still hold; what was read
    * ahead does not, and neither does what waits for a list that nobody has got. After a failed read the sample that failed
-   * is the next.
+   * is the next. It carries a hash of what is read (`PrefetcherState.accesses`), for which the first call in an epoch takes up to
+   * some 10 ms.
    * @throws TieredError `TIERED_UNSUPPORTED` if it reads accesses that are no sequence.
    */
   state(): PrefetcherState {
     const sequence = this.#sequence();
     const position = withGivenBack(this.#line.position(), this.#waiting, sequence);
     const { next, taken, early } = position;
+    const epoch = next?.epoch ?? sequence.epochs;
     return {
       version: 1,
-      epoch: next?.epoch ?? sequence.epochs,
+      epoch,
       position: next?.position ?? 0,
       taken,
       early,
       epochs: sequence.epochs,
       epochLength: sequence.epochLength,
+      accesses: fingerprintOf(sequence, epoch),
     };
   }
 
   /**
    * Goes on where another prefetcher of the same sequence stood: exactly the samples that were left then come, in the
    * same order. To be called right after `new Prefetcher(...)`, before it begins to read.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a state of another sequence, or if it has begun.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a state of another sequence (other keys, another order or seed), or if it has
+   * begun.
    */
   resume(state: PrefetcherState): this {
-    assertState(state, this.#sequence());
+    const sequence = this.#sequence();
+    assertState(state, sequence);
+    assertSameAccesses(state, sequence);
     if (this.#opened !== undefined)
       throw configError('resume', 'a call right after the prefetcher was made', 'one that has begun to read');
     this.#resumed = state;

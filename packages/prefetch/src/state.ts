@@ -1,5 +1,6 @@
 import { configError } from '@tiered/core/internal';
 import type { Access, AccessSequence } from './access-sequence.js';
+import { fingerprintOf } from './fingerprint.js';
 import type { LinePosition } from './line-parts.js';
 
 /**
@@ -18,6 +19,12 @@ export interface PrefetcherState {
   /** The sequence it belongs to. */
   readonly epochs: number;
   readonly epochLength: number;
+  /**
+   * A hash of what that sequence reads, so that no other is resumed with it: of all keys in their order where these are 4,096 at most in
+   * all epochs together, else of those at so many places of `epoch`, evenly spread (a longer epoch may have a key
+   * replaced by another in its place unnoticed). Missing in what samplers make, which know no keys: then it is not compared.
+   */
+  readonly accesses?: string | undefined;
 }
 
 /**
@@ -44,6 +51,15 @@ export function assertState(
   const isEarly = typeof early === 'object' && early !== null;
   if (!isEarly || !Object.values(early).every((count) => isIndex(count, Infinity)))
     throw configError('state.early', 'counts by key', early);
+}
+
+/**
+ * Checks that a state belongs to this sequence, and not to one of another seed or with other keys.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if it does not.
+ */
+export function assertSameAccesses({ accesses, epoch }: PrefetcherState, sequence: AccessSequence): void {
+  if (accesses === undefined || accesses === fingerprintOf(sequence, epoch)) return;
+  throw configError('state.accesses', 'the state of a sequence with the same keys, order and seed', accesses);
 }
 
 /**

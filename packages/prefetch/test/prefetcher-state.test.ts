@@ -1,6 +1,15 @@
-import { listSequence, Prefetcher, shuffledSequence, type PrefetcherState } from '@tiered/prefetch';
+import {
+  globalBatchSampler,
+  listSequence,
+  Prefetcher,
+  samplerSequence,
+  shuffledSequence,
+  type AccessSequence,
+  type PrefetcherState,
+} from '@tiered/prefetch';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { fingerprintOf } from '../src/fingerprint.js';
 import { collect, keys, next, objects, over, samplesOf, started, withCode, type Copied } from './helpers.js';
 
 const setup = fc.record({
@@ -66,6 +75,55 @@ describe('a prefetcher that is resumed', () => {
     expect(await next(new Prefetcher(hierarchy, sequence).resume(first.state()))).toBeUndefined();
   });
 
+  const sequences = fc.record({
+    names: fc.array(fc.constantFrom('a', 'b', 'c', 'a","b'), { minLength: 1, maxLength: 6 }),
+    seed: fc.nat(3),
+    epochs: fc.integer({ min: 1, max: 2 }),
+  });
+
+  it('[P6] is refused where another sequence reads anything else, and only there', async () => {
+    const hierarchy = await over(await objects([]));
+    await fc.assert(
+      fc.asyncProperty(sequences, sequences, async (one, two) => {
+        const [a, b] = [shuffledSequence(one.names, one), shuffledSequence(two.names, two)];
+        const state = JSON.parse(JSON.stringify(new Prefetcher(hierarchy, a).state())) as PrefetcherState;
+        const resume = () => new Prefetcher(hierarchy, b).resume(state);
+        if (JSON.stringify([...a]) === JSON.stringify([...b])) expect(resume).not.toThrow();
+        else expect(resume).toThrow(withCode('TIERED_CONFIG_INVALID'));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('[P6] is refused with another seed, dataset or worker, also where an epoch is long and another than the first', async () => {
+    const hierarchy = await over(await objects([]));
+    const names = keys(20_000);
+    const state = {
+      ...new Prefetcher(hierarchy, shuffledSequence(names, { seed: 1, epochs: 3 })).state(),
+      epoch: 2,
+    };
+    const at = (sequence: AccessSequence) =>
+      JSON.parse(JSON.stringify({ ...state, accesses: fingerprintOf(sequence, 2) })) as PrefetcherState;
+    const resume = (kept: PrefetcherState, sequence: AccessSequence) => () =>
+      new Prefetcher(hierarchy, sequence).resume(kept);
+    const kept = at(shuffledSequence(names, { seed: 1, epochs: 3 }));
+    expect(resume(kept, shuffledSequence(names, { seed: 1, epochs: 3 }))).not.toThrow();
+    const others = names.map((name) => `other/${name}`);
+    for (const other of [
+      shuffledSequence(names, { seed: 2, epochs: 3 }),
+      shuffledSequence(names.toReversed(), { seed: 1, epochs: 3 }),
+      shuffledSequence(others, { seed: 1, epochs: 3 }),
+      listSequence(names, { epochs: 3 }),
+    ])
+      expect(resume(kept, other)).toThrow(withCode('TIERED_CONFIG_INVALID'));
+    const samples = 2 * names.length;
+    const sampler = globalBatchSampler({ samples, epochs: 3, seed: 1, workers: 2, batchSize: 16 });
+    const first = samplerSequence(sampler, 0, keys(samples));
+    const second = samplerSequence(sampler, 1, keys(samples));
+    expect(resume(at(first), first)).not.toThrow();
+    expect(resume(at(first), second)).toThrow(withCode('TIERED_CONFIG_INVALID'));
+  });
+
   it('is refused where it cannot be the same', async () => {
     const hierarchy = await over(await objects([1, 2]));
     const sequence = listSequence(keys(2));
@@ -83,6 +141,8 @@ describe('a prefetcher that is resumed', () => {
       { taken: 'none' },
       { early: { a: -1 } },
       { early: null },
+      { accesses: '' },
+      { accesses: 7 },
     ])
       expect(resume(wrong), JSON.stringify(wrong)).toThrow(invalid);
     const begun = new Prefetcher(hierarchy, sequence);

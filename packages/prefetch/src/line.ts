@@ -103,6 +103,11 @@ export class Line {
     return this.#window.settled;
   }
 
+  /** The first access that nobody has taken; undefined at the end, and while the sequence has not told it. */
+  get next(): Access | undefined {
+    return this.#window.head()?.access ?? this.#ahead.access;
+  }
+
   /** Bytes of the object that comes next, if that is known. */
   get upcomingBytes(): number | undefined {
     return this.#peek()?.size;
@@ -141,14 +146,15 @@ export class Line {
     return reading;
   }
 
-  async take(most: number, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
+  /** @param epoch The one that they must be of: none at its end. Default: that of the first. */
+  async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     signal?.throwIfAborted();
     this.#isInOrder = true;
     if (this.waiters.first() === undefined) {
-      const samples = this.#collect(most);
+      const samples = this.#collect(most, epoch);
       if (samples !== undefined) return samples;
     }
-    const waiting = this.waiters.wait(most, signal);
+    const waiting = this.waiters.wait({ most, epoch }, signal);
     this.#host.wake();
     return waiting;
   }
@@ -175,7 +181,7 @@ export class Line {
   /** Where the line stands: the first access that is not taken, those behind it that are, and what ran ahead. */
   position(): LinePosition {
     if (this.#failure !== undefined) return this.#failure.position;
-    const next = this.#window.head()?.access ?? this.#ahead.access;
+    const { next } = this;
     const taken = this.#window.gone().map(({ epoch, position }) => [epoch, position] as const);
     return { next, taken: [...taken, ...this.#ahead.taken], early: this.#ahead.early };
   }
@@ -252,7 +258,7 @@ export class Line {
     this.#isToServe = false;
     for (let waiter = this.waiters.first(); waiter !== undefined; waiter = this.waiters.first()) {
       try {
-        const samples = this.#collect(waiter.most);
+        const samples = this.#collect(waiter.most, waiter.epoch);
         if (samples === undefined) return;
         waiter.resolve(samples);
       } catch (error) {
@@ -261,9 +267,13 @@ export class Line {
     }
   }
 
-  /** The samples at the head of the window that are there; none at the end; undefined if the first is still to come. */
-  #collect(most: number): Sample[] | undefined {
+  /**
+   * The samples at the head of the window that are there; none at the end, also that of the epoch; undefined if the first is
+   * still to come.
+   */
+  #collect(most: number, epoch: number | undefined): Sample[] | undefined {
     if (this.#failure !== undefined) throw this.#failure.error;
+    if (epoch !== undefined && (this.next?.epoch ?? epoch) !== epoch) return [];
     const samples: Sample[] = [];
     let bytes = 0;
     for (

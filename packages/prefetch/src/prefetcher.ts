@@ -10,7 +10,7 @@ import { assertCounts, configError, onAbort } from '@tiered/core/internal';
 import { feedOf, type AccessFeed } from './access-feed.js';
 import type { Access, AccessSequence } from './access-sequence.js';
 import type { Autotuner, Tuning } from './autotuner/autotuner.js';
-import { rangeInvalidError } from './errors.js';
+import { prefetcherClosedError, rangeInvalidError } from './errors.js';
 import type { Line } from './line.js';
 import type { Profile } from './profile.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
@@ -97,7 +97,8 @@ type Source = SampleSource & { stats?(): HierarchyStats };
  * consumers may take from it, each sample goes to one.
  *
  * A read that failed is thrown at its position, and ends it; so do a sequence that throws, and an abort of the option `signal`, with
- * its reason. The last loop over it that is left early closes it, as leaving a loop over a stream of Node does. A sequence that is
+ * its reason. The last loop over it that is left early closes it, as leaving a loop over a stream of Node does; one over
+ * `epoch()` does not. A sequence that is
  * not read to its end is told by `return`; nobody waits for what it does then.
  */
 export class Prefetcher implements SampleReader {
@@ -137,13 +138,48 @@ export class Prefetcher implements SampleReader {
     queueMicrotask(() => this.#line);
   }
 
-  async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
+  take(most: number, options: OperationOptions = {}): Promise<readonly Sample[]> {
+    return this.#take(most, options, undefined);
+  }
+
+  /**
+   * The samples of one epoch: of that which the next sample belongs to when this is called; none at the end of the sequence.
+   * Whoever leaves the loop early leaves the prefetcher open and the rest of the epoch to the next who asks, `epoch()` as well.
+   * Loops over the same epoch share it. So an epoch a loop: `tf.data.generator(() => prefetcher.epoch())` for `fitDataset`, or
+   * validating in between. Closing the prefetcher is the caller's.
+   */
+  epoch(): AsyncIterableIterator<Sample> {
+    return samplesOf(this.#oneEpoch());
+  }
+
+  /** As `epoch`, in lists as `batches` gives them. */
+  epochBatches(size: number): AsyncIterableIterator<readonly Sample[]> {
+    return batchesOf(this.#oneEpoch(), size, this.#waiting);
+  }
+
+  /** Takes from one epoch only. */
+  #oneEpoch(): Pick<SampleReader, 'take'> {
+    let epoch = this.#line.next?.epoch;
+    const take = async (most: number) => {
+      const samples = await this.#take(most, {}, epoch);
+      // Of a stream that had not come yet.
+      epoch ??= samples[0]?.epoch;
+      return samples;
+    };
+    return { take };
+  }
+
+  async #take(
+    most: number,
+    { signal }: OperationOptions,
+    epoch: number | undefined,
+  ): Promise<readonly Sample[]> {
     assertCounts({ most });
     if (this.#clock.now() - this.#turnedAt >= TURN_EVERY_MS) {
       await this.#clock.turn();
       this.#turnedAt = this.#clock.now();
     }
-    return this.#line.take(most, signal);
+    return this.#line.take(most, signal, epoch);
   }
 
   async read(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
@@ -226,12 +262,16 @@ export class Prefetcher implements SampleReader {
 
   /** As `SampleReader.close`; resolves when every read has stopped. */
   close(): Promise<void> {
-    this.#closed ??= closeLine(this.#staging, this.#line);
-    return this.#closed;
+    return this.#close('close');
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #close(by: 'close' | 'loop'): Promise<void> {
+    this.#closed ??= closeLine(this.#staging, this.#line, prefetcherClosedError(by));
+    return this.#closed;
   }
 
   /** Made when it is first needed. */
@@ -269,7 +309,7 @@ export class Prefetcher implements SampleReader {
       hasEnded = true;
     } finally {
       this.#loops -= 1;
-      if (!hasEnded && this.#loops === 0) await this.close();
+      if (!hasEnded && this.#loops === 0) await this.#close('loop');
     }
   }
 }

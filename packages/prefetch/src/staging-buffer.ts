@@ -1,10 +1,9 @@
-import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
+import { parseBytes, systemClock, type ByteSize, type Clock, type TieredError } from '@tiered/core';
 import { assertCounts, SafeEmitter } from '@tiered/core/internal';
 import { assertReservable } from './arena.js';
 import { adaptiveAutotuner } from './autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningDecision, TuningObservation } from './autotuner/autotuner.js';
 import { BatchSize } from './batch-size.js';
-import { prefetcherClosedError } from './errors.js';
 import type { LineParts } from './line-parts.js';
 import { Line } from './line.js';
 import { Meter } from './meter.js';
@@ -60,8 +59,8 @@ const UNTUNED_PRODUCERS = 4;
 /** Opens a line of a buffer: for prefetchers only. */
 export let openLine: (buffer: StagingBuffer, parts: Omit<LineParts, 'host' | 'capacity'>) => Line;
 
-/** Closes it: resolves when it reads nothing and holds nothing. */
-export let closeLine: (buffer: StagingBuffer, line: Line) => Promise<void>;
+/** Closes it, with this error for all who come: resolves when it reads nothing and holds nothing. */
+export let closeLine: (buffer: StagingBuffer, line: Line, error: TieredError) => Promise<void>;
 
 /**
  * Memory and producers that prefetchers share: train and validation under one budget, say. PRISMA's in-memory buffer and
@@ -138,7 +137,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   static {
     openLine = (buffer, parts) => buffer.#open(parts);
-    closeLine = (buffer, line) => buffer.#close(line);
+    closeLine = (buffer, line, error) => buffer.#close(line, error);
   }
 
   #open(parts: Omit<LineParts, 'host' | 'capacity'>): Line {
@@ -165,8 +164,8 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     return line;
   }
 
-  async #close(line: Line): Promise<void> {
-    await line.close(prefetcherClosedError());
+  async #close(line: Line, error: TieredError): Promise<void> {
+    await line.close(error);
     this.#leave(line);
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '@tiered/core';
 import type { AccessFeed } from './access-feed.js';
 import type { Access } from './access-sequence.js';
+import type { Lending } from './lender.js';
 import type { Line } from './line.js';
 import type { ResumedAt } from './look-ahead.js';
 import type { SampleSource } from './source.js';
@@ -37,6 +38,7 @@ export interface LineParts {
   readonly accesses: (onReady: () => void) => AccessFeed;
   readonly resumed: ResumedAt | undefined;
   readonly weight: number;
+  readonly lending: Lending;
   /** Called once, when the last sample was taken or the line has failed. */
   readonly onEnd: () => void;
   /** Bytes that the line may ever hold. */

@@ -1,8 +1,9 @@
 import { raceAbort } from '@tiered/core/internal';
 import type { Access } from './access-sequence.js';
 import { blockOfItsOwn, type Block } from './arena.js';
-import { Entry, LentSample } from './entry.js';
+import { Entry } from './entry.js';
 import { tooLargeError } from './errors.js';
+import { Lender } from './lender.js';
 import { LineMemory } from './line-memory.js';
 import { LookAhead, sizeOf, type Upcoming } from './look-ahead.js';
 import type { BatchLimits, LineHost, LineParts, LinePosition } from './line-parts.js';
@@ -40,10 +41,8 @@ export class Line {
   readonly #stop = new AbortController();
   readonly #ahead: LookAhead;
   readonly #window = new Window();
-  readonly #lent = new Set<LentSample>();
+  readonly #lender: Lender;
   readonly #reads = new Set<Promise<void>>();
-  /** Bytes of samples that consumers hold. */
-  lentBytes = 0;
   #admitted = 0;
   #isFull = false;
   #isToServe = false;
@@ -56,12 +55,13 @@ export class Line {
   /** Samples that may be in the window, PRISMA's N. */
   mostSamples = Infinity;
 
-  constructor({ source, accesses, resumed, weight, onEnd, capacity, host }: LineParts) {
+  constructor({ source, accesses, resumed, weight, lending, onEnd, capacity, host }: LineParts) {
     this.weight = weight;
     this.memory = new LineMemory(capacity);
     this.waiters = new Waiters(host.clock, (change) => host.starving(change));
     this.#source = source;
     this.#host = host;
+    this.#lender = new Lender(lending, () => host.wake());
     this.#onEnd = onEnd;
     this.#ahead = new LookAhead({
       source,
@@ -91,6 +91,11 @@ export class Line {
   /** Whether a consumer waits for a sample that nobody is reading yet. */
   get isUrgent(): boolean {
     return this.#window.count === 0 && this.waiters.first() !== undefined;
+  }
+
+  /** Bytes of samples that consumers hold. */
+  get lentBytes(): number {
+    return this.#lender.bytes;
   }
 
   /** Reads under way. */
@@ -203,7 +208,7 @@ export class Line {
   /** Ends it, takes lent samples back, and resolves when nothing is being read. */
   async close(error: unknown): Promise<void> {
     this.end(error);
-    for (const sample of this.#lent) sample.release();
+    this.#lender.releaseAll();
     while (this.#reads.size > 0) await Promise.all(this.#reads);
   }
 
@@ -224,7 +229,7 @@ export class Line {
 
   #blockFor({ access, size }: Upcoming): Block | undefined {
     if (this.#window.count >= this.mostSamples) return undefined;
-    const isAlone = this.#window.count === 0 && (this.#lent.size === 0 || this.waiters.count > 0);
+    const isAlone = this.#window.count === 0 && (this.#lender.count === 0 || this.waiters.count > 0);
     try {
       return this.memory.take(size, isAlone);
     } catch (error) {
@@ -286,8 +291,16 @@ export class Line {
         throw head.error;
       }
       if (head.state !== 'ready' || (samples[0]?.epoch ?? head.access.epoch) !== head.access.epoch) break;
-      bytes += head.bytes.byteLength;
-      samples.push(this.#lend(head));
+      const size = head.bytes.byteLength;
+      try {
+        samples.push(this.#lend(head));
+      } catch (error) {
+        // There is no memory for a copy; it is told when it comes first.
+        if (samples.length > 0) break;
+        this.end(error);
+        throw error;
+      }
+      bytes += size;
     }
     if (samples.length > 0) this.#taken(samples.length, bytes);
     else if (!this.ended || this.#window.head() !== undefined) return undefined;
@@ -295,18 +308,8 @@ export class Line {
     return samples;
   }
 
-  #lend(entry: Entry): LentSample {
-    const { bytes } = entry;
-    const block = this.#window.remove(entry);
-    this.lentBytes += bytes.byteLength;
-    const sample = new LentSample(entry.access, bytes, (released) => {
-      this.lentBytes -= bytes.byteLength;
-      block.free();
-      this.#lent.delete(released);
-      this.#host.wake();
-    });
-    this.#lent.add(sample);
-    return sample;
+  #lend(entry: Entry): Sample {
+    return this.#lender.lend(entry.access, entry.bytes, () => this.#window.remove(entry));
   }
 
   #taken(samples: number, bytes: number): void {

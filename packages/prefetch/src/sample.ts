@@ -5,8 +5,9 @@ import type { Access } from './access-sequence.js';
 /** An object that was read ahead, lent to whoever took it until it is released. */
 export interface Sample extends Access, Disposable {
   /**
-   * Its bytes: a view on the staging buffer, whose memory serves another sample after the release. Copy what you keep.
-   * @throws TieredError `TIERED_CLOSED` after the release.
+   * Its bytes: a view on the staging buffer, whose memory serves another sample after the release. Copy what you keep
+   * (`data.slice()`), or have copies from the start (option `copy` of `Prefetcher`).
+   * @throws TieredError `TIERED_CLOSED` after the release, except of a copy.
    */
   readonly data: Uint8Array;
   /** Gives the memory back. Does nothing a second time; `using` does it at the end of a block. */

@@ -1,8 +1,8 @@
 import type { Access } from './access-sequence.js';
-import type { Block } from './arena.js';
-import { LentSample } from './entry.js';
+import { LentSample, type Entry } from './entry.js';
 import { tooLargeError } from './errors.js';
 import type { Sample } from './sample.js';
+import type { Window } from './window.js';
 
 /**
  * What consumers are given: views on the memory of the line, which serves another sample after the release; copies, which
@@ -66,18 +66,20 @@ export class Lender {
   }
 
   /**
-   * @param leave Takes the sample out of the line, with its memory; not called if this throws.
+   * Takes a sample that is there out of the window, unless it throws.
    * @throws TieredError `TIERED_UNSUPPORTED` if there is no memory for a copy.
    */
-  lend(access: Access, bytes: Uint8Array, leave: () => Block): Sample {
+  lend(entry: Entry, window: Window): Sample {
+    const { access, bytes } = entry;
     if (this.#lending === 'copies') {
       const copy = new CopiedSample(access, bytes);
-      leave().free();
-      this.#onRelease();
+      window.remove(entry).free();
+      // Not at once: whoever is told may serve the consumer that this is for.
+      queueMicrotask(this.#onRelease);
       return copy;
     }
     const own = this.#lending === 'detached' ? copyOf(access.key, bytes) : undefined;
-    const block = leave();
+    const block = window.remove(entry);
     const { byteLength } = bytes;
     this.bytes += byteLength;
     const sample = new LentSample(access, own ?? bytes, (released) => {

@@ -4,6 +4,7 @@ import type { Access } from './access-sequence.js';
 import type { Lending } from './lender.js';
 import type { Line } from './line.js';
 import type { ResumedAt } from './look-ahead.js';
+import type { Skips } from './skips.js';
 import type { SampleSource } from './source.js';
 import type { PrefetcherState } from './state.js';
 
@@ -39,6 +40,7 @@ export interface LineParts {
   readonly resumed: ResumedAt | undefined;
   readonly weight: number;
   readonly lending: Lending;
+  readonly skips: Skips;
   /** Called once, when the last sample was taken or the line has failed. */
   readonly onEnd: () => void;
   /** Bytes that the line may ever hold. */

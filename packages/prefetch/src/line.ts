@@ -10,6 +10,7 @@ import type { BatchLimits, LineHost, LineParts, LinePosition } from './line-part
 import { readEntries } from './read-entries.js';
 import type { Sample, SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
+import type { Skips } from './skips.js';
 import { Waiters } from './waiters.js';
 import { Window } from './window.js';
 
@@ -42,6 +43,7 @@ export class Line {
   readonly #ahead: LookAhead;
   readonly #window = new Window();
   readonly #lender: Lender;
+  readonly #skips: Skips;
   readonly #reads = new Set<Promise<void>>();
   #admitted = 0;
   #isFull = false;
@@ -55,12 +57,13 @@ export class Line {
   /** Samples that may be in the window, PRISMA's N. */
   mostSamples = Infinity;
 
-  constructor({ source, accesses, resumed, weight, lending, onEnd, capacity, host }: LineParts) {
+  constructor({ source, accesses, resumed, weight, lending, skips, onEnd, capacity, host }: LineParts) {
     this.weight = weight;
     this.memory = new LineMemory(capacity);
     this.waiters = new Waiters(host.clock, (change) => host.starving(change));
     this.#source = source;
     this.#host = host;
+    this.#skips = skips;
     this.#lender = new Lender(lending, () => host.wake());
     this.#onEnd = onEnd;
     this.#ahead = new LookAhead({
@@ -115,7 +118,8 @@ export class Line {
 
   /** Bytes of the object that comes next, if that is known. */
   get upcomingBytes(): number | undefined {
-    return this.#peek()?.size;
+    const next = this.#peek();
+    return next?.failure === undefined ? next?.size : undefined;
   }
 
   /** Admits the next samples, as many as a producer reads at once and as there is room for. */
@@ -133,7 +137,8 @@ export class Line {
       const same = this.#window.find(next.access.key);
       const entry = this.#enter(next.access, next.size, block);
       // What is there already, or on its way, is not read again.
-      if (same?.state === 'reading' || same?.state === 'ready') entry.follow(same);
+      if (next.failure !== undefined) this.#fail(entry, next.failure.error);
+      else if (same?.state === 'reading' || same?.state === 'ready') entry.follow(same);
       else batch.push(entry);
       bytes += next.size;
     }
@@ -216,15 +221,18 @@ export class Line {
     try {
       return this.#ahead.peek();
     } catch (error) {
-      this.#failNext(this.#ahead.place, error);
+      // It has no more accesses.
+      this.#ahead.end();
+      this.#enter(this.#ahead.place, 0, blockOfItsOwn(0)).fail(error);
       return undefined;
     }
   }
 
-  /** What cannot even be begun fails where the sample would have been, and ends what is read ahead. */
-  #failNext(access: Access, error: unknown): void {
-    this.#ahead.end();
-    this.#enter(access, 0, blockOfItsOwn(0)).fail(error);
+  /** What cannot even be begun fails where the sample would have been, and ends what is read ahead, unless it is skipped. */
+  #fail(entry: Entry, error: unknown): void {
+    if (this.#skips.areAllowed) this.#host.wake();
+    else this.#ahead.end();
+    entry.fail(error);
   }
 
   #blockFor({ access, size }: Upcoming): Block | undefined {
@@ -233,7 +241,7 @@ export class Line {
     try {
       return this.memory.take(size, isAlone);
     } catch (error) {
-      this.#failNext(access, tooLargeError(access.key, size, error));
+      this.#fail(this.#enter(access, 0, blockOfItsOwn(0)), tooLargeError(access.key, size, error));
       return undefined;
     }
   }
@@ -278,6 +286,7 @@ export class Line {
    */
   #collect(most: number, epoch: number | undefined): Sample[] | undefined {
     if (this.#failure !== undefined) throw this.#failure.error;
+    this.#skipFailed(epoch);
     if (epoch !== undefined && (this.next?.epoch ?? epoch) !== epoch) return [];
     const samples: Sample[] = [];
     let bytes = 0;
@@ -286,14 +295,10 @@ export class Line {
       head !== undefined && samples.length < most;
       head = this.#window.head()
     ) {
-      if (head.state === 'failed' && samples.length === 0) {
-        this.end(head.error);
-        throw head.error;
-      }
       if (head.state !== 'ready' || (samples[0]?.epoch ?? head.access.epoch) !== head.access.epoch) break;
       const size = head.bytes.byteLength;
       try {
-        samples.push(this.#lend(head));
+        samples.push(this.#lender.lend(head, this.#window));
       } catch (error) {
         // There is no memory for a copy; it is told when it comes first.
         if (samples.length > 0) break;
@@ -308,8 +313,20 @@ export class Line {
     return samples;
   }
 
-  #lend(entry: Entry): Sample {
-    return this.#lender.lend(entry.access, entry.bytes, () => this.#window.remove(entry));
+  /** Leaves out failed samples at the head of the window, as far as that is allowed. */
+  #skipFailed(epoch: number | undefined): void {
+    for (let head = this.#window.head(); head?.state === 'failed'; head = this.#window.head()) {
+      // What comes after this epoch is not for this consumer.
+      if (epoch !== undefined && head.access.epoch !== epoch) return;
+      const reason = this.#skips.skip(head.access, head.error);
+      if (reason !== undefined) {
+        this.end(reason.error);
+        throw reason.error;
+      }
+      this.#window.remove(head).free();
+      // Not at once: whoever is woken may serve the consumer that this is for.
+      queueMicrotask(() => this.#host.wake());
+    }
   }
 
   #taken(samples: number, bytes: number): void {

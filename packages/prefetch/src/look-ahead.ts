@@ -8,6 +8,8 @@ export interface Upcoming {
   readonly access: Access;
   /** Bytes of the object. */
   readonly size: number;
+  /** Why its size cannot be told. */
+  readonly failure?: { readonly error: unknown };
 }
 
 /** Reads by name that ran ahead of the sequence and are remembered: more are not, and their objects are read twice. */
@@ -100,13 +102,13 @@ export class LookAhead {
 
   /**
    * The access whose turn it is; undefined at the end, or until the sequence has told it and the source its size.
-   * @throws What the source failed with when it was asked for the size, or what the sequence threw.
+   * @throws What the sequence threw.
    */
   peek(): Upcoming | undefined {
     const { access } = this;
     if (this.#failure !== undefined) throw this.#failure.error;
     if (access === undefined) return undefined;
-    if (this.#sizeFailure !== undefined) throw this.#sizeFailure.error;
+    if (this.#sizeFailure !== undefined) return { access, size: 0, failure: this.#sizeFailure };
     this.#size ??= sizeOf(this.#parts.source, access.key);
     if (this.#size !== undefined) return { access, size: this.#size };
     this.#ask(access);

@@ -15,6 +15,7 @@ import { prefetcherClosedError, rangeInvalidError } from './errors.js';
 import type { Line } from './line.js';
 import type { Profile } from './profile.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
+import { Skips, type SkippedSample } from './skips.js';
 import type { SampleSource } from './source.js';
 import { closeLine, openLine, StagingBuffer } from './staging-buffer.js';
 import { fingerprintOf } from './fingerprint.js';
@@ -46,6 +47,19 @@ export interface PrefetcherOptions extends OperationOptions {
    * Default: false.
    */
   readonly detach?: boolean;
+  /**
+   * What is done about a sample that cannot be read, once the retries of the hierarchy have failed: `'throw'` ends the prefetcher with its
+   * error; `'skip'` leaves it out and goes on, as far as `maxSkipped` allows. A sequence that throws, and a read by name, are thrown
+   * in any case. Default: `'throw'`, as nobody should train on less than they think.
+   */
+  readonly onError?: 'throw' | 'skip';
+  /**
+   * Samples that are skipped in one epoch at most; the next one that cannot be read ends the prefetcher with its error. Default:
+   * 10: some damaged files, and not a source that is gone.
+   */
+  readonly maxSkipped?: number;
+  /** Told of each sample that is skipped, in order, when a consumer would have got it. What it throws ends the prefetcher. */
+  readonly onSkip?: (skipped: SkippedSample) => void;
   /** As `memory` of `StagingBuffer`. Default: 256 MiB. */
   readonly budget?: ByteSize;
   /** As in `StagingBuffer`. Default: tuned. */
@@ -70,6 +84,8 @@ export interface PrefetcherStats {
   /** Reads by name of objects that had not been read ahead, and samples that were given up because nobody asked for them. */
   readonly bypassed: number;
   readonly dropped: number;
+  /** Samples that could not be read and were left out (`onError: 'skip'`). */
+  readonly skipped: number;
   /** Samples being read, and samples that are there. */
   readonly reading: number;
   readonly ready: number;
@@ -110,7 +126,7 @@ type Source = SampleSource & { stats?(): HierarchyStats };
  * another sample, and so does a view that somebody kept: copy what you keep (`data.slice()`), or have copies (option `copy`). Any
  * number of consumers may take from it, each sample goes to one.
  *
- * A read that failed is thrown at its position, and ends it; so do a sequence that throws, and an abort of the option `signal`, with
+ * A read that failed is thrown at its position, and ends it, unless samples may be skipped (`onError`); so do a sequence that throws, and an abort of the option `signal`, with
  * its reason. The last loop over it that is left early closes it, as leaving a loop over a stream of Node does; one over
  * `epoch()` does not. A sequence that is
  * not read to its end is told by `return`; nobody waits for what it does then.
@@ -121,6 +137,7 @@ export class Prefetcher implements SampleReader {
   readonly #accesses: Accesses;
   readonly #weight: number;
   readonly #lending: Lending;
+  readonly #skips: Skips;
   readonly #clock: Clock;
   readonly #statsBefore: HierarchyStats | undefined;
   #stopListening: () => void = () => undefined;
@@ -146,6 +163,7 @@ export class Prefetcher implements SampleReader {
     this.#accesses = accesses;
     this.#weight = priority;
     if (copy && detach) throw configError('detach', 'false where copies are given', detach);
+    this.#skips = skipsOf(options);
     this.#lending = copy ? 'copies' : detach ? 'detached' : 'views';
     this.#clock = clock;
     this.#turnedAt = clock.now();
@@ -259,6 +277,7 @@ export class Prefetcher implements SampleReader {
     const line = this.#line;
     return {
       ...line.counts,
+      skipped: this.#skips.count,
       stallMs: line.waiters.stallMs,
       reading: line.reading,
       ready: line.readySamples,
@@ -299,6 +318,7 @@ export class Prefetcher implements SampleReader {
       resumed: this.#resumed,
       weight: this.#weight,
       lending: this.#lending,
+      skips: this.#skips,
       onEnd: () => this.#stopListening(),
     });
     return this.#opened;
@@ -330,6 +350,12 @@ export class Prefetcher implements SampleReader {
       if (!hasEnded && this.#loops === 0) await this.#close('loop');
     }
   }
+}
+
+function skipsOf({ onError = 'throw', maxSkipped = 10, onSkip }: PrefetcherOptions): Skips {
+  if (!['throw', 'skip'].includes(onError)) throw configError('onError', "'throw' or 'skip'", onError);
+  assertCounts({ maxSkipped });
+  return new Skips({ onError, maxSkipped, onSkip });
 }
 
 function stagingOf({

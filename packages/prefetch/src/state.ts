@@ -5,7 +5,7 @@ import type { LinePosition } from './line-parts.js';
 
 /**
  * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers by name left
- * out, so that it was given up (`stats().dropped`), counts as taken.
+ * out, so that it was given up (`stats().dropped`), and what could not be read and was skipped, counts as taken.
  */
 export interface PrefetcherState {
   readonly version: 1;

@@ -1,4 +1,5 @@
 import {
+  parseBytes,
   systemClock,
   TieredError,
   type ByteSize,
@@ -7,6 +8,7 @@ import {
   type OperationOptions,
 } from '@tiered/core';
 import { assertCounts, configError, onAbort } from '@tiered/core/internal';
+import { assertReservable } from './arena.js';
 import { feedOf, type AccessFeed } from './access-feed.js';
 import type { Access, AccessSequence } from './access-sequence.js';
 import type { Autotuner, Tuning } from './autotuner/autotuner.js';
@@ -367,12 +369,20 @@ function stagingOf({
   debug,
   clock,
 }: PrefetcherOptions): StagingBuffer {
-  const own = { memory: budget, producers, maxProducers, autotuner, debug };
-  if (staging === undefined) return new StagingBuffer({ ...own, clock });
-  for (const [field, value] of Object.entries(own)) {
+  const own = { producers, maxProducers, autotuner, debug };
+  if (staging === undefined) return new StagingBuffer({ memory: budgetOf(budget), ...own, clock });
+  for (const [field, value] of Object.entries({ budget, ...own })) {
     if (value !== undefined) throw configError(field, 'an option of the shared staging buffer', value);
   }
   return staging;
+}
+
+/** Checked here, so that an error names the option that was given. */
+function budgetOf(budget: ByteSize | undefined): number | undefined {
+  if (budget === undefined) return undefined;
+  const bytes = parseBytes(budget, 'budget');
+  assertReservable(bytes, 'budget');
+  return bytes;
 }
 
 function levelsBetween(before: HierarchyStats, now: HierarchyStats): PrefetcherProfile['levels'] {

@@ -101,7 +101,13 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       debug,
       clock = systemClock,
     } = options;
-    assertCounts({ producers: producers ?? 1, maxProducers, ...fixed });
+    const { memoryBytes = 1, samples = 1 } = fixed;
+    assertCounts({
+      producers: producers ?? 1,
+      maxProducers,
+      'fixed.memoryBytes': memoryBytes,
+      'fixed.samples': samples,
+    });
     this.memoryBytes = parseBytes(memory, 'memory');
     assertReservable(this.memoryBytes);
     this.#maxProducers = Math.max(maxProducers, producers ?? 1);

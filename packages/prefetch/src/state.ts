@@ -35,6 +35,8 @@ export function assertState(
   state: PrefetcherState,
   sequence: Pick<AccessSequence, 'epochs' | 'epochLength'>,
 ): void {
+  if (typeof state !== 'object' || (state as object | null) === null)
+    throw configError('state', 'what prefetcher.state() gave', state);
   const { version, epoch, position, taken, early, epochs, epochLength } = state;
   if (version !== 1) throw configError('state.version', '1', version);
   if (epochs !== sequence.epochs)

@@ -145,6 +145,8 @@ describe('a prefetcher that is resumed', () => {
       { accesses: 7 },
     ])
       expect(resume(wrong), JSON.stringify(wrong)).toThrow(invalid);
+    for (const none of [null, undefined, 'state'])
+      expect(() => new Prefetcher(hierarchy, sequence).resume(none as never)).toThrow(invalid);
     const begun = new Prefetcher(hierarchy, sequence);
     await next(begun);
     expect(() => begun.resume(state), 'it has begun').toThrow(invalid);

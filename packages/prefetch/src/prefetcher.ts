@@ -132,6 +132,9 @@ type Source = SampleSource & { stats?(): HierarchyStats };
  * its reason. The last loop over it that is left early closes it, as leaving a loop over a stream of Node does; one over
  * `epoch()` does not. A sequence that is
  * not read to its end is told by `return`; nobody waits for what it does then.
+ *
+ * What was read ahead is given as it was when it was read: a `rescan` of the hierarchy, between epochs say, does not reach it. To have
+ * all that changed, keep the state, close, and resume another prefetcher.
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;

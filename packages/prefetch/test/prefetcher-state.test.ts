@@ -10,7 +10,18 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fingerprintOf } from '../src/fingerprint.js';
-import { collect, keys, next, objects, over, samplesOf, started, withCode, type Copied } from './helpers.js';
+import {
+  collect,
+  keys,
+  next,
+  objects,
+  over,
+  samplesOf,
+  settled,
+  started,
+  withCode,
+  type Copied,
+} from './helpers.js';
 
 const setup = fc.record({
   sizes: fc.array(fc.nat(500), { maxLength: 15 }),
@@ -122,6 +133,23 @@ describe('a prefetcher that is resumed', () => {
     const second = samplerSequence(sampler, 1, keys(samples));
     expect(resume(at(first), first)).not.toThrow();
     expect(resume(at(first), second)).toThrow(withCode('TIERED_CONFIG_INVALID'));
+  });
+
+  it('[P6] gives what a rescan has found changed, though the one before it had read that ahead', async () => {
+    const memory = await objects([3, 3, 3]);
+    const sequence = listSequence(keys(3), { epochs: 2 });
+    const hierarchy = await over(memory, { scan: true });
+    const first = new Prefetcher(hierarchy, sequence);
+    await collect(first.epoch());
+    while (first.stats().ready < 3) await settled();
+    const changed = Uint8Array.of(7, 7, 7, 7);
+    await memory.write('1', changed, { size: 4 });
+    await hierarchy.rescan();
+    const state = first.state();
+    const ahead = await collect(first);
+    expect(ahead, 'it goes on with what it had').toEqual(samplesOf(sequence, [3, 3, 3]).slice(3));
+    const second = await collect(new Prefetcher(hierarchy, sequence).resume(state));
+    expect(second.map(({ data }) => data)).toEqual([ahead[0]?.data, changed, ahead[2]?.data]);
   });
 
   it('is refused where it cannot be the same', async () => {

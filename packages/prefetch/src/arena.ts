@@ -88,11 +88,11 @@ export function memoryOf(bytes: number): number {
  * Refuses more memory than an arena can have. What is reserved here is given back at once: it is address space only.
  * @throws TieredError `TIERED_CONFIG_INVALID`.
  */
-export function assertReservable(bytes: number): void {
+export function assertReservable(bytes: number, field = 'memory'): void {
   try {
     new SharedArrayBuffer(bytes);
   } catch {
-    throw configError('memory', 'bytes of address space that can be reserved at once', bytes);
+    throw configError(field, 'bytes of address space that can be reserved at once', bytes);
   }
 }
 

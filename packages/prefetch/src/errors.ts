@@ -1,8 +1,22 @@
 import { TieredError } from '@tiered/core';
 
-/** The error of a prefetcher, or a client of one, that was closed. */
-export function prefetcherClosedError(): TieredError {
-  return new TieredError('TIERED_CLOSED', 'The prefetcher is closed; make a new one to go on reading.');
+/** What closes a prefetcher. */
+const CLOSED_BY = {
+  close: 'by close(), or at the end of a block with `await using`; make a new one to go on reading.',
+  loop: 'because a loop over it was left before the end (break, return or a throw); loop over prefetcher.epoch() or take samples to go on afterwards, or make a new one.',
+};
+
+/** The error of a prefetcher that was closed. */
+export function prefetcherClosedError(by: keyof typeof CLOSED_BY): TieredError {
+  return new TieredError('TIERED_CLOSED', `The prefetcher was closed ${CLOSED_BY[by]}`);
+}
+
+/** The error of a client in another thread that was closed. */
+export function threadClosedError(): TieredError {
+  return new TieredError(
+    'TIERED_CLOSED',
+    'This client of a prefetcher was closed, or the thread of the prefetcher has ended; make a new port to go on reading.',
+  );
 }
 
 /** The error of a sample whose memory was given back. */

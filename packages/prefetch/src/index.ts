@@ -59,6 +59,7 @@ export {
 } from './sharing/server.js';
 export { ThreadPrefetchClient } from './sharing/thread-client.js';
 export { threadPort } from './sharing/thread-host.js';
+export { type SkippedSample } from './skips.js';
 export { type SampleSource } from './source.js';
 export {
   StagingBuffer,

@@ -1,7 +1,10 @@
 import type { Clock } from '@tiered/core';
 import type { AccessFeed } from './access-feed.js';
 import type { Access } from './access-sequence.js';
+import type { Lending } from './lender.js';
 import type { Line } from './line.js';
+import type { ResumedAt } from './look-ahead.js';
+import type { Skips } from './skips.js';
 import type { SampleSource } from './source.js';
 import type { PrefetcherState } from './state.js';
 
@@ -41,8 +44,10 @@ export interface LineParts {
   readonly source: SampleSource;
   /** Makes the feed of its sequence, which calls back when an access has come. */
   readonly accesses: (onReady: () => void) => AccessFeed;
-  readonly resumed: Pick<PrefetcherState, 'taken' | 'early'> | undefined;
+  readonly resumed: ResumedAt | undefined;
   readonly weight: number;
+  readonly lending: Lending;
+  readonly skips: Skips;
   /** Called once, when the last sample was taken or the line has failed. */
   readonly onEnd: () => void;
   /** Bytes that the line may ever hold. */

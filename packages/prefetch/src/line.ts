@@ -1,14 +1,16 @@
 import { raceAbort } from '@tiered/core/internal';
 import type { Access } from './access-sequence.js';
 import { blockOfItsOwn, type Block } from './arena.js';
-import { Entry, LentSample } from './entry.js';
+import { Entry } from './entry.js';
 import { tooLargeError } from './errors.js';
+import { Lender } from './lender.js';
 import { LineMemory } from './line-memory.js';
 import { LookAhead, sizeOf, type Upcoming } from './look-ahead.js';
 import type { BatchLimits, LineHost, LineParts, LinePosition, Taken } from './line-parts.js';
 import { readEntries } from './read-entries.js';
 import type { Sample, SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
+import type { Skips } from './skips.js';
 import { Waiters } from './waiters.js';
 import { Window } from './window.js';
 
@@ -40,33 +42,37 @@ export class Line {
   readonly #stop = new AbortController();
   readonly #ahead: LookAhead;
   readonly #window = new Window();
-  readonly #lent = new Set<LentSample>();
+  /** What consumers hold. */
+  readonly lender: Lender;
+  readonly #skips: Skips;
   readonly #reads = new Set<Promise<void>>();
-  /** Bytes of samples that consumers hold. */
-  lentBytes = 0;
   #admitted = 0;
-  #isFull = false;
+  /** Whether the next sample had no room when it was last looked at. */
+  isFull = false;
   #isToServe = false;
   /** The access that was looked at last: one that has no room is told of once. */
   #refused: Access | undefined;
   /** Whether somebody takes samples in order, and is to get all of them. */
   #isInOrder = false;
-  #failure: { readonly error: unknown } | undefined;
+  /** What ended it, and where it stood then. */
+  #failure: { readonly error: unknown; readonly position: LinePosition } | undefined;
   /** Samples that may be there for consumers, PRISMA's N, beside those that as many producers read, or hold until there is room. */
   mostSamples = Infinity;
   producers = Infinity;
 
-  constructor({ source, accesses, resumed, weight, onEnd, capacity, host }: LineParts) {
+  constructor({ source, accesses, resumed, weight, lending, skips, onEnd, capacity, host }: LineParts) {
     this.weight = weight;
     this.memory = new LineMemory(capacity);
     this.waiters = new Waiters(host.clock, (change) => host.starving(change));
     this.#source = source;
     this.#host = host;
+    this.#skips = skips;
+    this.lender = new Lender(lending, () => host.wake());
     this.#onEnd = onEnd;
     this.#ahead = new LookAhead({
       source,
       accesses,
-      resumed: resumed ?? { taken: [], early: {} },
+      resumed: resumed ?? { epoch: 0, position: 0, taken: [], early: {} },
       signal: this.#stop.signal,
       onKnown: () => host.wake(),
       onPassed: (access) => this.#window.pass(access),
@@ -81,11 +87,6 @@ export class Line {
   /** Whether nothing more will be admitted. */
   get ended(): boolean {
     return this.#ahead.ended;
-  }
-
-  /** Whether the next sample had no room when it was last looked at. */
-  get isFull(): boolean {
-    return this.#isFull;
   }
 
   /** Whether a consumer waits for a sample that nobody is reading yet. */
@@ -103,9 +104,15 @@ export class Line {
     return this.#window.settled;
   }
 
+  /** The first access that nobody has taken; undefined at the end, and while the sequence has not told it. */
+  get next(): Access | undefined {
+    return this.#window.head()?.access ?? this.#ahead.access;
+  }
+
   /** Bytes of the object that comes next, if that is known. */
   get upcomingBytes(): number | undefined {
-    return this.#peek()?.size;
+    const next = this.#peek();
+    return next?.failure === undefined ? next?.size : undefined;
   }
 
   /** Admits the next samples, as many as a producer reads at once and as there is room for. */
@@ -116,14 +123,15 @@ export class Line {
       const next = this.#peek();
       if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
       const block = this.#blockFor(next);
-      this.#isFull = block === undefined;
+      this.isFull = block === undefined;
       if (block === undefined && this.#refused !== next.access) this.#host.refused();
       this.#refused = next.access;
       if (block === undefined) break;
       const same = this.#window.find(next.access.key);
       const entry = this.#enter(next.access, next.size, block);
       // What is there already, or on its way, is not read again.
-      if (same?.state === 'reading' || same?.state === 'ready') {
+      if (next.failure !== undefined) this.#fail(entry, next.failure.error);
+      else if (same?.state === 'reading' || same?.state === 'ready') {
         entry.follow(same);
         this.counts.repeated += 1;
       } else batch.push(entry);
@@ -143,14 +151,15 @@ export class Line {
     return reading;
   }
 
-  async take(most: number, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
+  /** @param epoch The one that they must be of: none at its end. Default: that of the first. */
+  async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     signal?.throwIfAborted();
     this.#isInOrder = true;
     if (this.waiters.first() === undefined) {
-      const samples = this.#collect(most);
+      const samples = this.#collect(most, epoch);
       if (samples !== undefined) return samples;
     }
-    const waiting = this.waiters.wait(most, signal);
+    const waiting = this.waiters.wait({ most, epoch }, signal);
     this.#host.wake();
     return waiting;
   }
@@ -176,7 +185,8 @@ export class Line {
 
   /** Where the line stands: the first access that is not taken, those behind it that are, and what ran ahead. */
   position(): LinePosition {
-    const next = this.#window.head()?.access ?? this.#ahead.access;
+    if (this.#failure !== undefined) return this.#failure.position;
+    const { next } = this;
     const taken = this.#window.gone().map(({ epoch, position }) => [epoch, position] as const);
     return { next, taken: [...taken, ...this.#ahead.taken], early: this.#ahead.early };
   }
@@ -184,7 +194,7 @@ export class Line {
   /** Ends it with this error for all who wait and come; reads that are under way are aborted. */
   end(error: unknown): void {
     if (this.#failure !== undefined) return;
-    this.#failure = { error };
+    this.#failure = { error, position: this.position() };
     this.#ahead.end();
     this.#stop.abort(error);
     for (const entry of this.#window.entries()) {
@@ -198,7 +208,7 @@ export class Line {
   /** Ends it, takes lent samples back, and resolves when nothing is being read. */
   async close(error: unknown): Promise<void> {
     this.end(error);
-    for (const sample of this.#lent) sample.release();
+    this.lender.releaseAll();
     while (this.#reads.size > 0) await Promise.all(this.#reads);
   }
 
@@ -206,25 +216,28 @@ export class Line {
     try {
       return this.#ahead.peek();
     } catch (error) {
-      this.#failNext(this.#ahead.access, error);
+      // It has no more accesses.
+      this.#ahead.end();
+      this.#enter(this.#ahead.place, 0, blockOfItsOwn(0)).fail(error);
       return undefined;
     }
   }
 
-  /** What cannot even be begun fails where the sample would have been, and ends what is read ahead. */
-  #failNext(access: Access = { key: '', epoch: 0, position: 0 }, error: unknown): void {
-    this.#ahead.end();
-    this.#enter(access, 0, blockOfItsOwn(0)).fail(error);
+  /** What cannot even be begun fails where the sample would have been, and ends what is read ahead, unless it is skipped. */
+  #fail(entry: Entry, error: unknown): void {
+    if (this.#skips.areAllowed) this.#host.wake();
+    else this.#ahead.end();
+    entry.fail(error);
   }
 
   #blockFor({ access, size }: Upcoming): Block | undefined {
     const stored = Math.min(this.mostSamples, this.#window.settled);
     if (this.#window.count >= stored + this.producers) return undefined;
-    const isAlone = this.#window.count === 0 && (this.#lent.size === 0 || this.waiters.count > 0);
+    const isAlone = this.#window.count === 0 && (this.lender.count === 0 || this.waiters.count > 0);
     try {
       return this.memory.take(size, isAlone);
     } catch (error) {
-      this.#failNext(access, tooLargeError(access.key, size, error));
+      this.#fail(this.#enter(access, 0, blockOfItsOwn(0)), tooLargeError(access.key, size, error));
       return undefined;
     }
   }
@@ -254,7 +267,7 @@ export class Line {
     this.#isToServe = false;
     for (let waiter = this.waiters.first(); waiter !== undefined; waiter = this.waiters.first()) {
       try {
-        const samples = this.#collect(waiter.most);
+        const samples = this.#collect(waiter.most, waiter.epoch);
         if (samples === undefined) return;
         waiter.resolve(samples);
       } catch (error) {
@@ -263,9 +276,14 @@ export class Line {
     }
   }
 
-  /** The samples at the head of the window that are there; none at the end; undefined if the first is still to come. */
-  #collect(most: number): Sample[] | undefined {
+  /**
+   * The samples at the head of the window that are there; none at the end, also that of the epoch; undefined if the first is
+   * still to come.
+   */
+  #collect(most: number, epoch: number | undefined): Sample[] | undefined {
     if (this.#failure !== undefined) throw this.#failure.error;
+    this.#skipFailed(epoch);
+    if (epoch !== undefined && (this.next?.epoch ?? epoch) !== epoch) return [];
     const samples: Sample[] = [];
     let bytes = 0;
     for (
@@ -273,13 +291,17 @@ export class Line {
       head !== undefined && samples.length < most;
       head = this.#window.head()
     ) {
-      if (head.state === 'failed' && samples.length === 0) {
-        this.end(head.error);
-        throw head.error;
-      }
       if (head.state !== 'ready' || (samples[0]?.epoch ?? head.access.epoch) !== head.access.epoch) break;
-      bytes += head.bytes.byteLength;
-      samples.push(this.#lend(head));
+      const size = head.bytes.byteLength;
+      try {
+        samples.push(this.lender.lend(head, this.#window));
+      } catch (error) {
+        // There is no memory for a copy; it is told when it comes first.
+        if (samples.length > 0) break;
+        this.end(error);
+        throw error;
+      }
+      bytes += size;
     }
     const [first] = samples;
     if (first !== undefined) this.#taken({ samples: samples.length, bytes, epoch: first.epoch });
@@ -288,18 +310,20 @@ export class Line {
     return samples;
   }
 
-  #lend(entry: Entry): LentSample {
-    const { bytes } = entry;
-    const block = this.#window.remove(entry);
-    this.lentBytes += bytes.byteLength;
-    const sample = new LentSample(entry.access, bytes, (released) => {
-      this.lentBytes -= bytes.byteLength;
-      block.free();
-      this.#lent.delete(released);
-      this.#host.wake();
-    });
-    this.#lent.add(sample);
-    return sample;
+  /** Leaves out failed samples at the head of the window, as far as that is allowed. */
+  #skipFailed(epoch: number | undefined): void {
+    for (let head = this.#window.head(); head?.state === 'failed'; head = this.#window.head()) {
+      // What comes after this epoch is not for this consumer.
+      if (epoch !== undefined && head.access.epoch !== epoch) return;
+      const reason = this.#skips.skip(head.access, head.error);
+      if (reason !== undefined) {
+        this.end(reason.error);
+        throw reason.error;
+      }
+      this.#window.remove(head).free();
+      // Not at once: whoever is woken may serve the consumer that this is for.
+      queueMicrotask(() => this.#host.wake());
+    }
   }
 
   #taken(taken: Taken): void {
@@ -320,6 +344,7 @@ export class Line {
       entry.whenSettled(() => {
         // Its memory is the caller's again.
         if (signal?.aborted === true) resolve(undefined);
+        else if (this.#failure !== undefined) reject(this.#failure.error);
         else if (entry.state === 'ready') resolve(this.#copy(entry, target, offset));
         else if (entry.state === 'failed') reject(entry.error);
         else resolve(undefined);
@@ -353,7 +378,7 @@ export class Line {
    */
   #dropStale(): void {
     const head = this.#window.head();
-    if (!this.#isFull || this.#isInOrder || head?.state !== 'ready') return;
+    if (!this.isFull || this.#isInOrder || head?.state !== 'ready') return;
     const takenBehind = this.#admitted - head.order - this.#window.count;
     if (takenBehind <= this.#window.count) return;
     this.#window.remove(head).free();

@@ -8,10 +8,15 @@ export interface Upcoming {
   readonly access: Access;
   /** Bytes of the object. */
   readonly size: number;
+  /** Why its size cannot be told. */
+  readonly failure?: { readonly error: unknown };
 }
 
 /** Reads by name that ran ahead of the sequence and are remembered: more are not, and their objects are read twice. */
 const MOST_EARLY = 65_536;
+
+/** Where a sequence begins, and what consumers had already of it. */
+export type ResumedAt = Pick<PrefetcherState, 'epoch' | 'position' | 'taken' | 'early'>;
 
 /** What a look-ahead works with. */
 export interface LookAheadParts {
@@ -19,7 +24,7 @@ export interface LookAheadParts {
   /** Makes the feed, which calls back when an access has come. */
   readonly accesses: (onReady: () => void) => AccessFeed;
   /** What consumers had already when the sequence was resumed. */
-  readonly resumed: Pick<PrefetcherState, 'taken' | 'early'>;
+  readonly resumed: ResumedAt;
   readonly signal: AbortSignal;
   /** Called when an object's size has come from the source, or an access from the sequence. */
   readonly onKnown: () => void;
@@ -36,6 +41,8 @@ export class LookAhead {
   /** Accesses that consumers had before the sequence was resumed, as `epoch position`. */
   readonly #taken: Set<string>;
   #access: Access | undefined;
+  /** The last access that came, also one that was passed over. */
+  #last: Pick<Access, 'epoch' | 'position'>;
   /** Bytes of its object, if they are known. */
   #size: number | undefined;
   /** Why they are not. */
@@ -46,7 +53,8 @@ export class LookAhead {
   #ended = false;
 
   constructor(parts: LookAheadParts) {
-    const { taken, early } = parts.resumed;
+    const { taken, early, epoch, position } = parts.resumed;
+    this.#last = { epoch, position: position - 1 };
     this.#parts = parts;
     this.#feed = parts.accesses(parts.onKnown);
     this.#early = new Map(Object.entries(early));
@@ -73,6 +81,12 @@ export class LookAhead {
     return this.#access;
   }
 
+  /** The access whose turn it is; if the sequence failed to tell it, its place, for no key. */
+  get place(): Access {
+    const { epoch, position } = this.#last;
+    return this.access ?? { key: '', epoch, position: position + 1 };
+  }
+
   /** Accesses to come that consumers had before the sequence was resumed. */
   get taken(): PrefetcherState['taken'] {
     return [...this.#taken].map((place) => {
@@ -88,13 +102,13 @@ export class LookAhead {
 
   /**
    * The access whose turn it is; undefined at the end, or until the sequence has told it and the source its size.
-   * @throws What the source failed with when it was asked for the size, or what the sequence threw.
+   * @throws What the sequence threw.
    */
   peek(): Upcoming | undefined {
     const { access } = this;
     if (this.#failure !== undefined) throw this.#failure.error;
     if (access === undefined) return undefined;
-    if (this.#sizeFailure !== undefined) throw this.#sizeFailure.error;
+    if (this.#sizeFailure !== undefined) return { access, size: 0, failure: this.#sizeFailure };
     this.#size ??= sizeOf(this.#parts.source, access.key);
     if (this.#size !== undefined) return { access, size: this.#size };
     this.#ask(access);
@@ -129,7 +143,9 @@ export class LookAhead {
   #step(): Access | 'later' | undefined {
     for (;;) {
       const next = this.#feed.next();
-      if (next === undefined || next === 'later' || !this.#wasRead(next)) return next;
+      if (next === undefined || next === 'later') return next;
+      this.#last = next;
+      if (!this.#wasRead(next)) return next;
       this.#parts.onPassed(next);
     }
   }

@@ -1,4 +1,5 @@
 import {
+  parseBytes,
   statsBetween,
   systemClock,
   TieredError,
@@ -8,17 +9,28 @@ import {
   type OperationOptions,
 } from '@tiered/core';
 import { assertCounts, configError, onAbort } from '@tiered/core/internal';
+import { assertReservable } from './arena.js';
 import { feedOf, type AccessFeed } from './access-feed.js';
 import type { Access, AccessSequence } from './access-sequence.js';
 import type { Autotuner, Tuning } from './autotuner/autotuner.js';
-import { rangeInvalidError } from './errors.js';
+import type { Lending } from './lender.js';
+import { prefetcherClosedError, rangeInvalidError } from './errors.js';
 import type { Line } from './line.js';
 import { levelsOf, type EpochProfile, type LevelReads } from './epochs.js';
 import type { Source } from './places.js';
 import type { Profile } from './profile.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
+import { Skips, type SkippedSample } from './skips.js';
 import { closeLine, epochsOf, openLine, StagingBuffer } from './staging-buffer.js';
-import { assertState, isIterable, isSequence, type PrefetcherState } from './state.js';
+import { fingerprintOf } from './fingerprint.js';
+import {
+  assertSameAccesses,
+  assertState,
+  isIterable,
+  isSequence,
+  withGivenBack,
+  type PrefetcherState,
+} from './state.js';
 
 /** Options of `Prefetcher`. */
 export interface PrefetcherOptions extends OperationOptions {
@@ -26,6 +38,31 @@ export interface PrefetcherOptions extends OperationOptions {
   readonly staging?: StagingBuffer;
   /** Its share of a shared buffer beside the shares of the others; any positive number. Default: 1. */
   readonly priority?: number;
+  /**
+   * Gives consumers copies, theirs to keep, instead of views that are lent: for code that holds on to `data`, such as a batcher. The
+   * copies are outside the budget. Costs, for each sample, a copy into memory that is new each time: 3 us for 4 KiB, 40 us for 100
+   * KB, which may be as long as the reading takes from storage that is fast. Default: false.
+   */
+  readonly copy?: boolean;
+  /**
+   * For tests, and for a look at samples that seem to be wrong: released data is detached, so that a view that somebody kept has no bytes,
+   * instead of those of another sample. In this thread; those of consumers in other threads are not. Costs as much as `copy`.
+   * Default: false.
+   */
+  readonly detach?: boolean;
+  /**
+   * What is done about a sample that cannot be read, once the retries of the hierarchy have failed: `'throw'` ends the prefetcher with its
+   * error; `'skip'` leaves it out and goes on, as far as `maxSkipped` allows. A sequence that throws, and a read by name, are thrown
+   * in any case. Default: `'throw'`, as nobody should train on less than they think.
+   */
+  readonly onError?: 'throw' | 'skip';
+  /**
+   * Samples that are skipped in one epoch at most; the next one that cannot be read ends the prefetcher with its error. Default:
+   * 10: some damaged files, and not a source that is gone.
+   */
+  readonly maxSkipped?: number;
+  /** Told of each sample that is skipped, in order, when a consumer would have got it. What it throws ends the prefetcher. */
+  readonly onSkip?: (skipped: SkippedSample) => void;
   /** As `memory` of `StagingBuffer`. Default: 256 MiB. */
   readonly budget?: ByteSize;
   /** As in `StagingBuffer`. Default: tuned. */
@@ -52,6 +89,8 @@ export interface PrefetcherStats {
   /** Reads by name of objects that had not been read ahead, and samples that were given up because nobody asked for them. */
   readonly bypassed: number;
   readonly dropped: number;
+  /** Samples that could not be read and were left out (`onError: 'skip'`). */
+  readonly skipped: number;
   /** Samples being read, and samples that are there. */
   readonly reading: number;
   readonly ready: number;
@@ -87,24 +126,33 @@ export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterabl
  * Reads the objects of an access sequence before consumers ask for them (PRISMA, Cluster'21, section III).
  *
  * Samples come in the order of the sequence, across epochs, and are views on a staging buffer that are lent until they
- * are released: by the loop that took them when it asks for the next, by `release()`, or by `using`. Any number of
- * consumers may take from it, each sample goes to one.
+ * are released: by the loop that took them when it asks for the next, by `release()`, or by `using`. Then the memory serves
+ * another sample, and so does a view that somebody kept: copy what you keep (`data.slice()`), or have copies (option `copy`). Any
+ * number of consumers may take from it, each sample goes to one.
  *
- * A read that failed is thrown at its position, and ends it; so do a sequence that throws, and an abort of the option `signal`, with
- * its reason. The last loop over it that is left early closes it, as leaving a loop over a stream of Node does. A sequence that is
+ * A read that failed is thrown at its position, and ends it, unless samples may be skipped (`onError`); so do a sequence that throws, and an abort of the option `signal`, with
+ * its reason. The last loop over it that is left early closes it, as leaving a loop over a stream of Node does; one over
+ * `epoch()` does not. A sequence that is
  * not read to its end is told by `return`; nobody waits for what it does then.
+ *
+ * What was read ahead is given as it was when it was read: a `rescan` of the hierarchy, between epochs say, does not reach it. To have
+ * all that changed, keep the state, close, and resume another prefetcher.
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
   readonly #source: Source;
   readonly #accesses: Accesses;
   readonly #weight: number;
+  readonly #lending: Lending;
+  readonly #skips: Skips;
   readonly #clock: Clock;
   readonly #statsBefore: HierarchyStats | undefined;
   #stopListening: () => void = () => undefined;
   #resumed: PrefetcherState | undefined;
   #opened: Line | undefined;
   #closed: Promise<void> | undefined;
+  /** Samples that were taken for lists which nobody has got. */
+  readonly #waiting = new Set<Sample>();
   #loops = 0;
   #turnedAt: number;
 
@@ -113,7 +161,7 @@ export class Prefetcher implements SampleReader {
    * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for accesses that cannot be iterated.
    */
   constructor(source: Source, accesses: Accesses, options: PrefetcherOptions = {}) {
-    const { priority = 1, clock = systemClock, signal } = options;
+    const { priority = 1, clock = systemClock, signal, copy = false, detach = false } = options;
     if (!isIterable(accesses))
       throw configError('accesses', 'an AccessSequence or an iterable of accesses', accesses);
     if (!(priority > 0 && priority < Infinity)) throw configError('priority', 'a positive number', priority);
@@ -121,6 +169,9 @@ export class Prefetcher implements SampleReader {
     this.#source = source;
     this.#accesses = accesses;
     this.#weight = priority;
+    if (copy && detach) throw configError('detach', 'false where copies are given', detach);
+    this.#skips = skipsOf(options);
+    this.#lending = copy ? 'copies' : detach ? 'detached' : 'views';
     this.#clock = clock;
     this.#turnedAt = clock.now();
     this.#statsBefore = source.stats?.();
@@ -129,13 +180,48 @@ export class Prefetcher implements SampleReader {
     queueMicrotask(() => this.#line);
   }
 
-  async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
+  take(most: number, options: OperationOptions = {}): Promise<readonly Sample[]> {
+    return this.#take(most, options, undefined);
+  }
+
+  /**
+   * The samples of one epoch: of that which the next sample belongs to when this is called; none at the end of the sequence.
+   * Whoever leaves the loop early leaves the prefetcher open and the rest of the epoch to the next who asks, `epoch()` as well.
+   * Loops over the same epoch share it. So an epoch a loop: `tf.data.generator(() => prefetcher.epoch())` for `fitDataset`, or
+   * validating in between. Closing the prefetcher is the caller's.
+   */
+  epoch(): AsyncIterableIterator<Sample> {
+    return samplesOf(this.#oneEpoch());
+  }
+
+  /** As `epoch`, in lists as `batches` gives them. */
+  epochBatches(size: number): AsyncIterableIterator<readonly Sample[]> {
+    return batchesOf(this.#oneEpoch(), size, this.#waiting);
+  }
+
+  /** Takes from one epoch only. */
+  #oneEpoch(): Pick<SampleReader, 'take'> {
+    let epoch = this.#line.next?.epoch;
+    const take = async (most: number) => {
+      const samples = await this.#take(most, {}, epoch);
+      // Of a stream that had not come yet.
+      epoch ??= samples[0]?.epoch;
+      return samples;
+    };
+    return { take };
+  }
+
+  async #take(
+    most: number,
+    { signal }: OperationOptions,
+    epoch: number | undefined,
+  ): Promise<readonly Sample[]> {
     assertCounts({ most });
     if (this.#clock.now() - this.#turnedAt >= TURN_EVERY_MS) {
       await this.#clock.turn();
       this.#turnedAt = this.#clock.now();
     }
-    return this.#line.take(most, signal);
+    return this.#line.take(most, signal, epoch);
   }
 
   async read(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
@@ -145,7 +231,7 @@ export class Prefetcher implements SampleReader {
   }
 
   batches(size: number): AsyncIterableIterator<readonly Sample[]> {
-    return this.#loop(batchesOf(this, size));
+    return this.#loop(batchesOf(this, size, this.#waiting));
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<Sample> {
@@ -153,31 +239,40 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * Where it stands, to be kept with a checkpoint. Samples that consumers have taken count as done, also those that they
-   * still hold; what was read ahead does not.
+   * Where it stands, to be kept with a checkpoint; also when it has ended, however it did: by `break`, a throw, an abort, a
+   * failed read or `close`. Samples that consumers have taken count as done, also those that they still hold; what was read
+   * ahead does not, and neither does what waits for a list that nobody has got. After a failed read the sample that failed
+   * is the next. It carries a hash of what is read (`PrefetcherState.accesses`), for which the first call in an epoch takes up to
+   * some 10 ms.
    * @throws TieredError `TIERED_UNSUPPORTED` if it reads accesses that are no sequence.
    */
   state(): PrefetcherState {
     const sequence = this.#sequence();
-    const { next, taken, early } = this.#line.position();
+    const position = withGivenBack(this.#line.position(), this.#waiting, sequence);
+    const { next, taken, early } = position;
+    const epoch = next?.epoch ?? sequence.epochs;
     return {
       version: 1,
-      epoch: next?.epoch ?? sequence.epochs,
+      epoch,
       position: next?.position ?? 0,
       taken,
       early,
       epochs: sequence.epochs,
       epochLength: sequence.epochLength,
+      accesses: fingerprintOf(sequence, epoch),
     };
   }
 
   /**
    * Goes on where another prefetcher of the same sequence stood: exactly the samples that were left then come, in the
    * same order. To be called right after `new Prefetcher(...)`, before it begins to read.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a state of another sequence, or if it has begun.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a state of another sequence (other keys, another order or seed), or if it has
+   * begun.
    */
   resume(state: PrefetcherState): this {
-    assertState(state, this.#sequence());
+    const sequence = this.#sequence();
+    assertState(state, sequence);
+    assertSameAccesses(state, sequence);
     if (this.#opened !== undefined)
       throw configError('resume', 'a call right after the prefetcher was made', 'one that has begun to read');
     this.#resumed = state;
@@ -189,11 +284,12 @@ export class Prefetcher implements SampleReader {
     const line = this.#line;
     return {
       ...line.counts,
+      skipped: this.#skips.count,
       stallMs: line.waiters.stallMs,
       reading: line.reading,
       ready: line.readySamples,
       heldBytes: line.memory.heldBytes,
-      lentBytes: line.lentBytes,
+      lentBytes: line.lender.bytes,
       tuning: this.#staging.tuning,
     };
   }
@@ -213,12 +309,16 @@ export class Prefetcher implements SampleReader {
 
   /** As `SampleReader.close`; resolves when every read has stopped. */
   close(): Promise<void> {
-    this.#closed ??= closeLine(this.#staging, this.#line);
-    return this.#closed;
+    return this.#close('close');
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #close(by: 'close' | 'loop'): Promise<void> {
+    this.#closed ??= closeLine(this.#staging, this.#line, prefetcherClosedError(by));
+    return this.#closed;
   }
 
   /** Made when it is first needed. */
@@ -228,6 +328,8 @@ export class Prefetcher implements SampleReader {
       accesses: (onReady) => this.#start(onReady),
       resumed: this.#resumed,
       weight: this.#weight,
+      lending: this.#lending,
+      skips: this.#skips,
       onEnd: () => this.#stopListening(),
     });
     return this.#opened;
@@ -256,9 +358,15 @@ export class Prefetcher implements SampleReader {
       hasEnded = true;
     } finally {
       this.#loops -= 1;
-      if (!hasEnded && this.#loops === 0) await this.close();
+      if (!hasEnded && this.#loops === 0) await this.#close('loop');
     }
   }
+}
+
+function skipsOf({ onError = 'throw', maxSkipped = 10, onSkip }: PrefetcherOptions): Skips {
+  if (!['throw', 'skip'].includes(onError)) throw configError('onError', "'throw' or 'skip'", onError);
+  assertCounts({ maxSkipped });
+  return new Skips({ onError, maxSkipped, onSkip });
 }
 
 function stagingOf({
@@ -270,10 +378,18 @@ function stagingOf({
   debug,
   clock,
 }: PrefetcherOptions): StagingBuffer {
-  const own = { memory: budget, producers, maxProducers, autotuner, debug };
-  if (staging === undefined) return new StagingBuffer({ ...own, clock });
-  for (const [field, value] of Object.entries(own)) {
+  const own = { producers, maxProducers, autotuner, debug };
+  if (staging === undefined) return new StagingBuffer({ memory: budgetOf(budget), ...own, clock });
+  for (const [field, value] of Object.entries({ budget, ...own })) {
     if (value !== undefined) throw configError(field, 'an option of the shared staging buffer', value);
   }
   return staging;
+}
+
+/** Checked here, so that an error names the option that was given. */
+function budgetOf(budget: ByteSize | undefined): number | undefined {
+  if (budget === undefined) return undefined;
+  const bytes = parseBytes(budget, 'budget');
+  assertReservable(bytes, 'budget');
+  return bytes;
 }

@@ -5,8 +5,9 @@ import type { Access } from './access-sequence.js';
 /** An object that was read ahead, lent to whoever took it until it is released. */
 export interface Sample extends Access, Disposable {
   /**
-   * Its bytes: a view on the staging buffer, whose memory serves another sample after the release. Copy what you keep.
-   * @throws TieredError `TIERED_CLOSED` after the release.
+   * Its bytes: a view on the staging buffer, whose memory serves another sample after the release. Copy what you keep
+   * (`data.slice()`), or have copies from the start (option `copy` of `Prefetcher`).
+   * @throws TieredError `TIERED_CLOSED` after the release, except of a copy.
    */
   readonly data: Uint8Array;
   /** Gives the memory back. Does nothing a second time; `using` does it at the end of a block. */
@@ -34,7 +35,8 @@ export interface SampleReader extends AsyncIterable<Sample>, AsyncDisposable {
   take(most: number, options?: OperationOptions): Promise<readonly Sample[]>;
   /**
    * The samples in lists of `size`, the last of an epoch shorter. A list is released when the next is asked for.
-   * Cheaper than one at a time where samples are small: a promise a list.
+   * Cheaper than one at a time where samples are small: a promise a list. Samples that do not fill a list when it fails are
+   * given to nobody.
    * @param size At least 1.
    * @throws TieredError `TIERED_CONFIG_INVALID`, at once, for what is no number of samples.
    */
@@ -66,18 +68,23 @@ export async function* samplesOf(reader: Pick<SampleReader, 'take'>): AsyncItera
   }
 }
 
-/** `SampleReader.batches` by means of `take`. */
+/**
+ * `SampleReader.batches` by means of `take`.
+ * @param waiting Has each sample that was taken and not given out in a list, also when nobody will get it any more.
+ */
 export function batchesOf(
   reader: Pick<SampleReader, 'take'>,
   size: number,
+  waiting = new Set<Sample>(),
 ): AsyncIterableIterator<readonly Sample[]> {
   assertCounts({ size });
-  return listsOf(reader, size);
+  return listsOf(reader, size, waiting);
 }
 
 async function* listsOf(
   reader: Pick<SampleReader, 'take'>,
   size: number,
+  waiting: Set<Sample>,
 ): AsyncIterableIterator<readonly Sample[]> {
   let ahead: readonly Sample[] = [];
   const batch: Sample[] = [];
@@ -86,11 +93,13 @@ async function* listsOf(
       const epoch = batch[0]?.epoch;
       const more = ahead.length > 0 ? ahead : await reader.take(size - batch.length);
       ahead = [];
+      for (const sample of more) waiting.add(sample);
       if (more.length === 0 && batch.length === 0) return;
       const sameEpoch = epoch === undefined || more[0]?.epoch === epoch;
       if (sameEpoch) batch.push(...more);
       else ahead = more;
       if (sameEpoch && more.length > 0 && batch.length < size) continue;
+      for (const sample of batch) waiting.delete(sample);
       yield batch;
       for (const sample of batch.splice(0)) sample.release();
     }

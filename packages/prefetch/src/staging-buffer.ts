@@ -1,11 +1,10 @@
-import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
+import { parseBytes, systemClock, type ByteSize, type Clock, type TieredError } from '@tiered/core';
 import { assertCounts, SafeEmitter } from '@tiered/core/internal';
 import { assertReservable } from './arena.js';
 import { adaptiveAutotuner } from './autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningDecision, TuningObservation } from './autotuner/autotuner.js';
 import { BatchSize } from './batch-size.js';
 import { Epochs, type EpochProfile } from './epochs.js';
-import { prefetcherClosedError } from './errors.js';
 import type { LineParts, Taken } from './line-parts.js';
 import { Line } from './line.js';
 import { Meter } from './meter.js';
@@ -75,8 +74,8 @@ export let openLine: (buffer: StagingBuffer, parts: OpenParts) => Line;
 /** What was measured of each epoch of a line, also after it has ended. */
 export let epochsOf: (buffer: StagingBuffer, line: Line) => readonly EpochProfile[];
 
-/** Closes it: resolves when it reads nothing and holds nothing. */
-export let closeLine: (buffer: StagingBuffer, line: Line) => Promise<void>;
+/** Closes it, with this error for all who come: resolves when it reads nothing and holds nothing. */
+export let closeLine: (buffer: StagingBuffer, line: Line, error: TieredError) => Promise<void>;
 
 /**
  * Memory and producers that prefetchers share: train and validation under one budget, say. PRISMA's in-memory buffer and
@@ -118,7 +117,13 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       debug,
       clock = systemClock,
     } = options;
-    assertCounts({ producers: producers ?? 1, maxProducers, ...fixed });
+    const { memoryBytes = 1, samples = 1 } = fixed;
+    assertCounts({
+      producers: producers ?? 1,
+      maxProducers,
+      'fixed.memoryBytes': memoryBytes,
+      'fixed.samples': samples,
+    });
     this.memoryBytes = parseBytes(memory, 'memory');
     assertReservable(this.memoryBytes);
     this.#maxProducers = Math.max(maxProducers, producers ?? 1);
@@ -152,7 +157,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   static {
     openLine = (buffer, parts) => buffer.#open(parts);
-    closeLine = (buffer, line) => buffer.#close(line);
+    closeLine = (buffer, line, error) => buffer.#close(line, error);
     epochsOf = (buffer, line) => buffer.#epochs.get(line)?.profiles(buffer.#settings, buffer.#meter) ?? [];
   }
 
@@ -187,8 +192,8 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     return line;
   }
 
-  async #close(line: Line): Promise<void> {
-    await line.close(prefetcherClosedError());
+  async #close(line: Line, error: TieredError): Promise<void> {
+    await line.close(error);
     this.#leave(line);
   }
 

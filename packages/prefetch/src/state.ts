@@ -1,9 +1,11 @@
 import { configError } from '@tiered/core/internal';
-import type { AccessSequence } from './access-sequence.js';
+import type { Access, AccessSequence } from './access-sequence.js';
+import { fingerprintOf } from './fingerprint.js';
+import type { LinePosition } from './line-parts.js';
 
 /**
  * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers by name left
- * out, so that it was given up (`stats().dropped`), counts as taken.
+ * out, so that it was given up (`stats().dropped`), and what could not be read and was skipped, counts as taken.
  */
 export interface PrefetcherState {
   readonly version: 1;
@@ -17,6 +19,12 @@ export interface PrefetcherState {
   /** The sequence it belongs to. */
   readonly epochs: number;
   readonly epochLength: number;
+  /**
+   * A hash of what that sequence reads, so that no other is resumed with it: of all keys in their order where these are 4,096 at most in
+   * all epochs together, else of those at so many places of `epoch`, evenly spread (a longer epoch may have a key
+   * replaced by another in its place unnoticed). Missing in what samplers make, which know no keys: then it is not compared.
+   */
+  readonly accesses?: string | undefined;
 }
 
 /**
@@ -27,6 +35,8 @@ export function assertState(
   state: PrefetcherState,
   sequence: Pick<AccessSequence, 'epochs' | 'epochLength'>,
 ): void {
+  if (typeof state !== 'object' || (state as object | null) === null)
+    throw configError('state', 'what prefetcher.state() gave', state);
   const { version, epoch, position, taken, early, epochs, epochLength } = state;
   if (version !== 1) throw configError('state.version', '1', version);
   if (epochs !== sequence.epochs)
@@ -43,6 +53,38 @@ export function assertState(
   const isEarly = typeof early === 'object' && early !== null;
   if (!isEarly || !Object.values(early).every((count) => isIndex(count, Infinity)))
     throw configError('state.early', 'counts by key', early);
+}
+
+/**
+ * Checks that a state belongs to this sequence, and not to one of another seed or with other keys.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if it does not.
+ */
+export function assertSameAccesses({ accesses, epoch }: PrefetcherState, sequence: AccessSequence): void {
+  if (accesses === undefined || accesses === fingerprintOf(sequence, epoch)) return;
+  throw configError('state.accesses', 'the state of a sequence with the same keys, order and seed', accesses);
+}
+
+/**
+ * A position from which these accesses come once more: they were taken, and given to nobody. Costs a walk from the first
+ * of them to the position.
+ */
+export function withGivenBack(
+  position: LinePosition,
+  givenBack: Iterable<Access>,
+  sequence: AccessSequence,
+): LinePosition {
+  const placeOf = ({ epoch, position }: Access) => epoch * sequence.epochLength + position;
+  const back = new Map([...givenBack].map((access) => [placeOf(access), access]));
+  const first = Math.min(...back.keys());
+  const next = back.get(first);
+  if (next === undefined) return position;
+  const end = position.next === undefined ? Infinity : placeOf(position.next);
+  const taken: (readonly [number, number])[] = [];
+  for (const access of sequence.from(next.epoch, next.position)) {
+    if (placeOf(access) >= end) break;
+    if (!back.has(placeOf(access))) taken.push([access.epoch, access.position]);
+  }
+  return { ...position, next, taken: [...taken, ...position.taken] };
 }
 
 /** Whether a sequence can be resumed in its middle. */

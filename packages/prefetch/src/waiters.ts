@@ -6,6 +6,8 @@ import type { Sample } from './sample.js';
 /** A consumer that came before its sample was there. */
 export interface Waiter {
   readonly most: number;
+  /** The epoch that they must be of, if it matters. */
+  readonly epoch: number | undefined;
   readonly resolve: (samples: readonly Sample[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -30,7 +32,7 @@ export class Waiters {
   }
 
   /** Waits for what `takeFirst` or `failAll` brings. An abort leaves the queue. */
-  wait(most: number, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
+  wait(wanted: Pick<Waiter, 'most' | 'epoch'>, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
     return this.during(
       new Promise((resolve, reject) => {
         const settled = () => {
@@ -38,7 +40,7 @@ export class Waiters {
           stopListening();
         };
         const waiter = {
-          most,
+          ...wanted,
           isGone: false,
           resolve: (samples: readonly Sample[]) => {
             settled();

@@ -83,6 +83,19 @@ describe('leaving early', () => {
     await prefetcher.close();
   });
 
+  it('ends the waits of those who ask by name, though the read ends well', async () => {
+    const source = new Unhurried();
+    const prefetcher = new Prefetcher(source, sequence, { producers: 1 });
+    await settled();
+    const read = outcomeOf(prefetcher.read('0', new Uint8Array(10)));
+    await settled();
+    const closed = outcomeOf(prefetcher.close());
+    await source.release(1);
+    expect([read, closed]).toEqual([{ error: withCode('TIERED_CLOSED') }, { value: undefined }]);
+    expectIdle(prefetcher);
+    expect(prefetcher.state()).toMatchObject({ epoch: 0, position: 0, taken: [] });
+  });
+
   it('ends the waits of consumers', async () => {
     const driver = new HoldingDriver(await objects(SIZES));
     const prefetcher = new Prefetcher(await over(driver), sequence, { producers: 1 });

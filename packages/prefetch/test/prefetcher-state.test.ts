@@ -1,7 +1,27 @@
-import { listSequence, Prefetcher, shuffledSequence, type PrefetcherState } from '@tiered/prefetch';
+import {
+  globalBatchSampler,
+  listSequence,
+  Prefetcher,
+  samplerSequence,
+  shuffledSequence,
+  type AccessSequence,
+  type PrefetcherState,
+} from '@tiered/prefetch';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { collect, keys, next, objects, over, samplesOf, started, withCode, type Copied } from './helpers.js';
+import { fingerprintOf } from '../src/fingerprint.js';
+import {
+  collect,
+  keys,
+  next,
+  objects,
+  over,
+  samplesOf,
+  settled,
+  started,
+  withCode,
+  type Copied,
+} from './helpers.js';
 
 const setup = fc.record({
   sizes: fc.array(fc.nat(500), { maxLength: 15 }),
@@ -66,6 +86,72 @@ describe('a prefetcher that is resumed', () => {
     expect(await next(new Prefetcher(hierarchy, sequence).resume(first.state()))).toBeUndefined();
   });
 
+  const sequences = fc.record({
+    names: fc.array(fc.constantFrom('a', 'b', 'c', 'a","b'), { minLength: 1, maxLength: 6 }),
+    seed: fc.nat(3),
+    epochs: fc.integer({ min: 1, max: 2 }),
+  });
+
+  it('[P6] is refused where another sequence reads anything else, and only there', async () => {
+    const hierarchy = await over(await objects([]));
+    await fc.assert(
+      fc.asyncProperty(sequences, sequences, async (one, two) => {
+        const [a, b] = [shuffledSequence(one.names, one), shuffledSequence(two.names, two)];
+        const state = JSON.parse(JSON.stringify(new Prefetcher(hierarchy, a).state())) as PrefetcherState;
+        const resume = () => new Prefetcher(hierarchy, b).resume(state);
+        if (JSON.stringify([...a]) === JSON.stringify([...b])) expect(resume).not.toThrow();
+        else expect(resume).toThrow(withCode('TIERED_CONFIG_INVALID'));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('[P6] is refused with another seed, dataset or worker, also where an epoch is long and another than the first', async () => {
+    const hierarchy = await over(await objects([]));
+    const names = keys(20_000);
+    const state = {
+      ...new Prefetcher(hierarchy, shuffledSequence(names, { seed: 1, epochs: 3 })).state(),
+      epoch: 2,
+    };
+    const at = (sequence: AccessSequence) =>
+      JSON.parse(JSON.stringify({ ...state, accesses: fingerprintOf(sequence, 2) })) as PrefetcherState;
+    const resume = (kept: PrefetcherState, sequence: AccessSequence) => () =>
+      new Prefetcher(hierarchy, sequence).resume(kept);
+    const kept = at(shuffledSequence(names, { seed: 1, epochs: 3 }));
+    expect(resume(kept, shuffledSequence(names, { seed: 1, epochs: 3 }))).not.toThrow();
+    const others = names.map((name) => `other/${name}`);
+    for (const other of [
+      shuffledSequence(names, { seed: 2, epochs: 3 }),
+      shuffledSequence(names.toReversed(), { seed: 1, epochs: 3 }),
+      shuffledSequence(others, { seed: 1, epochs: 3 }),
+      listSequence(names, { epochs: 3 }),
+    ])
+      expect(resume(kept, other)).toThrow(withCode('TIERED_CONFIG_INVALID'));
+    const samples = 2 * names.length;
+    const sampler = globalBatchSampler({ samples, epochs: 3, seed: 1, workers: 2, batchSize: 16 });
+    const first = samplerSequence(sampler, 0, keys(samples));
+    const second = samplerSequence(sampler, 1, keys(samples));
+    expect(resume(at(first), first)).not.toThrow();
+    expect(resume(at(first), second)).toThrow(withCode('TIERED_CONFIG_INVALID'));
+  });
+
+  it('[P6] gives what a rescan has found changed, though the one before it had read that ahead', async () => {
+    const memory = await objects([3, 3, 3]);
+    const sequence = listSequence(keys(3), { epochs: 2 });
+    const hierarchy = await over(memory, { scan: true });
+    const first = new Prefetcher(hierarchy, sequence);
+    await collect(first.epoch());
+    while (first.stats().ready < 3) await settled();
+    const changed = Uint8Array.of(7, 7, 7, 7);
+    await memory.write('1', changed, { size: 4 });
+    await hierarchy.rescan();
+    const state = first.state();
+    const ahead = await collect(first);
+    expect(ahead, 'it goes on with what it had').toEqual(samplesOf(sequence, [3, 3, 3]).slice(3));
+    const second = await collect(new Prefetcher(hierarchy, sequence).resume(state));
+    expect(second.map(({ data }) => data)).toEqual([ahead[0]?.data, changed, ahead[2]?.data]);
+  });
+
   it('is refused where it cannot be the same', async () => {
     const hierarchy = await over(await objects([1, 2]));
     const sequence = listSequence(keys(2));
@@ -83,8 +169,12 @@ describe('a prefetcher that is resumed', () => {
       { taken: 'none' },
       { early: { a: -1 } },
       { early: null },
+      { accesses: '' },
+      { accesses: 7 },
     ])
       expect(resume(wrong), JSON.stringify(wrong)).toThrow(invalid);
+    for (const none of [null, undefined, 'state'])
+      expect(() => new Prefetcher(hierarchy, sequence).resume(none as never)).toThrow(invalid);
     const begun = new Prefetcher(hierarchy, sequence);
     await next(begun);
     expect(() => begun.resume(state), 'it has begun').toThrow(invalid);

@@ -82,6 +82,7 @@ export class ClientConnection {
     const connection = new ClientConnection(path);
     try {
       await raceAbort(connection.#greet(), signal);
+      connection.#socket.unref();
       return connection;
     } catch (error) {
       await connection.close(error);
@@ -110,6 +111,7 @@ export class ClientConnection {
       try {
         await new Promise<void>((resolve, reject) => {
           this.#pending.set(id, { answer, resolve, reject });
+          this.#socket.ref();
           this.#socket.write(head);
           stopListening = onAbort(signal, () => {
             this.#socket.write(encodeHead(CLIENT_FRAMES.abort, id, undefined));
@@ -117,6 +119,8 @@ export class ClientConnection {
         });
       } finally {
         stopListening();
+        // A client that nobody closes is to keep no process alive.
+        if (this.#pending.size === 0) this.#socket.unref();
       }
     });
   }

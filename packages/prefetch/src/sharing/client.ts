@@ -32,7 +32,7 @@ export interface PrefetchClientOptions extends OperationOptions {
  * collector frees after `release`. Takes are answered in the order of the calls. A `take` that is aborted rejects at once; samples that
  * the server had taken for it already come nonetheless, and the next `take` gets them. A `take` gives no more samples
  * than the server allows (`maxSamples`). When the server is gone, calls reject with `TIERED_UNAVAILABLE`, and what
- * was received stays valid. An open client keeps its process running.
+ * was received stays valid. A call that waits keeps its process running, and an open client that nobody closed does not.
  *
  * Cost: a call is a round trip between processes; bytes are copied into the socket, out of it, and to their place.
  */

@@ -5,11 +5,11 @@ import fs from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 
-/** While a stale socket is being replaced, the new one has this name too. */
+/** A directory beside a stale socket that is being replaced; who replaces it has a socket in there. */
 const LOCK = '.lock';
 
-/** What the shortest address of a UNIX domain socket holds (103 in macOS; Linux has 4 more), less the suffix. */
-const MAX_PATH_BYTES = 103 - LOCK.length;
+/** What the shortest address of a UNIX domain socket holds (103 in macOS; Linux has 4 more), with some to spare. */
+const MAX_PATH_BYTES = 98;
 
 /** Name of the socket in the private directory where it is made. */
 const NEW = 's';
@@ -62,24 +62,73 @@ async function publish(made: string, socketPath: string): Promise<void> {
 }
 
 /**
- * Removes a socket that nobody listens on. Of several servers that start one at a time may do so, lest one removes what
- * another has put there: the one that has the lock, which is its socket, so that the lock of a dead process is known for
- * that. (Should several find such a lock at the same moment, two of them may get it.)
+ * Removes a socket that nobody listens on. Of several servers that start, one at a time may do so, lest one removes what
+ * another has put there: the one that has the lock.
  */
 async function removeStale(made: string, socketPath: string): Promise<void> {
-  const lock = socketPath + LOCK;
-  if (!(await linked(made, lock))) {
-    const use = await useOf(lock);
-    if (use === 'living') throw inUse(socketPath);
-    if (use === 'stale') await fs.rm(lock, { force: true });
-    return;
-  }
+  const unlock = await locked(made, socketPath);
   try {
-    // Another server may have had the lock in between.
-    if ((await useOf(socketPath)) === 'living') throw inUse(socketPath);
-    await fs.rm(socketPath, { force: true });
+    // Another server may have had the lock in between: what is not stale is its, or is about to be.
+    const use = await useOf(socketPath);
+    if (use === 'living') throw inUse(socketPath);
+    if (use === 'stale') await fs.rm(socketPath, { force: true });
   } finally {
-    await fs.rm(lock, { force: true });
+    await unlock();
+  }
+}
+
+/**
+ * Takes the lock: a directory with this server's socket in it, under a name that no other has, is moved into its place, which
+ * the system does only if there is no directory, or an empty one. So it is never without the socket of its owner, that of a dead
+ * one can be told and removed, and what is removed by its name is never that of somebody else.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if a living server has it.
+ */
+async function locked(made: string, socketPath: string): Promise<() => Promise<void>> {
+  const lock = socketPath + LOCK;
+  const own = path.dirname(made);
+  const name = path.basename(own);
+  const directory = path.join(own, 'lock');
+  await fs.mkdir(directory);
+  await fs.link(made, path.join(directory, name));
+  while (!(await movedInto(directory, lock))) {
+    if (await isHeld(lock, own)) throw inUse(socketPath);
+  }
+  return async () => {
+    await fs.rm(path.join(lock, name), { force: true });
+    // Another server may have taken it by now.
+    await fs.rmdir(lock).catch(() => undefined);
+  };
+}
+
+/** Whether somebody who lives has the lock; what the dead have in there is removed. */
+async function isHeld(lock: string, own: string): Promise<boolean> {
+  for (const name of await fs.readdir(lock).catch(() => [])) {
+    const entry = path.join(lock, name);
+    // Its own name may be too long for an address.
+    const seen = path.join(own, 'o');
+    try {
+      await fs.link(entry, seen);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+      throw error;
+    }
+    const use = await useOf(seen);
+    await fs.rm(seen, { force: true });
+    if (use === 'living') return true;
+    await fs.rm(entry, { force: true });
+  }
+  return false;
+}
+
+/** Moves a directory to a place where there is none, or an empty one; false if there is something. */
+async function movedInto(directory: string, place: string): Promise<boolean> {
+  try {
+    await fs.rename(directory, place);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false;
+    throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { OperationOptions } from '@tiered/core';
 import { assertCounts, onAbort } from '@tiered/core/internal';
 import { LentSample } from '../entry.js';
-import { prefetcherClosedError } from '../errors.js';
+import { threadClosedError } from '../errors.js';
 import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
 import { errorFrom } from './error-body.js';
 import {
@@ -82,7 +82,7 @@ export class ThreadPrefetchClient implements SampleReader {
   }
 
   #ask(request: (id: number) => ThreadRequest, signal: AbortSignal | undefined): Promise<ThreadAnswer> {
-    if (this.#closed !== undefined) return Promise.reject(prefetcherClosedError());
+    if (this.#closed !== undefined) return Promise.reject(threadClosedError());
     signal?.throwIfAborted();
     const id = (this.#next += 1);
     return new Promise<ThreadAnswer>((resolve, reject) => {
@@ -134,7 +134,7 @@ export class ThreadPrefetchClient implements SampleReader {
 
   #end(): void {
     this.#closed ??= Promise.resolve();
-    for (const { reject } of this.#pending.values()) reject(prefetcherClosedError());
+    for (const { reject } of this.#pending.values()) reject(threadClosedError());
     this.#pending.clear();
   }
 }

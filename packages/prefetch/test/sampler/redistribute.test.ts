@@ -282,7 +282,7 @@ describe('prefetchers', () => {
         samples -= taken.length;
         read.push(...named(taken));
       }
-      expect(prefetcher.state()).toEqual(stop);
+      expect(prefetcher.state()).toMatchObject(stop);
       await prefetcher.close();
     }
     const after = globalBatchSampler({ ...options, workers: 3 });

@@ -21,6 +21,12 @@ async function stale(socket: string): Promise<void> {
   await once(listener, 'close');
 }
 
+/** A lock whose owner was killed while it replaced the socket. */
+async function staleLock(socket: string): Promise<void> {
+  fs.mkdirSync(`${socket}.lock`);
+  await stale(`${socket}.lock/dead`);
+}
+
 describe('the socket of a server', () => {
   it('is open to its user alone, from the first moment that it can be seen, whatever the umask', async () => {
     const before = process.umask(0);
@@ -64,16 +70,25 @@ describe('the socket of a server', () => {
     await stale(socket);
     await expect(PrefetchClient.connect({ path: socket })).rejects.toEqual(withCode('TIERED_UNAVAILABLE'));
     // Its successor was killed while it replaced it.
-    await stale(`${socket}.lock`);
+    await staleLock(socket);
     const server = await serve(new ListReader(range(5)), { path: socket });
     expect(modeOf(socket)).toBe(0o600);
     expect(await drain(await connect(server))).toEqual(range(5));
   });
 
-  it('goes to one of many that start over a stale one at the same time', async () => {
-    for (let round = 0; round < 20; round++) {
+  it.each([
+    ['', stale],
+    [
+      ', and a stale lock',
+      async (socket: string) => {
+        await stale(socket);
+        await staleLock(socket);
+      },
+    ],
+  ])('goes to one of many that start over a stale one%s at the same time', async (_, leave) => {
+    for (let round = 0; round < 30; round++) {
       const socket = socketPath();
-      await stale(socket);
+      await leave(socket);
       const starts = range(12).map(async (i) => {
         for (let turns = (i * round) % 17; turns > 0; turns--) await settled();
         return servePrefetcher(new ListReader(range(5)), { path: socket });

@@ -7,12 +7,14 @@ export interface Share {
   readonly batch: number;
   /** Batches after which it holds what it has, asks for one more, and goes no further. */
   readonly holdAfter?: number;
+  /** Whether it ends without closing its client. */
+  readonly leavesOpen?: boolean;
 }
 
 /** What it says: the samples of a batch that had the right bytes, or that it holds. */
 export type Said = { readonly took: readonly number[] } | { readonly holds: true };
 
-const { path, batch, holdAfter } = JSON.parse(process.argv[2] ?? '') as Share;
+const { path, batch, holdAfter, leavesOpen = false } = JSON.parse(process.argv[2] ?? '') as Share;
 
 const say = (said: Said) => new Promise((resolve) => process.send?.(said, resolve));
 
@@ -29,5 +31,5 @@ for (let n = 1; ; n++) {
   }
   for (const sample of samples) sample.release();
 }
-await client.close();
+if (!leavesOpen) await client.close();
 process.disconnect();

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { AccessSequence } from './access-sequence.js';
+
+/** Places that are looked at: some 10 ms of work, and 80 ms where 14 million keys are in no cache. */
+const MOST_PLACES = 4096;
+/** Keys that are given to the hash at once. */
+const GROUP = 1024;
+
+/** The last one of each sequence: a training asks many times in an epoch. */
+const known = new WeakMap<AccessSequence, { readonly epoch: number; readonly hash: string }>();
+
+/**
+ * A hash of what a sequence reads, in order: of all its keys where these are 4,096 at most in all epochs together, else of those at
+ * so many places of one epoch, evenly spread. That tells seeds, orders, workers and datasets from each other. In a longer
+ * epoch it may miss a key that was replaced by another in its place.
+ * @param epoch The one that is being read, whose order is drawn already.
+ */
+export function fingerprintOf(sequence: AccessSequence, epoch: number): string {
+  const { epochs, epochLength } = sequence;
+  const isShort = epochs * epochLength <= MOST_PLACES;
+  const place = isShort ? 0 : Math.min(epoch, epochs - 1);
+  const cached = known.get(sequence);
+  if (cached?.epoch === place) return cached.hash;
+  const hash = isShort ? hashOf(sequence, 0, epochs) : hashOf(sequence, place, place + 1);
+  known.set(sequence, { epoch: place, hash });
+  return hash;
+}
+
+function hashOf(sequence: AccessSequence, first: number, end: number): string {
+  const hash = createHash('sha256');
+  let group: string[] = [];
+  const flush = () => {
+    // Of a list, so that no two lists of keys are the same text.
+    hash.update(JSON.stringify(group));
+    group = [];
+  };
+  const places = Math.min(sequence.epochLength, MOST_PLACES);
+  for (let epoch = first; epoch < end; epoch++) {
+    for (let i = 0; i < places; i++) {
+      const position = Math.floor((i * sequence.epochLength) / places);
+      group.push(sequence.at(epoch, position).key);
+      if (group.length === GROUP) flush();
+    }
+  }
+  flush();
+  return hash.digest('hex').slice(0, 32);
+}

@@ -1,0 +1,132 @@
+import { FaultDriver, type StorageDriver } from '@tiered/core';
+import {
+  listSequence,
+  Prefetcher,
+  shuffledSequence,
+  type Access,
+  type PrefetcherOptions,
+} from '@tiered/prefetch';
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { PrefetchClient } from '../../src/sharing/client.js';
+import { servePrefetcher } from '../../src/sharing/server.js';
+import {
+  collect,
+  copyOf,
+  expectIdle,
+  HoldingDriver,
+  keys,
+  next,
+  objects,
+  outcomeOf,
+  over,
+  samplesOf,
+  settled,
+  started,
+  withCode,
+  type Copied,
+} from '../helpers.js';
+import { socketPath } from './helpers.js';
+
+const SIZES = Array.from({ length: 20 }, (_, i) => 100 + i);
+const sequence = listSequence(keys(20));
+const expected = samplesOf(sequence, SIZES);
+
+const place = ({ epoch, position }: Access) => 1e6 * epoch + position;
+const inOrder = (samples: readonly Copied[]) => samples.toSorted((a, b) => place(a) - place(b));
+
+/** Clients of a prefetcher over a real socket; all of it is closed when the test ends. */
+async function served(source: StorageDriver, clients: number, options: PrefetcherOptions = {}) {
+  const prefetcher = new Prefetcher(await over(source), sequence, options);
+  const server = await servePrefetcher(prefetcher, { path: socketPath() });
+  const all = await Promise.all(Array.from({ length: clients }, () => PrefetchClient.connect(server)));
+  onTestFinished(async () => {
+    await Promise.all(all.map((client) => client.close()));
+    await server.close();
+    const closed = prefetcher.close();
+    await (source instanceof HoldingDriver ? source.releaseAll(closed) : closed);
+    expectIdle(prefetcher);
+  });
+  return { prefetcher, server, clients: all, client: all[0] as PrefetchClient };
+}
+
+describe('clients of a prefetcher behind a socket', () => {
+  it('[P1] [P2] [P7] get each sample once, in order, with its bytes, for any sizes, budget and number of clients', async () => {
+    const setup = fc.record({
+      sizes: fc.array(fc.nat(5000), { maxLength: 25 }),
+      seed: fc.nat(100),
+      epochs: fc.integer({ min: 1, max: 2 }),
+      budget: fc.constantFrom(0, 4096, 1e6),
+      producers: fc.integer({ min: 1, max: 4 }),
+      /** 0: one by one. */
+      batches: fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }),
+    });
+    const path = socketPath();
+    await fc.assert(
+      fc.asyncProperty(setup, async ({ sizes, seed, epochs, batches, ...options }) => {
+        const hierarchy = await started(await objects(sizes));
+        const order = shuffledSequence(keys(sizes.length), { seed, epochs });
+        const prefetcher = new Prefetcher(hierarchy, order, options);
+        const server = await servePrefetcher(prefetcher, { path });
+        const take = async (batch: number) => {
+          await using client = await PrefetchClient.connect({ path });
+          if (batch === 0) return await collect(client);
+          const seen: Copied[] = [];
+          for await (const list of client.batches(batch)) seen.push(...list.map(copyOf));
+          return seen;
+        };
+        const parts = await Promise.all(batches.map(take));
+        for (const part of parts) expect(part).toEqual(inOrder(part));
+        expect(inOrder(parts.flat())).toEqual(samplesOf(order, sizes));
+        await server.close();
+        expectIdle(prefetcher);
+        await hierarchy.close();
+      }),
+      { numRuns: 60 },
+    );
+  }, 30_000);
+
+  it('[P3] [P7] get a failed read at its position, after all samples before it', async () => {
+    const rules = [{ key: /^4$/, fault: { kind: 'fail' } as const }];
+    const { client, prefetcher } = await served(new FaultDriver(await objects(SIZES), { rules }), 1);
+    for (const sample of expected.slice(0, 4)) expect(await next(client)).toEqual(sample);
+    await expect(next(client)).rejects.toEqual(withCode('TIERED_FAULT_INJECTED'));
+    expect(prefetcher.state()).toMatchObject({ epoch: 0, position: 4 });
+  });
+
+  it('[P3] [P7] leave a wait at an abort, and the sample goes to the next who asks', async () => {
+    const driver = new HoldingDriver(await objects(SIZES));
+    const { clients, prefetcher } = await served(driver, 2, { producers: 1 });
+    const [one, two] = clients as [PrefetchClient, PrefetchClient];
+    const controller = new AbortController();
+    const waiting = outcomeOf(one.take(1, controller));
+    while (driver.held.length === 0) await settled();
+    const reason = new Error('enough');
+    controller.abort(reason);
+    // Answered after the other end was told of the abort.
+    const read = one.read('5', new Uint8Array(0));
+    await driver.releaseAll(read);
+    expect(waiting).toEqual({ error: reason });
+    while (prefetcher.stats().samples === 0 && driver.held.length > 0) await driver.release();
+    expect(await driver.releaseAll(next(two))).toEqual(expected[0]);
+  });
+
+  it('[P5] [P7] read by name what the prefetcher has read ahead', async () => {
+    const { client, prefetcher } = await served(await objects(SIZES), 1);
+    while (prefetcher.stats().ready < 20) await settled();
+    const target = new Uint8Array(200);
+    expect(await client.read('7', target)).toBe(107);
+    expect(target.subarray(0, 107)).toEqual(expected[7]?.data);
+    expect(prefetcher.stats()).toMatchObject({ samples: 1, bypassed: 0 });
+    expect(await collect(client)).toEqual(expected.toSpliced(7, 1));
+  });
+
+  it('[P7] that are closed while samples are on their way give back what nobody got', async () => {
+    const { client, prefetcher, server } = await served(await objects(SIZES), 1, { budget: 0 });
+    const taking = outcomeOf(client.take(20));
+    await client.close();
+    while (server.clients > 0) await settled();
+    expect(taking).toEqual({ error: withCode('TIERED_CLOSED') });
+    expect(prefetcher.stats().lentBytes).toBe(0);
+  });
+});

@@ -77,7 +77,10 @@ export class LeftBehind {
       const id = this.#ids.take();
       if (id === undefined) return;
       const begun = this.#parts.start(id);
-      if (begun === 'behind') { this.add(id); return; }
+      if (begun === 'behind') {
+        this.add(id);
+        return;
+      }
       if (begun !== undefined) await begun.ended;
       else if (looked % AT_ONCE === 0) await this.#parts.clock.turn();
     }

@@ -4,7 +4,13 @@ import type { Clock } from './clock.js';
 import { CopyNames } from './copy-names.js';
 import { assertApart } from './locations.js';
 import { clampLength } from './validation.js';
-import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
+import {
+  versionChanged,
+  type Operation,
+  type OperationOptions,
+  type ReadOutcome,
+  type StorageDriver,
+} from './driver.js';
 import { isTieredError, TieredError } from './errors.js';
 import type { HierarchyEvents, SafeEmitter, TierUse } from './events.js';
 import type { MetadataContainer } from './metadata-container.js';
@@ -45,7 +51,6 @@ export interface ReadPathParts {
   readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
 }
 
-const NO_BYTES = new Uint8Array(0);
 /** Reads that meet a changed object try again with the new one; one that changes all the time must not hold them forever. */
 const TRIES = 3;
 const READS: ReadonlySet<Operation> = new Set(['read', 'readInto', 'readMany']);
@@ -89,8 +94,10 @@ export class ReadPath {
 
   async read(id: number, key: string, options: HierarchyReadOptions, tries = TRIES): Promise<Uint8Array> {
     const { offset = 0, signal } = options;
-    const length = clampLength(key, this.#namespace.sizeOf(id), offset, options.length);
-    if (length === 0) return NO_BYTES;
+    const size = this.#namespace.sizeOf(id);
+    const length = clampLength(key, size, offset, options.length);
+    // The caller's own, as all bytes are: one who gives its memory away takes nobody else's.
+    if (length === 0) return new Uint8Array(0);
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
@@ -99,7 +106,7 @@ export class ReadPath {
         const bytes = await this.#sooner(tier, options, () =>
           this.#placement.read(id, offset, length, options),
         );
-        if (bytes !== undefined) return bytes;
+        if (bytes !== undefined && size === this.#namespace.sizeOf(id)) return bytes;
       }
       if (tier !== undefined) {
         const name = this.nameOf(id, key);
@@ -117,7 +124,7 @@ export class ReadPath {
         // It is another object now: the range is to be looked at anew.
         if (!this.isAt(tier, id, name) && tries > 1) return await this.read(id, key, options, tries - 1);
       }
-      const bytes = await this.#unlessChanged(id, options, tries, () =>
+      const bytes = await this.#unlessChanged(id, size, options, tries, () =>
         this.#placement.read(id, offset, length, options),
       );
       return bytes ?? (await this.read(id, key, options, tries - 1));
@@ -135,7 +142,8 @@ export class ReadPath {
     tries = TRIES,
   ): Promise<number> {
     const { offset = 0, signal } = options;
-    const length = clampLength(key, this.#namespace.sizeOf(id), offset, target.byteLength);
+    const size = this.#namespace.sizeOf(id);
+    const length = clampLength(key, size, offset, target.byteLength);
     if (length === 0) return 0;
     this.begin(1);
     const tier = this.tierOf(id);
@@ -146,7 +154,7 @@ export class ReadPath {
         const count = await this.#sooner(tier, options, () =>
           this.#placement.readInto(id, offset, range, options).then(() => length),
         );
-        if (count !== undefined) return count;
+        if (count !== undefined && size === this.#namespace.sizeOf(id)) return count;
       }
       if (tier !== undefined) {
         const name = this.nameOf(id, key);
@@ -165,7 +173,7 @@ export class ReadPath {
           return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
       }
       const range = target.subarray(0, length);
-      const read = await this.#unlessChanged(id, options, tries, () =>
+      const read = await this.#unlessChanged(id, size, options, tries, () =>
         this.#placement.readInto(id, offset, range, options).then(() => length),
       );
       if (read !== undefined) return read;
@@ -273,12 +281,16 @@ export class ReadPath {
   /** What the placement gave; undefined if the object turned out to be another one, and the read is to begin anew. */
   async #unlessChanged<T>(
     id: number,
+    size: number,
     options: OperationOptions,
     tries: number,
     read: () => Promise<T>,
   ): Promise<T | undefined> {
     try {
-      return await read();
+      const given = await read();
+      // What was read may be of an object that was listed meanwhile: then the range was cut where another one ended.
+      if (this.#namespace.sizeOf(id) === size) return given;
+      throw versionChanged(this.#parts.source, 'read', this.#namespace.keyOf(id));
     } catch (error) {
       if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || this.#parts.versions === 'pin') throw error;
       await raceAbort(this.#parts.renew(this.#namespace.keyOf(id)), options.signal);

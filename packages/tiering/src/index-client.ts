@@ -25,21 +25,38 @@ export interface IndexOptions {
   readonly logPages: number;
 }
 
-interface Waiting {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: Error) => void;
-}
-
-interface Answer {
+/** What came of a call. */
+export interface Answer {
   readonly id: number;
   readonly result?: unknown;
   readonly failure?: { readonly code: string; readonly message: string };
 }
 
+/** What makes the calls of an index, one after the other, and answers each by a message: as much of a `Worker` as is used. */
+export interface IndexThread {
+  postMessage(call: { readonly id: number; readonly call: string; readonly options: unknown }): void;
+  on(event: 'message', listener: (answer: Answer) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'exit', listener: () => void): unknown;
+  ref(): void;
+  unref(): void;
+  terminate(): Promise<unknown>;
+}
+
+/** How threads are begun. Replaced where many processes are simulated in one, in which nothing may run on its own. */
+export const indexThreads = {
+  begin: (options: IndexOptions): IndexThread => new Worker(ENTRY, { workerData: options, execArgv: [] }),
+};
+
+interface Waiting {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
 /** A tier's index, which a thread of its own keeps open: no call holds the event loop, however slow the disk is. */
 export class IndexClient {
   readonly #driver: string;
-  readonly #thread: Worker;
+  readonly #thread: IndexThread;
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
   #ended: Error | undefined;
@@ -50,10 +67,10 @@ export class IndexClient {
    */
   constructor(options: IndexOptions, driver: string) {
     this.#driver = driver;
-    this.#thread = new Worker(ENTRY, { workerData: options, execArgv: [] });
+    this.#thread = indexThreads.begin(options);
     // Only calls that are waited for keep the process.
     this.#thread.unref();
-    this.#thread.on('message', (answer: Answer) => this.#answered(answer));
+    this.#thread.on('message', (answer) => this.#answered(answer));
     this.#thread.on('error', (error) => this.#over(error));
     this.#thread.on('exit', () => this.#over(undefined));
   }

@@ -10,7 +10,7 @@ import { Records } from '../../../packages/tiering/src/index-thread/records.js';
 import type { SimulatedProcess } from './process.js';
 
 /** What an index call meets, drawn for each call. */
-export type IndexFault = 'busy' | 'full' | 'io-before' | 'io-after';
+type IndexFault = 'busy' | 'full' | 'io-before' | 'io-after';
 
 const CODES: Readonly<Record<IndexFault, string>> = {
   busy: 'SQLITE_BUSY',

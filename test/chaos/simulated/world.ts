@@ -185,7 +185,9 @@ export class World {
       () => {
         known.listed(KEYS);
         life.isStarted = true;
-        if (this.#lives.some((other) => other !== undefined && other !== life)) this.#isUnsettled = true;
+        // Others make room when they next look, and so does one whose tier does not do what it is told.
+        const isAlone = this.#lives.every((other) => other === undefined || other === life);
+        if (!isAlone || !life.isSound) this.#isUnsettled = true;
         for (const disk of this.#disks) void this.#checkQuota(disk);
       },
       (error: unknown) => {

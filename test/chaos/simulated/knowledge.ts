@@ -15,8 +15,8 @@ export class Knowledge {
   }
 
   /** The listing of the source begins: nothing older than this is known afterwards. */
-  begin(keys: readonly Key[]): void {
-    if (this.#scans) for (const key of keys) this.lowest(key);
+  begin(keys: readonly Key[], scans = this.#scans): void {
+    if (scans) for (const key of keys) this.lowest(key);
   }
 
   /** The listing has ended: what was there all the time is pinned. */

@@ -224,6 +224,9 @@ export class World {
   }
 
   async #rescan(life: Life): Promise<void> {
+    const known = this.#knowledge(life);
+    // What was not known before is known from the listing, which may be older than the next read.
+    known.begin(KEYS, true);
     const before = KEYS.map((key) => this.#dataset.present(key));
     try {
       await life.hierarchy.rescan();
@@ -231,7 +234,7 @@ export class World {
       if (life.isClosing) return;
       throw new Finding('failed rescan', String(error), error);
     }
-    for (const [i, key] of KEYS.entries()) this.#knowledge(life).relisted(key, before[i] ?? 0);
+    for (const [i, key] of KEYS.entries()) known.relisted(key, before[i] ?? 0);
   }
 
   async #close(life: Life): Promise<void> {

@@ -13,6 +13,8 @@ interface KnownRead extends PlacementRead {
   readonly key: string;
   /** Its place in the batch. */
   readonly index: number;
+  /** Bytes of the object, as far as was known when the range was cut to them. */
+  readonly size: number;
 }
 
 /** A batch under way. */
@@ -63,7 +65,8 @@ export class BatchPath {
         singles.push(index);
         continue;
       }
-      const length = this.#lengthOf(batch, index, id, offset);
+      const size = this.#parts.namespace.sizeOf(id);
+      const length = this.#lengthOf(batch, index, size, offset);
       if (length === undefined) continue;
       if (length === 0) {
         this.#path.gave(0);
@@ -72,7 +75,7 @@ export class BatchPath {
       const tier = this.#path.tierOf(id);
       const range = length === target.byteLength ? target : target.subarray(0, length);
       const name = tier === undefined ? key : this.#path.nameOf(id, key);
-      const read = { index, id, key: name, offset, target: range };
+      const read = { index, id, key: name, offset, target: range, size };
       const group = groups.get(tier);
       if (group === undefined) groups.set(tier, [read]);
       else group.push(read);
@@ -84,10 +87,10 @@ export class BatchPath {
   }
 
   /** Bytes to be read; undefined if the range is none, which is the outcome then. */
-  #lengthOf({ requests, outcomes }: Batch, index: number, id: number, offset: number): number | undefined {
+  #lengthOf({ requests, outcomes }: Batch, index: number, size: number, offset: number): number | undefined {
     const { key = '', target } = requests[index] ?? {};
     try {
-      return clampLength(key, this.#parts.namespace.sizeOf(id), offset, target?.byteLength);
+      return clampLength(key, size, offset, target?.byteLength);
     } catch (error) {
       outcomes[index] = { error };
       return undefined;
@@ -125,7 +128,7 @@ export class BatchPath {
   }
 
   async #fromPlacement(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
-    const { placement, versions } = this.#parts;
+    const { placement, versions, namespace } = this.#parts;
     const found = await placement
       .readMany(reads, batch.options)
       .catch((error: unknown) => reads.map(() => ({ error })));
@@ -133,8 +136,12 @@ export class BatchPath {
     for (const [i, read] of reads.entries()) {
       const outcome = found[i] ?? { bytes: 0 };
       batch.outcomes[read.index] = outcome;
-      if (!('error' in outcome) || versions === 'pin') continue;
-      if (isTieredError(outcome.error, 'TIERED_SOURCE_CHANGED')) changed.push(read);
+      const isChanged =
+        'error' in outcome
+          ? versions !== 'pin' && isTieredError(outcome.error, 'TIERED_SOURCE_CHANGED')
+          : // It was listed anew meanwhile, and the range was cut where another object ended.
+            namespace.sizeOf(read.id) !== read.size;
+      if (isChanged) changed.push(read);
     }
     await this.#anew(batch, changed);
   }

@@ -4,14 +4,21 @@ import type { Clock } from './clock.js';
 import { CopyNames } from './copy-names.js';
 import { assertApart } from './locations.js';
 import { clampLength } from './validation.js';
-import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
+import {
+  versionChanged,
+  type Operation,
+  type OperationOptions,
+  type ReadOutcome,
+  type StorageDriver,
+} from './driver.js';
 import { isTieredError, TieredError } from './errors.js';
-import type { HierarchyEvents, SafeEmitter, TierUse } from './events.js';
+import type { HierarchyEvents, SafeEmitter } from './events.js';
 import type { MetadataContainer } from './metadata-container.js';
 import type { PlaceChoice } from './place-choice.js';
 import type { DropReason, Placement, PlacementHost, VersionPolicy } from './placement.js';
 import type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read-options.js';
 import type { Tier } from './tier.js';
+import { TierTally } from './tier-tally.js';
 
 /** What the read path works with. */
 export interface ReadPathParts {
@@ -32,10 +39,8 @@ export interface ReadPathParts {
   readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
 }
 
-const NO_BYTES = new Uint8Array(0);
 /** Reads that meet a changed object try again with the new one; one that changes all the time must not hold them forever. */
 const TRIES = 3;
-const READS: ReadonlySet<Operation> = new Set(['read', 'readInto', 'readMany']);
 
 /**
  * The way of a read, and what happens when a tier fails on it.
@@ -55,6 +60,7 @@ export class ReadPath {
   readonly #placement: Placement;
   readonly #batches: BatchPath;
   readonly #choice: PlaceChoice | undefined;
+  readonly #tally: TierTally;
   readonly #names = new CopyNames();
   readonly #closing = new AbortController();
   /** Whether reads of the source insist on the version that is known. */
@@ -70,6 +76,7 @@ export class ReadPath {
     this.#tiers = parts.tiers;
     this.#placement = parts.placement;
     this.#choice = parts.choice;
+    this.#tally = new TierTally(parts.events);
     this.#batches = new BatchPath(parts, this);
   }
 
@@ -85,8 +92,10 @@ export class ReadPath {
 
   async read(id: number, key: string, options: HierarchyReadOptions, tries = TRIES): Promise<Uint8Array> {
     const { offset = 0, signal } = options;
-    const length = clampLength(key, this.#namespace.sizeOf(id), offset, options.length);
-    if (length === 0) return this.gave(NO_BYTES);
+    const size = this.#namespace.sizeOf(id);
+    const length = clampLength(key, size, offset, options.length);
+    // The caller's own, as all bytes are: one who gives its memory away takes nobody else's.
+    if (length === 0) return this.gave(new Uint8Array(0));
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
@@ -95,7 +104,7 @@ export class ReadPath {
         const bytes = await this.#sooner(tier, options, () =>
           this.#placement.read(id, offset, length, options),
         );
-        if (bytes !== undefined) return bytes;
+        if (bytes !== undefined && size === this.#namespace.sizeOf(id)) return bytes;
       }
       if (tier !== undefined) {
         const name = this.nameOf(id, key);
@@ -113,7 +122,7 @@ export class ReadPath {
         // It is another object now: the range is to be looked at anew.
         if (!this.isAt(tier, id, name) && tries > 1) return await this.read(id, key, options, tries - 1);
       }
-      const bytes = await this.#unlessChanged(id, options, tries, () =>
+      const bytes = await this.#unlessChanged(id, size, options, tries, () =>
         this.#placement.read(id, offset, length, options),
       );
       return bytes ?? (await this.read(id, key, options, tries - 1));
@@ -131,7 +140,8 @@ export class ReadPath {
     tries = TRIES,
   ): Promise<number> {
     const { offset = 0, signal } = options;
-    const length = clampLength(key, this.#namespace.sizeOf(id), offset, target.byteLength);
+    const size = this.#namespace.sizeOf(id);
+    const length = clampLength(key, size, offset, target.byteLength);
     if (length === 0) return this.gave(0);
     this.begin(1);
     const tier = this.tierOf(id);
@@ -142,7 +152,7 @@ export class ReadPath {
         const count = await this.#sooner(tier, options, () =>
           this.#placement.readInto(id, offset, range, options).then(() => length),
         );
-        if (count !== undefined) return count;
+        if (count !== undefined && size === this.#namespace.sizeOf(id)) return count;
       }
       if (tier !== undefined) {
         const name = this.nameOf(id, key);
@@ -161,7 +171,7 @@ export class ReadPath {
           return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
       }
       const range = target.subarray(0, length);
-      const read = await this.#unlessChanged(id, options, tries, () =>
+      const read = await this.#unlessChanged(id, size, options, tries, () =>
         this.#placement.readInto(id, offset, range, options).then(() => length),
       );
       if (read !== undefined) return read;
@@ -237,9 +247,9 @@ export class ReadPath {
       dropped: (key, level, reason) => events.emit('dropped', { key, level, reason }),
       placementFailed: (id, level, error) =>
         events.emit('placementFailed', { key: namespace.keyOf(id), level, error }),
-      tierFault: (tier, operation, key, error) => this.#fault(tier, operation, key, error),
-      tierWorked: (tier, use) => this.#worked(tier, use),
-      tierServed: (tier, bytes) => this.#count(tier, bytes),
+      tierFault: (tier, operation, key, error) => this.#tally.fault(tier, operation, key, error),
+      tierWorked: (tier, use) => this.#tally.worked(tier, use),
+      tierServed: (tier, bytes) => this.#tally.served(tier, bytes),
       tierShrunk: ({ level }, quotaBytes) => events.emit('tierShrunk', { level, quotaBytes }),
     };
   }
@@ -269,6 +279,7 @@ export class ReadPath {
   /** What the placement gave; undefined if the object turned out to be another one, and the read is to begin anew. */
   async #unlessChanged<T>(
     id: number,
+    size: number,
     options: OperationOptions,
     tries: number,
     read: () => Promise<T>,
@@ -276,7 +287,10 @@ export class ReadPath {
     const { versions, renew } = this.#parts;
     const asked = this.#asksForVersions ? this.#namespace.versionOf(id) : undefined;
     try {
-      return await read();
+      const given = await read();
+      // What was read may be of an object that was listed meanwhile: then the range was cut where another one ended.
+      if (this.#namespace.sizeOf(id) === size) return given;
+      throw versionChanged(this.#parts.source, 'read', this.#namespace.keyOf(id));
     } catch (error) {
       if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || versions === 'pin') throw error;
       await raceAbort(renew(this.#namespace.keyOf(id)), options.signal);
@@ -309,14 +323,8 @@ export class ReadPath {
   /** A tier served a read of an object. */
   served(tier: Tier, id: number, length: number): void {
     this.#served += 1;
-    this.#count(tier, length);
+    this.#tally.served(tier, length);
     if (this.#placement.seesHits) this.#placement.hit(id, tier.level);
-  }
-
-  #count(tier: Tier, length: number): void {
-    tier.reads += 1;
-    tier.readBytes += length;
-    this.#worked(tier, 'read');
   }
 
   /** Whether this is still the copy that is served. */
@@ -332,7 +340,7 @@ export class ReadPath {
     const driver = tier.driver.name;
     const message = `${driver}: ${JSON.stringify(key)} gave ${got} of ${wanted} bytes; the copy is dropped.`;
     const error = new TieredError('TIERED_DATA_CORRUPT', message, { driver, operation, key });
-    this.#fault(tier, operation, key, error);
+    this.#tally.fault(tier, operation, key, error);
     this.drop(id, 'damaged');
   }
 
@@ -341,23 +349,8 @@ export class ReadPath {
     if (this.#closing.signal.aborted) return;
     // A copy that was moved away while the read was under way is no fault of the tier.
     if (!this.isAt(tier, id, name)) return;
-    this.#fault(tier, operation, this.#namespace.keyOf(id), error);
+    this.#tally.fault(tier, operation, this.#namespace.keyOf(id), error);
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id, 'missing');
-  }
-
-  #worked(tier: Tier, use: TierUse): void {
-    const health = use === 'read' ? tier.reading : tier.writing;
-    if (health.succeeded()) this.#parts.events.emit('tierInService', { level: tier.level, use });
-  }
-
-  #fault(tier: Tier, operation: Operation, key: string, error: unknown): void {
-    const use = READS.has(operation) ? 'read' : 'write';
-    tier.faults += 1;
-    this.#parts.events.emit('tierFault', { level: tier.level, operation, key, error });
-    const health = use === 'read' ? tier.reading : tier.writing;
-    const retryInMs = health.failed(isTieredError(error, 'TIERED_DEADLINE'));
-    if (retryInMs !== undefined)
-      this.#parts.events.emit('tierOutOfService', { level: tier.level, use, retryInMs });
   }
 }
 

@@ -315,3 +315,12 @@ describe('Hierarchy lifecycle', () => {
     await new Hierarchy({ source: new MemoryDriver() }).close();
   });
 });
+
+it("[R1] the memory of what was read is the caller's to give away, also where no byte was", async () => {
+  const source = await memoryWith({ empty: new Uint8Array() });
+  await using hierarchy = await new Hierarchy({ source }).start();
+  const { buffer } = await hierarchy.read('empty');
+  structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
+  const another = await hierarchy.read('empty');
+  expect(() => another.fill(0)).not.toThrow();
+});

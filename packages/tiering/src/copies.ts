@@ -1,10 +1,5 @@
-import {
-  isTieredError,
-  type DropReason,
-  type OperationOptions,
-  type PlacementHost,
-  type Tier,
-} from '@tiered/core';
+import { isTieredError, type DropReason, type PlacementHost, type Tier } from '@tiered/core';
+import type { OperationOptions } from '@tiered/core';
 import { ABSENT, invariant, type Checksum, type OperationScope } from '@tiered/core/internal';
 import { CheckedCopy } from './checked-copy.js';
 import { isLasting } from './lasting-copies.js';
@@ -78,8 +73,9 @@ export class Copies {
       for (const tier of host.tiers)
         copies.#stores.push(await openAtStart(tier, host, checksum, copies.#told(tier), options));
       for (const store of copies.#stores) {
-        const remove = (copy: Copy) => copies.remove(store, copy);
-        await shrinkToQuota(store, host, remove);
+        const shrunk = shrinkToQuota(store, host, (copy) => copies.remove(store, copy));
+        await shrunk.catch((error: unknown) => copies.#fault(store.tier, '', error));
+        options.signal?.throwIfAborted();
       }
     } catch (error) {
       await copies.close();
@@ -213,8 +209,9 @@ export class Copies {
     return copies.find((copy) => this.#matches(id, copy) && !isLeaving(copy));
   }
 
-  /** Deletes a copy. Never rejects; what could not be deleted is tried again later. */
+  /** Deletes a copy, which is not served any more. Never rejects; what could not be deleted is tried again later. */
   remove(store: TierStore, copy: Copy): Promise<void> {
+    this.#withdraw(store.tier.level, copy);
     return this.removals.track(copy.key, store.tier.level, this.#remove(store, copy));
   }
 
@@ -316,12 +313,7 @@ export class Copies {
         this.#forgetAll(tier.level);
         this.#stores[tier.level] = new ClosedStore(tier, 'for good');
       },
-      onLeft: (copy) => {
-        const id = this.#host.namespace.find(copy.key);
-        if (id === ABSENT || this.#level(id) !== tier.level || this.#host.nameOf(id) !== copy.name) return;
-        this.#checked.delete(id);
-        this.#host.withdraw(id);
-      },
+      onLeft: (copy) => this.#withdraw(tier.level, copy),
     };
   }
 
@@ -336,11 +328,20 @@ export class Copies {
     this.#background.add(work);
   }
 
+  /** If a copy is the one that is served, it is not any more. */
+  #withdraw(level: number, { key, name }: Copy): void {
+    const id = this.#host.namespace.find(key);
+    if (id === ABSENT || this.#level(id) !== level || this.#host.nameOf(id) !== name) return;
+    this.#checked.delete(id);
+    this.#host.withdraw(id);
+  }
+
   async #takeOver(store: TierStore): Promise<void> {
     const { level } = store.tier;
     await takeOver(store, this.#host, this.#closing, {
       matches: (id, copy) => this.#matches(id, copy),
       adopt: (id, copy) => this.#takeIn(id, store, copy),
+      remove: (copy) => this.remove(store, copy),
       outdated: (copy) => {
         this.counts.outdated += 1;
         void this.remove(store, copy);

@@ -26,15 +26,35 @@ export interface IndexOptions {
   readonly logPages: number;
 }
 
-interface Waiting {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: Error) => void;
-}
-
-interface Answer {
+/** What came of a call. */
+export interface Answer {
   readonly id: number;
   readonly result?: unknown;
   readonly failure?: { readonly code: string; readonly message: string };
+}
+
+/** What makes the calls of an index, one after the other, and answers each by a message: as much of a `Worker` as is used. */
+export interface IndexThread {
+  /** @param call Undefined: it is to end. */
+  postMessage(
+    call: { readonly id: number; readonly call: string; readonly options: unknown } | undefined,
+  ): void;
+  on(event: 'message', listener: (answer: Answer) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'exit', listener: () => void): unknown;
+  ref(): void;
+  unref(): void;
+}
+
+/** How threads are begun. Replaced where many processes are simulated in one, in which nothing may run on its own. */
+export const indexThreads = {
+  begin: (options: IndexOptions, gate: Int32Array): IndexThread =>
+    new Worker(ENTRY, { workerData: { ...options, gate }, execArgv: [] }),
+};
+
+interface Waiting {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
 }
 
 /** How long the end of a process waits for a call that is being made, in milliseconds: a disk that hangs does not keep it longer. */
@@ -51,7 +71,7 @@ function closeGates(): void {
 /** A tier's index, which a thread of its own keeps open: no call holds the event loop, however slow the disk is. */
 export class IndexClient {
   readonly #driver: string;
-  readonly #thread: Worker;
+  readonly #thread: IndexThread;
   readonly #exited: Promise<void>;
   readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   readonly #waiting = new Map<number, Waiting>();
@@ -64,12 +84,12 @@ export class IndexClient {
    */
   constructor(options: IndexOptions, driver: string) {
     this.#driver = driver;
-    this.#thread = new Worker(ENTRY, { workerData: { ...options, gate: this.#gate }, execArgv: [] });
+    this.#thread = indexThreads.begin(options, this.#gate);
     if (gates.size === 0) process.on('exit', closeGates);
     gates.add(this.#gate);
     // Only calls that are waited for keep the process.
     this.#thread.unref();
-    this.#thread.on('message', (answer: Answer) => this.#answered(answer));
+    this.#thread.on('message', (answer) => this.#answered(answer));
     this.#thread.on('error', (error) => this.#over(error));
     this.#exited = new Promise((resolve) => {
       this.#thread.on('exit', () => {

@@ -10,15 +10,20 @@ export interface TakingOver {
   readonly adopt: (id: number, copy: Copy) => void;
   /** It is of another version, or of no object. */
   readonly outdated: (copy: Copy) => void;
+  /** It is deleted. Does not reject. */
+  readonly remove: (copy: Copy) => Promise<void>;
 }
 
 /** Goes through all copies of a tier, a page at a time, and lets the event loop turn between them. */
 export async function takeOver(
   store: TierStore,
-  { namespace, complete, clock }: PlacementHost,
+  host: PlacementHost,
   closing: AbortSignal,
-  { matches, adopt, outdated }: TakingOver,
+  { matches, adopt, outdated, remove }: TakingOver,
 ): Promise<void> {
+  const { namespace, complete, clock } = host;
+  // When the process started that was done already, unless the tier did not work then.
+  await shrinkToQuota(store, host, remove);
   let isAllKnown = true;
   await store.beginTakingOver(closing);
   for await (const page of store.pages()) {

@@ -1,4 +1,4 @@
-import { HoldingDriver, outcomeOf, settled, someBytes } from '@tiered/core/testing';
+import { HoldingDriver, IndexedMemoryDriver, outcomeOf, settled, someBytes } from '@tiered/core/testing';
 import { MemoryDriver } from '@tiered/core';
 import type { PlacementPolicy } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
@@ -37,6 +37,34 @@ describe('a copy that is replaced while it is read', () => {
     expect(hierarchy.stats().tiers[0]?.reads).toBe((reads ?? 0) + 1);
     await hierarchy.close();
   });
+
+  it.each(['read', 'readInto', 'readMany'] as const)(
+    '[R1] [V2] an object that is listed anew while a look at the index is under way is given whole (%s)',
+    async (how) => {
+      const source = await memoryWith(objectsOf([20]));
+      const tier = new IndexedMemoryDriver();
+      // Because of it an index is asked whether it knows more.
+      const other = await startHierarchy(await memoryWith(objectsOf([1])), [{ driver: tier, quota: 1000 }]);
+      const hierarchy = await startHierarchy(source, [{ driver: tier, quota: 1000 }]);
+      await hierarchy.idle();
+      const grown = someBytes(40, 9);
+      await source.write('0', grown, { size: 40 });
+      const target = new Uint8Array(40);
+      const read = {
+        read: async () => hierarchy.read('0'),
+        readInto: async () => target.subarray(0, await hierarchy.readInto('0', target)),
+        readMany: async () => {
+          const [outcome] = await hierarchy.readMany([{ key: '0', target }]);
+          return target.subarray(0, outcome !== undefined && 'bytes' in outcome ? outcome.bytes : 0);
+        },
+      }[how]();
+      await hierarchy.rescan();
+      expect(Buffer.compare(await read, grown)).toBe(0);
+      await hierarchy.close();
+      await other.close();
+    },
+  );
+
   it('[R1] a read of a whole object that grows while its copy is deleted gives one version, whole', async () => {
     const objects = objectsOf([20]);
     const source = await memoryWith(objects);

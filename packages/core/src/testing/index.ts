@@ -1,6 +1,6 @@
 export { HoldingDriver, type HeldCall, type HoldingDriverOptions } from './holding-driver.js';
 export { IndexedMemoryDriver } from './indexed-memory-driver.js';
-export { ManualClock, settled } from './manual-clock.js';
+export { ManualClock, settled, ticked } from './manual-clock.js';
 export { assertNothingHeld } from './nothing-held.js';
 export { someBytes } from './some-bytes.js';
 export { listenersOn, outcomeOf } from './watching.js';

@@ -13,6 +13,15 @@ interface Sleeper {
 export class ManualClock implements Clock {
   #now = 0;
   readonly #sleepers = new Set<Sleeper>();
+  readonly #turn: () => Promise<void>;
+
+  /**
+   * @param turn Lets everything happen that needs no time. Default: `settled`. Where nothing is read or written outside of this
+   * thread, `ticked` does as well, in a third of the time.
+   */
+  constructor(turn = settled) {
+    this.#turn = turn;
+  }
 
   now(): number {
     return this.#now;
@@ -56,7 +65,7 @@ export class ManualClock implements Clock {
   }
 
   turn(): Promise<void> {
-    return settled();
+    return this.#turn();
   }
 
   /**
@@ -66,13 +75,13 @@ export class ManualClock implements Clock {
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     for (;;) {
-      await settled();
+      await this.#turn();
       const next = this.#earliest();
       if (next === undefined || next.due > until) break;
       this.#wake(next);
     }
     this.#now = until;
-    await settled();
+    await this.#turn();
   }
 
   /**
@@ -88,7 +97,7 @@ export class ManualClock implements Clock {
     };
     promise.then(mark, mark);
     for (;;) {
-      await settled();
+      await this.#turn();
       if (ended) return promise;
       const next = this.#earliest(({ background }) => !background);
       if (next !== undefined) this.#wake(next);
@@ -114,4 +123,9 @@ export class ManualClock implements Clock {
 /** One turn of the event loop: every promise that can settle without I/O and time does. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Every promise that can settle without the event loop, I/O and time does. */
+export function ticked(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }

@@ -25,14 +25,22 @@ export function logRoomOf(quota: number): number {
   return (logPagesOf(quota) + LARGEST_TRANSACTION_PAGES) * LOG_PAGE_BYTES;
 }
 
+/** An index that is open. */
+export interface OpenedIndex {
+  readonly client: IndexClient;
+  /** Of the file that was there before it was opened: if another is there now, somebody may have put it there meanwhile. */
+  readonly inode: bigint;
+}
+
 /** Opens the index; one that is damaged is begun anew if nobody else uses it. */
 export async function openIndex(
   home: IndexHome,
   tier: Tier,
   patiently: <T>(call: () => Promise<T>) => Promise<T>,
-): Promise<IndexClient> {
+): Promise<OpenedIndex> {
   for (let isRetry = false; ; isRetry = true) {
     const { path, durable } = home;
+    const inode = inodeOf(path);
     const client = new IndexClient(
       { path, durable, logPages: logPagesOf(tier.quotaBytes) },
       tier.driver.name,
@@ -40,7 +48,7 @@ export async function openIndex(
     try {
       if ((await patiently(() => client.call('open', undefined))) === 'foreign')
         throw foreignIndexError(tier);
-      return client;
+      return { client, inode };
     } catch (error) {
       await client.end();
       if (isRetry || !isTieredError(error, 'TIERED_DATA_CORRUPT')) throw error;
@@ -87,5 +95,14 @@ export async function untilFree<T>(
       if (!isTieredError(error, 'TIERED_UNAVAILABLE') || !error.retryable || clock.now() > until) throw error;
       await clock.sleep(PAUSE_MS, signal);
     }
+  }
+}
+
+/** Which file is under a path; 0 if none. Nothing is opened: closing it would end the database's locks. */
+export function inodeOf(path: string): bigint {
+  try {
+    return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
+  } catch {
+    return 0n;
   }
 }

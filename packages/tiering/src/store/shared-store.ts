@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import type { Clock, IndexHome, Tier } from '@tiered/core';
 import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
@@ -10,7 +9,7 @@ import type { ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js
 import { IndexWriter } from './index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
-import { openIndex, untilFree } from './open-index.js';
+import { inodeOf, openIndex, untilFree, type OpenedIndex } from './open-index.js';
 import { once } from './quota.js';
 import { deleteUnknown } from './sweep.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
@@ -68,6 +67,7 @@ export class SharedStore implements TierStore {
   #asked: Promise<void> | undefined;
   #isLost = false;
   #looks = 0;
+  #looking: Promise<void> | undefined;
   /** Whether something was changed that was not looked at yet. */
   #isBehind = false;
   #isSwept = false;
@@ -76,12 +76,12 @@ export class SharedStore implements TierStore {
 
   private constructor(
     parts: SharedStoreParts,
-    client: IndexClient,
+    { client, inode }: OpenedIndex,
     joined: { dataset: number; state: IndexState },
   ) {
     this.#parts = parts;
     this.#client = client;
-    this.#inode = inodeOf(parts.home.path);
+    this.#inode = inode;
     this.#dataset = joined.dataset;
     this.#seen = joined.state.seq;
     const isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
@@ -100,26 +100,38 @@ export class SharedStore implements TierStore {
    * @throws TieredError for an index that cannot be used now, or at all.
    */
   static async open(parts: SharedStoreParts, signal: AbortSignal | undefined): Promise<SharedStore> {
-    const { home, tier, clock, dataset } = parts;
+    const { home, tier, clock } = parts;
     const patiently = <T>(call: () => Promise<T>) => untilFree(call, clock, signal);
-    const opening = openIndex(home, tier, patiently);
+    let index: OpenedIndex | undefined;
     try {
-      const client = await opening;
-      const { member } = home;
-      const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
-      const store = new SharedStore(parts, client, joined);
-      await store.#leftovers.clearUp(patiently);
-      if (joined.state.boot === '') await store.#complete.reach(signal);
-      store.#writer.write();
-      await store.#writer.settled();
-      void keepLooking(() => store.#look(), clock, store.#closing.signal);
-      return store;
+      index = await openIndex(home, tier, patiently);
+      return await SharedStore.#join(parts, index, patiently, signal);
     } catch (error) {
-      await opening.then((client) => client.end()).catch(() => undefined);
-      // Others are not to wait for it.
+      await index?.client.end();
+      // Others would take what was begun here for that of one who runs.
       await home.close();
       throw error;
     }
+  }
+
+  static async #join(
+    parts: SharedStoreParts,
+    index: OpenedIndex,
+    patiently: <T>(call: () => Promise<T>) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<SharedStore> {
+    const { home, tier, clock, dataset } = parts;
+    const { member } = home;
+    const joined = await patiently(() =>
+      index.client.call('join', { member, quota: tier.quotaBytes, dataset }),
+    );
+    const store = new SharedStore(parts, index, joined);
+    await store.#leftovers.clearUp(patiently);
+    if (joined.state.boot === '') await store.#complete.reach(signal);
+    store.#writer.write();
+    await store.#writer.settled();
+    store.#looking = keepLooking(() => store.#look(), clock, store.#closing.signal);
+    return store;
   }
 
   get tier(): Tier {
@@ -231,6 +243,8 @@ export class SharedStore implements TierStore {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(notCurrentError(this.tier));
     await this.#complete.settled();
+    // A look that has begun goes to the storage, which is about to be closed.
+    await this.#looking;
     await this.#writer.settled();
     // Before others are told that nothing is open here.
     await this.#parts.home.close();
@@ -364,14 +378,5 @@ export class SharedStore implements TierStore {
 
   #copyOf(row: CopyRow): Copy {
     return copyOf(row, this.#parts.dataset, this.#parts.checksum);
-  }
-}
-
-/** Which file is under a path; 0 if none. Nothing is opened: closing it would end the database's locks. */
-function inodeOf(path: string): bigint {
-  try {
-    return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
-  } catch {
-    return 0n;
   }
 }

@@ -1,0 +1,375 @@
+import { Random } from '@tiered/core';
+import { tagOf } from '@tiered/core/internal';
+import { assertNothingHeld, ManualClock, ticked } from '@tiered/core/testing';
+import path from 'node:path';
+import { Records } from '../../../packages/tiering/src/index-thread/records.js';
+import { countFault, type Figures } from '../figures.js';
+import type { Schedule, Start, Step } from '../steps.js';
+import { Dataset, KEYS } from './dataset.js';
+import { SimulatedDisk } from './disk.js';
+import { Finding } from './finding.js';
+import { Knowledge } from './knowledge.js';
+import { Life } from './life.js';
+import { Reading } from './reading.js';
+
+/** Whatever is waited for has ended after so long, in simulated milliseconds: pauses, deadlines and retries together. */
+const PATIENCE_MS = 1_800_000;
+/** After so long everybody has looked at what the others did, and has tried again what failed. */
+const LOOKED_MS = 6000;
+/** More than this is a jump of the clock. */
+const LONGEST_WAIT_MS = 1000;
+
+/** The process that starts when all have ended: it meets no faults, and has room for everything. */
+const INSPECTOR: Start = {
+  do: 'start',
+  who: 0,
+  ram: 0,
+  quota: 1_000_000,
+  policy: 'firstFit',
+  versions: 'refresh',
+  scan: true,
+  whenBehind: 'wait',
+  faults: { tier: 0, source: 0, index: 0 },
+  seed: 1,
+};
+
+/** What is under way in a process, and is over when this is. */
+interface UnderWay {
+  readonly life: Life;
+  readonly what: string;
+}
+
+/** Disks, a source, and processes that come and go: makes the steps of a schedule, and looks after each whether all is as promised. */
+export class World {
+  readonly #clock = new ManualClock(ticked);
+  readonly #dataset = new Dataset();
+  readonly #disks: readonly SimulatedDisk[];
+  readonly #lives: (Life | undefined)[] = [];
+  readonly #known = new Map<Life, Knowledge>();
+  readonly #underWay = new Set<UnderWay>();
+  readonly #figures: Figures;
+  #finding: Finding | undefined;
+  /** Whether there may be more on the disks than quotas allow, until everybody has looked. */
+  #isUnsettled = false;
+
+  private constructor({ disks }: Schedule, figures: Figures) {
+    this.#figures = figures;
+    this.#disks = Array.from({ length: disks }, (_, level) => new SimulatedDisk(`disk ${level}`));
+    for (const disk of this.#disks) disk.onGrowth = () => void this.#checkQuota(disk);
+  }
+
+  /**
+   * Goes through a schedule.
+   * @throws Finding for what must not be.
+   */
+  static async run(schedule: Schedule, figures: Figures): Promise<void> {
+    const world = new World(schedule, figures);
+    figures.schedules += 1;
+    const note = (error: unknown) => world.#note(new Finding('unhandled rejection', String(error), error));
+    process.on('unhandledRejection', note);
+    try {
+      for (const [i, size] of schedule.sizes.entries()) {
+        const key = KEYS[i];
+        if (key !== undefined && size > 0) await world.#dataset.put(key, size);
+      }
+      for (const step of schedule.steps) {
+        figures.steps += 1;
+        await world.#make(step);
+        await world.#clock.advance(1);
+        world.#throwFinding();
+      }
+      await world.#end();
+    } finally {
+      for (const life of world.#lives) life?.kill(world.#disks);
+      await ticked();
+      process.off('unhandledRejection', note);
+      for (const disk of world.#disks) disk.dispose();
+    }
+  }
+
+  async #make(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'start':
+        if (this.#lives[step.who] === undefined) this.#start(step);
+        return;
+      case 'read':
+      case 'place':
+      case 'rescan':
+      case 'close':
+      case 'kill':
+      case 'stop':
+      case 'resume': {
+        const life = this.#lives[step.who];
+        if (life !== undefined) this.#makeOf(life, step);
+        return;
+      }
+      case 'wait':
+        // As a machine that slept: nobody looks meanwhile.
+        if (step.ms > LONGEST_WAIT_MS) this.#clock.pass(step.ms);
+        return this.#clock.advance(Math.min(step.ms, LONGEST_WAIT_MS));
+      case 'settle':
+        return this.#settle();
+      case 'change':
+        return this.#dataset.put(step.key, step.size);
+      case 'remove':
+        return this.#dataset.remove(step.key);
+      case 'sync':
+      case 'wipe':
+      case 'loseIndex':
+      case 'cutPower':
+      case 'spoil':
+        for (const disk of this.#disks) await this.#makeTo(disk, step);
+    }
+  }
+
+  #makeOf(
+    life: Life,
+    step: Extract<Step, { do: 'read' | 'place' | 'rescan' | 'close' | 'kill' | 'stop' | 'resume' }>,
+  ): void {
+    if (step.do === 'kill') this.#kill(life);
+    if (step.do === 'stop') life.process.stop();
+    if (step.do === 'resume') life.process.resume();
+    if (!life.isRunning || life.isClosing || !life.isStarted) return;
+    if (step.do === 'close') this.#begin(life, 'close', this.#close(life));
+    if (step.do === 'place') this.#begin(life, 'place', this.#place(life, step.key));
+    if (step.do === 'rescan') this.#begin(life, 'rescan', this.#rescan(life));
+    if (step.do !== 'read') return;
+    this.#figures.reads += step.reads.length;
+    const onBytes = (bytes: number) => (this.#figures.bytesChecked += bytes);
+    this.#begin(life, step.how, new Reading(life, this.#knowledge(life), this.#dataset, onBytes).make(step));
+  }
+
+  async #makeTo(
+    disk: SimulatedDisk,
+    step: Extract<Step, { do: 'sync' | 'wipe' | 'loseIndex' | 'cutPower' | 'spoil' }>,
+  ): Promise<void> {
+    const isUsed = this.#lives.some((life) => life !== undefined);
+    if (step.do === 'sync') await disk.sync();
+    if (step.do === 'wipe') {
+      this.#isUnsettled = true;
+      this.#fault('wiped disk');
+      await disk.wipe();
+    }
+    if (step.do === 'loseIndex' && !isUsed) {
+      this.#isUnsettled = true;
+      this.#fault('lost index');
+      disk.removeIndex();
+    }
+    if (step.do === 'cutPower') {
+      for (const life of this.#lives) if (life !== undefined) this.#kill(life);
+      this.#isUnsettled = true;
+      this.#figures.powerCuts += 1;
+      await disk.cutPower(new Random(step.seed));
+    }
+    // Copies that a process wrote itself it trusts; what is shorter or gone it notices.
+    if (
+      step.do === 'spoil' &&
+      (step.how !== 'flip' || !isUsed) &&
+      (await disk.spoil(step.how, new Random(step.seed)))
+    )
+      this.#fault(`${step.how} copy`);
+  }
+
+  #start(options: Start): void {
+    const life = new Life(options, {
+      clock: this.#clock,
+      dataset: this.#dataset,
+      disks: this.#disks,
+      onFault: (kind) => this.#fault(kind),
+    });
+    this.#lives[options.who] = life;
+    const known = new Knowledge(this.#dataset, options);
+    this.#known.set(life, known);
+    known.begin(KEYS);
+    const starting = life.hierarchy.start().then(
+      () => {
+        known.listed(KEYS);
+        life.isStarted = true;
+        // Others make room when they next look, and so does one whose tier does not do what it is told.
+        const isAlone = this.#lives.every((other) => other === undefined || other === life);
+        if (!isAlone || !life.isSound) this.#isUnsettled = true;
+        for (const disk of this.#disks) void this.#checkQuota(disk);
+      },
+      (error: unknown) => {
+        this.#figures.failedStarts += 1;
+        throw new Finding('failed start', String(error), error);
+      },
+    );
+    this.#begin(life, 'start', starting);
+  }
+
+  #kill(life: Life): void {
+    this.#figures.kills += 1;
+    life.kill(this.#disks);
+    this.#forget(life);
+  }
+
+  #forget(life: Life): void {
+    this.#lives[this.#lives.indexOf(life)] = undefined;
+    this.#known.delete(life);
+    for (const one of this.#underWay) if (one.life === life) this.#underWay.delete(one);
+  }
+
+  async #place(life: Life, key: (typeof KEYS)[number]): Promise<void> {
+    const known = this.#knowledge(life);
+    const lowest = known.lowest(key);
+    try {
+      await life.hierarchy.place(key);
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (code === 'TIERED_CLOSED' && life.isClosing) return;
+      if (code === 'TIERED_NOT_FOUND' && known.mayBeMissing(key, lowest)) return;
+      throw new Finding('failed place', `${key}: ${String(error)}`, error);
+    }
+  }
+
+  async #rescan(life: Life): Promise<void> {
+    const known = this.#knowledge(life);
+    // What was not known before is known from the listing, which may be older than the next read.
+    known.begin(KEYS, true);
+    const before = KEYS.map((key) => this.#dataset.present(key));
+    try {
+      await life.hierarchy.rescan();
+    } catch (error) {
+      if (life.isClosing) return;
+      throw new Finding('failed rescan', String(error), error);
+    }
+    for (const [i, key] of KEYS.entries()) known.relisted(key, before[i] ?? 0);
+  }
+
+  async #close(life: Life): Promise<void> {
+    life.isClosing = true;
+    await life.hierarchy.close();
+    for (let turns = 0; turns < 5; turns++) await ticked();
+    try {
+      assertNothingHeld(life.hierarchy.stats());
+    } catch (error) {
+      throw new Finding('held after close', String(error), error);
+    }
+    const { underWay } = life.process;
+    if (underWay.size > 0) throw new Finding('held after close', [...underWay].join(', '));
+    for (const [level, members] of life.members.entries())
+      for (const member of members)
+        if (this.#disks[level]?.isRunning(member) === true)
+          throw new Finding('held after close', `${member} is open`);
+    life.end();
+    this.#forget(life);
+  }
+
+  /** Something begins that is over when the promise is. */
+  #begin(life: Life, what: string, work: Promise<void>): void {
+    const one = { life, what };
+    this.#underWay.add(one);
+    work
+      .catch((error: unknown) =>
+        this.#note(error instanceof Finding ? error : new Finding('failure', String(error), error)),
+      )
+      .finally(() => this.#underWay.delete(one));
+  }
+
+  /** Waits until nothing is under way in processes that run. */
+  async #settle(): Promise<void> {
+    const isWaiting = () => [...this.#underWay].filter(({ life }) => life.isRunning);
+    const until = this.#clock.now() + PATIENCE_MS;
+    for (let ms = 4; isWaiting().length > 0; ms = Math.min(2 * ms, 1000)) {
+      await this.#clock.advance(ms);
+      this.#throwFinding();
+      if (this.#clock.now() < until) continue;
+      const what = isWaiting().map((one) => `${one.what} of process ${one.life.options.who}`);
+      throw new Finding('hang', `after ${PATIENCE_MS / 1000} s: ${what.join(', ')}`);
+    }
+  }
+
+  /** Waits until nothing is placed any more. */
+  async #idle(): Promise<void> {
+    await this.#settle();
+    for (const life of this.#lives)
+      if (life?.isStarted === true && life.isRunning) this.#begin(life, 'idle', life.hierarchy.idle());
+    await this.#settle();
+  }
+
+  /** Waits until nothing is placed any more, and everybody has looked at what the others did. */
+  async #quiet(): Promise<void> {
+    await this.#idle();
+    await this.#clock.advance(LOOKED_MS);
+    await this.#settle();
+    this.#throwFinding();
+  }
+
+  async #end(): Promise<void> {
+    for (const life of this.#lives) life?.process.resume();
+    await this.#quiet();
+    if (this.#lives.every((life) => life?.isSound !== false)) {
+      this.#isUnsettled = false;
+      for (const disk of this.#disks) await this.#checkQuota(disk);
+    }
+    for (const life of this.#lives) if (life !== undefined) this.#begin(life, 'close', this.#close(life));
+    await this.#settle();
+    this.#throwFinding();
+    await this.#inspect();
+  }
+
+  /** A start that meets no faults finds, and leaves, disks on which everything is known. */
+  async #inspect(): Promise<void> {
+    this.#isUnsettled = false;
+    this.#start(INSPECTOR);
+    const [life] = this.#lives;
+    if (life === undefined) return;
+    await this.#quiet();
+    for (const disk of this.#disks) await this.#checkKnown(disk);
+    const reads = KEYS.map((key) => ({ key, offset: 0, length: 1000 }));
+    for (let epoch = 0; epoch < 2; epoch++) {
+      this.#makeOf(life, { do: 'read', who: 0, how: 'read', reads, transfer: false });
+      await this.#idle();
+    }
+    for (const disk of this.#disks) await this.#checkKnown(disk);
+    this.#begin(life, 'close', this.#close(life));
+    await this.#settle();
+    this.#throwFinding();
+  }
+
+  async #checkQuota(disk: SimulatedDisk): Promise<void> {
+    if (this.#isUnsettled) return;
+    const level = this.#disks.indexOf(disk);
+    const using = this.#lives.filter(
+      (life) => life?.isStarted === true && disk.isRunning(life.members[level]?.at(-1) ?? ''),
+    );
+    const quota = Math.min(...using.map((life) => life?.options.quota ?? Infinity));
+    const occupied = await disk.occupied();
+    if (occupied <= quota) return;
+    this.#figures.bytesOverQuota += occupied - quota;
+    this.#note(new Finding('over quota', `${disk.name} holds ${occupied} bytes, and may hold ${quota}`));
+  }
+
+  async #checkKnown(disk: SimulatedDisk): Promise<void> {
+    const index = new Records({ path: path.join(disk.directory, 'index.db'), durable: false, logPages: 128 });
+    const tags = new Set(index.tags());
+    const { copies } = index.state({ member: '' });
+    index.close();
+    index.statements.clear();
+    const names = await disk.names();
+    const unknown = names.filter((name) => !tags.has(tagOf(name) ?? NaN));
+    if (unknown.length > 0) throw new Finding('unknown', `${disk.name} holds ${unknown.join(', ')}`);
+    if (tags.size !== copies) throw new Finding('unfinished', `${tags.size - copies} copies of ${tags.size}`);
+    if (disk.temporaryFiles > 0) throw new Finding('unknown', `${disk.temporaryFiles} half-written files`);
+  }
+
+  #knowledge(life: Life): Knowledge {
+    const known = this.#known.get(life);
+    if (known === undefined) throw new Error('a process without knowledge');
+    return known;
+  }
+
+  #fault(kind: string): void {
+    countFault(this.#figures, kind);
+  }
+
+  #note(finding: Finding): void {
+    if (finding.kind === 'wrong bytes') this.#figures.wrongBytes += 1;
+    this.#finding ??= finding;
+  }
+
+  #throwFinding(): void {
+    if (this.#finding !== undefined) throw this.#finding;
+  }
+}

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import Database from 'libsql';
-import { FORM, PAGE_BYTES, SCHEMA, STATES } from './schema.js';
+import { FORM, PAGE_BYTES, SCHEMA, STATES, UNFINISHED } from './schema.js';
 
 /**
  * @typedef {import('../store/index-messages.js').Calls} Calls
@@ -63,7 +63,7 @@ export class Records {
         [dataset, dataset],
       );
       // What it left unfinished when it was taken for dead is anybody's to delete: it begins with nothing.
-      this.run(`UPDATE copies SET member = NULL WHERE member = ? AND state <> ${STATES.placed}`, [member]);
+      this.run(`UPDATE copies SET member = NULL WHERE member = ? AND ${UNFINISHED}`, [member]);
       this.run('INSERT OR REPLACE INTO members (id, quota, seen) SELECT ?, ?, seq FROM meta', [
         member,
         quota,
@@ -140,9 +140,10 @@ export class Records {
 
   /** @type {Calls['left']} */
   left({ after }) {
-    return this.all(`SELECT ${COLUMNS} FROM copies WHERE state >= ${STATES.leaving} AND seq > ?`, [
-      after,
-    ]).map(rowOf);
+    return this.all(
+      `SELECT ${COLUMNS} FROM copies WHERE state >= ${STATES.leaving} AND ${UNFINISHED} AND seq > ?`,
+      [after],
+    ).map(rowOf);
   }
 
   /** @type {Calls['inherit']} */
@@ -150,7 +151,7 @@ export class Records {
     return this.transaction(() => {
       for (const id of dead) this.run('DELETE FROM members WHERE id = ?', [id]);
       const unfinished = this.all(
-        `SELECT ${COLUMNS} FROM copies WHERE state IN (${STATES.claimed}, ${STATES.leaving})
+        `SELECT ${COLUMNS} FROM copies WHERE state IN (${STATES.claimed}, ${STATES.leaving}) AND ${UNFINISHED}
            AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
       ).map(rowOf);
       this.letLeave(member, unfinished);
@@ -286,7 +287,7 @@ export class Records {
   /** Gives back the bytes of what has left and nobody has open any more. */
   purge() {
     this.run(
-      `DELETE FROM copies WHERE state = ${STATES.left} AND NOT EXISTS
+      `DELETE FROM copies WHERE state = ${STATES.left} AND ${UNFINISHED} AND NOT EXISTS
          (SELECT 1 FROM members WHERE id IS NOT copies.member AND seen < copies.seq)`,
     );
   }

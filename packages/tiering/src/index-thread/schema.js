@@ -10,6 +10,12 @@ export const PAGE_BYTES = 4096;
 export const STATES = Object.freeze({ claimed: 0, placed: 1, leaving: 2, left: 3 });
 
 /**
+ * Which copies are not placed, in the words of the index over them. A statement that looks for such copies has to repeat them: SQLite takes
+ * the index only then, and else looks through all copies there are.
+ */
+export const UNFINISHED = `state <> ${STATES.placed}`;
+
+/**
  * The tables of an index. `occupied` counts what a copy takes on the storage, whole blocks; sums over all copies are kept by
  * triggers, so that no statement can forget them. `seq` numbers what has left: a member that has seen a number
  * holds nothing open of what left before.
@@ -48,7 +54,7 @@ CREATE TABLE copies (
   seq INTEGER,
   PRIMARY KEY (key, dataset, tag)
 ) WITHOUT ROWID;
-CREATE INDEX unfinished ON copies (state, seq) WHERE state <> 1;
+CREATE INDEX unfinished ON copies (state, seq) WHERE ${UNFINISHED};
 CREATE TRIGGER copy_came AFTER INSERT ON copies BEGIN
   UPDATE meta SET occupied = occupied + new.occupied,
     claimed = claimed + iif(new.state = 0, new.occupied, 0), copies = copies + (new.state = 1);

@@ -220,3 +220,27 @@ describe('the records of an index', () => {
     }
   });
 });
+
+it('no change and no look-up goes through all copies, however many there are; only a sweep does', () => {
+  const records = open();
+  const { dataset } = records.join({ member: 'a', quota: QUOTA, dataset: 'source' });
+  const [placed, released] = [claimOf(1, 10), claimOf(2, 10)];
+  records.apply(batch('a', { wants: 50 }));
+  records.apply(batch('a', { claims: [placed, released], seen: 0, quota: QUOTA, overhead: 1 }));
+  records.apply(batch('a', { placed: [placedOf(placed)], gone: [released], spare: 1 }));
+  records.apply(batch('a', { leaving: [placed], gone: [placed] }));
+  records.state({ member: 'a' });
+  records.members();
+  records.find({ dataset, key: placed.key });
+  records.page({ dataset, others: false, after: { key: '', dataset: 0, tag: -1 }, limit: 10 });
+  records.left({ after: 0 });
+  records.inherit({ member: 'a', dead: ['b'] });
+  records.leave({ member: 'a' });
+  const plans = [...records.statements.keys()]
+    .filter((sql) => !sql.startsWith('PRAGMA'))
+    .map(
+      (sql) => [sql, records.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail))] as const,
+    );
+  expect(plans.length).toBeGreaterThan(15);
+  expect(plans.filter(([, steps]) => steps.some((step) => step === 'SCAN copies'))).toEqual([]);
+});

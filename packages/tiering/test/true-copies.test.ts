@@ -190,3 +190,21 @@ it('lru makes room on a tier that is full when it starts', async () => {
   await hierarchy.close();
   assertNothingHeld(hierarchy.stats());
 });
+
+it('[R2] copies that another program deletes are read from the source, and the tier serves the others', async () => {
+  const objects = objectsOf([10, 10, 10, 10, 10, 10]);
+  const tier = new MemoryDriver();
+  const hierarchy = await startHierarchy(await memoryWith(objects), [{ driver: tier, quota: 100 }]);
+  const outOfService: unknown[] = [];
+  const faults: unknown[] = [];
+  hierarchy.on('tierOutOfService', (event) => outOfService.push(event));
+  hierarchy.on('tierFault', ({ key }) => faults.push(key));
+  for (const key of objects.keys()) await hierarchy.place(key);
+  const names: string[] = [];
+  for await (const page of tier.list({})) names.push(...page.map(({ key }) => key));
+  for (const name of names.filter((one) => !one.startsWith('5'))) await tier.delete(name, {});
+  for (const [key, bytes] of objects) expect(await hierarchy.read(key)).toEqual(bytes);
+  expect({ faults, outOfService }).toEqual({ faults: ['0', '1', '2', '3', '4'], outOfService: [] });
+  expect(hierarchy.stats().tiers[0]?.reads).toBe(1);
+  await hierarchy.close();
+});

@@ -230,7 +230,7 @@ it('no change and no look-up goes through all copies, however many there are; on
   records.apply(batch('a', { placed: [placedOf(placed)], gone: [released], spare: 1 }));
   records.apply(batch('a', { leaving: [placed], gone: [placed] }));
   records.state({ member: 'a' });
-  records.members();
+  records.members(undefined);
   records.find({ dataset, key: placed.key });
   records.page({ dataset, others: false, after: { key: '', dataset: 0, tag: -1 }, limit: 10 });
   records.left({ after: 0 });

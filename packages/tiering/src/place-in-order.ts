@@ -37,7 +37,8 @@ export interface PlaceInOrderOptions extends OperationOptions {
  * @param hierarchy Started.
  * @param keys Objects; each once.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a concurrency that is none; `TIERED_NOT_OPEN` and `TIERED_CLOSED` of the
- * hierarchy; what the keys threw. Abort rejects with `signal.reason`; no key is taken any more, and what is under way has ended.
+ * hierarchy; what the keys threw. Abort rejects with `signal.reason` at once, whatever the source does; no key is taken any more,
+ * and objects that are on their way get there, or not, as `Hierarchy.idle` tells.
  */
 export async function placeInOrder(
   hierarchy: Hierarchy,
@@ -49,11 +50,11 @@ export async function placeInOrder(
   const counts = { left: 0, failed: 0 };
   const place = async (key: string) => {
     try {
-      const level = await hierarchy.place(key);
+      const level = await hierarchy.place(key, { signal });
       if (level < placed.length) placed[level] = (placed[level] ?? 0) + 1;
       else counts.left += 1;
     } catch (error) {
-      if (END_ALL.some((code) => isTieredError(error, code))) throw error;
+      if (signal?.aborted === true || END_ALL.some((code) => isTieredError(error, code))) throw error;
       counts.failed += 1;
       onFailed?.(key, error);
     }

@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
+    globalSetup: ['test/scratch.ts'],
     // Tests make tiers fail all the time; those that are about the warning listen to it.
     execArgv: ['--disable-warning=TieredWarning'],
     // Says that a test hangs, and not that it is slow: many write thousands of files or start processes, on machines that are busy.

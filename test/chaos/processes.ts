@@ -70,6 +70,7 @@ class Processes {
 
   async end(): Promise<void> {
     await Promise.all(this.#children.map((child) => child.kill()));
+    for (const { said } of this.#children) this.#judge(said.splice(0));
   }
 
   unmount(): void {
@@ -78,7 +79,9 @@ class Processes {
 
   async #kill(number: number): Promise<void> {
     this.#figures.kills += 1;
-    await this.#children[number]?.kill();
+    const killed = this.#children[number];
+    await killed?.kill();
+    this.#judge(killed?.said.splice(0) ?? []);
     await this.begin(number);
   }
 

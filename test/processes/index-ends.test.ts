@@ -18,7 +18,9 @@ afterAll(() => fs.rmSync(directory, { recursive: true, force: true }));
 /** How a process ended, in which an index was ended while it had much to do. */
 function ended(how: 'end' | 'exit' | 'thread') {
   const args = [program, how, path.join(directory, 'index.db')];
-  const { status, signal, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  // One that hangs is ended here: nothing else runs meanwhile, the test's limit neither.
+  const options = { encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' } as const;
+  const { status, signal, stderr } = spawnSync(process.execPath, args, options);
   return { status, signal, stderr };
 }
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 
-/** Who listens to a signal, behind one listener of Node's, which looks through all it has for each that comes or goes. */
+/** Who listens to a signal. Node searches all listeners of a signal for each that is added or removed, so it is given one. */
 interface Listening {
   readonly all: Set<() => void>;
   readonly tell: () => void;

@@ -33,8 +33,8 @@ export interface ReadPathParts {
   readonly complete: boolean;
   /** Chooses between a copy and the source; undefined: always the copy. */
   readonly choice: PlaceChoice | undefined;
-  /** Asks the source anew for size and version of an object. */
-  readonly renew: (key: string) => Promise<void>;
+  /** Asks the source anew for size and version of an object; false if it did not say. */
+  readonly renew: (key: string) => Promise<boolean>;
   /** A read by key, of an object that need not be known. */
   readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
 }
@@ -293,8 +293,8 @@ export class ReadPath {
       throw versionChanged(this.#parts.source, 'read', this.#namespace.keyOf(id));
     } catch (error) {
       if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || versions === 'pin') throw error;
-      await raceAbort(renew(this.#namespace.keyOf(id)), options.signal);
-      if (versions === 'ignore' && (tries <= 1 || this.#namespace.versionOf(id) === asked)) {
+      const isKnown = await raceAbort(renew(this.#namespace.keyOf(id)), options.signal);
+      if (versions === 'ignore' && isKnown && (tries <= 1 || this.#namespace.versionOf(id) === asked)) {
         // The source contradicts itself. Its versions do not matter, and must not fail a read.
         this.#asksForVersions = false;
         if (asked !== undefined) return undefined;

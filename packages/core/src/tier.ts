@@ -137,9 +137,13 @@ export class Tier {
 
   /** Closes the driver; one that is not done with its reads is not waited for. */
   async close(): Promise<void> {
-    const closing = closeFor(this, this.driver).finally(() => disown(this, this.driver));
-    if (this.isDone) await closing;
-    else closing.catch(() => undefined);
+    const closing = closeFor(this, this.driver);
+    if (this.isDone) await closing.finally(() => disown(this, this.driver));
+    else {
+      closing.catch(() => undefined);
+      // Whoever opens it next waits until it is closed.
+      disown(this, this.driver);
+    }
   }
 }
 

@@ -74,7 +74,8 @@ export class Unheard {
       ((payload: unknown) => Line | undefined) | undefined;
     const line = teller?.(payload);
     if (line === undefined) return;
-    if (event !== 'manifestFailed' && this.#events.listenerCount('tierFault') > 0) return;
+    const followsFromFaults = event === 'tierFault' || event === 'tierOutOfService';
+    if (followsFromFaults && this.#events.listenerCount('tierFault') > 0) return;
     const [name, text] = line;
     const now = this.#clock.now();
     if (now - (this.#toldAt.get(name) ?? -Infinity) < QUIET_MS) return;

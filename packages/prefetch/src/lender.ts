@@ -84,9 +84,10 @@ export class Lender {
     this.bytes += byteLength;
     const sample = new LentSample(access, own ?? bytes, (released) => {
       this.bytes -= byteLength;
-      if (own !== undefined) structuredClone(own.buffer, { transfer: [own.buffer] });
       block.free();
       this.#lent.delete(released);
+      // Its consumer may have given it away already.
+      if (own !== undefined && own.byteLength > 0) structuredClone(own.buffer, { transfer: [own.buffer] });
       this.#onRelease();
     });
     this.#lent.add(sample);

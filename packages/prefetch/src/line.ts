@@ -155,6 +155,9 @@ export class Line {
   async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     signal?.throwIfAborted();
     this.#isInOrder = true;
+    // All of its epoch was given: what others wait for, or failed with, is none of its business.
+    const next = this.#failure === undefined ? this.next : this.#failure.position.next;
+    if (epoch !== undefined && next !== undefined && next.epoch !== epoch) return [];
     if (this.waiters.first() === undefined) {
       const samples = this.#collect(most, epoch);
       if (samples !== undefined) return samples;
@@ -316,10 +319,9 @@ export class Line {
       // What comes after this epoch is not for this consumer.
       if (epoch !== undefined && head.access.epoch !== epoch) return;
       const reason = this.#skips.skip(head.access, head.error);
-      if (reason !== undefined) {
-        this.end(reason.error);
-        throw reason.error;
-      }
+      if (reason !== undefined) this.end(reason.error);
+      // Whoever was told may have ended it as well, which has taken this one out.
+      if (this.#failure !== undefined) throw this.#failure.error;
       this.#window.remove(head).free();
       // Not at once: whoever is woken may serve the consumer that this is for.
       queueMicrotask(() => this.#host.wake());
@@ -378,7 +380,9 @@ export class Line {
    */
   #dropStale(): void {
     const head = this.#window.head();
-    if (!this.isFull || this.#isInOrder || head?.state !== 'ready') return;
+    // One that failed ends the sequence where it stands, unless it is left out.
+    const mayGo = head?.state === 'ready' || (head?.state === 'failed' && this.#skips.areAllowed);
+    if (!this.isFull || this.#isInOrder || head === undefined || !mayGo) return;
     const takenBehind = this.#admitted - head.order - this.#window.count;
     if (takenBehind <= this.#window.count) return;
     this.#window.remove(head).free();

@@ -31,10 +31,11 @@ export class Waiters {
     return this.#waiting;
   }
 
-  /** Waits for what `takeFirst` or `failAll` brings. An abort leaves the queue. */
+  /** Waits until it is first and resolved, or all are rejected. An abort leaves the queue. */
   wait(wanted: Pick<Waiter, 'most' | 'epoch'>, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
     return this.during(
       new Promise((resolve, reject) => {
+        let stopListening = () => {};
         const settled = () => {
           waiter.isGone = true;
           stopListening();
@@ -52,7 +53,7 @@ export class Waiters {
           },
         };
         this.#queue.enqueue(waiter);
-        const stopListening = onAbort(signal, (reason) => waiter.reject(reason));
+        stopListening = onAbort(signal, (reason) => waiter.reject(reason));
       }),
     );
   }

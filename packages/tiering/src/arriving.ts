@@ -19,6 +19,7 @@ export class Arriving {
   readonly #memory: Uint8Array;
   readonly #waiting = new Set<Waiting>();
   #here = 0;
+  #failure: { readonly error: unknown } | undefined;
 
   /** @param fill Fills the memory, and tells how many bytes are there already. */
   constructor(
@@ -34,6 +35,7 @@ export class Arriving {
         return memory;
       },
       (error: unknown) => {
+        this.#failure = { error };
         for (const { fail } of this.#waiting) fail(error);
         this.#waiting.clear();
         throw error;
@@ -46,7 +48,7 @@ export class Arriving {
     return this.#here === this.#memory.byteLength;
   }
 
-  /** Copies what is here from an offset of the chunk, as soon as it is; nothing, once the signal has aborted. */
+  /** Copies what is here from an offset of the chunk, as soon as it is; nothing, once the signal has aborted. Rejects if it does not come. */
   copy(target: Uint8Array, from: number, signal: AbortSignal | undefined): Promise<void> {
     const until = from + target.byteLength;
     return new Promise((resolve, fail) => {
@@ -55,6 +57,7 @@ export class Arriving {
         resolve();
       };
       if (until <= this.#here) take();
+      else if (this.#failure !== undefined) fail(this.#failure.error);
       else this.#waiting.add({ until, take, fail });
     });
   }

@@ -73,7 +73,8 @@ export class Copies {
       for (const tier of host.tiers)
         copies.#stores.push(await openAtStart(tier, host, checksum, copies.#told(tier), options));
       for (const store of copies.#stores) {
-        const shrunk = shrinkToQuota(store, host, (copy) => copies.remove(store, copy));
+        const remove = (copy: Copy) => copies.remove(store, copy);
+        const shrunk = shrinkToQuota(store, host, remove, options.signal);
         await shrunk.catch((error: unknown) => copies.#fault(store.tier, '', error));
         options.signal?.throwIfAborted();
       }

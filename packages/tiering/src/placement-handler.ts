@@ -29,6 +29,7 @@ import type { CheckedCopy } from './checked-copy.js';
 import { ChunkSize } from './chunk-size.js';
 import { Copies } from './copies.js';
 import { MemoryBudget } from './memory-budget.js';
+import { isCurrent } from './placing-parts.js';
 import type { Placing } from './placing.js';
 import type { PlacementHandlerOptions } from './placement-options.js';
 import { statsOf, type Parts } from './placement-stats.js';
@@ -324,13 +325,12 @@ export class PlacementHandler implements Placement {
   /** A placing that serves the part of a range that its copy is to hold; one begins if the object has a place, unless tiers are behind. */
   #placingFor(id: number, offset: number, length: number, { by }: Reading): Placing | 'behind' | undefined {
     const { host, placings } = this.#parts;
-    const version = host.namespace.versionOf(id);
     const known = placings.of(id);
     const running = known ?? placings.start(id);
     if (running === undefined || running === 'behind') return running;
     const { placing } = running;
     const held = Math.min(length, placing.bytes - offset);
-    if (held <= 0 || !placing.serves(version, offset, held)) return undefined;
+    if (held <= 0 || !isCurrent(host, id, placing) || !placing.serves(offset, held)) return undefined;
     by[known === undefined ? 'own' : 'joined'] = true;
     return placing;
   }

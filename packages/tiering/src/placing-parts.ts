@@ -1,3 +1,4 @@
+import type { PlacementHost } from '@tiered/core';
 import type { Checksum, OperationScope } from '@tiered/core/internal';
 import type { MemoryBudget } from './memory-budget.js';
 import type { SourceGate } from './source-gate.js';
@@ -36,6 +37,15 @@ export interface PlacingParts extends SourceObject {
   readonly tierReads: OperationScope;
   /** Aborts when everything ends. */
   readonly closing: AbortSignal;
+}
+
+/** Whether what is placed is the object as it is known. */
+export function isCurrent(
+  { namespace, versions }: PlacementHost,
+  id: number,
+  { version, size }: { readonly version: string; readonly size: number },
+): boolean {
+  return versions === 'ignore' ? size === namespace.sizeOf(id) : version === namespace.versionOf(id);
 }
 
 /** How a placing failed: by the side that bytes come from, or by the tier. */

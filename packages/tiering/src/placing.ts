@@ -67,18 +67,23 @@ export class Placing {
     return this.#parts.version;
   }
 
+  /** Bytes of the object. */
+  get size(): number {
+    return this.#parts.size;
+  }
+
   /** Bytes of the copy: all of the object, or its beginning. */
   get bytes(): number {
     return this.#parts.claim.bytes;
   }
 
   /**
-   * Whether it can serve this range, which lies within the copy: not of another version, and nothing that would take
+   * Whether it can serve this range, which lies within the copy: nothing that would take
    * more memory while tiers are too slow to take what is there, unless readers are to wait for that.
    */
-  serves(version: string, offset: number, length: number): boolean {
+  serves(offset: number, length: number): boolean {
     const { budget, chunkBytes, readersWait } = this.#parts;
-    if (this.#failure !== undefined || this.#parts.version !== version) return false;
+    if (this.#failure !== undefined) return false;
     if (readersWait ? !budget.isStalled : budget.hasRoom(chunkBytes)) return true;
     const asked = this.#state.subarray(
       Math.floor(offset / chunkBytes),

@@ -5,7 +5,7 @@ import type { Copies } from './copies.js';
 import { isLasting, LastingCopies } from './lasting-copies.js';
 import { LeftBehind } from './left-behind.js';
 import type { MemoryBudget } from './memory-budget.js';
-import type { FillFrom, PlacingFailure } from './placing-parts.js';
+import { isCurrent, type FillFrom, type PlacingFailure } from './placing-parts.js';
 import { Placing } from './placing.js';
 import type { PlacementCandidate, PlacementPolicy, TierRoom } from './policies/policy.js';
 import { Recency } from './recency.js';
@@ -301,7 +301,7 @@ export class Placings {
     host.tierWorked(tier, 'write');
     const old = host.namespace.levelOf(id);
     const moved = from !== 'source' && old !== from.level;
-    if (host.namespace.versionOf(id) !== placing.version || moved) {
+    if (!isCurrent(host, id, placing) || moved) {
       // The object became another one meanwhile, or its copy went; the bytes stay claimed until they are gone.
       await copies.remove(claim.store, placing.copy);
       return;

@@ -23,7 +23,7 @@ export async function takeOver(
 ): Promise<void> {
   const { namespace, complete, clock } = host;
   // When the process started that was done already, unless the tier did not work then.
-  await shrinkToQuota(store, host, remove);
+  await shrinkToQuota(store, host, remove, closing);
   let isAllKnown = true;
   await store.beginTakingOver(closing);
   for await (const page of store.pages()) {
@@ -44,13 +44,16 @@ export async function shrinkToQuota(
   store: TierStore,
   host: PlacementHost,
   remove: (copy: Copy) => Promise<void>,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   const { level } = store.tier;
+  // What was removed counts until everybody has let go of it: that does not come sooner if more is removed.
+  const holds = async () => store.excessBytes === 0 || store.excessBytes <= (await store.leavingBytes());
   for (const others of [false, true]) {
-    if (store.excessBytes === 0) return;
+    if (await holds()) return;
     for await (const page of store.pages({ others })) {
       for (const copy of page) {
-        if (store.excessBytes === 0) return;
+        if (signal?.aborted === true || (await holds())) return;
         await remove(copy);
         if (!others) host.dropped(copy.key, level, 'evicted');
       }

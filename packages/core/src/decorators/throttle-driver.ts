@@ -74,7 +74,9 @@ export class ThrottleDriver extends InterceptingDriver {
     const step = progress === undefined ? bytes : PROGRESS_STEP;
     for (let passed = 0; passed < bytes;) {
       passed = Math.min(bytes, passed + step);
-      await this.#clock.sleep(start + passed * this.#msPerByte - this.#clock.now(), signal);
+      const leftMs = start + passed * this.#msPerByte - this.#clock.now();
+      // A timer takes a millisecond at least: a link that is late already goes on.
+      if (leftMs > 0 || passed === bytes) await this.#clock.sleep(leftMs, signal);
       if (passed < bytes) progress?.(passed);
     }
   }

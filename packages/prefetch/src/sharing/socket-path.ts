@@ -102,7 +102,7 @@ async function locked(made: string, socketPath: string): Promise<() => Promise<v
 
 /** Whether somebody who lives has the lock; what the dead have in there is removed. */
 async function isHeld(lock: string, own: string): Promise<boolean> {
-  for (const name of await fs.readdir(lock).catch(() => [])) {
+  for (const name of await fs.readdir(lock).catch(noneIfGone)) {
     const entry = path.join(lock, name);
     // Its own name may be too long for an address.
     const seen = path.join(own, 'o');
@@ -118,6 +118,11 @@ async function isHeld(lock: string, own: string): Promise<boolean> {
     await fs.rm(entry, { force: true });
   }
   return false;
+}
+
+function noneIfGone(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
 }
 
 /** Moves a directory to a place where there is none, or an empty one; false if there is something. */

@@ -146,6 +146,16 @@ export class Records {
     ).map(rowOf);
   }
 
+  /** @type {Calls['leavingBytes']} */
+  leavingBytes() {
+    return Number(
+      this.one(
+        `SELECT coalesce(sum(occupied), 0) AS bytes FROM copies
+           WHERE state >= ${STATES.leaving} AND ${UNFINISHED}`,
+      )['bytes'],
+    );
+  }
+
   /** @type {Calls['inherit']} */
   inherit({ member, dead }) {
     return this.transaction(() => {

@@ -69,6 +69,10 @@ export class BucketStore implements TierStore {
     return this.#quota.bytes;
   }
 
+  async leavingBytes(): Promise<number> {
+    return 0;
+  }
+
   get usedBytes(): number {
     return this.#quota.used;
   }

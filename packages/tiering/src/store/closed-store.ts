@@ -24,6 +24,10 @@ export class ClosedStore implements TierStore {
     return this.tier.quotaBytes;
   }
 
+  async leavingBytes(): Promise<number> {
+    return 0;
+  }
+
   claim(): undefined {
     return undefined;
   }

@@ -32,9 +32,9 @@ export class Completeness {
   }
 
   /** Lists in the background if the last listing failed; calls back once one did not. */
-  again(signal: AbortSignal, onReached: () => void): void {
+  again(signal: () => AbortSignal, onReached: () => void): void {
     if (!this.#hasFailed || this.#again !== undefined) return;
-    this.#again = this.reach(signal)
+    this.#again = this.reach(signal())
       .then(onReached)
       .catch(() => undefined)
       .finally(() => (this.#again = undefined));

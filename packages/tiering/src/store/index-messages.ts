@@ -109,6 +109,8 @@ export interface Calls {
   /** Ends members; gives what those that are gone have left unfinished, which is this member's to delete from now on. */
   inherit(options: { readonly member: string; readonly dead: readonly string[] }): readonly CopyRow[];
   tags(options: undefined): Float64Array;
+  /** Bytes of copies that were removed and not yet given back. */
+  leavingBytes(options: undefined): number;
   /** Those of the tags that are in the index no more. */
   unknown(options: { readonly tags: readonly number[] }): readonly number[];
   /** All on the storage is in the index; so much else was there, and `before` was said to be when it was begun to look. */

@@ -5,6 +5,8 @@ import type { Applied, Batch, ClaimRow, CopyRef, PlacedRow } from './index-messa
 /** How long to leave the index to another writer, in milliseconds: at first, and at most. */
 const FIRST_PAUSE_MS = 2;
 const LAST_PAUSE_MS = 50;
+/** A transaction takes less; where it does not, the disk hangs, and nobody is to wait for it either, in milliseconds. */
+const LONGEST_CALL_MS = 2000;
 
 /** Changes of one kind, with who waits for them. */
 interface Entry<T> {
@@ -22,6 +24,8 @@ class Pending {
   quota: number | undefined;
   seen: number | undefined;
   isDue = false;
+  /** Told when it has ended, whatever became of it. */
+  readonly told: (() => void)[] = [];
 
   get all(): readonly Entry<unknown>[] {
     return [...this.claims, ...this.placed, ...this.leaving, ...this.gone];
@@ -117,7 +121,15 @@ export class IndexWriter {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
       this.#onHeldUp = [];
-      if (this.#pending.isDue && !this.#ends.ended.aborted) this.write();
+      if (this.#pending.isDue) this.write();
+    });
+  }
+
+  /** Resolves when the next transaction has ended. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#pending.told.push(resolve);
+      this.write();
     });
   }
 
@@ -170,6 +182,22 @@ export class IndexWriter {
       this.#pending.quota ??= pending.quota;
       this.#pending.seen ??= pending.seen;
       for (const { reject } of pending.all) reject(error);
+    } finally {
+      for (const tell of pending.told) tell();
+    }
+  }
+
+  /** Makes a call; one that takes too long holds up who waits for the index. */
+  async #watched<T>(call: () => Promise<T>): Promise<T> {
+    const done = new AbortController();
+    this.#clock.sleep(LONGEST_CALL_MS, done.signal, { background: true }).then(
+      () => this.#holdUp(),
+      () => undefined,
+    );
+    try {
+      return await call();
+    } finally {
+      done.abort();
     }
   }
 
@@ -182,7 +210,7 @@ export class IndexWriter {
   async patiently<T>(call: () => Promise<T>): Promise<T> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2)) {
       try {
-        const result = await call();
+        const result = await this.#watched(call);
         this.#isHeldUp = false;
         return result;
       } catch (error) {

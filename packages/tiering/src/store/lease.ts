@@ -81,13 +81,15 @@ export class Lease {
     this.#isQuiet = true;
   }
 
-  /** Takes bytes for a claim; false if that many are not leased, which is remembered. */
+  /** So much is to be asked for by the next transaction, beside what others have asked for it. */
+  want(occupied: number): void {
+    this.#wanted += occupied;
+  }
+
+  /** Takes bytes for a claim; false if that many are not leased. */
   take(occupied: number, unleased: number): boolean {
     this.#isIdle = this.#isQuiet = false;
-    if (occupied > this.#free + Math.min(0, unleased)) {
-      this.#wanted += occupied;
-      return false;
-    }
+    if (occupied > this.#free + Math.min(0, unleased)) return false;
     this.#reserved += occupied;
     return true;
   }

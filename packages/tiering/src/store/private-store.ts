@@ -26,6 +26,10 @@ export class PrivateStore implements TierStore {
     return this.#quota.bytes;
   }
 
+  async leavingBytes(): Promise<number> {
+    return 0;
+  }
+
   get usedBytes(): number {
     return this.#quota.used;
   }

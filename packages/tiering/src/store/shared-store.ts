@@ -163,12 +163,15 @@ export class SharedStore implements TierStore {
     return this.#asked;
   }
 
+  leavingBytes = (): Promise<number> => this.#client.call('leavingBytes', undefined);
+
   get current(): boolean {
     return !this.#isLost && !this.#closing.signal.aborted && inodeOf(this.#parts.home.path) === this.#inode;
   }
 
   get mayHoldMore(): boolean {
-    return !this.#isSwept || this.#accounts.wasShared;
+    // Behind a writer that hangs a look would hang as well.
+    return !this.#writer.isHeldUp && (!this.#isSwept || this.#accounts.wasShared);
   }
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
@@ -181,6 +184,8 @@ export class SharedStore implements TierStore {
     const above = lease.directories(name);
     if (!lease.take(occupied + above, unleased)) {
       if (!lease.hasRoom(occupied + above, unleased)) return undefined;
+      // While nothing can be asked for, claims are made again and again.
+      if (!this.#writer.isHeldUp) lease.want(occupied + above);
       this.#ask();
       return 'later';
     }
@@ -288,7 +293,7 @@ export class SharedStore implements TierStore {
   #ask(): void {
     this.#writer.write();
     if (this.#asked !== undefined || this.#writer.isHeldUp) return;
-    this.#asked = Promise.race([this.#writer.settled(), this.#writer.heldUp()]).then(() => {
+    this.#asked = Promise.race([this.#writer.next(), this.#writer.heldUp()]).then(() => {
       this.#asked = undefined;
       this.#parts.onRoom();
     });
@@ -360,7 +365,7 @@ export class SharedStore implements TierStore {
     if (!(await home.isRunning(home.member))) this.#lose();
     else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
     const { closing, onRoom } = this.#parts;
-    this.#complete.again(AbortSignal.any([closing, this.#closing.signal]), onRoom);
+    this.#complete.again(() => AbortSignal.any([closing, this.#closing.signal]), onRoom);
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */

@@ -79,6 +79,8 @@ export interface TierStore {
   readonly current: boolean;
   /** Whether there may be copies that this process was not shown yet. */
   readonly mayHoldMore: boolean;
+  /** Bytes of copies that were removed, and count until every process has let go of them. */
+  leavingBytes(): Promise<number>;
   /** Resolves when what `claim` answered `later` for was asked for; undefined if nothing is, or nobody answers. */
   readonly asked: Promise<void> | undefined;
   /**

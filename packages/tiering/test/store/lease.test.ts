@@ -53,7 +53,7 @@ describe('a lease', () => {
             if (lease.take(claim.occupied + claim.above, unleased)) {
               waiting.push(claim);
               open.push(claim);
-            }
+            } else lease.want(claim.occupied + claim.above);
           } else if (one.do === 'begin' && transaction === undefined) {
             transaction = { terms: lease.terms(one.others), claims: waiting };
             waiting = [];

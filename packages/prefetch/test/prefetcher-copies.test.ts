@@ -78,3 +78,16 @@ describe('[P4] data that is detached', () => {
     await expect(make({ copy: true })).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
   });
 });
+
+it('[P4] data that is detached may have been transferred by its consumer before', async () => {
+  const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { detach: true });
+  let samples = 0;
+  for await (const { data } of prefetcher) {
+    const { buffer } = data;
+    if (buffer instanceof ArrayBuffer) structuredClone(buffer, { transfer: [buffer] });
+    samples += 1;
+  }
+  expect(samples).toBe(expected.length);
+  expectIdle(prefetcher);
+  await prefetcher.close();
+});

@@ -141,3 +141,26 @@ describe('a sample that cannot be read', () => {
     for (const maxSkipped of [0, 1.5, Infinity]) expect(make({ maxSkipped })).toThrow(/^maxSkipped: /);
   });
 });
+
+it('[P14] [P3] whoever is told of a skipped sample may abort or close', async () => {
+  const reason = new Error('too many');
+  for (const how of ['abort', 'close'] as const) {
+    const hierarchy = await started(new FaultDriver(await objects(SIZES), { rules: faults(['1']) }));
+    const abort = new AbortController();
+    const prefetcher: Prefetcher = new Prefetcher(hierarchy, listSequence(keys(SIZES.length)), {
+      signal: abort.signal,
+      onError: 'skip',
+      onSkip: () => {
+        if (how === 'abort') abort.abort(reason);
+        else void prefetcher.close();
+      },
+    });
+    const read = collect(prefetcher);
+    await (how === 'abort'
+      ? expect(read).rejects.toBe(reason)
+      : expect(read).rejects.toEqual(withCode('TIERED_CLOSED')));
+    await prefetcher.close();
+    expectIdle(prefetcher);
+    await hierarchy.close();
+  }
+});

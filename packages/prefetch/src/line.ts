@@ -268,15 +268,7 @@ export class Line {
   /** Gives what is there to those who wait. */
   #serve(): void {
     this.#isToServe = false;
-    for (let waiter = this.waiters.first(); waiter !== undefined; waiter = this.waiters.first()) {
-      try {
-        const samples = this.#collect(waiter.most, waiter.epoch);
-        if (samples === undefined) return;
-        waiter.resolve(samples);
-      } catch (error) {
-        waiter.reject(error);
-      }
-    }
+    this.waiters.serve(({ most, epoch }) => this.#collect(most, epoch));
   }
 
   /**

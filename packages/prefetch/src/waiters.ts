@@ -18,6 +18,7 @@ export class Waiters {
   readonly #onChange: (waiting: number) => void;
   readonly #queue = new Queue<Waiter & { isGone: boolean }>();
   #waiting = 0;
+  #isServing = false;
   /** Milliseconds that consumers waited, summed over them. */
   stallMs = 0;
 
@@ -68,6 +69,26 @@ export class Waiters {
       this.#change(-1);
       this.stallMs += this.#clock.now() - start;
     }
+  }
+
+  /**
+   * Gives those who wait what there is for each, one after the other, until there is nothing for the next. What is collected may lead
+   * back here: not to the one who is just being served, who would be told of an end in place of the sample.
+   * @param collect Undefined if nothing is there. What it throws is told to who waits.
+   */
+  serve(collect: (waiter: Waiter) => readonly Sample[] | undefined): void {
+    if (this.#isServing) return;
+    this.#isServing = true;
+    for (let waiter = this.first(); waiter !== undefined; waiter = this.first()) {
+      try {
+        const samples = collect(waiter);
+        if (samples === undefined) break;
+        waiter.resolve(samples);
+      } catch (error) {
+        waiter.reject(error);
+      }
+    }
+    this.#isServing = false;
   }
 
   /** Who has waited longest; undefined if nobody waits for the next sample. */

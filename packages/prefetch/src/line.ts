@@ -155,9 +155,6 @@ export class Line {
   async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     signal?.throwIfAborted();
     this.#isInOrder = true;
-    // All of its epoch was given: what others wait for, or failed with, is none of its business.
-    const next = this.#failure === undefined ? this.next : this.#failure.position.next;
-    if (epoch !== undefined && next !== undefined && next.epoch !== epoch) return [];
     if (this.waiters.first() === undefined) {
       const samples = this.#collect(most, epoch);
       if (samples !== undefined) return samples;

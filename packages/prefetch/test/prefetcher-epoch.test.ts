@@ -131,21 +131,3 @@ describe('the error of a prefetcher that is closed', () => {
     await expect(next(prefetcher)).rejects.toThrow(/closed by close\(\)/);
   });
 });
-
-it('[P13] what fails in a later epoch, where another consumer is, does not reach who has all of an earlier one', async () => {
-  const rules = [{ operations: ['readInto' as const], key: /^0$/, nth: 2, fault: { kind: 'fail' as const } }];
-  const hierarchy = await started(new FaultDriver(await objects([10, 10]), { rules }));
-  const prefetcher = new Prefetcher(hierarchy, listSequence(keys(2), { epochs: 2 }), {
-    budget: 0,
-    producers: 1,
-  });
-  const first = prefetcher.epoch()[Symbol.asyncIterator]();
-  for (let i = 0; i < 2; i++) expect(await first.next()).toMatchObject({ done: false });
-  const second = prefetcher.epoch()[Symbol.asyncIterator]().next();
-  const failed = expect(second).rejects.toEqual(withCode('TIERED_FAULT_INJECTED'));
-  expect(await first.next()).toMatchObject({ done: true });
-  await failed;
-  expect(await first.next()).toMatchObject({ done: true });
-  await prefetcher.close();
-  await hierarchy.close();
-});

@@ -12,7 +12,7 @@ import { assertNothingHeld, HoldingDriver, ManualClock, settled } from '@tiered/
 import { PlacementHandler, type PlacementHandlerOptions } from '@tiered/tiering';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memoryWith, objectsOf } from './helpers.js';
+import { memoryWith, objectsOf, readEpoch } from './helpers.js';
 
 /** A hierarchy whose time is moved by the test. */
 function startWith(
@@ -42,26 +42,6 @@ class Writing extends InterceptingDriver {
     if (call.operation === 'publish') this.#now -= 1;
     return result;
   }
-}
-
-/** Reads all objects in a shuffled order, so many at a time, in pieces, and looks at every byte. */
-async function epoch(
-  hierarchy: Hierarchy,
-  objects: Map<string, Uint8Array>,
-  { random, readers, piece }: { random: Random; readers: number; piece: number },
-): Promise<void> {
-  const keys = [...objects.keys()];
-  const line = [...random.permutation(keys.length)].map((i) => keys[i] ?? '').values();
-  const reader = async () => {
-    for (const key of line) {
-      const bytes = objects.get(key) ?? new Uint8Array();
-      for (let offset = 0; offset < bytes.byteLength; offset += piece) {
-        const got = await hierarchy.read(key, { offset, length: piece });
-        expect(Buffer.compare(got, bytes.subarray(offset, offset + piece))).toBe(0);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: readers }, reader));
 }
 
 describe('tiers that are slower than the source', () => {
@@ -103,7 +83,7 @@ describe('tiers that are slower than the source', () => {
           const random = new Random(seed);
           const epochs = async () => {
             for (let e = 0; e < 3; e++) {
-              await epoch(hierarchy, objects, { random, readers, piece });
+              await readEpoch(hierarchy, objects, { random, readers, piece });
               await hierarchy.idle();
             }
             ended = true;
@@ -140,7 +120,7 @@ describe('tiers that are slower than the source', () => {
         const hierarchy = await startWith(clock, source, tier, { chunk, memory, whenBehind: 'goOn' });
         const random = new Random(seed);
         // Not a byte is written meanwhile.
-        await epoch(hierarchy, objects, { random, readers, piece });
+        await readEpoch(hierarchy, objects, { random, readers, piece });
         expect(hierarchy.stats().tiers[0]?.usedBytes).toBe(0);
         let idle = false;
         const ended = hierarchy.idle().then(() => (idle = true));
@@ -153,7 +133,7 @@ describe('tiers that are slower than the source', () => {
         expect(hierarchy.stats().placement).toMatchObject({ placed: sizes.length, declined: 0, failed: 0 });
         const brought = source.metrics().operations.readInto?.bytes ?? 0;
         expect(brought).toBeLessThanOrEqual(2 * total);
-        await epoch(hierarchy, objects, { random, readers, piece });
+        await readEpoch(hierarchy, objects, { random, readers, piece });
         expect(source.metrics().operations.readInto?.bytes).toBe(brought);
         await hierarchy.close();
         assertNothingHeld(hierarchy.stats());

@@ -1,6 +1,7 @@
-import { Hierarchy, MemoryDriver, type StorageDriver, type TierOptions } from '@tiered/core';
+import { Hierarchy, MemoryDriver, type Random, type StorageDriver, type TierOptions } from '@tiered/core';
 import { settled, someBytes } from '@tiered/core/testing';
 import { PlacementHandler, type PlacementHandlerOptions } from '@tiered/tiering';
+import { expect } from 'vitest';
 
 /** Objects `0`, `1`, ... of these sizes, with content of their own. */
 export function objectsOf(sizes: readonly number[]): Map<string, Uint8Array> {
@@ -37,4 +38,24 @@ export function startHierarchy(
   options: PlacementHandlerOptions = {},
 ): Promise<Hierarchy> {
   return new Hierarchy({ source, tiers, placement: new PlacementHandler({ chunk: 10, ...options }) }).start();
+}
+
+/** Reads every object once, in pieces, in a shuffled order, and looks at every byte; several readers take the objects from one line. */
+export async function readEpoch(
+  hierarchy: Hierarchy,
+  objects: Map<string, Uint8Array>,
+  { random, readers, piece }: { random: Random; readers: number; piece: number },
+): Promise<void> {
+  const keys = [...objects.keys()];
+  const line = [...random.permutation(keys.length)].map((i) => keys[i] ?? '').values();
+  const reader = async () => {
+    for (const key of line) {
+      const bytes = objects.get(key) ?? new Uint8Array();
+      for (let offset = 0; offset < bytes.byteLength; offset += piece) {
+        const got = await hierarchy.read(key, { offset, length: piece });
+        expect(Buffer.compare(got, bytes.subarray(offset, offset + piece))).toBe(0);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: readers }, reader));
 }

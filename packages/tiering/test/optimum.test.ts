@@ -3,27 +3,12 @@ import { assertNothingHeld, someBytes } from '@tiered/core/testing';
 import { firstFit, lru, PlacementHandler, promoting, type PlacementPolicy } from '@tiered/tiering';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memoryWith, objectsOf, startHierarchy } from './helpers.js';
+import { memoryWith, objectsOf, readEpoch, startHierarchy } from './helpers.js';
 
-/** Reads every object once, in pieces, in a shuffled order; several readers take the objects from one line. */
-async function epoch(
-  hierarchy: Hierarchy,
-  objects: Map<string, Uint8Array>,
-  { random, piece, readers }: { random: Random; piece: number; readers: number },
-): Promise<void> {
-  const keys = [...objects.keys()];
-  const line = [...random.permutation(keys.length)].map((i) => keys[i] ?? '').values();
-  const reader = async () => {
-    for (const key of line) {
-      const bytes = objects.get(key) ?? new Uint8Array();
-      for (let offset = 0; offset < bytes.byteLength; offset += piece) {
-        const got = await hierarchy.read(key, { offset, length: piece });
-        expect(Buffer.compare(got, bytes.subarray(offset, offset + piece))).toBe(0);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: readers }, reader));
-  await hierarchy.idle();
+/** Reads every object once, and lets what that began come to its end. */
+async function epoch(...reading: Parameters<typeof readEpoch>): Promise<void> {
+  await readEpoch(...reading);
+  await reading[0].idle();
 }
 
 describe('source traffic', () => {

@@ -12,6 +12,7 @@ import { firstFit, lru, PlacementHandler, promoting } from '@tiered/tiering';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { everythingIn } from './processes/disk.js';
 
 /** A dataset on the disk and tiers beside it, as several processes come to know of it. */
 export interface Place {
@@ -115,9 +116,9 @@ export function diskUsage(root: string): DiskUsage {
   const sizes = new Map<bigint, number>();
   const blocks = new Map<bigint, number>();
   const usage = { copies: [] as string[], temporary: [] as string[] };
-  const names = fs.existsSync(root) ? fs.readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
-  for (const name of ['', ...names]) {
-    const stat = fs.lstatSync(path.join(root, name), { bigint: true, throwIfNoEntry: false });
+  for (const file of [root, ...everythingIn(root)]) {
+    const name = path.relative(root, file);
+    const stat = fs.lstatSync(file, { bigint: true, throwIfNoEntry: false });
     if (stat === undefined) continue;
     blocks.set(stat.ino, Number(stat.blocks) * STAT_BLOCK);
     if (stat.isDirectory()) continue;

@@ -9,11 +9,29 @@ export function bytesOnDisk(root: string, pids: readonly number[] = []): number 
   const count = (stat: fs.BigIntStats | undefined) => stat && blocks.set(stat.ino, Number(stat.blocks));
   const look = (file: string) => count(fs.lstatSync(file, { bigint: true, throwIfNoEntry: false }));
   look(root);
-  for (const name of fs.readdirSync(root, { recursive: true, encoding: 'utf8' })) look(path.join(root, name));
+  for (const file of everythingIn(root)) look(file);
   for (const pid of pids) {
     for (const fd of deletedFiles(pid, root)) count(fs.statSync(fd, { bigint: true, throwIfNoEntry: false }));
   }
   return [...blocks.values()].reduce((sum, one) => sum + one, 0) * SECTOR;
+}
+
+/** Files and directories below a directory, while others write and remove there: Node's recursive listing fails at a directory that goes. */
+export function* everythingIn(directory: string): Generator<string> {
+  for (const entry of entriesOf(directory)) {
+    const file = path.join(directory, entry.name);
+    yield file;
+    if (entry.isDirectory()) yield* everythingIn(file);
+  }
+}
+
+function entriesOf(directory: string): fs.Dirent[] {
+  try {
+    return fs.readdirSync(directory, { withFileTypes: true });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 /** The descriptors, as paths, that a process has of files below a directory that are deleted. */

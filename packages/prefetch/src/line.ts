@@ -50,6 +50,10 @@ export class Line {
   /** Whether the next sample had no room when it was last looked at. */
   isFull = false;
   #isToServe = false;
+  /** Whether somebody is just being told of a sample that is left out, which is still the first. */
+  #isTelling = false;
+  /** Where the sequence itself failed: that is no sample, and is not left out. */
+  #broken: Entry | undefined;
   /** The access that was looked at last: one that has no room is told of once. */
   #refused: Access | undefined;
   /** Whether somebody takes samples in order, and is to get all of them. */
@@ -156,7 +160,7 @@ export class Line {
   async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     signal?.throwIfAborted();
     this.#isInOrder = true;
-    if (this.waiters.first() === undefined) {
+    if (this.waiters.first() === undefined && !this.#isTelling) {
       const samples = this.#collect(most, epoch);
       if (samples !== undefined) return samples;
     }
@@ -219,7 +223,8 @@ export class Line {
     } catch (error) {
       // It has no more accesses.
       this.#ahead.end();
-      this.#enter(this.#ahead.place, 0, blockOfItsOwn(0)).fail(error);
+      this.#broken = this.#enter(this.#ahead.place, 0, blockOfItsOwn(0));
+      this.#broken.fail(error);
       return undefined;
     }
   }
@@ -313,13 +318,25 @@ export class Line {
     for (let head = this.#window.head(); head?.state === 'failed'; head = this.#window.head()) {
       // What comes after this epoch is not for this consumer.
       if (epoch !== undefined && head.access.epoch !== epoch) return;
-      const reason = this.#skips.skip(head.access, head.error);
+      const reason = head === this.#broken ? { error: head.error } : this.#leaveOut(head);
       if (reason !== undefined) this.end(reason.error);
       // Whoever was told may have ended it as well, which has taken this one out.
       if (this.#failure !== undefined) throw this.#failure.error;
       this.#window.remove(head).free();
-      // Not at once: whoever is woken may serve the consumer that this is for.
-      queueMicrotask(() => this.#host.wake());
+      // Not at once: whoever is woken may serve the consumer that this is for. Whoever was told may have asked for another one.
+      queueMicrotask(() => {
+        this.#serve();
+        this.#host.wake();
+      });
+    }
+  }
+
+  #leaveOut({ access, error }: Entry): { readonly error: unknown } | undefined {
+    this.#isTelling = true;
+    try {
+      return this.#skips.skip(access, error);
+    } finally {
+      this.#isTelling = false;
     }
   }
 
@@ -376,7 +393,8 @@ export class Line {
   #dropStale(): void {
     const head = this.#window.head();
     // One that failed ends the sequence where it stands, unless it is left out.
-    const mayGo = head?.state === 'ready' || (head?.state === 'failed' && this.#skips.areAllowed);
+    const mayBeLeftOut = this.#skips.areAllowed && !this.#isTelling && head !== this.#broken;
+    const mayGo = head?.state === 'ready' || (head?.state === 'failed' && mayBeLeftOut);
     if (!this.isFull || this.#isInOrder || head === undefined || !mayGo) return;
     const takenBehind = this.#admitted - head.order - this.#window.count;
     if (takenBehind <= this.#window.count) return;

@@ -84,7 +84,7 @@ describe('a sample that cannot be read', () => {
       }),
       { numRuns: 150 },
     );
-  }, 30_000);
+  });
 
   it('[P14] is thrown at its position when as many were skipped in the epoch as is allowed', async () => {
     const bad = ['1', '3', '5', '12'];

@@ -265,7 +265,7 @@ describe('prefetchers', () => {
       ),
       { numRuns: 100 },
     );
-  }, 60_000);
+  });
 
   it('of N workers stop after some global batches, and those of M go on there', async () => {
     const options = { samples: 50, epochs: 2, seed: 7, batchSize: 12 };

@@ -1,12 +1,12 @@
-import { raceAbort } from '@tiered/core/internal';
 import type { Access } from './access-sequence.js';
 import { blockOfItsOwn, type Block } from './arena.js';
 import { Entry } from './entry.js';
 import { tooLargeError } from './errors.js';
 import { Lender } from './lender.js';
 import { LineMemory } from './line-memory.js';
-import { LookAhead, sizeOf, type Upcoming } from './look-ahead.js';
+import { LookAhead, type Upcoming } from './look-ahead.js';
 import type { BatchLimits, LineHost, LineParts, LinePosition, Taken } from './line-parts.js';
+import { NamedReads } from './named-reads.js';
 import { readEntries } from './read-entries.js';
 import type { Sample, SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
@@ -45,6 +45,7 @@ export class Line {
   /** What consumers hold. */
   readonly lender: Lender;
   readonly #skips: Skips;
+  readonly #named: NamedReads;
   readonly #reads = new Set<Promise<void>>();
   #admitted = 0;
   /** Whether the next sample had no room when it was last looked at. */
@@ -81,6 +82,7 @@ export class Line {
       onKnown: () => host.wake(),
       onPassed: (access) => this.#window.pass(access),
     });
+    this.#named = this.#namedReads();
   }
 
   /** Whether its source reads many objects at once. */
@@ -134,13 +136,14 @@ export class Line {
       if (block === undefined) break;
       const same = this.#window.find(next.access.key);
       const entry = this.#enter(next.access, next.size, block);
+      bytes += next.size;
+      if (this.#named.hold(entry, next.failure)) continue;
       // What is there already, or on its way, is not read again.
       if (next.failure !== undefined) this.#fail(entry, next.failure.error);
       else if (same?.state === 'reading' || same?.state === 'ready') {
         entry.follow(same);
         this.counts.repeated += 1;
       } else batch.push(entry);
-      bytes += next.size;
     }
     // Those who wait are to know that nothing more comes.
     if (this.ended) this.#serve();
@@ -170,22 +173,8 @@ export class Line {
   }
 
   /** As `SampleReader.read`. */
-  async readByName(
-    key: string,
-    target: Uint8Array,
-    { offset = 0, signal }: SampleReadOptions,
-  ): Promise<number> {
-    signal?.throwIfAborted();
-    if (this.#failure !== undefined) throw this.#failure.error;
-    // Whoever reads to the end of a file asks once more, and takes nothing with that.
-    if (offset > 0 && offset >= (sizeOf(this.#source, key) ?? Infinity)) return 0;
-    for (let entry = this.#window.find(key); entry !== undefined; entry = this.#window.find(key)) {
-      const read = this.#fromEntry(entry, target, offset, signal);
-      const count = typeof read === 'number' ? read : await raceAbort(this.waiters.during(read), signal);
-      // Else another consumer was faster; the object may be there a second time.
-      if (count !== undefined) return count;
-    }
-    return this.#bypass(key, target, offset, signal);
+  readByName(key: string, target: Uint8Array, options: SampleReadOptions): Promise<number> {
+    return this.#named.read(key, target, options);
   }
 
   /** Where the line stands: the first access that is not taken, those behind it that are, and what ran ahead. */
@@ -204,7 +193,8 @@ export class Line {
     this.#stop.abort(error);
     for (const entry of this.#window.entries()) {
       // The memory of one that is being read is written to until the read has ended.
-      if (entry.state === 'ready' || entry.state === 'failed') this.#window.remove(entry).free();
+      if (entry.isHeld) entry.fail(error);
+      else if (entry.state === 'ready' || entry.state === 'failed') this.#window.remove(entry).free();
     }
     this.waiters.rejectAll(error);
     this.#onEnd();
@@ -271,6 +261,32 @@ export class Line {
     // Not at once: the rest of its batch may be there in a moment, and one consumer is to get more than one of it.
     if (!this.#isToServe) queueMicrotask(() => this.#serve());
     this.#isToServe = true;
+  }
+
+  #namedReads(): NamedReads {
+    return new NamedReads({
+      source: this.#source,
+      window: this.#window,
+      waiters: this.waiters,
+      failure: () => this.#failure,
+      onTaken: (taken) => {
+        this.#taken(taken);
+        this.#host.wake();
+      },
+      onBypass: () => {
+        this.counts.bypassed += 1;
+        this.#dropStale();
+      },
+      onEarly: (key) => {
+        this.#ahead.readEarly(key);
+        this.#host.wake();
+      },
+      onGivenBack: (entry, failure) => {
+        // In place of the read by name, so that it waits for no producer.
+        if (failure === undefined) void this.read([entry]);
+        else this.#fail(entry, failure.error);
+      },
+    });
   }
 
   /** Gives what is there to those who wait. */
@@ -344,46 +360,6 @@ export class Line {
     this.counts.samples += taken.samples;
     this.counts.bytes += taken.bytes;
     this.#host.moved(this, taken);
-  }
-
-  /** Copies from an entry, now or when it is there; undefined if it turned out not to be there any more. */
-  #fromEntry(
-    entry: Entry,
-    target: Uint8Array,
-    offset: number,
-    signal: AbortSignal | undefined,
-  ): number | Promise<number | undefined> {
-    if (entry.state === 'ready') return this.#copy(entry, target, offset);
-    return new Promise((resolve, reject) => {
-      entry.whenSettled(() => {
-        // Its memory is the caller's again.
-        if (signal?.aborted === true) resolve(undefined);
-        else if (this.#failure !== undefined) reject(this.#failure.error);
-        else if (entry.state === 'ready') resolve(this.#copy(entry, target, offset));
-        else if (entry.state === 'failed') reject(entry.error);
-        else resolve(undefined);
-      });
-    });
-  }
-
-  #copy(entry: Entry, target: Uint8Array, offset: number): number {
-    const { bytes } = entry;
-    const part = bytes.subarray(offset, offset + target.byteLength);
-    target.set(part);
-    if (offset + part.byteLength >= bytes.byteLength) {
-      this.#window.remove(entry).free();
-      this.#taken({ samples: 1, bytes: bytes.byteLength, epoch: entry.access.epoch });
-      this.#host.wake();
-    }
-    return part.byteLength;
-  }
-
-  /** Reads what was not admitted from the source. */
-  #bypass(key: string, target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<number> {
-    this.counts.bypassed += 1;
-    if (offset === 0) this.#ahead.readEarly(key);
-    this.#dropStale();
-    return this.waiters.during(this.#source.readInto(key, target, { offset, signal }));
   }
 
   /**

@@ -146,6 +146,15 @@ export function closedError(): TieredError {
   return new TieredError('TIERED_CLOSED', 'The hierarchy is closed; make a new one to go on reading.');
 }
 
+/** The error of a driver that is used while it is closed: a mistake of whoever uses it without a hierarchy. */
+export function notOpenError(driver: string): TieredError {
+  return new TieredError(
+    'TIERED_NOT_OPEN',
+    `${driver} is not open; await open() first and close() last, or give the driver to a hierarchy, which does both.`,
+    { driver },
+  );
+}
+
 /** A value as messages show it; of objects only that they are. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);

@@ -74,8 +74,13 @@ export function checkedOptions(options: HierarchyOptions): CheckedOptions {
 
 /** For those who write JavaScript: a forgotten option is named, and not met later as an undefined property. */
 function assertDriver(field: string, driver: unknown): void {
-  const { capabilities } = (driver ?? {}) as Partial<StorageDriver>;
-  if (typeof capabilities !== 'object') throw configError(field, 'a StorageDriver', driver);
+  if (!isDriver(driver)) throw configError(field, 'a StorageDriver', driver);
+}
+
+/** Whether a value can be a driver, as far as it is worth a look. */
+export function isDriver(value: unknown): value is StorageDriver {
+  const { capabilities } = (value ?? {}) as { readonly capabilities?: unknown };
+  return typeof capabilities === 'object' && capabilities !== null;
 }
 
 function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {

@@ -247,7 +247,6 @@ export class SharedStore implements TierStore {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(notCurrentError(this.tier));
-    await this.#complete.settled();
     // A look that has begun goes to the storage, which is about to be closed.
     await this.#looking;
     await this.#writer.settled();
@@ -364,8 +363,6 @@ export class SharedStore implements TierStore {
     const { home } = this.#parts;
     if (!(await home.isRunning(home.member))) this.#lose();
     else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
-    const { closing, onRoom } = this.#parts;
-    this.#complete.again(() => AbortSignal.any([closing, this.#closing.signal]), onRoom);
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */

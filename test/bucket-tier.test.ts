@@ -185,6 +185,34 @@ describe('a part of a directory as a tier', () => {
     expect(clock.sleepingInBackground).toBe(0);
   });
 
+  it('[R2] copies that somebody else deleted are placed anew, and what they took is free', async () => {
+    const { root, driver } = await faultyPart([]);
+    const clock = new ManualClock();
+    const source = await sourceOf();
+    const deleteCopies = async () => {
+      const copies = await fs.readdir(path.join(root, 'part'), { recursive: true });
+      for (const name of copies.filter((each) => each.includes('@')))
+        await fs.rm(path.join(root, 'part', name));
+    };
+    for (let life = 0; life < 2; life++) {
+      const hierarchy = await start(driver, source, clock);
+      for (let round = 0; round < 3; round++) {
+        await deleteCopies();
+        await readAll(hierarchy);
+        await readAll(hierarchy);
+        const before = hierarchy.stats();
+        await readAll(hierarchy);
+        const since = hierarchy.stats(before);
+        expect(since).toMatchObject({ reads: { fromTiers: OBJECTS }, tiers: [{ faults: 0 }] });
+      }
+      const { usedBytes } = hierarchy.stats().tiers[0] ?? {};
+      await hierarchy.close();
+      const next = await start(driver, source, clock);
+      expect(next.stats().tiers[0]?.usedBytes).toBe(usedBytes);
+      await next.close();
+    }
+  });
+
   it('[W6] [T5] keeps its copies, and is one process’s at a time', async () => {
     const root = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
     onTestFinished(() => fs.rm(root, { recursive: true }));

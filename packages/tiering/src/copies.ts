@@ -46,7 +46,7 @@ export class Copies {
     this.#checksum = checksum;
     this.#tierReads = tierReads;
     this.#closing = closing;
-    this.removals = new Removals(host);
+    this.removals = new Removals(host, closing);
     this.#openings = new Openings(host, closing, {
       open: (tier) => openStore(tier, host, checksum, this.#told(tier), { signal: closing }),
       begin: (store) => {

@@ -211,10 +211,7 @@ export class SharedStore implements TierStore {
         end();
         return copy;
       },
-      release: async () => {
-        await this.#release(row, recorded);
-        end();
-      },
+      release: () => this.#release(row, recorded, end),
     };
   }
 
@@ -315,15 +312,19 @@ export class SharedStore implements TierStore {
     return { name: copyName(key, tag), tag, key, version, bytes, content, dataset, row: placed };
   }
 
-  async #release(row: ClaimRow, recorded: Promise<boolean>): Promise<void> {
-    if (!(await recorded.catch(() => false))) return;
+  async #release(row: ClaimRow, recorded: Promise<boolean>, end: () => void): Promise<void> {
+    if (!(await recorded.catch(() => false))) {
+      end();
+      return;
+    }
     // Also if others took this process for dead: what it published after they cleared up, nobody else would find.
     const name = copyName(row.key, row.tag);
     if (!this.current) {
       await this.tier.driver.delete(name, {});
+      end();
       return;
     }
-    const attempt = () => this.#deleteFile(name, row);
+    const attempt = () => this.#deleteFile(name, row).then(end);
     await attempt().catch((error: unknown) => {
       this.#leftovers.keep(attempt);
       throw error;

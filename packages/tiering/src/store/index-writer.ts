@@ -33,10 +33,11 @@ class Pending {
   /** Leaves those entries to another transaction that are too many for this one. */
   split(mostPages: number): Pending {
     const rest = new Pending();
-    let count = 0;
-    for (let pages = 0; count < this.entries.length; count++) {
-      pages += pagesOf(this.entries[count]);
+    let [count, pages] = [0, 0];
+    for (const entry of this.entries) {
+      pages += pagesOf(entry);
       if (pages > mostPages && count > 0) break;
+      count += 1;
     }
     rest.entries = this.entries.splice(count);
     rest.isDue = rest.entries.length > 0;
@@ -49,10 +50,12 @@ class Pending {
  * are read in a random order; and what it takes to split them, by and by. Checksums of large copies have pages of their own.
  */
 const PAGES_A_ROW = 4;
+/** So much of a key is worth one page more: long ones fill pages soon, so that these split more often, and lie deeper. */
+const KEY_CHARS_A_PAGE = 128;
 
-function pagesOf(entry: Entry | undefined): number {
-  const sumsBytes = entry?.kind === 'placed' ? entry.row.sums.byteLength : 0;
-  return PAGES_A_ROW + Math.floor(sumsBytes / PAGE_BYTES);
+function pagesOf({ kind, row }: Entry): number {
+  const sumsBytes = kind === 'placed' ? row.sums.byteLength : 0;
+  return PAGES_A_ROW + Math.floor(row.key.length / KEY_CHARS_A_PAGE) + Math.floor(sumsBytes / PAGE_BYTES);
 }
 
 /** When a writer ends. */

@@ -1,4 +1,12 @@
-import { Hierarchy, MemoryDriver, PrefixDriver, Random, type StorageDriver } from '@tiered/core';
+import {
+  FaultDriver,
+  Hierarchy,
+  MemoryDriver,
+  PrefixDriver,
+  Random,
+  type FaultRule,
+  type StorageDriver,
+} from '@tiered/core';
 import { assertNothingHeld, ManualClock, someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { S3Driver } from '@tiered/s3-adapter';
@@ -148,6 +156,63 @@ describe('a bucket as a tier', () => {
 });
 
 describe('a part of a directory as a tier', () => {
+  /** Calls of the part fail as the rules say. */
+  async function faultyPart(rules: readonly FaultRule[]) {
+    const root = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
+    onTestFinished(() => fs.rm(root, { recursive: true }));
+    const files = new FileSystemDriver({ root, writable: true, maxOpenFiles: 1 });
+    return { root, driver: new FaultDriver(new PrefixDriver(files, 'part/'), { rules }) };
+  }
+
+  it('[R2] a listing that failed at the start is made again, and what is read is placed then', async () => {
+    const fail = { kind: 'fail', code: 'TIERED_UNAVAILABLE' } as const;
+    // The first one looks whether the storage is empty.
+    const rules = [2, 3, 4].map((nth) => ({ operations: ['list'] as const, nth, fault: fail }));
+    const { driver } = await faultyPart(rules);
+    const clock = new ManualClock();
+    const hierarchy = await start(driver, undefined, clock);
+    await readAll(hierarchy);
+    expect(hierarchy.stats().placement.placed).toBe(0);
+    expect(clock.sleepingInBackground).toBeGreaterThan(0);
+    for (let pauses = 0; pauses < 20; pauses++) {
+      await clock.advance(1000);
+      await hierarchy.idle();
+    }
+    await readAll(hierarchy);
+    await readAll(hierarchy);
+    expect(hierarchy.stats()).toMatchObject({ placement: { placed: OBJECTS }, tiers: [{ faults: 3 }] });
+    await hierarchy.close();
+    expect(clock.sleepingInBackground).toBe(0);
+  });
+
+  it('[R2] copies that somebody else deleted are placed anew, and what they took is free', async () => {
+    const { root, driver } = await faultyPart([]);
+    const clock = new ManualClock();
+    const source = await sourceOf();
+    const deleteCopies = async () => {
+      const copies = await fs.readdir(path.join(root, 'part'), { recursive: true });
+      for (const name of copies.filter((each) => each.includes('@')))
+        await fs.rm(path.join(root, 'part', name));
+    };
+    for (let life = 0; life < 2; life++) {
+      const hierarchy = await start(driver, source, clock);
+      for (let round = 0; round < 3; round++) {
+        await deleteCopies();
+        await readAll(hierarchy);
+        await readAll(hierarchy);
+        const before = hierarchy.stats();
+        await readAll(hierarchy);
+        const since = hierarchy.stats(before);
+        expect(since).toMatchObject({ reads: { fromTiers: OBJECTS }, tiers: [{ faults: 0 }] });
+      }
+      const { usedBytes } = hierarchy.stats().tiers[0] ?? {};
+      await hierarchy.close();
+      const next = await start(driver, source, clock);
+      expect(next.stats().tiers[0]?.usedBytes).toBe(usedBytes);
+      await next.close();
+    }
+  });
+
   it('[W6] [T5] keeps its copies, and is one process’s at a time', async () => {
     const root = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-test-'));
     onTestFinished(() => fs.rm(root, { recursive: true }));

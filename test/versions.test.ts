@@ -1,6 +1,7 @@
 import {
   Hierarchy,
   InterceptingDriver,
+  MemoryDriver,
   MetricsDriver,
   type DriverCall,
   type ListOptions,
@@ -232,6 +233,41 @@ it('[V4] ignore: a source whose versions fit nothing is read all the same', asyn
   for (let i = 0; i < 20; i++) expect(await hierarchy.read(`b${i}`)).toEqual(OLD);
   expect(hierarchy.stats().source.reads).toBeLessThan(30);
   await hierarchy.close();
+});
+
+/** A source in which an object grows whenever it is about to be read, so many times. */
+class Growing extends InterceptingDriver {
+  times = 3;
+
+  protected override async intercept<T>(call: DriverCall<T>): Promise<T> {
+    if (call.key === 'a' && call.operation.startsWith('read') && this.times > 0) {
+      this.times -= 1;
+      await fs.appendFile(file(), OLD);
+    }
+    return call.proceed();
+  }
+}
+
+it('[V4] ignore: one object that changes all the time says nothing of the versions of the others', async () => {
+  for (const tiers of [true, false]) {
+    await fs.writeFile(file(), OLD);
+    const calm = path.join(directory, 'source', 'calm');
+    await fs.writeFile(calm, OLD);
+    const source = new Growing(new FileSystemDriver({ root: path.join(directory, 'source') }));
+    const hierarchy = new Hierarchy({
+      source,
+      tiers: tiers ? [{ driver: new MemoryDriver(), quota: '4MiB' }] : [],
+      placement: new PlacementHandler({ chunk: 10_000 }),
+      versions: 'ignore',
+    });
+    await hierarchy.start();
+    await expect(hierarchy.read('a')).rejects.toMatchObject({ code: 'TIERED_SOURCE_CHANGED' });
+    expect(source.times).toBe(0);
+    expect(await hierarchy.read('a')).toHaveLength(4 * OLD.byteLength);
+    await fs.writeFile(calm, LONGER);
+    expect(await hierarchy.read('calm')).toEqual(LONGER);
+    await hierarchy.close();
+  }
 });
 
 it('refuses a policy that there is not', async () => {

@@ -286,6 +286,7 @@ export class ReadPath {
   ): Promise<T | undefined> {
     const { versions, renew } = this.#parts;
     const asked = this.#asksForVersions ? this.#namespace.versionOf(id) : undefined;
+    const askedSize = this.#namespace.sizeOf(id);
     try {
       const given = await read();
       // What was read may be of an object that was listed meanwhile: then the range was cut where another one ended.
@@ -294,7 +295,9 @@ export class ReadPath {
     } catch (error) {
       if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || versions === 'pin') throw error;
       const isKnown = await raceAbort(renew(this.#namespace.keyOf(id)), options.signal);
-      if (versions === 'ignore' && isKnown && (tries <= 1 || this.#namespace.versionOf(id) === asked)) {
+      const isAsBefore = tries <= 1 || this.#namespace.versionOf(id) === asked;
+      // One of another size is another object, however often: that says nothing of the source's versions.
+      if (versions === 'ignore' && isKnown && isAsBefore && this.#namespace.sizeOf(id) === askedSize) {
         // The source contradicts itself. Its versions do not matter, and must not fail a read.
         this.#asksForVersions = false;
         if (asked !== undefined) return undefined;

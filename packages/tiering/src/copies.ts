@@ -7,8 +7,8 @@ import { Openings } from './openings.js';
 import { Removals } from './removals.js';
 import { ClosedStore } from './store/closed-store.js';
 import { openAtStart, openStore, type StoreEvents } from './store/open-store.js';
-import { PrivateStore } from './store/private-store.js';
 import type { Candidate, Claim, Copy, TierStore } from './store/tier-store.js';
+import { TakeOvers } from './take-overs.js';
 import { shrinkToQuota, takeOver } from './taking-over.js';
 
 /**
@@ -27,7 +27,7 @@ export class Copies {
   /** What is being deleted. */
   readonly removals: Removals;
   readonly #openings: Openings;
-  readonly #background = new Set<Promise<void>>();
+  readonly #takeOvers: TakeOvers;
   readonly #tierReads: OperationScope;
   readonly #closing: AbortSignal;
   /** Called when a level may grant again what it could not. */
@@ -46,14 +46,21 @@ export class Copies {
     this.#checksum = checksum;
     this.#tierReads = tierReads;
     this.#closing = closing;
-    this.removals = new Removals(host);
+    this.removals = new Removals(host, closing);
     this.#openings = new Openings(host, closing, {
       open: (tier) => openStore(tier, host, checksum, this.#told(tier), { signal: closing }),
       begin: (store) => {
         this.#forgetAll(store.tier.level);
         this.#stores[store.tier.level] = store;
-        this.#takeOverInBackground(store);
+        this.#takeOvers.begin(store);
       },
+    });
+    this.#takeOvers = new TakeOvers({
+      clock: host.clock,
+      closing,
+      takeOver: (store) => this.#takeOver(store),
+      isOpen: (store) => this.#stores[store.tier.level] === store,
+      failed: ({ tier }, error) => this.#fault(tier, '', error),
     });
   }
 
@@ -87,7 +94,7 @@ export class Copies {
 
   /** Begins to take over what is there, in the background. */
   begin(): void {
-    for (const store of this.#stores) this.#takeOverInBackground(store);
+    for (const store of this.#stores) this.#takeOvers.begin(store);
   }
 
   get stores(): readonly TierStore[] {
@@ -97,7 +104,7 @@ export class Copies {
   /** Removals, takings over and openings under way. */
   get underWay(): Promise<void>[] {
     const asked = this.#stores.flatMap((store) => store.asked ?? []);
-    return [...asked, ...this.removals.underWay, ...this.#openings.underWay, ...this.#background];
+    return [...asked, ...this.removals.underWay, ...this.#openings.underWay, ...this.#takeOvers.underWay];
   }
 
   /** Whether an older copy of this object is still being deleted, or could not be: tries again if so. */
@@ -318,17 +325,6 @@ export class Copies {
     };
   }
 
-  /** Takes over what is on a tier since before, removes what is outdated, and what nobody knows. */
-  #takeOverInBackground(store: TierStore): void {
-    if (store instanceof PrivateStore || store instanceof ClosedStore) return;
-    const work = this.#takeOver(store)
-      .catch((error: unknown) => {
-        if (!this.#closing.aborted && isTieredError(error)) this.#fault(store.tier, '', error);
-      })
-      .finally(() => this.#background.delete(work));
-    this.#background.add(work);
-  }
-
   /** If a copy is the one that is served, it is not any more. */
   #withdraw(level: number, { key, name }: Copy): void {
     const id = this.#host.namespace.find(key);
@@ -337,6 +333,7 @@ export class Copies {
     this.#host.withdraw(id);
   }
 
+  /** Takes over what is on a tier since before, removes what is outdated, and what nobody knows. */
   async #takeOver(store: TierStore): Promise<void> {
     const { level } = store.tier;
     await takeOver(store, this.#host, this.#closing, {

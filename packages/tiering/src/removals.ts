@@ -1,5 +1,6 @@
 import type { PlacementHost, Tier } from '@tiered/core';
 import pLimit from 'p-limit';
+import { tryAgainLater } from './try-again.js';
 
 /** Copies deleted at the same time: a tier is a disk, and a source may change ten thousand objects at once. */
 const DELETES = 16;
@@ -11,7 +12,10 @@ interface Undeleted {
   readonly mayBeNothing: boolean;
 }
 
-/** What is being deleted from tiers, and what could not be. Nothing here rejects: what fails is tried again later. */
+/**
+ * What is being deleted from tiers, and what could not be. Nothing here rejects: what fails is tried again when its object is read, and in the
+ * background, because it keeps its bytes until then.
+ */
 export class Removals {
   readonly #host: PlacementHost;
   /** By key, and then by level. */
@@ -23,9 +27,14 @@ export class Removals {
   /** By level, bytes of copies that are being deleted. */
   readonly #leaving: number[];
   readonly #deletes = pLimit(DELETES);
+  readonly #closing: AbortSignal;
+  /** Whether something waits to be tried again, or is. */
+  #isTrying = false;
 
-  constructor(host: PlacementHost) {
+  /** @param closing From then on nothing is tried again. */
+  constructor(host: PlacementHost, closing: AbortSignal) {
     this.#host = host;
+    this.#closing = closing;
     this.#leaving = host.tiers.map(() => 0);
   }
 
@@ -103,8 +112,28 @@ export class Removals {
         const undeleted = this.#undeleted.get(key) ?? new Map<string, Undeleted>();
         this.#undeleted.set(key, undeleted.set(doom, { tier, retry: attempt, mayBeNothing }));
         this.#host.tierFault(tier, 'delete', key, error);
+        if (!this.#isTrying) this.#tryLater(1);
       },
     );
+  }
+
+  /** Tries again after a pause. */
+  #tryLater(failures: number): void {
+    this.#isTrying = true;
+    tryAgainLater(this.#host.clock, this.#closing, failures, () => void this.#tryAll(failures));
+  }
+
+  /** Tries all again, a few at a time, until one fails: what failed comes last the next time. */
+  async #tryAll(failures: number): Promise<void> {
+    const keys = [...this.#undeleted.keys()];
+    while (keys.length > 0 && !this.#closing.aborted) {
+      const some = keys.splice(0, DELETES);
+      for (const key of some) this.isUnderWay(key);
+      await Promise.all(some.flatMap((key) => [...(this.#underWay.get(key)?.values() ?? [])]));
+      if (some.some((key) => this.#undeleted.has(key))) break;
+    }
+    this.#isTrying = false;
+    if (this.#undeleted.size > 0) this.#tryLater(failures + 1);
   }
 }
 

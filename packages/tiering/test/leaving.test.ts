@@ -274,3 +274,35 @@ describe('copies that changed', () => {
     await h.close();
   });
 });
+
+it('[Q1] [C1] what could not be deleted is tried again in the background, until it is gone or all is closed', async () => {
+  for (const fails of [1, 4]) {
+    const objects = objectsOf([20, 20]);
+    const tier = new IndexedMemoryDriver();
+    const rules = Array.from({ length: fails }, (_, i) => ({
+      operations: ['delete'] as const,
+      nth: i + 1,
+      fault: { kind: 'fail' } as const,
+    }));
+    const driver = new FaultDriver(tier, { rules });
+    const source = await memoryWith(objects);
+    const clock = new ManualClock();
+    const placement = new PlacementHandler({ chunk: 10 });
+    const h = new Hierarchy({ source, tiers: [{ driver, quota: 1000 }], placement, clock });
+    await h.start();
+    await h.place('0');
+    await source.write('0', someBytes(30, 7), { size: 30 });
+    await h.rescan();
+    await h.idle();
+    const used = () => h.stats().tiers[0]?.usedBytes ?? 0;
+    expect(used()).toBe(20);
+    for (let pauses = 0; used() > 0 && pauses < 20; pauses++) {
+      await clock.advance(1000);
+      await h.idle();
+    }
+    expect(used()).toBe(0);
+    expect(h.stats().tiers[0]?.faults).toBe(fails);
+    await h.close();
+    expect(clock.sleepingInBackground).toBe(0);
+  }
+});

@@ -2,7 +2,7 @@ import type { IndexHome, Tier } from '@tiered/core';
 import type { Applied, ClaimRow, IndexState } from './index-messages.js';
 import type { Leases } from './index-writer.js';
 import { Lease } from './lease.js';
-import { logRoomOf } from './open-index.js';
+import { logRoomOf, transactionPagesOf } from './open-index.js';
 import { lowered } from './quota.js';
 
 /** Directories of a tier without copies: its own, the private one and two in that. */
@@ -11,6 +11,7 @@ export const OWN_DIRECTORIES = 4;
 /** What may be where on a tier, in bytes of its storage: the sums of its index as they were last seen, and this process's lease. */
 export class Accounts implements Leases {
   readonly lease: Lease;
+  readonly mostPages: number;
   readonly #tier: Tier;
   readonly #home: IndexHome;
   readonly #onLost: () => void;
@@ -26,6 +27,7 @@ export class Accounts implements Leases {
     this.#home = home;
     this.#onLost = onLost;
     this.#quota = tier.quotaBytes;
+    this.mostPages = transactionPagesOf(tier.quotaBytes);
     this.#state = this.#counted(state);
     this.lease = new Lease(this.#quota, home.blockBytes);
     // Of an index that is new nobody has said yet what directories there are.

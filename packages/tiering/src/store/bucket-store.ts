@@ -43,6 +43,8 @@ export class BucketStore implements TierStore {
   readonly #sizes = new Map<number, number>();
   /** Names of copies whose objects are not as they were, or not known, by tag. */
   readonly #names = new Map<number, string>();
+  /** Copies deleted by this process. What was not found may have been one of them, and another one be under its name by now. */
+  #removed = 0;
   #isListed = false;
   #isLost = false;
   #ownedUntil: number;
@@ -137,7 +139,9 @@ export class BucketStore implements TierStore {
     const tag = this.#tagOf(key, namespace.versionOf(id));
     const name = copyName(key, tag);
     const size = this.#sizes.get(tag) ?? (this.#isListed ? undefined : await this.#sizeOf(name));
-    return size === undefined ? [] : [await this.#copyAt(key, name, tag, size)];
+    if (size === undefined) return [];
+    const copy = await this.#copyAt(key, name, tag, size);
+    return copy === undefined ? [] : [copy];
   }
 
   /** Copies that are of no object as it is now known, of this dataset; found by listing what is there. */
@@ -155,8 +159,8 @@ export class BucketStore implements TierStore {
   async remove({ name, tag }: Copy): Promise<void> {
     if (this.#isLost || tag === undefined) return;
     await this.tier.driver.delete(name, {});
-    this.#quota.used -= this.#sizes.get(tag) ?? 0;
-    this.#sizes.delete(tag);
+    this.#removed += 1;
+    this.#forget(tag);
   }
 
   shrink(held: number, lost: number): void {
@@ -196,14 +200,15 @@ export class BucketStore implements TierStore {
     return Number(BigInt.asUintN(TAG_BITS, checksum.bytes(text)));
   }
 
-  /** A copy, of which nothing is known if it does not say what it must. */
-  async #copyAt(key: string, name: string, tag: number, size: number): Promise<Copy> {
+  /** A copy, of which nothing is known if it does not say what it must; undefined if it is not there any more. */
+  async #copyAt(key: string, name: string, tag: number, size: number): Promise<Copy | undefined> {
     const unknown = { name, tag, key, version: '', dataset: this.#dataset, bytes: size, content: undefined };
     try {
       const copy = await this.#describe(name, tag, size);
       return copy.key === key && copy.dataset === this.#dataset ? copy : unknown;
     } catch (error) {
       if (isTieredError(error, 'TIERED_DATA_CORRUPT')) return unknown;
+      if (isTieredError(error, 'TIERED_NOT_FOUND')) return undefined;
       throw error;
     }
   }
@@ -211,7 +216,13 @@ export class BucketStore implements TierStore {
   async #describe(name: string, tag: number, size: number): Promise<Copy> {
     const { driver } = this.tier;
     const read = () => readTrailer(driver, name, size, this.#parts.checksum);
-    const { dataset, key, version, ...content } = await this.#scope.run(undefined, read);
+    const removed = this.#removed;
+    const described = await this.#scope.run(undefined, read).catch((error: unknown) => {
+      // Somebody else deleted it, or a rule of the bucket did: its bytes are free, and it is placed anew when it is read.
+      if (isTieredError(error, 'TIERED_NOT_FOUND') && this.#removed === removed) this.#forget(tag);
+      throw error;
+    });
+    const { dataset, key, version, ...content } = described;
     return {
       name,
       tag,
@@ -236,6 +247,11 @@ export class BucketStore implements TierStore {
   #take(tag: number, bytes: number): void {
     this.#sizes.set(tag, bytes);
     this.#quota.used += bytes;
+  }
+
+  #forget(tag: number): void {
+    this.#quota.used -= this.#sizes.get(tag) ?? 0;
+    this.#sizes.delete(tag);
   }
 
   async #assertOwned(signal: AbortSignal | undefined): Promise<void> {

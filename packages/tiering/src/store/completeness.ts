@@ -1,9 +1,7 @@
-/** Whether all that is on a tier's storage is in its index. What sees to that is a listing, which may fail, and is made again then. */
+/** Whether all that is on a tier's storage is in its index. What sees to that is a listing, which may fail: then whoever wanted it tries again. */
 export class Completeness {
   readonly #sweep: (signal: AbortSignal | undefined) => Promise<void>;
   #isReached: boolean;
-  #hasFailed = false;
-  #again: Promise<void> | undefined;
 
   /**
    * @param isReached Whether that is known without a listing.
@@ -21,27 +19,7 @@ export class Completeness {
   /** Lists, if that is necessary. Rejects as the listing does. */
   async reach(signal: AbortSignal | undefined): Promise<void> {
     if (this.#isReached) return;
-    try {
-      await this.#sweep(signal);
-    } catch (error) {
-      this.#hasFailed = true;
-      throw error;
-    }
-    this.#hasFailed = false;
+    await this.#sweep(signal);
     this.#isReached = true;
-  }
-
-  /** Lists in the background if the last listing failed; calls back once one did not. */
-  again(signal: () => AbortSignal, onReached: () => void): void {
-    if (!this.#hasFailed || this.#again !== undefined) return;
-    this.#again = this.reach(signal())
-      .then(onReached)
-      .catch(() => undefined)
-      .finally(() => (this.#again = undefined));
-  }
-
-  /** Resolves when nothing is being listed again. */
-  async settled(): Promise<void> {
-    await this.#again;
   }
 }

@@ -1,5 +1,6 @@
 import { isTieredError, type Clock } from '@tiered/core';
 import type { IndexClient } from '../index-client.js';
+import { PAGE_BYTES } from '../index-thread/schema.js';
 import type { Applied, Batch, ClaimRow, CopyRef, PlacedRow } from './index-messages.js';
 
 /** How long to leave the index to another writer, in milliseconds: at first, and at most. */
@@ -8,28 +9,53 @@ const LAST_PAUSE_MS = 50;
 /** A transaction takes less; where it does not, the disk hangs, and nobody is to wait for it either, in milliseconds. */
 const LONGEST_CALL_MS = 2000;
 
-/** Changes of one kind, with who waits for them. */
-interface Entry<T> {
-  readonly row: T;
+type Change =
+  | { readonly kind: 'claims'; readonly row: ClaimRow }
+  | { readonly kind: 'placed'; readonly row: PlacedRow }
+  | { readonly kind: 'leaving' | 'gone'; readonly row: CopyRef };
+
+/** A change, with who waits for it. */
+type Entry = Change & {
   readonly resolve: (isDone: boolean) => void;
   readonly reject: (error: unknown) => void;
-}
+};
 
 /** What the next transaction is to bring about. */
 class Pending {
-  readonly claims: Entry<ClaimRow>[] = [];
-  readonly placed: Entry<PlacedRow>[] = [];
-  readonly leaving: Entry<CopyRef>[] = [];
-  readonly gone: Entry<CopyRef>[] = [];
+  /** In the order in which they were asked for, so that no change of a copy comes before an earlier one. */
+  entries: Entry[] = [];
   quota: number | undefined;
   seen: number | undefined;
   isDue = false;
   /** Told when it has ended, whatever became of it. */
   readonly told: (() => void)[] = [];
 
-  get all(): readonly Entry<unknown>[] {
-    return [...this.claims, ...this.placed, ...this.leaving, ...this.gone];
+  /** Leaves those entries to another transaction that are too many for this one. */
+  split(mostPages: number): Pending {
+    const rest = new Pending();
+    let [count, pages] = [0, 0];
+    for (const entry of this.entries) {
+      pages += pagesOf(entry);
+      if (pages > mostPages && count > 0) break;
+      count += 1;
+    }
+    rest.entries = this.entries.splice(count);
+    rest.isDue = rest.entries.length > 0;
+    return rest;
   }
+}
+
+/**
+ * Pages that a change may change: those of the copy in the table and in the index over unfinished ones, which others seldom share where keys
+ * are read in a random order; and what it takes to split them, by and by. Checksums of large copies have pages of their own.
+ */
+const PAGES_A_ROW = 4;
+/** So much of a key is worth one page more: long ones fill pages soon, so that these split more often, and lie deeper. */
+const KEY_CHARS_A_PAGE = 128;
+
+function pagesOf({ kind, row }: Entry): number {
+  const sumsBytes = kind === 'placed' ? row.sums.byteLength : 0;
+  return PAGES_A_ROW + Math.floor(row.key.length / KEY_CHARS_A_PAGE) + Math.floor(sumsBytes / PAGE_BYTES);
 }
 
 /** When a writer ends. */
@@ -42,6 +68,8 @@ export interface WriterEnds {
 
 /** What a writer asks its store about each transaction. */
 export interface Leases {
+  /** Pages that one transaction may change: the log has room for so many beyond its length. */
+  readonly mostPages: number;
   /** What the transaction is to say of leases and of directories. */
   terms(): Pick<Batch, 'wants' | 'spare' | 'hold' | 'overhead'>;
   /** What became of it, and for which claims. */
@@ -52,7 +80,8 @@ export interface Leases {
 
 /**
  * Gathers changes of an index, and makes them in as few transactions as there is time for: while one is under way, the
- * next fills. So a thousand small files cost some dozens, and two processes that write without pause leave each other time.
+ * next fills, up to what the log has room for. So a thousand small files cost some dozens, and two processes that write without pause leave
+ * each other time.
  */
 export class IndexWriter {
   readonly #client: IndexClient;
@@ -85,22 +114,22 @@ export class IndexWriter {
 
   /** False if another process has such a copy, or makes it. */
   claim(row: ClaimRow): Promise<boolean> {
-    return this.#add(this.#pending.claims, row);
+    return this.#add({ kind: 'claims', row });
   }
 
   /** False if the copy was claimed no more. */
   placed(row: PlacedRow): Promise<boolean> {
-    return this.#add(this.#pending.placed, row);
+    return this.#add({ kind: 'placed', row });
   }
 
   /** From here on nobody is told of the copy. */
   async leaving(row: CopyRef): Promise<void> {
-    await this.#add(this.#pending.leaving, row);
+    await this.#add({ kind: 'leaving', row });
   }
 
   /** The file of a copy that was leaving, or was claimed, is not there. */
   async gone(row: CopyRef): Promise<void> {
-    await this.#add(this.#pending.gone, row);
+    await this.#add({ kind: 'gone', row });
   }
 
   /** Nothing is open here of what left up to this number. */
@@ -138,9 +167,9 @@ export class IndexWriter {
     while (this.#running !== undefined) await this.#running;
   }
 
-  #add<T>(entries: Entry<T>[], row: T): Promise<boolean> {
+  #add(change: Change): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      entries.push({ row, resolve, reject });
+      this.#pending.entries.push({ ...change, resolve, reject });
       this.write();
     });
   }
@@ -150,38 +179,38 @@ export class IndexWriter {
     await Promise.resolve();
     while (this.#pending.isDue) {
       const pending = this.#pending;
-      this.#pending = new Pending();
+      this.#pending = pending.split(this.#leases.mostPages);
       await this.#write(pending);
     }
   }
 
   async #write(pending: Pending): Promise<void> {
-    const rowsOf = <T>(entries: readonly Entry<T>[]) => entries.map(({ row }) => row);
     const terms = this.#leases.terms();
-    const claims = rowsOf(pending.claims);
+    const claims = pending.entries.flatMap(({ kind, row }) => (kind === 'claims' ? [row] : []));
     const batch: Batch = {
       ...terms,
       member: this.#member,
       quota: pending.quota,
       seen: pending.seen,
       claims,
-      placed: rowsOf(pending.placed),
-      leaving: rowsOf(pending.leaving),
-      gone: rowsOf(pending.gone),
+      placed: pending.entries.flatMap(({ kind, row }) => (kind === 'placed' ? [row] : [])),
+      leaving: pending.entries.flatMap(({ kind, row }) => (kind === 'leaving' ? [row] : [])),
+      gone: pending.entries.flatMap(({ kind, row }) => (kind === 'gone' ? [row] : [])),
     };
     try {
       const outcome = await this.patiently(() => this.#client.call('apply', batch));
       this.#leases.applied(outcome, claims);
       const refused = new Set([...outcome.refused, ...outcome.lost]);
-      for (const { row, resolve } of [...pending.claims, ...pending.placed])
-        resolve(outcome.isMember && !refused.has(row.tag));
-      for (const { resolve } of [...pending.leaving, ...pending.gone]) resolve(outcome.isMember);
+      for (const { kind, row, resolve } of pending.entries) {
+        const mayBeRefused = kind === 'claims' || kind === 'placed';
+        resolve(outcome.isMember && !(mayBeRefused && refused.has(row.tag)));
+      }
     } catch (error) {
       this.#leases.failed(terms, claims);
       // Nobody waits for these, and nobody says them again: they go with the next one.
       this.#pending.quota ??= pending.quota;
       this.#pending.seen ??= pending.seen;
-      for (const { reject } of pending.all) reject(error);
+      for (const { reject } of pending.entries) reject(error);
     } finally {
       for (const tell of pending.told) tell();
     }

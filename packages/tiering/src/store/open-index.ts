@@ -14,15 +14,22 @@ const FEWEST_LOG_PAGES = 8;
 const MOST_LOG_PAGES = 1024;
 /** A page in the log has a header. */
 const LOG_PAGE_BYTES = PAGE_BYTES + 24;
+/** A transaction changes a quarter of that at most, but may change this many. With fewer a burst of small copies costs many transactions. */
+const TRANSACTION_SHARE = 4;
 const LARGEST_TRANSACTION_PAGES = 32;
 
 function logPagesOf(quota: number): number {
   return Math.max(FEWEST_LOG_PAGES, Math.min(MOST_LOG_PAGES, Math.floor(quota / LOG_SHARE / PAGE_BYTES)));
 }
 
+/** Pages that one transaction may change. */
+export function transactionPagesOf(quota: number): number {
+  return Math.max(LARGEST_TRANSACTION_PAGES, Math.floor(logPagesOf(quota) / TRANSACTION_SHARE));
+}
+
 /** Bytes that the write-ahead log may come to: with the transaction that makes it too long, which may change many pages. */
 export function logRoomOf(quota: number): number {
-  return (logPagesOf(quota) + LARGEST_TRANSACTION_PAGES) * LOG_PAGE_BYTES;
+  return (logPagesOf(quota) + transactionPagesOf(quota)) * LOG_PAGE_BYTES;
 }
 
 /** An index that is open. */

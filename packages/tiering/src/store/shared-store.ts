@@ -211,10 +211,7 @@ export class SharedStore implements TierStore {
         end();
         return copy;
       },
-      release: async () => {
-        await this.#release(row, recorded);
-        end();
-      },
+      release: () => this.#release(row, recorded, end),
     };
   }
 
@@ -247,7 +244,6 @@ export class SharedStore implements TierStore {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(notCurrentError(this.tier));
-    await this.#complete.settled();
     // A look that has begun goes to the storage, which is about to be closed.
     await this.#looking;
     await this.#writer.settled();
@@ -316,15 +312,19 @@ export class SharedStore implements TierStore {
     return { name: copyName(key, tag), tag, key, version, bytes, content, dataset, row: placed };
   }
 
-  async #release(row: ClaimRow, recorded: Promise<boolean>): Promise<void> {
-    if (!(await recorded.catch(() => false))) return;
+  async #release(row: ClaimRow, recorded: Promise<boolean>, end: () => void): Promise<void> {
+    if (!(await recorded.catch(() => false))) {
+      end();
+      return;
+    }
     // Also if others took this process for dead: what it published after they cleared up, nobody else would find.
     const name = copyName(row.key, row.tag);
     if (!this.current) {
       await this.tier.driver.delete(name, {});
+      end();
       return;
     }
-    const attempt = () => this.#deleteFile(name, row);
+    const attempt = () => this.#deleteFile(name, row).then(end);
     await attempt().catch((error: unknown) => {
       this.#leftovers.keep(attempt);
       throw error;
@@ -364,8 +364,6 @@ export class SharedStore implements TierStore {
     const { home } = this.#parts;
     if (!(await home.isRunning(home.member))) this.#lose();
     else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
-    const { closing, onRoom } = this.#parts;
-    this.#complete.again(() => AbortSignal.any([closing, this.#closing.signal]), onRoom);
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { IndexClient } from '../../src/index-client.js';
 import { IndexWriter, type Leases } from '../../src/store/index-writer.js';
+import { logRoomOf, transactionPagesOf } from '../../src/store/open-index.js';
 
 const CLAIMS = 150;
 
@@ -21,21 +22,26 @@ afterEach(async () => {
   fs.rmSync(directory, { recursive: true, force: true });
 });
 
+/** So little that the log has the fewest pages there are. */
+const QUOTA = 1e6;
+
 const leases: Leases = {
+  mostPages: transactionPagesOf(QUOTA),
   terms: () => ({ wants: 0, spare: 0, hold: 0, overhead: 0 }),
   applied: () => undefined,
   failed: () => undefined,
 };
 
 /** A member with a thread and a connection of its own, as another process has. */
-async function writerOf(member: string): Promise<IndexWriter> {
+async function writerOf(member: string, told: Partial<Leases> = {}): Promise<IndexWriter> {
   const client = new IndexClient(
     { path: path.join(directory, 'index.db'), durable: true, logPages: 8 },
     'a tier',
   );
   clients.push(client);
   const signal = new AbortController().signal;
-  const writer = new IndexWriter(client, member, systemClock, leases, { ended: signal, ending: signal });
+  const ends = { ended: signal, ending: signal };
+  const writer = new IndexWriter(client, member, systemClock, { ...leases, ...told }, ends);
   await writer.patiently(() => client.call('open', undefined));
   await writer.patiently(() => client.call('join', { member, quota: 1e9, dataset: 'data' }));
   return writer;
@@ -59,4 +65,42 @@ it('[T3] writers in tight loops do not starve each other, and no other writer is
   );
   expect(done).toEqual([CLAIMS, CLAIMS, CLAIMS]);
   expect(Math.min(...whenFirstEnded), 'what each had done when the first had done all').toBeGreaterThan(0);
+});
+
+it('[Q1] however much is asked for at once, the write-ahead log stays within the room that is kept for it', async () => {
+  let longest = 0;
+  let transactions = 0;
+  const writer = await writerOf('a', {
+    applied: () => {
+      transactions += 1;
+      longest = Math.max(longest, fs.statSync(path.join(directory, 'index.db-wal')).size);
+    },
+  });
+  const rows = Array.from({ length: 400 }, (_, tag) => {
+    // In no order of the index.
+    const key = `${Math.imul(tag + 1, 0x9e3779b1) >>> 0}${'-'.repeat(300)}`;
+    return {
+      key,
+      dataset: 1,
+      tag,
+      version: 'v',
+      size: 1,
+      bytes: 1,
+      occupied: 1,
+      chunk: 1,
+      sums: new Uint8Array(8),
+    };
+  });
+  const ended = await Promise.all(
+    rows.map(async (row) => {
+      const done = [await writer.claim(row), await writer.placed(row)];
+      await writer.leaving(row);
+      await writer.gone(row);
+      return done;
+    }),
+  );
+  await writer.next();
+  expect(ended.flat().every((isDone) => isDone)).toBe(true);
+  expect(longest).toBeLessThanOrEqual(logRoomOf(QUOTA));
+  expect(transactions).toBeLessThan(rows.length);
 });

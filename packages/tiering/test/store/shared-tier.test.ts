@@ -3,7 +3,9 @@ import { IndexedMemoryDriver, ManualClock } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import fs from 'node:fs';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { expect, it, onTestFinished } from 'vitest';
+import { indexThreads } from '../../src/index-client.js';
 import { memoryWith, objectsOf } from '../helpers.js';
 
 const LOOK_MS = 250;
@@ -31,6 +33,13 @@ async function member(
   return { hierarchy, faults, read, brought, placed: () => hierarchy.stats().placement.placed };
 }
 
+/** As after a start of the machine: it is not known whether all is there. */
+function asAfterAStart({ directory }: IndexedMemoryDriver): void {
+  const index = path.join(directory, 'index.db');
+  fs.copyFileSync(index, `${index}.copy`);
+  fs.renameSync(`${index}.copy`, index);
+}
+
 it('[T1] [R2] a listing that failed after a start of the machine is made again, and placing goes on', async () => {
   const objects = objectsOf([SIZE, SIZE]);
   const tier = new IndexedMemoryDriver();
@@ -38,10 +47,7 @@ it('[T1] [R2] a listing that failed after a start of the machine is made again, 
   const first = await member(tier, objects, 1000, clock);
   await first.read('0');
   await first.hierarchy.close();
-  // As after a start of the machine: it is not known whether all is there.
-  const index = path.join(tier.directory, 'index.db');
-  fs.copyFileSync(index, `${index}.copy`);
-  fs.renameSync(`${index}.copy`, index);
+  asAfterAStart(tier);
   const failsOnce = new FaultDriver(tier, {
     rules: [{ operations: ['list'], nth: 1, fault: { kind: 'fail' } }],
   });
@@ -55,6 +61,46 @@ it('[T1] [R2] a listing that failed after a start of the machine is made again, 
   }
   expect(faults).toEqual(['openIndex']);
   await hierarchy.close();
+});
+
+/** The first call of this name fails, in the next index that is opened. */
+function failOnce(failing: string): void {
+  const { begin } = indexThreads;
+  onTestFinished(() => void (indexThreads.begin = begin));
+  indexThreads.begin = (options, gate) => {
+    indexThreads.begin = begin;
+    const thread = begin(options, gate);
+    if (!(thread instanceof Worker)) throw new TypeError('an index is in a thread');
+    const post = thread.postMessage.bind(thread);
+    thread.postMessage = (message: { readonly id: number; readonly call: string } | undefined) => {
+      if (message?.call === failing) {
+        thread.postMessage = post;
+        thread.emit('message', { id: message.id, failure: { code: 'SQLITE_IOERR', message: failing } });
+      } else post(message);
+    };
+    return thread;
+  };
+}
+
+it('[T1] [R2] a tier whose index could not be gone through, and is not known to have all, takes copies later', async () => {
+  const objects = objectsOf([SIZE, SIZE]);
+  const tier = new IndexedMemoryDriver();
+  const clock = new ManualClock();
+  const first = await member(tier, objects, 1000, clock);
+  await first.read('0');
+  await first.hierarchy.close();
+  asAfterAStart(tier);
+  failOnce('page');
+  const { hierarchy, faults, read, placed } = await member(tier, objects, 1000, clock);
+  await read('1');
+  expect({ faults, placed: placed() }).toEqual({ faults: ['openIndex'], placed: 0 });
+  for (let looks = 0; placed() === 0 && looks < 40; looks++) {
+    await clock.advance(LOOK_MS);
+    await read('1');
+  }
+  expect({ faults, placed: placed() }).toEqual({ faults: ['openIndex'], placed: 1 });
+  await hierarchy.close();
+  expect(clock.sleepingInBackground).toBe(0);
 });
 
 it('[T3] [F1] who is idle gives all that is leased to it to who wants room: a shared tier fills to its end', async () => {

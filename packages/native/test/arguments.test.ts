@@ -87,46 +87,85 @@ const anything = fc.oneof(
   fc.anything(),
   fc.constantFrom(...oddities()),
 );
-const or = (usual: fc.Arbitrary<unknown>) =>
-  fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: anything });
 
 /** Where to: no directory that must not be written. */
 const ROOT_PLACE = 'ROOT';
-const pool = fc.nat(2);
-const job = fc.nat(12);
-const callback = fc.constant(() => undefined);
+const pool = fc.oneof({ weight: 20, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(2) });
+const job = fc.nat(1000);
+const noCallback = fc.constant(() => undefined);
+const length = fc.nat(8);
+const usualMemory = fc.boolean().map((isShared) => targetOf(8, isShared));
+const fd = fc.constantFrom(-1, 0, 1e6, 2 ** 31);
+
+/** Reads that can be made. */
+const reads = fc.array(
+  fc.tuple(
+    fc.constantFrom('file', 'none', 'directory', '..'),
+    fc.constantFrom('', '0-0-0'),
+    fc.nat(1),
+    length,
+    fc.nat(9),
+  ),
+  { minLength: 1, maxLength: 4 },
+);
+const usualReads = fc.tuple(reads, usualMemory, usualMemory).map(([all, first, second]) => ({
+  texts: [...all.map(([key]) => key), ...all.map(([, version]) => version)].join('\0'),
+  numbers: Float64Array.from(all.flatMap(([, , which, bytes, offset]) => [which, 8 - bytes, bytes, offset])),
+  keep: [new Float64Array(8), first, second],
+}));
 
 const CALLS = fc.oneof(
   call(
     'open',
-    fc.constantFrom(ROOT_PLACE, '/none', '', 'x', 'a\0', 1),
-    fc.nat(5),
-    fc.boolean(),
-    fc.nat(9),
-    callback,
+    fc.tuple(
+      fc.constantFrom(ROOT_PLACE, '/none', '', 'x', 'a\0', 1),
+      fc.nat(5),
+      fc.boolean(),
+      fc.nat(9),
+      noCallback,
+    ),
   ),
-  call('stop', pool),
-  call('release', pool),
-  call('setThreads', pool, fc.nat(5)),
-  call('counts', pool, numbers),
-  call('abort', pool, job),
-  call('readFiles', pool, job, text, numbers, keep, fc.boolean()),
-  call('readFiles', pool, job, text, numbers, keep, fc.boolean()),
-  call('readPiece', pool, job, fc.constantFrom(-1, 0, 1e6, 2 ** 31), number, keep),
-  call('tryRead', fc.constantFrom(-1, 0, 1e6, 2 ** 31), memory, number),
-  call('writeFile', pool, job, text, numbers, keep),
+  call('stop', fc.tuple(pool.filter((id) => id > 0))),
+  call('release', fc.tuple(pool.filter((id) => id > 0))),
+  call('setThreads', fc.tuple(pool, fc.nat(5))),
+  call('counts', fc.tuple(pool, numbers)),
+  call('abort', fc.tuple(pool, job)),
+  call(
+    'readFiles',
+    fc
+      .tuple(pool, job, usualReads, fc.boolean())
+      .map(([to, id, all, tells]) => [to, id, all.texts, all.numbers, all.keep, tells]),
+  ),
+  call('readFiles', fc.tuple(pool, job, text, numbers, keep, fc.boolean())),
+  call(
+    'readPiece',
+    fc.tuple(
+      pool,
+      job,
+      fd,
+      length,
+      usualMemory.map((memory) => [new Float64Array(2), memory]),
+    ),
+  ),
+  call('tryRead', fc.tuple(fd, memory, number)),
+  call(
+    'writeFile',
+    fc
+      .tuple(pool, job, fc.nat(9), length, fc.array(usualMemory, { maxLength: 3 }))
+      .map(([to, id, name, every, parts]) => [
+        ...[to, id, `${name}\0to-${name}`, new Float64Array([0o600, name & 1, (name >> 1) & 1, every])],
+        [new Float64Array(2), new BigUint64Array(24), ...parts],
+      ]),
+  ),
 );
 
-function call(
-  name: keyof Binding,
-  ...values: fc.Arbitrary<unknown>[]
-): fc.Arbitrary<[keyof Binding, unknown[]]> {
-  const some = fc.tuple(...values.map((value) => or(value)));
-  // Sometimes fewer.
-  const all = fc
-    .tuple(some, fc.nat(20))
-    .map(([args, left]) => (left < args.length ? args.slice(0, left) : args));
-  return fc.tuple(fc.constant(name), all);
+/** A call that can be made, or the same with something else in the place of an argument, or fewer of them. */
+function call(name: keyof Binding, usual: fc.Arbitrary<unknown[]>): fc.Arbitrary<[keyof Binding, unknown[]]> {
+  const change = fc.record({ at: fc.nat(12), to: anything, left: fc.nat(30) });
+  return fc.tuple(usual, change).map(([values, { at, to, left }]) => {
+    const changed = values.map((value, i) => (i === at ? to : value));
+    return [name, left < changed.length ? changed.slice(0, left) : changed];
+  });
 }
 
 /** Whether it is an error that arguments may lead to. */
@@ -153,7 +192,7 @@ describeNative('the bare functions', () => {
     const functions = binding();
     const open = () => functions.open(root, 2, false, 1000, () => undefined);
     await fc.assert(
-      fc.asyncProperty(fc.array(CALLS, { minLength: 1, maxLength: 30 }), async (calls) => {
+      fc.asyncProperty(fc.array(CALLS, { minLength: 10, maxLength: 40 }), async (calls) => {
         open();
         for (const [name, values] of calls) {
           const given = values.map((value) => (value === ROOT_PLACE ? root : value));

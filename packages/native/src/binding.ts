@@ -1,14 +1,14 @@
 /** Bytes that were read, or a code below 0: see `outcomes.ts`. */
-export type Outcome = number;
+type Outcome = number;
 
 /**
  * Called with what happened in a pool: a job, how many of its items are done, and whether it is over. Job -1 is over when the
  * threads of a pool that stops have ended.
  */
-export type Deliver = (job: number, done: number, isOver: boolean) => void;
+type Deliver = (job: number, done: number, isOver: boolean) => void;
 
 /** Numbers that come back from reads, twice as many as there are reads: each outcome, then the reads in the order in which they ended. */
-export type ReadResults = Float64Array;
+type ReadResults = Float64Array;
 
 /**
  * The functions of the addon; src-c/addon.c has them. All check what they are given, and throw TypeErrors and RangeErrors.

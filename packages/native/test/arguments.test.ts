@@ -205,7 +205,7 @@ describeNative('the bare functions', () => {
           )
             given[0] = '/none';
           try {
-            Reflect.apply(functions[name] as (...all: unknown[]) => unknown, undefined, given);
+            (functions[name] as (this: void, ...all: unknown[]) => unknown)(...given);
           } catch (error) {
             expect(isExpected(error), `${name}: ${String(error)}`).toBe(true);
           }

@@ -19,6 +19,9 @@ import {
 /** What a test finds under a key. */
 const NOT_FILES = { directory: 'NOT_A_FILE', fifo: 'NOT_A_FILE', socket: 'NOT_A_FILE', missing: 'ENOENT' };
 
+/** Sizes of files: around blocks, and around what a thread reads at a time. */
+const SIZES = [0, 2, 108, 16_384, 1_310_720, 0, 7, 262_144, 262_145];
+
 /** A directory with one of each kind. */
 async function withKinds(): Promise<string> {
   const root = temporaryDirectory();
@@ -49,9 +52,7 @@ describeNative('readMany', () => {
     [true, 3],
   ])('reads what fs reads (mayHang %s, %d threads)', async (mayHang, threads) => {
     const root = temporaryDirectory();
-    const contents = Array.from({ length: 9 }, (_, i) =>
-      someBytes([0, 1, 36, 4096, 262_144][i % 5]! * (i + 1), i),
-    );
+    const contents = SIZES.map((size, i) => someBytes(size, i));
     for (const [i, bytes] of contents.entries()) fs.writeFileSync(path.join(root, `${i}`), bytes);
     const io = threadsOn(root, { threads, mayHang });
     const versions = contents.map((_, i) => versionOf(path.join(root, `${i}`)));

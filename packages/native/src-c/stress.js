@@ -3,6 +3,7 @@
  * Reads, writes and aborts through the bare functions until so many jobs are over: `node stress.js ADDON JOBS`. Loads nothing
  * else, so that it can run under tools that make everything slow.
  */
+import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';

@@ -58,6 +58,19 @@ function tryToLoad(wish: string): Loaded {
     return unavailable(`it is for Linux only, this is ${process.platform}.`, []);
   const places = wish === '' ? usualPlaces() : [path.resolve(wish)];
   const failures: string[] = [];
+  const functions = firstOf(places, failures);
+  // Something is there, and whoever installed it expects it to be used.
+  if (failures.length > 0) process.emitWarning(`Native file I/O: ${cannot(failures)}`, 'TieredWarning');
+  if (functions !== undefined) return functions;
+  return unavailable(failures.length > 0 ? cannot(failures) : 'it is not installed, and not built.', places);
+}
+
+function cannot(failures: readonly string[]): string {
+  return `it cannot be loaded: ${failures.join('; ')}`;
+}
+
+/** What is at the first place that has it; what went wrong on the way is added to the failures. */
+function firstOf(places: readonly string[], failures: string[]): Loaded | undefined {
   for (const place of places) {
     try {
       const found = require(place) as Binding;
@@ -66,11 +79,7 @@ function tryToLoad(wish: string): Loaded {
       if (!isMissing(error, place)) failures.push(`${place}: ${(error as Error).message}`);
     }
   }
-  if (failures.length === 0) return unavailable('it is not installed, and not built.', places);
-  const reason = `it cannot be loaded: ${failures.join('; ')}`;
-  // It is there, and whoever installed it expects it to be used.
-  process.emitWarning(`Native file I/O is not available: ${reason}`, 'TieredWarning');
-  return unavailable(reason, places);
+  return undefined;
 }
 
 function usualPlaces(): readonly string[] {

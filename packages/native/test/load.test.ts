@@ -10,8 +10,15 @@ import { platform } from '../src-c/compile.js';
 const CHILD = path.join(import.meta.dirname, 'children/native-state.ts');
 
 /** What a process finds that was started with `TIERED_NATIVE`, and what it warned of. */
-async function stateWith(wish: string | undefined): Promise<{ state: Native; warnings: string }> {
-  const env = { ...process.env, ...(wish === undefined ? {} : { TIERED_NATIVE: wish }) };
+async function stateWith(
+  wish: string | undefined,
+  more: NodeJS.ProcessEnv = {},
+): Promise<{ state: Native; warnings: string }> {
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    ...more,
+    ...(wish === undefined ? {} : { TIERED_NATIVE: wish }),
+  };
   if (wish === undefined) delete env['TIERED_NATIVE'];
   const command = ['--conditions=tiered-source', '--import', 'tsx', CHILD];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { env });
@@ -25,6 +32,22 @@ describeNative('native()', () => {
     const other = path.join(temporaryDirectory(), 'other.node');
     fs.copyFileSync(built, other);
     expect((await stateWith(other)).state).toEqual({ available: true, from: other });
+  });
+
+  it('takes the package of the platform before what was built here, and says so if that cannot be loaded', async () => {
+    const modules = temporaryDirectory();
+    const directory = path.join(modules, '@tiered', `native-${platform()}`);
+    const addon = path.join(directory, 'tiered-native.node');
+    fs.mkdirSync(directory, { recursive: true });
+    fs.copyFileSync(path.resolve(import.meta.dirname, `../build/${platform()}/tiered-native.node`), addon);
+    expect((await stateWith(undefined, { NODE_PATH: modules })).state).toEqual({
+      available: true,
+      from: addon,
+    });
+    fs.writeFileSync(addon, 'no library');
+    const { state, warnings } = await stateWith(undefined, { NODE_PATH: modules });
+    expect(state.available).toBe(true);
+    expect(warnings).toContain('TieredWarning');
   });
 });
 

@@ -36,7 +36,7 @@ const bench: Bench = {
       const root = await realpath(scratch);
       await makeFiles(path.join(root, 'files'), quick ? 500 : 3000);
       const warm = { name: 'in memory', files: quick ? 500 : 3000, threads: [1, 2, 4], batch: 16, aim: 0.8 };
-      const rounds = quick ? 3 : 31;
+      const rounds = quick ? 3 : 15;
       await measure({ ...warm, rounds }, path.join(root, 'files'), root, options, rows, checks);
       await measureSlow(root, options, rows, checks);
       return { rows, checks };
@@ -54,7 +54,7 @@ async function measureSlow(root: string, options: BenchOptions, rows: Row[], che
   }
   await using mount = await SlowMount.start(path.join(root, 'files'), { openMs: 5, readMs: 5 });
   const files = options.quick ? 300 : 1500;
-  const slow = { name, files, threads: [4, 64], batch: 64, aim: 0.9, rounds: options.quick ? 1 : 5 };
+  const slow = { name, files, threads: [4, 64], batch: 64, aim: 0.9, rounds: options.quick ? 1 : 3 };
   await measure(slow, await realpath(mount.directory), root, options, rows, checks);
 }
 

@@ -83,7 +83,10 @@ function withoutOpenat2(): string | undefined {
   const options = '-f -qqq -o /dev/null -e trace=openat2 -e inject=openat2:error=ENOSYS';
   const command = START.replace('exec', `exec strace ${options}`);
   try {
-    execFileSync('sh', ['-c', command, 'sh', 'true'], { stdio: 'ignore' });
+    execFileSync('sh', ['-c', command, 'sh', 'true'], {
+      stdio: 'ignore',
+      env: { ...process.env, LD_PRELOAD: '' },
+    });
     return command;
   } catch {
     return undefined;

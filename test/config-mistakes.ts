@@ -150,6 +150,22 @@ export const MISTAKES: readonly Mistake[] = [
     field: 'placement.policy',
     told: 'firstFit',
   },
+  ...[
+    ['pinned', 'pinned needs options; write { name: pinned, pins: ['],
+    ['sizeAware', 'sizeAware needs options; write { name: sizeAware, largest: ['],
+  ].map(([policy, told]) => ({
+    what: `a policy without its options, ${policy}`,
+    config: withPlacement({ policy }),
+    field: 'placement.policy',
+    told,
+  })),
+  {
+    what: 'a pin to a tier that is not there',
+    config: withPlacement({ policy: { name: 'pinned', pins: [{ pattern: '**', level: 3 }], promote: true } }),
+    field: 'placement.policy.pins[0].level',
+    told: 'which are 0 to 0, or "source", got 3',
+    beyondSchema: true,
+  },
   {
     what: 'an unknown policy with options',
     config: withPlacement({ policy: { name: 'lastFit', patterns: [] } }),

@@ -41,6 +41,33 @@ async function expectAll(hierarchy: Hierarchy): Promise<void> {
 }
 
 describe('a manifest', () => {
+  it('[L1] [R3] inside the source is refused, and the source stays as it is', async () => {
+    const inside = {
+      code: 'TIERED_CONFIG_INVALID',
+      message: expect.stringMatching(/^manifest: .*beside/) as string,
+    };
+    for (const manifest of [
+      at('source', 'manifest'),
+      at('source', 'b', 'manifest'),
+      at('x', '..', 'source', 'm'),
+    ])
+      expect(() => hierarchyOver('source', { manifest })).toThrow(expect.objectContaining(inside));
+    const { hierarchy } = hierarchyOver('source', { manifest: at('source.manifest') });
+    await hierarchy.start();
+    await hierarchy.close();
+    await fs.symlink(at('source', 'b'), at('link'));
+    const odd = {
+      driver: new FileSystemDriver({ root: at('a b#%20') }),
+      manifest: at('a b#%20', 'manifest'),
+    };
+    expect(() => new Hierarchy({ source: odd.driver, manifest: odd.manifest })).toThrow(
+      expect.objectContaining(inside),
+    );
+    const linked = hierarchyOver('source', { manifest: at('link', 'manifest') });
+    await expect(linked.hierarchy.start()).rejects.toMatchObject(inside);
+    expect((await fs.readdir(at('source'), { recursive: true })).sort()).toEqual(['a', 'b', 'b/c', 'b/d']);
+  });
+
   it('[M1] spares the second start the listing, and tells the same', async () => {
     const first = hierarchyOver();
     await first.hierarchy.start();

@@ -68,6 +68,38 @@ describe('a message about an option', () => {
     expect(messageOf(make)).toMatch(/^tiers\[0\]\.driver: .*writable: true/);
   });
 
+  it('says what to do with a driver that is not open, in place of asking for a report', async () => {
+    const driver = new FileSystemDriver({ root: '.' });
+    const notOpen = {
+      code: 'TIERED_NOT_OPEN',
+      message: expect.stringContaining('await open() first') as string,
+    };
+    for (const isClosed of [false, true]) {
+      await expect(driver.stat('package.json', {})).rejects.toMatchObject(notOpen);
+      await expect(driver.read('package.json', { offset: 0, length: 1 })).rejects.toMatchObject(notOpen);
+      await expect(driver.list({}).next()).rejects.toMatchObject(notOpen);
+      if (!isClosed) await driver.open({});
+      await driver.close();
+    }
+  });
+
+  it('says what to do about a placement that served another hierarchy, whether that is closed or not', async () => {
+    const placement = new PlacementHandler();
+    const make = () => {
+      const hierarchy = new Hierarchy({ source: new MemoryDriver(), placement });
+      onTestFinished(() => hierarchy.close());
+      return hierarchy;
+    };
+    const again = {
+      code: 'TIERED_CONFIG_INVALID',
+      message: expect.stringMatching(/^placement: .* make a new PlacementHandler/) as string,
+    };
+    const first = await make().start();
+    await expect(make().start()).rejects.toMatchObject(again);
+    await first.close();
+    await expect(make().start()).rejects.toMatchObject(again);
+  });
+
   it('refuses "~", which would be a directory of that name, and says what to write', () => {
     const say = /os\.homedir\(\)/;
     for (const root of ['~', '~/data']) {

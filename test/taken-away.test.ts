@@ -1,5 +1,5 @@
 import { Hierarchy, MemoryDriver } from '@tiered/core';
-import { assertNothingHeld, someBytes } from '@tiered/core/testing';
+import { assertNothingHeld, HoldingDriver, outcomeOf, settled, someBytes } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';
 import v8 from 'node:v8';
@@ -80,3 +80,28 @@ it('[R1] [R2] [Q1] memory that is taken from a RAM tier costs a fetch: no read i
     { numRuns: 50 },
   );
 });
+
+it.each(['nothing is placed', 'it is being placed'])(
+  '[R1] a reader who gives its own memory away in the middle costs no other reader a byte, where %s',
+  async (where) => {
+    const inner = new MemoryDriver();
+    await inner.write('0', contentOf('0'), { size: SIZE });
+    const source = new HoldingDriver(inner, { operations: ['read', 'readInto'] });
+    const quota = where === 'nothing is placed' ? SIZE - 1 : SIZE;
+    const placement = new PlacementHandler({ chunk: 10 });
+    const hierarchy = new Hierarchy({ source, tiers: [{ driver: new MemoryDriver(), quota }], placement });
+    await hierarchy.start();
+    const targets = Array.from({ length: 3 }, () => new Uint8Array(SIZE));
+    const reads = targets.map((target) => outcomeOf(hierarchy.readInto('0', target)));
+    await settled();
+    // The one who asked first, and one of those who take what that brings.
+    for (const target of targets.slice(0, 2)) takeAway(target.buffer);
+    const last = outcomeOf(hierarchy.read('0'));
+    await source.releaseAll();
+    expect(reads[2]).toEqual({ value: SIZE });
+    expect(targets[2]).toEqual(contentOf('0'));
+    expect(last).toEqual({ value: contentOf('0') });
+    await hierarchy.close();
+    assertNothingHeld(hierarchy.stats());
+  },
+);

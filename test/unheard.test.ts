@@ -80,6 +80,40 @@ describe('what nobody listens to', () => {
     expect(lines.filter((line) => line.includes('cannot be used'))).toHaveLength(2);
   });
 
+  it('[R2] a tier whose root is a file, or cannot be made, is told in the words of its driver', async () => {
+    const directory = await temporaryDirectory();
+    await fs.writeFile(path.join(directory, 'file'), '');
+    for (const name of ['file', 'file/cache']) {
+      const root = path.join(directory, name);
+      const { hierarchy, lines, epoch } = await startOn(root, []);
+      await hierarchy.start();
+      await epoch();
+      expect(lines[0]).toContain(`tier 0 (fs:${root}) cannot be used (TIERED_UNAVAILABLE: `);
+      expect(lines.length).toBeGreaterThan(1);
+      for (const line of lines) expect(line).toContain('is not there or is no directory; mount or create it');
+      expect(lines.join()).not.toContain('deleted');
+    }
+  });
+
+  it('[M2] a manifest that cannot be read or written is told with its path, and which of both it was', async () => {
+    const directory = await temporaryDirectory();
+    const [damaged, nowhere] = [path.join(directory, 'damaged'), path.join(directory, 'none', 'manifest')];
+    await fs.writeFile(damaged, 'no manifest');
+    const told = async (manifest: string) => {
+      const { hierarchy, lines } = await startOn(path.join(directory, 'tier'), [], { manifest });
+      await hierarchy.start();
+      await hierarchy.close();
+      return lines;
+    };
+    const [read = '', ...more] = await told(damaged);
+    expect(read).toContain(`the manifest ${damaged} cannot be read (TIERED_DATA_CORRUPT: `);
+    expect(more).toEqual([]);
+    const [written = '', ...others] = await told(nowhere);
+    expect(written).toContain(`the manifest ${nowhere} cannot be written (TIERED_NOT_FOUND: `);
+    expect(written).toContain('there is no such directory');
+    expect(others).toEqual([]);
+  });
+
   it('is told by process.emitWarning unless said otherwise, ten lines at most', async () => {
     const warnings: Error[] = [];
     const take = (warning: Error) => {

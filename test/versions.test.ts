@@ -123,6 +123,55 @@ describe.each(Object.entries(WAYS))('an object of the source that was %s', (_, c
   });
 });
 
+describe('a source whose driver keeps files open, and a file that was read before it changed', () => {
+  const opened = (versions: VersionPolicy) =>
+    new Hierarchy({
+      versions,
+      source: new FileSystemDriver({ root: path.join(directory, 'source') }),
+    }).start();
+  const CHANGES = {
+    ...WAYS,
+    'deleted and made anew': async (bytes: Uint8Array) => {
+      await fs.rm(file());
+      await fs.writeFile(file(), bytes);
+    },
+  };
+
+  /** Reads it twice, so that a descriptor is kept that was found right. */
+  async function readBefore(versions: VersionPolicy) {
+    const hierarchy = await opened(versions);
+    for (let i = 0; i < 2; i++) expect(await hierarchy.read('a')).toEqual(OLD);
+    return hierarchy;
+  }
+
+  it.each(Object.entries(CHANGES))('[V2] [V3] %s: refresh gives the new one, pin none', async (_, change) => {
+    for (const bytes of [NEW, LONGER, SHORTER]) {
+      await fs.writeFile(file(), OLD);
+      const refresh = await readBefore('refresh');
+      await change(bytes);
+      expect(await refresh.read('a')).toEqual(bytes);
+      await refresh.close();
+      await fs.writeFile(file(), OLD);
+      const pin = await readBefore('pin');
+      await change(bytes);
+      for (let i = 0; i < 2; i++)
+        await expect(pin.read('a')).rejects.toMatchObject({ code: 'TIERED_SOURCE_CHANGED', key: 'a' });
+      await pin.close();
+    }
+  });
+
+  it('[E1] deleted: it is missing', async () => {
+    for (const versions of ['refresh', 'ignore'] as const) {
+      await fs.writeFile(file(), OLD);
+      const hierarchy = await readBefore(versions);
+      await fs.rm(file());
+      for (let i = 0; i < 2; i++)
+        await expect(hierarchy.read('a')).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND', key: 'a' });
+      await hierarchy.close();
+    }
+  });
+});
+
 describe.each(Object.entries(WAYS))('versions: ignore, and a file that was %s', (_, change) => {
   it.each([LONGER, SHORTER])(
     '[V4] a read that goes to the source gives what has another size, all of it',

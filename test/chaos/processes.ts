@@ -74,7 +74,10 @@ class Processes {
   }
 
   unmount(): void {
-    if (this.#isMounted) spawnSync('umount', [tierOf(this.#place)]);
+    if (!this.#isMounted) return;
+    const tier = tierOf(this.#place);
+    // Busy while somebody looks into it: then it goes when nobody does any more.
+    if (spawnSync('umount', [tier]).status !== 0) spawnSync('umount', ['-l', tier]);
   }
 
   async #kill(number: number): Promise<void> {
@@ -126,15 +129,26 @@ class Processes {
 
   /** At one instant: nobody goes on meanwhile. */
   #sample(): void {
-    for (const child of this.#children) child.signal('SIGSTOP');
-    const bytes = bytesOnDisk(
-      tierOf(this.#place),
-      this.#children.map(({ pid }) => pid),
-    );
-    for (const child of this.#children) child.signal('SIGCONT');
+    const bytes = this.#bytesAtOnce();
     if (bytes <= QUOTA) return;
     this.#figures.bytesOverQuota += bytes - QUOTA;
     throw new Error(`over quota: ${bytes} bytes are on the disk, which may hold ${QUOTA}`);
+  }
+
+  #bytesAtOnce(): number {
+    const stopped: Child[] = [];
+    try {
+      for (const child of this.#children) {
+        child.signal('SIGSTOP');
+        stopped.push(child);
+      }
+      return bytesOnDisk(
+        tierOf(this.#place),
+        stopped.map(({ pid }) => pid),
+      );
+    } finally {
+      for (const child of stopped) child.signal('SIGCONT');
+    }
   }
 
   #judge(said: Child['said']): void {
@@ -215,7 +229,7 @@ export async function runProcesses(options: {
   const program = await programOf('use-tier', path.join(directory, 'program'));
   const processes = new Processes(place, program, new Random(options.seed), figures);
   const until = systemClock.now() + options.ms;
-  try {
+  const found = await errorOf(async () => {
     figures.schedules += 1;
     await processes.beginAll();
     while (systemClock.now() < until) {
@@ -224,13 +238,30 @@ export async function runProcesses(options: {
     }
     await processes.end();
     await inspect(place, keys, figures);
-    return { figures };
-  } catch (error) {
-    figures.findings += 1;
-    return { figures, error: String(error) };
-  } finally {
+  });
+  // What was found is told also if it is in the way of clearing up.
+  const left = await errorOf(() => clearUp(processes, directory));
+  const error = found ?? left;
+  if (error === undefined) return { figures };
+  figures.findings += 1;
+  return { figures, error };
+}
+
+async function clearUp(processes: Processes, directory: string): Promise<void> {
+  try {
     await processes.end();
+  } finally {
     processes.unmount();
     fs.rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** How work failed, if it did. */
+async function errorOf(work: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return String(error);
   }
 }

@@ -6,6 +6,7 @@ import { KillingDriver, type KillPoint } from './killing-driver.js';
 
 /** What a parent asks for, one at a time. */
 export type Request =
+  /** Reads all objects; is answered by what it brought for that alone. */
   | { readonly ask: 'epoch'; readonly seed: number }
   /** Places what has room. */
   | { readonly ask: 'fill' }
@@ -41,6 +42,8 @@ async function answer(request: Request): Promise<void> {
   const objects = objectsOf(place);
   switch (request.ask) {
     case 'epoch':
+      // Between two answers room may be found for what was read before, which is placed then.
+      before = brought();
       await readEpoch(hierarchy, objects, new Random(request.seed));
       await hierarchy.idle();
       break;

@@ -25,7 +25,7 @@ export interface ChildOptions {
 /** What runs a program, and is talked to. */
 interface Body {
   readonly events: EventEmitter;
-  /** Of a thread that of its process. */
+  /** Of a thread that of its process. Throws where it runs no more. */
   readonly pid: number;
   send(request: Request): void;
   kill(): void;
@@ -50,7 +50,8 @@ function bodyOf(
     cluster.setupPrimary({ exec: program, args: [said], execArgv: [] });
     const worker = cluster.fork();
     const kill = () => worker.process.kill('SIGKILL');
-    return { events: worker, pid: worker.process.pid ?? 0, send: (request) => worker.send(request), kill };
+    const send = (request: Request) => worker.send(request);
+    return { events: worker, pid: numberOf(worker.process.pid), send, kill };
   }
   const command = [
     ...(inContainer ? ['unshare', ...CONTAINER] : []),
@@ -60,18 +61,33 @@ function bodyOf(
     said,
   ];
   const child = spawn(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  const pid = () => {
-    if (!inContainer) return child.pid ?? 0;
-    return Number(fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim());
-  };
+  const pid = () => numberOf(inContainer ? onlyChildOf(child.pid) : child.pid);
   return {
     events: child,
     get pid() {
       return pid();
     },
     send: (request) => child.send(request),
-    kill: () => process.kill(pid(), 'SIGKILL'),
+    kill: () => {
+      try {
+        process.kill(pid(), 'SIGKILL');
+      } catch {
+        // It is over, or has not begun: then it does not begin once what runs it has ended.
+        child.kill('SIGKILL');
+      }
+    },
   };
+}
+
+/** The number of a process that runs: a signal to 0 would go to this process, and to all of its group. */
+function numberOf(pid = 0): number {
+  if (pid > 0) return pid;
+  throw new Error('a process is over, or has not begun');
+}
+
+/** The process in a container; 0 if there is none. */
+function onlyChildOf(pid: number | undefined): number {
+  return Number(fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
 }
 
 /** A process, or a thread, that uses a tier, and does what it is told. */

@@ -19,7 +19,7 @@ afterAll(() => fs.rmSync(directory, { recursive: true, force: true }));
 function ended(how: 'end' | 'exit' | 'thread') {
   const args = [program, how, path.join(directory, 'index.db')];
   // One that hangs is ended here: nothing else runs meanwhile, the test's limit neither.
-  const options = { encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' } as const;
+  const options = { encoding: 'utf8', timeout: 120_000, killSignal: 'SIGKILL' } as const;
   const { status, signal, stderr } = spawnSync(process.execPath, args, options);
   return { status, signal, stderr };
 }

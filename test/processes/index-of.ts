@@ -19,14 +19,17 @@ export function openIndexOf<T>(
   }
 }
 
-const RUN = `const [file, sql] = process.argv.slice(1);
-process.stdout.write(JSON.stringify(new (require('libsql'))(file, { timeout: 5000 }).prepare(sql).all()));`;
+const RUN = `const [file, ...queries] = process.argv.slice(1);
+const db = new (require('libsql'))(file, { timeout: 5000 });
+process.stdout.write(JSON.stringify(queries.map((sql) => db.prepare(sql).all())));`;
 
-/** Rows of a query, by a process of its own: whatever is open of the index is closed with it. */
-export function rowsOf(place: Place, sql: string): Record<string, unknown>[] {
-  const said = execFileSync(process.execPath, ['-e', RUN, indexOf(place), sql], {
+type Rows = Record<string, unknown>[];
+
+/** Rows of each of some queries, by a process of its own: whatever is open of the index is closed with it. */
+export function rowsOf(place: Place, ...queries: readonly string[]): Rows[] {
+  const said = execFileSync(process.execPath, ['-e', RUN, indexOf(place), ...queries], {
     cwd: import.meta.dirname,
     encoding: 'utf8',
   });
-  return JSON.parse(said) as Record<string, unknown>[];
+  return JSON.parse(said) as Rows[];
 }

@@ -42,12 +42,15 @@ async function begin(place: Place, number: number, seed: number): Promise<Child>
 
 /** Bytes of the tier at one instant: nobody goes on meanwhile. */
 function sample(place: Place): number {
-  const pids = children.map(({ pid }) => pid);
-  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+  const stopped: number[] = [];
   try {
-    return bytesOnDisk(tierOf(place), pids);
+    for (const { pid } of children) {
+      process.kill(pid, 'SIGSTOP');
+      stopped.push(pid);
+    }
+    return bytesOnDisk(tierOf(place), stopped);
   } finally {
-    for (const pid of pids) process.kill(pid, 'SIGCONT');
+    for (const pid of stopped) process.kill(pid, 'SIGCONT');
   }
 }
 

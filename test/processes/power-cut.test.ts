@@ -85,4 +85,4 @@ it('[T2] [T4] [R1] [Q1] after a power cut every byte is right, the quota holds, 
     const replay = `TIERED_POWER_SEED=${SEED} npx vitest run test/processes/power-cut.test.ts`;
     throw new Error(`replay with ${replay}: ${String(cause)}`, { cause });
   }
-}, 120_000);
+}, 300_000);

@@ -13,6 +13,9 @@ interface Ended {
   readonly how: string | number;
 }
 
+/** A program ended before it answered. */
+export class EndedEarly extends Error {}
+
 /**
  * Programs that run in a temporary directory. All of them, and the directory, are gone after `close`, and soon after
  * this process ended, even if it was killed: a keeper process does it, which notices that its channel is closed.
@@ -54,7 +57,7 @@ export class Processes {
   /**
    * Starts a program that is to stay, and waits until it answers.
    * @param answers Asks it; asked every 20 ms.
-   * @throws Error if it ends before it answers.
+   * @throws EndedEarly if it ends before it answers.
    */
   async start(
     name: string,
@@ -64,7 +67,7 @@ export class Processes {
   ): Promise<void> {
     const ready = new AbortController();
     const ended = this.#spawn(name, command, args).then((how) => {
-      throw new Error(`${name} ended with ${how}`);
+      throw new EndedEarly(`${name} ended with ${how}`);
     });
     const answered = async () => {
       const signal = AbortSignal.any([ready.signal, this.#closed.signal]);
@@ -117,7 +120,7 @@ export class Processes {
 }
 
 /**
- * Ports of 127.0.0.1 on which nobody listens. They are below those that systems give to outgoing connections, so that
+ * Ports of 127.0.0.1 on which nobody listens; another program that draws ports may take one before the server does. They are below those that systems give to outgoing connections, so that
  * none of these takes one before the server does.
  */
 export async function freePorts(count: number): Promise<number[]> {

@@ -1,7 +1,7 @@
 import { systemClock } from '@tiered/core';
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
-import { Processes } from './processes.js';
+import { EndedEarly, Processes } from './processes.js';
 
 /** A server that speaks S3 and verifies signatures, as processes of its own on ports of 127.0.0.1. */
 export interface RealServer {
@@ -41,16 +41,32 @@ function isOnPath(program: string): boolean {
   });
 }
 
+/** Draws ports, starts the processes, and resolves when the server answers. */
+type Launch = (processes: Processes) => Promise<Omit<RealServer, 'name' | 'close'>>;
+
 /**
- * Starts a server in a temporary directory, and leaves nothing behind if it fails.
+ * Starts a server in a temporary directory, and leaves nothing behind if it fails. It is launched once more if a program ends
+ * before it answers: another one may have taken a port that was free when it was drawn.
  * @param parent Where to make that directory.
- * @param launch Starts the processes, and resolves when the server answers.
  * @throws Error with the end of the logs, and the command that installs the server; also if it is not ready in 120 s.
  */
 export async function startServer(
+  installation: Installation,
+  parent: string,
+  launch: Launch,
+): Promise<RealServer> {
+  try {
+    return await startOnce(installation, parent, launch);
+  } catch (error) {
+    if (!(error instanceof Error && error.cause instanceof EndedEarly)) throw error;
+    return startOnce(installation, parent, launch);
+  }
+}
+
+async function startOnce(
   { name, install }: Installation,
   parent: string,
-  launch: (processes: Processes) => Promise<Omit<RealServer, 'name' | 'close'>>,
+  launch: Launch,
 ): Promise<RealServer> {
   const processes = new Processes(parent, `tiered-${name.toLowerCase()}-`);
   const started = new AbortController();

@@ -18,7 +18,7 @@ export const ERROR_CODES = {
   TIERED_READ_ONLY: 'The storage below does not accept writes.',
   TIERED_NO_SPACE: 'The storage below, or its capacity option, is full.',
   TIERED_TOO_MANY_OPEN: 'The process or the system has no file descriptor left.',
-  TIERED_UNAVAILABLE: 'The storage below is gone, as a tier directory that was deleted while in use.',
+  TIERED_UNAVAILABLE: 'The storage below is not there, or is no directory; or it does not answer.',
   TIERED_DIRECTORY_NOT_OURS: 'A directory given for writing holds files that tiered did not write.',
   TIERED_SIZE_MISMATCH: 'A write delivered more or fewer bytes than it announced; nothing was published.',
   TIERED_SOURCE_CHANGED: 'The object in the source is no longer the one whose size is known.',
@@ -144,6 +144,15 @@ export function assertCounts(counts: Readonly<Record<string, number>>, least = 1
 /** The error of an operation on a hierarchy that closes or is closed. */
 export function closedError(): TieredError {
   return new TieredError('TIERED_CLOSED', 'The hierarchy is closed; make a new one to go on reading.');
+}
+
+/** The error of a driver that is used while it is closed: a mistake of whoever uses it without a hierarchy. */
+export function notOpenError(driver: string): TieredError {
+  return new TieredError(
+    'TIERED_NOT_OPEN',
+    `${driver} is not open; await open() first and close() last, or give the driver to a hierarchy, which does both.`,
+    { driver },
+  );
 }
 
 /** A value as messages show it; of objects only that they are. */

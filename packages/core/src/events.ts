@@ -7,7 +7,11 @@ export interface HierarchyEvents {
   /** A page of the source's listing was taken in. Totals of this listing so far. */
   scan: (progress: { readonly objects: number; readonly bytes: number }) => void;
   /** The manifest could not be loaded, and the source is listed; or not saved, and the next start lists it. */
-  manifestFailed: (event: { readonly path: string; readonly error: unknown }) => void;
+  manifestFailed: (event: {
+    readonly path: string;
+    readonly operation: 'load' | 'save';
+    readonly error: unknown;
+  }) => void;
   /** An object, or the first `bytes` of it, is on a tier and is served from it from now on. */
   placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;
   /** A copy is not served any more, and is being deleted. */

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from './clock.js';
 import type { StorageDriver } from './driver.js';
 import { assertNoTilde, configError } from './errors.js';
-import { assertApart } from './locations.js';
+import { assertApart, assertOutside } from './locations.js';
 import type { FetchModel } from './place-choice.js';
 import type { Placement, VersionPolicy } from './placement.js';
 import type { TierOptions } from './tier.js';
@@ -21,7 +21,7 @@ export interface HierarchyOptions {
   readonly scan?: boolean;
   /**
    * A file in which the namespace is kept, so that only the first start lists the source; written when the source has been
-   * listed. Objects that changed since are noticed when they are read, and by `rescan`. Default: none.
+   * listed. Objects that changed since are noticed when they are read, and by `rescan`. Not inside the source. Default: none.
    */
   readonly manifest?: string;
   /** What to do when an object in the source has changed. Default: `refresh`. */
@@ -55,7 +55,7 @@ export interface CheckedOptions extends HierarchyOptions {
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
 export function checkedOptions(options: HierarchyOptions): CheckedOptions {
-  const { source, tiers = [], placement, manifest, clock = systemClock } = options;
+  const { source, tiers = [], placement, clock = systemClock } = options;
   assertDriver('source', source);
   assertList('tiers', tiers);
   assertDistinct(source, tiers);
@@ -65,13 +65,7 @@ export function checkedOptions(options: HierarchyOptions): CheckedOptions {
     throw configError('scan', 'false, because the source cannot list', true);
   }
   const scan = options.scan ?? source.capabilities.list;
-  if (manifest !== undefined && (typeof manifest !== 'string' || manifest === '')) {
-    throw configError('manifest', 'the path of a file', manifest);
-  }
-  if (manifest !== undefined) assertNoTilde('manifest', manifest);
-  if (manifest !== undefined && !scan) {
-    throw configError('manifest', 'none, because the source is not listed', manifest);
-  }
+  assertManifest(options, scan);
   assertModel(options.model);
   if (options.warn !== undefined && typeof options.warn !== 'function')
     throw configError('warn', 'a function that takes a line', options.warn);
@@ -80,13 +74,27 @@ export function checkedOptions(options: HierarchyOptions): CheckedOptions {
 
 /** For those who write JavaScript: a forgotten option is named, and not met later as an undefined property. */
 function assertDriver(field: string, driver: unknown): void {
-  const { capabilities } = (driver ?? {}) as Partial<StorageDriver>;
-  if (typeof capabilities !== 'object') throw configError(field, 'a StorageDriver', driver);
+  if (!isDriver(driver)) throw configError(field, 'a StorageDriver', driver);
+}
+
+/** Whether a value can be a driver, as far as it is worth a look. */
+export function isDriver(value: unknown): value is StorageDriver {
+  const { capabilities } = (value ?? {}) as { readonly capabilities?: unknown };
+  return typeof capabilities === 'object' && capabilities !== null;
 }
 
 function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {
   if (['refresh', 'pin', 'ignore'].includes(versions)) return versions;
   throw configError('versions', '"refresh", "pin" or "ignore"', versions);
+}
+
+function assertManifest({ manifest, source }: HierarchyOptions, scan: boolean): void {
+  if (manifest === undefined) return;
+  if (typeof manifest !== 'string' || manifest === '')
+    throw configError('manifest', 'the path of a file', manifest);
+  assertNoTilde('manifest', manifest);
+  if (!scan) throw configError('manifest', 'none, because the source is not listed', manifest);
+  assertOutside(source, manifest);
 }
 
 function assertModel(model: unknown): void {

@@ -12,9 +12,11 @@ export {
   configError,
   hiddenConfigError,
   invariant,
+  notOpenError,
 } from './errors.js';
 export { SafeEmitter } from './events.js';
 export { loadHierarchyOptions } from './config/load.js';
+export { nearest } from './config/unknown-keys.js';
 export { loadManifest, saveManifest, type ManifestOptions } from './manifest.js';
 export { identityOf } from './locations.js';
 export { isMistake } from './open-tier.js';

@@ -1,7 +1,9 @@
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
 import type { StorageDriver } from './driver.js';
 import { isTieredError } from './errors.js';
 import type { HierarchyEvents, SafeEmitter } from './events.js';
-import { identityOf } from './locations.js';
+import { assertOutside, identityOf } from './locations.js';
 import { loadManifest, saveManifest } from './manifest.js';
 import type { MetadataContainer } from './metadata-container.js';
 
@@ -22,15 +24,18 @@ export class KeptManifest {
 
   /**
    * The namespace as it was saved; undefined if there is none that can be used.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for the manifest of another source: not the file to write over.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for the manifest of another source: not the file to write over; and for one that
+   * only links show to be inside the source, which is open by now.
    */
   async load(sourceLevel: number, signal: AbortSignal): Promise<MetadataContainer | undefined> {
+    const directory = await realpath(path.dirname(this.#path)).catch(() => undefined);
+    if (directory !== undefined) assertOutside(this.#source, path.join(directory, path.basename(this.#path)));
     try {
       return await loadManifest(this.#path, sourceLevel, { identity: identityOf(this.#source), signal });
     } catch (error) {
       signal.throwIfAborted();
       if (isTieredError(error, 'TIERED_CONFIG_INVALID')) throw error;
-      if (!isTieredError(error, 'TIERED_NOT_FOUND')) this.#failed(error);
+      if (!isTieredError(error, 'TIERED_NOT_FOUND')) this.#failed('load', error);
       return undefined;
     }
   }
@@ -40,11 +45,11 @@ export class KeptManifest {
       await saveManifest(namespace, this.#path, { identity: identityOf(this.#source), signal });
     } catch (error) {
       signal.throwIfAborted();
-      this.#failed(error);
+      this.#failed('save', error);
     }
   }
 
-  #failed(error: unknown): void {
-    this.#events.emit('manifestFailed', { path: this.#path, error });
+  #failed(operation: 'load' | 'save', error: unknown): void {
+    this.#events.emit('manifestFailed', { path: this.#path, operation, error });
   }
 }

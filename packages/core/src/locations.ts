@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { StorageDriver } from './driver.js';
 import { TieredError } from './errors.js';
 
@@ -39,6 +40,19 @@ function overlap(inner: Place, outer: Place): TieredError {
   return new TieredError(
     'TIERED_CONFIG_INVALID',
     `${inner.field}: its storage ${relation}; give each level storage of its own.`,
+  );
+}
+
+/**
+ * Refuses a manifest inside the source: that is never written, and the file would be one of its objects from the next listing on.
+ * @throws TieredError `TIERED_CONFIG_INVALID`; as above it shows no path.
+ */
+export function assertOutside({ location }: StorageDriver, manifest: string): void {
+  const file = `file://${path.posix.join('/', path.resolve(manifest).replaceAll(path.sep, '/'))}`;
+  if (location === undefined || !file.startsWith(location)) return;
+  throw new TieredError(
+    'TIERED_CONFIG_INVALID',
+    'manifest: it is inside source, which is never written, and where it would become an object; put it beside that directory.',
   );
 }
 

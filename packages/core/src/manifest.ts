@@ -245,11 +245,9 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 function fromFs(error: unknown, path: string, done: string): unknown {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall === undefined || code === undefined) return error;
-  return new TieredError(
-    CODES[code] ?? 'TIERED_IO',
-    `${path} could not be ${done}: the system says ${code}.`,
-    {
-      cause: error,
-    },
-  );
+  const missing = done === 'saved' ? 'there is no such directory' : 'there is no such file';
+  const reason = code === 'ENOENT' ? missing : `the system says ${code}`;
+  return new TieredError(CODES[code] ?? 'TIERED_IO', `${path} could not be ${done}: ${reason}.`, {
+    cause: error,
+  });
 }

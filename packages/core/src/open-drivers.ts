@@ -2,6 +2,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { limited } from './limited.js';
 import type { OperationOptions, StorageDriver } from './driver.js';
 import { TieredError } from './errors.js';
+import type { Placement } from './placement.js';
 
 /** A driver, and who uses it: hierarchies, tiers and decorators. */
 interface Opening {
@@ -52,6 +53,21 @@ export async function closeFor(user: object, driver: StorageDriver): Promise<voi
     opening.isOpen = false;
     await driver.close();
   });
+}
+
+const started = new WeakSet<Placement>();
+
+/**
+ * Gives a placement to a hierarchy that starts: for good, because it ends with that one.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if another one had it.
+ */
+export function startOnce(placement: Placement): void {
+  if (started.has(placement)) {
+    const message =
+      'placement: it served another hierarchy, and ends with that one; make a new PlacementHandler for each hierarchy.';
+    throw new TieredError('TIERED_CONFIG_INVALID', message);
+  }
+  started.add(placement);
 }
 
 /** What decorators are around, and which tier has a driver for itself. */

@@ -20,7 +20,7 @@ type Tellers = {
  * than it was to be, so that the source is read instead. A training that is ten times slower for that reason should say so.
  *
  * Bounded: one line for a tier and what has become of it, and the same no sooner than ten minutes later. Lines hold the name of
- * a driver, which has no secrets, and the code of the error; neither keys nor texts of what failed below.
+ * a driver, which has no secrets, the path of a manifest, and the code of the error; neither keys nor texts of what failed below.
  */
 export class Unheard {
   readonly #events: SafeEmitter<HierarchyEvents>;
@@ -28,18 +28,18 @@ export class Unheard {
   readonly #clock: Clock;
   readonly #warn: (message: string) => void;
   readonly #toldAt = new Map<string, number>();
-  readonly #lastFaults = new Map<number, unknown>();
+  /** What failed last on each level, in words. */
+  readonly #lastFaults = new Map<number, string>();
   readonly #tellers: Tellers = {
     tierFault: ({ level, operation, error }) => {
-      this.#lastFaults.set(level, error);
-      if (operation !== 'open' && operation !== 'openIndex') return undefined;
-      return [
-        `${level} closed`,
-        `${this.#nameOf(level)} cannot be used (${meaning(error)}); it is tried again`,
-      ];
+      const isOpening = operation === 'open' || operation === 'openIndex';
+      const why = isOpening ? ownWords(error) : meaning(error);
+      this.#lastFaults.set(level, why);
+      if (!isOpening) return undefined;
+      return [`${level} closed`, `${this.#nameOf(level)} cannot be used (${why}); it is tried again`];
     },
     tierOutOfService: ({ level, use }) => {
-      const why = meaning(this.#lastFaults.get(level));
+      const why = this.#lastFaults.get(level) ?? meaning(undefined);
       return [
         `${level} ${use}`,
         `${this.#nameOf(level)} is passed over for ${use}s (${why}), which makes reads slower; it is tried again`,
@@ -49,9 +49,11 @@ export class Unheard {
       `${level} full`,
       `the storage of ${this.#nameOf(level)} is full; it holds no more than ${formatBytes(quotaBytes)} until the next start`,
     ],
-    manifestFailed: ({ error }) => [
-      'manifest',
-      `the manifest cannot be used (${meaning(error)}); the source is listed instead`,
+    manifestFailed: ({ path, operation, error }) => [
+      `manifest ${operation}`,
+      operation === 'load'
+        ? `the manifest ${path} cannot be read (${ownWords(error)}); the source is listed instead`
+        : `the manifest ${path} cannot be written (${ownWords(error)}); the next start lists the source again`,
     ],
   };
 
@@ -91,6 +93,11 @@ export class Unheard {
 /** What an error says that can hold no secret. */
 function meaning(error: unknown): string {
   return isTieredError(error) ? `${error.code}: ${ERROR_CODES[error.code]}` : 'an error without a code';
+}
+
+/** What an error itself says, of work that concerns no key. Messages of `TieredError` hold no secrets. */
+function ownWords(error: unknown): string {
+  return isTieredError(error) ? `${error.code}: ${error.message.replace(/\.$/, '')}` : meaning(error);
 }
 
 let begunAt = -Infinity;

@@ -20,7 +20,7 @@ import {
   type WriteData,
   type WriteOptions,
 } from '@tiered/core';
-import { invariant } from '@tiered/core/internal';
+import { notOpenError } from '@tiered/core/internal';
 import { accessOf } from './access.js';
 import { BatchReads } from './batch-reads.js';
 import { BlockingMode } from './blocking-mode.js';
@@ -309,7 +309,7 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   get #root(): RootDirectory {
-    invariant(this.#opened !== undefined, `${this.name} was used before open() or after close()`);
+    if (this.#opened === undefined) throw notOpenError(this.name);
     return this.#opened;
   }
 }

@@ -176,12 +176,17 @@ export class FileReader {
   #assertFile(operation: Operation, key: string, file: OpenFile, now: fs.BigIntStats): void {
     if (!now.isFile()) throw notAFile(this.#driver, operation, key);
     const { version, verified } = file;
-    if (version === undefined || (verified !== undefined && isSame(verified, now))) return;
-    if (version === versionOf(now)) {
-      file.verified = now;
+    if (version === undefined) return;
+    const isSameVersion = verified === undefined ? version === versionOf(now) : isSame(verified, now);
+    // The name is gone, or another file's: only the descriptor leads here still.
+    const isUnlinked = now.nlink === 0n;
+    if (isSameVersion && !isUnlinked) {
+      file.verified ??= now;
       return;
     }
     this.files.forget(key);
+    // A file that nobody has found here before was there when its read began; and some file systems count no links.
+    if (isSameVersion && verified === undefined) return;
     throw versionChanged(this.#driver, operation, key);
   }
 

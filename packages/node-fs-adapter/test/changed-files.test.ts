@@ -85,18 +85,32 @@ describe.each(BOTH_WAYS)('a read of a version: $way', ({ blockingCalls }) => {
     }
   });
 
-  it('gives a replaced file as long as it is open, and the new one as soon as that is asked for', async () => {
-    for (const one of [read, readInto]) {
+  it('gives no file that was replaced, though a descriptor of it is kept, and the new one when that is asked for', async () => {
+    for (const one of [read, readInto, readShared]) {
       const there = await place({ blockingCalls });
       await putFile(there.root, 'file', Buffer.from('old'));
       const old = await versionOf(there);
-      expect(await one(there, old)).toBe('old');
+      for (let i = 0; i < 2; i++) expect(await one(there, old)).toBe('old');
       await putFile(there.root, 'file', Buffer.from('new'));
-      expect(await one(there, old), 'the whole old version').toBe('old');
+      await expect(one(there, old), 'from the descriptor that was kept').rejects.toEqual(changed);
+      await expect(one(there, old), 'from one that is opened').rejects.toEqual(changed);
       for await (const page of there.driver.list({})) {
         for (const { version } of page) expect(await one(there, version)).toBe('new');
       }
-      await expect(one(there, old)).rejects.toEqual(changed);
+    }
+  });
+
+  it('gives no file that was deleted, and then says that there is none', async () => {
+    for (const one of [read, readInto, readShared]) {
+      const there = await place({ blockingCalls });
+      await putFile(there.root, 'file', Buffer.from('old'));
+      const old = await versionOf(there);
+      for (let i = 0; i < 2; i++) expect(await one(there, old)).toBe('old');
+      fs.rmSync(path.join(there.root, 'file'));
+      const first = await one(there, old).catch((error: unknown) => error);
+      // A batch makes the second try by itself.
+      expect([changed, withCode('TIERED_NOT_FOUND')]).toContainEqual(first);
+      await expect(one(there, old)).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
     }
   });
 
@@ -110,6 +124,22 @@ describe.each(BOTH_WAYS)('a read of a version: $way', ({ blockingCalls }) => {
     await expect(read(there, old)).rejects.toEqual(changed);
     await settledTo(there.driver, 0);
   });
+});
+
+it('a file that is replaced while its first read is under way is not kept for the reads after it', async () => {
+  const { root, driver } = await place({ blockingCalls: false });
+  for (let round = 0; round < 100; round++) {
+    const [key, aside] = [`${round}`, path.join(root, 'aside')];
+    fs.writeFileSync(path.join(root, key), 'old');
+    const { version } = await driver.stat(key, {});
+    const read = () => driver.read(key, { offset: 0, length: 100, version });
+    const first = read().then((bytes) => Buffer.from(bytes).toString());
+    fs.writeFileSync(aside, 'new');
+    fs.renameSync(aside, path.join(root, key));
+    const given = await first.catch((error: unknown) => error);
+    expect(['old', withCode('TIERED_SOURCE_CHANGED')], `round ${round}`).toContainEqual(given);
+    await expect(read()).rejects.toEqual(withCode('TIERED_SOURCE_CHANGED'));
+  }
 });
 
 it('a read of a version tells what is there of it, and nothing of a file that was changed meanwhile', async () => {

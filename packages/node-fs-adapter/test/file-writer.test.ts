@@ -71,7 +71,7 @@ it('[W1] a process killed in mid-write leaves whole objects, and the next open()
     }),
   );
   expect(Math.max(...leftovers), 'writes that were under way when the process died').toBeGreaterThan(0);
-}, 20_000);
+});
 
 /** Leaves a socket that nobody listens at, as a killed process does. */
 async function diedListening(socketPath: string): Promise<void> {
@@ -172,7 +172,7 @@ describe('a key that needs a directory where another is a file', () => {
       }),
       { numRuns: 100 },
     );
-  }, 20_000);
+  });
 });
 
 it('a write that fails on its name leaves no directory that stands in the way of another key', async () => {

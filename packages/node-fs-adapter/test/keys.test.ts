@@ -144,7 +144,6 @@ describe('whatever the key', () => {
         { numRuns: 150, endOnFailure: true },
       );
     },
-    20_000,
   );
 
   it('a listing with a prefix is the part of the whole listing that starts with it', async () => {
@@ -158,5 +157,5 @@ describe('whatever the key', () => {
       }),
       { numRuns: 200 },
     );
-  }, 20_000);
+  });
 });

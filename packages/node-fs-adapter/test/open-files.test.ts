@@ -147,7 +147,6 @@ it.each(BOTH_WAYS)(
       { numRuns: 200 },
     );
   },
-  20_000,
 );
 
 /** Lets a missing file pass, and nothing else. */

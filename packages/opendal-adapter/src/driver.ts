@@ -21,16 +21,16 @@ import {
   type WriteData,
   type WriteOptions,
 } from '@tiered/core';
-import { configError, invariant, raceAbort } from '@tiered/core/internal';
+import { configError, invariant, notOpenError, raceAbort } from '@tiered/core/internal';
 import { Calls } from './calls.js';
-import { fromOpenDal, isTaken } from './errors.js';
+import { fromOpenDal, isTaken, kindOf } from './errors.js';
 import { assertKey, listingPath, problemOf } from './keys.js';
 import { Listing } from './listing.js';
 import { assertLocated } from './locations.js';
 import { makeOperator, type OpenDalOperator } from './opendal.js';
 import { checkedOptions, type CheckedDriverOptions, type OpenDalDriverOptions } from './options.js';
 import { readRange, statObject, type Target } from './ranges.js';
-import { traitsOf, type ServiceTraits } from './services.js';
+import { traitsOf, unknownService, type ServiceTraits } from './services.js';
 import { assertAtomicFiles, conflict, gather, noConditions, taken } from './writes.js';
 
 /** How long `close` waits for calls that were aborted: most end well before, and what hangs is not worth more. */
@@ -230,7 +230,8 @@ export class OpenDalDriver implements StorageDriver {
     try {
       return await makeOperator(service, { ...options }, { local: this.#traits.local, maxInFlight });
     } catch (error) {
-      throw this.#explained(error, 'open', '');
+      const explained = this.#explained(error, 'open', '');
+      throw kindOf(error) === 'Unsupported' ? unknownService(this.name, service, explained) : explained;
     }
   }
 
@@ -301,7 +302,7 @@ export class OpenDalDriver implements StorageDriver {
   }
 
   get #running(): OpenDalOperator {
-    invariant(this.#opened !== undefined, `${this.name} was used before open() or after close()`);
+    if (this.#opened === undefined) throw notOpenError(this.name);
     return this.#opened;
   }
 }

@@ -1,3 +1,6 @@
+import { TieredError } from '@tiered/core';
+import { nearest } from '@tiered/core/internal';
+
 /** What has to be known of a service before it can be asked, or what it does not tell. Unlisted ones are remote stores. */
 
 /** Objects in the memory of this process, gone with the operator that holds them. */
@@ -19,6 +22,42 @@ const WITHOUT_LISTING = new Set([
   'sqlite',
   'vercel_artifacts',
 ]);
+
+/** Services in the binary of OpenDAL 0.49.2 for Node. */
+const SERVICES = [
+  ...IN_MEMORY,
+  ...WITHOUT_LISTING,
+  ...['aliyun_drive', 'alluxio', 'azblob', 'azdls', 'azfile', 'b2', 'cos', 'dropbox', 'fs', 'gcs', 'gdrive'],
+  ...['huggingface', 'ipfs', 'ipmfs', 'koofr', 'obs', 'onedrive', 'oss', 's3', 'seafile', 'sled', 'swift'],
+  ...['upyun', 'webdav', 'webhdfs', 'yandex_disk'],
+];
+
+/** Services that OpenDAL has, and that binary has not. */
+const NOT_BUILT = [
+  ...[
+    'atomicserver',
+    'cloudflare_kv',
+    'compfs',
+    'd1',
+    'dbfs',
+    'etcd',
+    'foundationdb',
+    'ftp',
+    'github',
+    'hdfs',
+  ],
+  ...['hdfs_native', 'icloud', 'lakefs', 'libsql', 'monoiofs', 'nebula_graph', 'pcloud', 'rocksdb', 'sftp'],
+  ...['supabase', 'surrealdb', 'tikv', 'vercel_blob'],
+];
+
+/** The error of a service that OpenDAL does not have. */
+export function unknownService(driver: string, service: string, cause: unknown): TieredError {
+  const meant = nearest(service, [...SERVICES, ...NOT_BUILT]);
+  const isThere = meant !== undefined && SERVICES.includes(meant);
+  const advice = isThere ? `did you mean ${meant}?` : `it has ${[...SERVICES].sort().join(', ')}`;
+  const message = `service: OpenDAL, as it is built for Node, has no service ${JSON.stringify(service)}; ${advice}`;
+  return new TieredError('TIERED_UNSUPPORTED', message, { cause, driver, operation: 'open' });
+}
 
 /** What the driver treats differently from service to service. */
 export interface ServiceTraits {

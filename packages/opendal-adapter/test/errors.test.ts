@@ -105,9 +105,29 @@ describe('errors of OpenDalDriver', () => {
     await expect(new OpenDalDriver(options).open({})).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
   });
 
+  it('say that the driver is to be opened first, and do not ask for a report', async () => {
+    const driver = new OpenDalDriver({ service: 'memory' });
+    const notOpen = { code: 'TIERED_NOT_OPEN', message: expect.stringContaining('await open()') as string };
+    for (const once of [false, true]) {
+      await expect(driver.stat('a', {})).rejects.toMatchObject(notOpen);
+      await expect(driver.read('a', { offset: 0, length: 1 })).rejects.toMatchObject(notOpen);
+      if (!once) await driver.open({});
+      await driver.close();
+    }
+  });
+
   it('say on open() that a service is not in OpenDAL, or cannot be written', async () => {
     const unknown = new OpenDalDriver({ service: 'nothing-like-it' });
     await expect(unknown.open({})).rejects.toEqual(withCode('TIERED_UNSUPPORTED'));
+    for (const [service, told] of [
+      ['gcss', 'no service "gcss"; did you mean gcs?'],
+      ['webhfds', 'did you mean webhdfs?'],
+      ['nothing-like-it', 'it has alluxio, '],
+      ['ftp', 'no service "ftp"; it has '],
+    ] as const) {
+      const error = await new OpenDalDriver({ service }).open({}).catch((thrown: unknown) => thrown);
+      expect((error as Error).message.replace('aliyun_drive, ', '')).toContain(told);
+    }
     const readOnly = new OpenDalDriver({
       service: 'http',
       writable: true,

@@ -15,6 +15,8 @@ export class Entry {
   /** Its place in the line, from 0. */
   readonly order: number;
   state: EntryState = 'reading';
+  /** Whether it waits for a consumer who reads the object by name; others look for another one. */
+  isHeld = false;
   error: unknown;
   #block: Block;
   #bytes: Uint8Array;

@@ -1,12 +1,12 @@
-import { raceAbort } from '@tiered/core/internal';
 import type { Access } from './access-sequence.js';
 import { blockOfItsOwn, type Block } from './arena.js';
 import { Entry } from './entry.js';
 import { tooLargeError } from './errors.js';
 import { Lender } from './lender.js';
 import { LineMemory } from './line-memory.js';
-import { LookAhead, sizeOf, type Upcoming } from './look-ahead.js';
+import { LookAhead, type Upcoming } from './look-ahead.js';
 import type { BatchLimits, LineHost, LineParts, LinePosition, Taken } from './line-parts.js';
+import { NamedReads } from './named-reads.js';
 import { readEntries } from './read-entries.js';
 import type { Sample, SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
@@ -45,11 +45,16 @@ export class Line {
   /** What consumers hold. */
   readonly lender: Lender;
   readonly #skips: Skips;
+  readonly #named: NamedReads;
   readonly #reads = new Set<Promise<void>>();
   #admitted = 0;
   /** Whether the next sample had no room when it was last looked at. */
   isFull = false;
   #isToServe = false;
+  /** Whether somebody is just being told of a sample that is left out, which is still the first. */
+  #isTelling = false;
+  /** Where the sequence itself failed: that is no sample, and is not left out. */
+  #broken: Entry | undefined;
   /** The access that was looked at last: one that has no room is told of once. */
   #refused: Access | undefined;
   /** Whether somebody takes samples in order, and is to get all of them. */
@@ -77,6 +82,7 @@ export class Line {
       onKnown: () => host.wake(),
       onPassed: (access) => this.#window.pass(access),
     });
+    this.#named = this.#namedReads();
   }
 
   /** Whether its source reads many objects at once. */
@@ -130,13 +136,14 @@ export class Line {
       if (block === undefined) break;
       const same = this.#window.find(next.access.key);
       const entry = this.#enter(next.access, next.size, block);
+      bytes += next.size;
+      if (this.#named.hold(entry, next.failure)) continue;
       // What is there already, or on its way, is not read again.
       if (next.failure !== undefined) this.#fail(entry, next.failure.error);
       else if (same?.state === 'reading' || same?.state === 'ready') {
         entry.follow(same);
         this.counts.repeated += 1;
       } else batch.push(entry);
-      bytes += next.size;
     }
     // Those who wait are to know that nothing more comes.
     if (this.ended) this.#serve();
@@ -156,7 +163,7 @@ export class Line {
   async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     signal?.throwIfAborted();
     this.#isInOrder = true;
-    if (this.waiters.first() === undefined) {
+    if (this.waiters.first() === undefined && !this.#isTelling) {
       const samples = this.#collect(most, epoch);
       if (samples !== undefined) return samples;
     }
@@ -166,22 +173,8 @@ export class Line {
   }
 
   /** As `SampleReader.read`. */
-  async readByName(
-    key: string,
-    target: Uint8Array,
-    { offset = 0, signal }: SampleReadOptions,
-  ): Promise<number> {
-    signal?.throwIfAborted();
-    if (this.#failure !== undefined) throw this.#failure.error;
-    // Whoever reads to the end of a file asks once more, and takes nothing with that.
-    if (offset > 0 && offset >= (sizeOf(this.#source, key) ?? Infinity)) return 0;
-    for (let entry = this.#window.find(key); entry !== undefined; entry = this.#window.find(key)) {
-      const read = this.#fromEntry(entry, target, offset, signal);
-      const count = typeof read === 'number' ? read : await raceAbort(this.waiters.during(read), signal);
-      // Else another consumer was faster; the object may be there a second time.
-      if (count !== undefined) return count;
-    }
-    return this.#bypass(key, target, offset, signal);
+  readByName(key: string, target: Uint8Array, options: SampleReadOptions): Promise<number> {
+    return this.#named.read(key, target, options);
   }
 
   /** Where the line stands: the first access that is not taken, those behind it that are, and what ran ahead. */
@@ -200,7 +193,8 @@ export class Line {
     this.#stop.abort(error);
     for (const entry of this.#window.entries()) {
       // The memory of one that is being read is written to until the read has ended.
-      if (entry.state === 'ready' || entry.state === 'failed') this.#window.remove(entry).free();
+      if (entry.isHeld) entry.fail(error);
+      else if (entry.state === 'ready' || entry.state === 'failed') this.#window.remove(entry).free();
     }
     this.waiters.rejectAll(error);
     this.#onEnd();
@@ -219,7 +213,8 @@ export class Line {
     } catch (error) {
       // It has no more accesses.
       this.#ahead.end();
-      this.#enter(this.#ahead.place, 0, blockOfItsOwn(0)).fail(error);
+      this.#broken = this.#enter(this.#ahead.place, 0, blockOfItsOwn(0));
+      this.#broken.fail(error);
       return undefined;
     }
   }
@@ -268,6 +263,32 @@ export class Line {
     this.#isToServe = true;
   }
 
+  #namedReads(): NamedReads {
+    return new NamedReads({
+      source: this.#source,
+      window: this.#window,
+      waiters: this.waiters,
+      failure: () => this.#failure,
+      onTaken: (taken) => {
+        this.#taken(taken);
+        this.#host.wake();
+      },
+      onBypass: () => {
+        this.counts.bypassed += 1;
+        this.#dropStale();
+      },
+      onEarly: (key) => {
+        this.#ahead.readEarly(key);
+        this.#host.wake();
+      },
+      onGivenBack: (entry, failure) => {
+        // In place of the read by name, so that it waits for no producer.
+        if (failure === undefined) void this.read([entry]);
+        else this.#fail(entry, failure.error);
+      },
+    });
+  }
+
   /** Gives what is there to those who wait. */
   #serve(): void {
     this.#isToServe = false;
@@ -313,13 +334,25 @@ export class Line {
     for (let head = this.#window.head(); head?.state === 'failed'; head = this.#window.head()) {
       // What comes after this epoch is not for this consumer.
       if (epoch !== undefined && head.access.epoch !== epoch) return;
-      const reason = this.#skips.skip(head.access, head.error);
+      const reason = head === this.#broken ? { error: head.error } : this.#leaveOut(head);
       if (reason !== undefined) this.end(reason.error);
       // Whoever was told may have ended it as well, which has taken this one out.
       if (this.#failure !== undefined) throw this.#failure.error;
       this.#window.remove(head).free();
-      // Not at once: whoever is woken may serve the consumer that this is for.
-      queueMicrotask(() => this.#host.wake());
+      // Not at once: whoever is woken may serve the consumer that this is for. Whoever was told may have asked for another one.
+      queueMicrotask(() => {
+        this.#serve();
+        this.#host.wake();
+      });
+    }
+  }
+
+  #leaveOut({ access, error }: Entry): { readonly error: unknown } | undefined {
+    this.#isTelling = true;
+    try {
+      return this.#skips.skip(access, error);
+    } finally {
+      this.#isTelling = false;
     }
   }
 
@@ -329,46 +362,6 @@ export class Line {
     this.#host.moved(this, taken);
   }
 
-  /** Copies from an entry, now or when it is there; undefined if it turned out not to be there any more. */
-  #fromEntry(
-    entry: Entry,
-    target: Uint8Array,
-    offset: number,
-    signal: AbortSignal | undefined,
-  ): number | Promise<number | undefined> {
-    if (entry.state === 'ready') return this.#copy(entry, target, offset);
-    return new Promise((resolve, reject) => {
-      entry.whenSettled(() => {
-        // Its memory is the caller's again.
-        if (signal?.aborted === true) resolve(undefined);
-        else if (this.#failure !== undefined) reject(this.#failure.error);
-        else if (entry.state === 'ready') resolve(this.#copy(entry, target, offset));
-        else if (entry.state === 'failed') reject(entry.error);
-        else resolve(undefined);
-      });
-    });
-  }
-
-  #copy(entry: Entry, target: Uint8Array, offset: number): number {
-    const { bytes } = entry;
-    const part = bytes.subarray(offset, offset + target.byteLength);
-    target.set(part);
-    if (offset + part.byteLength >= bytes.byteLength) {
-      this.#window.remove(entry).free();
-      this.#taken({ samples: 1, bytes: bytes.byteLength, epoch: entry.access.epoch });
-      this.#host.wake();
-    }
-    return part.byteLength;
-  }
-
-  /** Reads what was not admitted from the source. */
-  #bypass(key: string, target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<number> {
-    this.counts.bypassed += 1;
-    if (offset === 0) this.#ahead.readEarly(key);
-    this.#dropStale();
-    return this.waiters.during(this.#source.readInto(key, target, { offset, signal }));
-  }
-
   /**
    * Consumers that ask by name may leave objects out, which would fill the window for good. If it is full, and more of
    * what came after its head was taken than is left in it, the head is given up; unless somebody takes in order as well.
@@ -376,7 +369,8 @@ export class Line {
   #dropStale(): void {
     const head = this.#window.head();
     // One that failed ends the sequence where it stands, unless it is left out.
-    const mayGo = head?.state === 'ready' || (head?.state === 'failed' && this.#skips.areAllowed);
+    const mayBeLeftOut = this.#skips.areAllowed && !this.#isTelling && head !== this.#broken;
+    const mayGo = head?.state === 'ready' || (head?.state === 'failed' && mayBeLeftOut);
     if (!this.isFull || this.#isInOrder || head === undefined || !mayGo) return;
     const takenBehind = this.#admitted - head.order - this.#window.count;
     if (takenBehind <= this.#window.count) return;

@@ -122,7 +122,7 @@ export class LookAhead {
     this.#sizeFailure = undefined;
   }
 
-  /** An object is read by name that was not admitted: it is passed over when its turn comes. */
+  /** An object was read by name to its end, and was not admitted: it is passed over when its turn comes. */
   readEarly(key: string): void {
     if (this.#access?.key === key) {
       this.#parts.onPassed(this.#access);

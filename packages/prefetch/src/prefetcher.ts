@@ -187,8 +187,8 @@ export class Prefetcher implements SampleReader {
   /**
    * The samples of one epoch: of that which the next sample belongs to when this is called; none at the end of the sequence.
    * Whoever leaves the loop early leaves the prefetcher open and the rest of the epoch to the next who asks, `epoch()` as well.
-   * Loops over the same epoch share it. So an epoch a loop: `tf.data.generator(() => prefetcher.epoch())` for `fitDataset`, or
-   * validating in between. Closing the prefetcher is the caller's.
+   * Loops over the same epoch share it. So an epoch a loop: in the generator of a `tf.data.generator` for `fitDataset`, which yields tensors or
+   * copies because a dataset holds what it is given (see the README), or validating in between. Closing the prefetcher is the caller's.
    */
   epoch(): AsyncIterableIterator<Sample> {
     return samplesOf(this.#oneEpoch());

@@ -46,8 +46,9 @@ export interface SampleReader extends AsyncIterable<Sample>, AsyncDisposable {
   /**
    * Reads a part of an object as pread does: resolves to the number of bytes, fewer than the target holds only at the
    * end of the object, 0 behind it. For consumers that ask by name, and in an order of their own (`Prisma.read` of the thesis,
-   * section 4.2). What was read ahead is served from memory and counts as taken once its end was read; all else is
-   * read from the source at once.
+   * section 4.2). What was read ahead is served from memory, all else is read from the source at once. The object
+   * counts as taken, once, when a read has reached its end. One that fails, is aborted, stops before the end or begins behind it takes
+   * nothing.
    * @throws As `Hierarchy.readInto` does.
    */
   read(key: string, target: Uint8Array, options?: SampleReadOptions): Promise<number>;

@@ -29,39 +29,50 @@ export interface PrefetcherState {
 
 /**
  * Checks a state that came from outside.
+ * @param name What errors call it.
  * @throws TieredError `TIERED_CONFIG_INVALID` if it is none, or one of another sequence.
  */
 export function assertState(
   state: PrefetcherState,
   sequence: Pick<AccessSequence, 'epochs' | 'epochLength'>,
+  name = 'state',
 ): void {
   if (typeof state !== 'object' || (state as object | null) === null)
-    throw configError('state', 'what prefetcher.state() gave', state);
+    throw configError(name, 'what prefetcher.state() gave', state);
   const { version, epoch, position, taken, early, epochs, epochLength } = state;
-  if (version !== 1) throw configError('state.version', '1', version);
+  if (version !== 1) throw configError(`${name}.version`, '1', version);
   if (epochs !== sequence.epochs)
-    throw configError('state.epochs', `${sequence.epochs}, as the sequence has`, epochs);
+    throw configError(`${name}.epochs`, `${sequence.epochs}, as the sequence has`, epochs);
   if (epochLength !== sequence.epochLength)
-    throw configError('state.epochLength', `${sequence.epochLength}, as the sequence has`, epochLength);
-  if (!isIndex(epoch, epochs + 1)) throw configError('state.epoch', `0 to ${epochs}`, epoch);
+    throw configError(`${name}.epochLength`, `${sequence.epochLength}, as the sequence has`, epochLength);
+  if (!isIndex(epoch, epochs + 1)) throw configError(`${name}.epoch`, `0 to ${epochs}`, epoch);
   if (!isIndex(position, epochLength + 1))
-    throw configError('state.position', `0 to ${epochLength}`, position);
+    throw configError(`${name}.position`, `0 to ${epochLength}`, position);
   const areTaken =
     Array.isArray(taken) &&
     taken.every(([e, p]: readonly unknown[]) => isIndex(e, epochs) && isIndex(p, epochLength));
-  if (!areTaken) throw configError('state.taken', 'pairs of epoch and position', taken);
+  if (!areTaken) throw configError(`${name}.taken`, 'pairs of epoch and position', taken);
   const isEarly = typeof early === 'object' && early !== null;
   if (!isEarly || !Object.values(early).every((count) => isIndex(count, Infinity)))
-    throw configError('state.early', 'counts by key', early);
+    throw configError(`${name}.early`, 'counts by key', early);
 }
 
 /**
  * Checks that a state belongs to this sequence, and not to one of another seed or with other keys.
+ * @param name What errors call it.
  * @throws TieredError `TIERED_CONFIG_INVALID` if it does not.
  */
-export function assertSameAccesses({ accesses, epoch }: PrefetcherState, sequence: AccessSequence): void {
+export function assertSameAccesses(
+  { accesses, epoch }: PrefetcherState,
+  sequence: AccessSequence,
+  name = 'state',
+): void {
   if (accesses === undefined || accesses === fingerprintOf(sequence, epoch)) return;
-  throw configError('state.accesses', 'the state of a sequence with the same keys, order and seed', accesses);
+  throw configError(
+    `${name}.accesses`,
+    'the state of a sequence with the same keys, order and seed',
+    accesses,
+  );
 }
 
 /**

@@ -42,9 +42,9 @@ export class Window {
     }
   }
 
-  /** The first of an object. */
+  /** The first of an object that is not held for somebody else. */
   find(key: string): Entry | undefined {
-    return this.#byKey.get(key)?.[0];
+    return this.#byKey.get(key)?.find(({ isHeld }) => !isHeld);
   }
 
   /** Takes out an entry that has settled, wherever it stands; its memory is the caller's to give back. */

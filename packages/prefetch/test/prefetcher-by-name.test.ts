@@ -77,7 +77,7 @@ describe('reading by name', () => {
       }),
       { numRuns: 150 },
     );
-  }, 30_000);
+  });
 
   it('[P5] asks the source once for each object, as long as consumers stay within what is read ahead', async () => {
     const driver = new WatchedDriver(await objects(SIZES));

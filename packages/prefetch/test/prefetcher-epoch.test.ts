@@ -77,7 +77,7 @@ describe('one epoch of a prefetcher', () => {
       ),
       { numRuns: 150 },
     );
-  }, 30_000);
+  });
 
   it('is the whole of it for all who begin together, and the next for whoever comes after them', async () => {
     const sequence = listSequence(keys(6), { epochs: 2 });

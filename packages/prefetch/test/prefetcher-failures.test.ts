@@ -126,20 +126,20 @@ it('[P3] a failure that comes before its turn waits until the samples before it 
 
 it('[P3] a size that could not be told fails no other object than its own', async () => {
   const staging = new StagingBuffer({ producers: 1, autotuner: false });
-  const driver = new WatchedDriver(await objects([10]));
-  let tell: (() => void) | undefined;
+  const driver = new WatchedDriver(await objects([10, 10]));
+  let fail: ((error: Error) => void) | undefined;
   driver.during = ({ key }) =>
-    key === 'missing' && tell === undefined && new Promise<void>((resolve) => (tell = resolve));
-  const prefetcher = new Prefetcher(await over(driver), listSequence(['missing', '0']), { staging });
+    key === '1' && fail === undefined && new Promise<void>((_, reject) => (fail = reject));
+  const prefetcher = new Prefetcher(await over(driver), listSequence(['1', '0']), { staging });
   await settled();
   // Has the only producer, so that nobody looks at the answer when it comes.
   const busy = new HoldingDriver(await objects([10]));
   const other = new Prefetcher(await over(busy), listSequence(['0']), { staging });
   await settled();
   expect(busy.held).toEqual(['0']);
-  tell?.();
+  fail?.(new Error('its size'));
   await settled();
-  await expect(prefetcher.read('missing', new Uint8Array(1))).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
+  expect(await prefetcher.read('1', new Uint8Array(10))).toBe(10);
   await busy.release();
   expect((await next(prefetcher))?.key).toBe('0');
   expect(await next(prefetcher)).toBeUndefined();

@@ -138,7 +138,7 @@ describe('for any sizes, budget, producers and order', () => {
       }),
       { numRuns: 150 },
     );
-  }, 30_000);
+  });
 
   it('[P1] batches have the samples in order, and end where an epoch ends', async () => {
     await fc.assert(

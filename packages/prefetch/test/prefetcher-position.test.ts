@@ -71,7 +71,7 @@ describe('[P6] the state of a prefetcher that has ended', () => {
       }),
       { numRuns: 60 },
     );
-  }, 30_000);
+  });
 
   it('is that of the samples taken by name too, and of what was resumed', async () => {
     const sequence = listSequence(keys(10), { epochs: 2 });

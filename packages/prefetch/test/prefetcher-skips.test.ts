@@ -17,6 +17,7 @@ import {
   objects,
   over,
   samplesOf,
+  settled,
   started,
   withCode,
 } from './helpers.js';
@@ -83,7 +84,7 @@ describe('a sample that cannot be read', () => {
       }),
       { numRuns: 150 },
     );
-  }, 30_000);
+  });
 
   it('[P14] is thrown at its position when as many were skipped in the epoch as is allowed', async () => {
     const bad = ['1', '3', '5', '12'];
@@ -139,6 +140,46 @@ describe('a sample that cannot be read', () => {
     const make = (options: object) => () => new Prefetcher(hierarchy, listSequence(keys(1)), options);
     expect(make({ onError: 'ignore' })).toThrow(/^onError: /);
     for (const maxSkipped of [0, 1.5, Infinity]) expect(make({ maxSkipped })).toThrow(/^maxSkipped: /);
+  });
+  it('[P14] is another thing than a sequence that throws, which ends it with that error', async () => {
+    function* broken(): Generator<Access> {
+      yield* [...listSequence(keys(5))];
+      throw new Error('the sequence broke');
+    }
+    const skipped: SkippedSample[] = [];
+    const prefetcher = new Prefetcher(await over(await objects(SIZES)), broken(), {
+      onError: 'skip',
+      onSkip: (sample) => skipped.push(sample),
+    });
+    const seen: string[] = [];
+    const loop = async () => {
+      for await (const { key } of prefetcher) seen.push(key);
+    };
+    await expect(loop()).rejects.toThrow('the sequence broke');
+    expect({ seen, skipped }).toEqual({ seen: keys(5), skipped: [] });
+    await prefetcher.close();
+  });
+
+  it('[P14] is told of once, also if who is told takes another one in its place', async () => {
+    const rules = faults(['3']);
+    const hierarchy = await over(new FaultDriver(await objects(SIZES), { rules }));
+    const told: string[] = [];
+    const replacements: Promise<string | undefined>[] = [];
+    const prefetcher: Prefetcher = new Prefetcher(hierarchy, listSequence(keys(8)), {
+      onError: 'skip',
+      onSkip: ({ key }) => {
+        told.push(key);
+        replacements.push(next(prefetcher).then((sample) => sample?.key));
+      },
+    });
+    await settled();
+    const seen: (string | undefined)[] = [];
+    for (let i = 0; i < 5; i++) seen.push((await next(prefetcher))?.key);
+    seen.push(...(await Promise.all(replacements)), ...(await collect(prefetcher)).map(({ key }) => key));
+    expect(told).toEqual(['3']);
+    expect(seen.sort()).toEqual(keys(8).filter((key) => key !== '3'));
+    await prefetcher.close();
+    expectIdle(prefetcher);
   });
 });
 

@@ -75,7 +75,7 @@ describe('a prefetcher that is resumed', () => {
       }),
       { numRuns: 200 },
     );
-  }, 30_000);
+  });
 
   it('at the end has nothing left', async () => {
     const sequence = listSequence(keys(2));

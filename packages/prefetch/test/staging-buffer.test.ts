@@ -105,7 +105,7 @@ describe('prefetchers that share a staging buffer', () => {
       }),
       { numRuns: 80 },
     );
-  }, 30_000);
+  });
 });
 
 /** An autotuner that does what it was given to do, and remembers what it was shown. */

@@ -73,7 +73,7 @@ describe('reads from a server that fails', () => {
       },
     );
     await fc.assert(property, { numRuns: 60 });
-  }, 120_000);
+  });
 
   it('[O2] go on from the byte where they broke, with If-Match, until all is there', async () => {
     const { server, driver, clock } = await place();

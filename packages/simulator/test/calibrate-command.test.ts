@@ -54,6 +54,26 @@ describe('tiered-calibrate', () => {
     expect(left.filter((name) => name.startsWith('tiered-calibration'))).toEqual([]);
   });
 
+  it('measures nothing for a file that cannot be written, and leaves one that is there as it is', async () => {
+    const file = await configured(CONFIG);
+    await writeFile(path.join(directory, 'profile.json'), 'of before');
+    for (const [out, told] of [
+      ['missing/profile.json', 'there is no such directory'],
+      ['profile.json/new.json', 'a file stands where a directory must be'],
+      ['dataset', 'that is a directory'],
+    ] as const) {
+      const refused = await command(file, '--seconds', '1000', '--out', path.join(directory, out));
+      expect(refused).toMatchObject({ code: 2, out: '' });
+      expect(refused.messages).toContain(`--out: ${path.join(directory, out)} cannot be written: ${told}`);
+      expect(refused.messages).not.toContain('measuring');
+    }
+    await rm(path.join(directory, 'dataset'), { recursive: true });
+    for (const out of ['profile.json', 'other.json'])
+      expect((await command(file, '--out', path.join(directory, out))).code).toBeGreaterThan(0);
+    expect(await readFile(path.join(directory, 'profile.json'), 'utf8')).toBe('of before');
+    expect((await readdir(directory)).sort()).toEqual(['profile.json', 'tiers.json']);
+  });
+
   it('says what is wrong, with exit code 2 for what cannot be asked', async () => {
     const file = await configured({ ...CONFIG, source: { driver: 'fs' } });
     const refused = await command(file);

@@ -53,8 +53,13 @@ export class Arriving {
     const until = from + target.byteLength;
     return new Promise((resolve, fail) => {
       const take = () => {
-        if (signal?.aborted !== true) target.set(this.#memory.subarray(from, until));
-        resolve();
+        try {
+          if (signal?.aborted !== true) target.set(this.#memory.subarray(from, until));
+          resolve();
+        } catch (error) {
+          // Its reader has given the memory away, which is no matter of the others'.
+          fail(error);
+        }
       };
       if (until <= this.#here) take();
       else if (this.#failure !== undefined) fail(this.#failure.error);

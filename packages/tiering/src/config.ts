@@ -1,4 +1,4 @@
-import type { PlacementFactory } from '@tiered/core';
+import type { PlacementFactory, Tier } from '@tiered/core';
 import { byteSize, expected, flag, group, text, wholeNumber } from '@tiered/core/config';
 import { z } from 'zod';
 import { PlacementHandler } from './placement-handler.js';
@@ -91,12 +91,26 @@ const withOptions = z.discriminatedUnion('name', POLICIES, {
   error: ({ input }) => expected(aPolicy).error({ input: (input as { readonly name?: unknown }).name }),
 });
 
+/** Policies that a name alone does not describe, as they may be written. */
+const WRITTEN: Readonly<Record<string, string>> = {
+  pinned: '{ name: pinned, pins: [{ pattern: "val/**", level: 0 }] }',
+  sizeAware: '{ name: sizeAware, largest: [1MiB] }',
+};
+const orOptions = expected(`${aPolicy}, or { name, ...its options }`);
+
+function policyError({ input }: { readonly input?: unknown }): string {
+  const written = typeof input === 'string' && Object.hasOwn(WRITTEN, input) ? WRITTEN[input] : undefined;
+  return written === undefined
+    ? orOptions.error({ input })
+    : `${String(input)} needs options; write ${written}`;
+}
+
 /** Policies that need no options may be named alone. */
 const byName = z.enum(['firstFit', 'lru']).transform((name) => (name === 'lru' ? lru : firstFit));
 
 const schema = group('options of the placement, such as { concurrency: 6 }', {
   policy: z
-    .union([byName, withOptions], expected(`${aPolicy}, or { name, ...its options }`))
+    .union([byName, withOptions], { error: policyError })
     .meta({
       title: 'Policy',
       description:
@@ -130,8 +144,23 @@ const schema = group('options of the placement, such as { concurrency: 6 }', {
     .optional(),
 });
 
+/** A handler that also looks at the levels which its policy names, as far as there are tiers at all. */
+class ConfiguredPlacement extends PlacementHandler {
+  readonly #policy: PlacementPolicy | undefined;
+
+  constructor(options: PlacementHandlerOptions) {
+    super(options);
+    this.#policy = options.policy;
+  }
+
+  override assertTiers(tiers: readonly Tier[]): void {
+    if (tiers.length > 0) this.#policy?.assertLevels?.(tiers.length);
+    super.assertTiers(tiers);
+  }
+}
+
 /** The placement of a configuration file. */
 export const placementFactory: PlacementFactory<PlacementHandlerOptions> = {
   schema,
-  create: (options) => new PlacementHandler(options),
+  create: (options) => new ConfiguredPlacement(options),
 };

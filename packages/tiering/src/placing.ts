@@ -158,7 +158,8 @@ export class Placing {
   /** Copies a part from its chunk, as soon as that is there. */
   async #readPart(part: Part, signal: AbortSignal | undefined): Promise<void> {
     const { chunk, start, target } = part;
-    if (this.#failure !== undefined) throw this.#failure.error;
+    // Neither a tier nor another chunk can fail a read that the source can serve.
+    if (this.#failure !== undefined) return this.#readAlone(part, signal);
     if (this.#state[chunk] === WRITTEN) return this.#readBack(start, target);
     const arriving = this.#arriving.get(chunk);
     if (arriving !== undefined) {
@@ -191,7 +192,7 @@ export class Placing {
     return arriving.copy(target, start - chunk * this.#parts.chunkBytes, signal);
   }
 
-  /** Reads a part for one reader only: there is no memory for its chunk, and will not be. */
+  /** Reads a part for one reader only: there is no memory for its chunk, and will not be, or nobody is to write it. */
   #readAlone({ start, target }: Part, signal: AbortSignal | undefined): Promise<void> {
     const { tierReads, gate, fill } = this.#parts;
     return tierReads.run(signal, (under) => gate.foreground(() => fill(target, start, under)));

@@ -87,7 +87,7 @@ export class RangeReads {
     return undefined;
   }
 
-  /** Takes a part of what another reader's request brings. False if that reader gave up: then somebody has to ask anew. */
+  /** Takes a part of what another reader's request brings. False if that reader gave up, or gave the memory away: then somebody has to ask anew. */
   async #join(
     running: Running,
     range: Range,
@@ -95,14 +95,22 @@ export class RangeReads {
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
     const from = range.offset - running.offset;
-    const take = (memory: Uint8Array) => target.set(memory.subarray(from, from + range.length));
+    let isTaken = false;
+    const take = (memory: Uint8Array) => {
+      // Either may have been given away meanwhile, which is no matter of the others'.
+      if (!isAttached(memory, running) || !isAttached(target, range)) return;
+      target.set(memory.subarray(from, from + range.length));
+      isTaken = true;
+    };
     running.onArrival.add(take);
     try {
       await this.#arrival(running, signal);
-      return true;
+      return isTaken;
     } catch (error) {
       signal?.throwIfAborted();
-      if (running.shared === undefined && running.signal?.aborted === true) return false;
+      const { memory, shared, signal: owners } = running;
+      const isOwners = shared === undefined && (owners?.aborted === true || !isAttached(memory, running));
+      if (isOwners) return false;
       throw error;
     } finally {
       running.onArrival.delete(take);
@@ -145,18 +153,29 @@ export class RangeReads {
       .run(signal, (under) =>
         this.#gate.foreground(() => this.#source.into({ key, version }, memory, offset, under)),
       )
-      .then(() => onArrival.forEach((take) => take(memory)))
-      .finally(() => {
-        this.#bytes -= length;
-        // Whoever comes now asks anew: bytes that are there are their readers', and an error is over.
-        this.#forget(running);
-      });
+      .then(
+        () => {
+          // In one step: whoever joined after the copies were made would have none.
+          this.#ended(running);
+          for (const take of onArrival) take(memory);
+        },
+        (error: unknown) => {
+          this.#ended(running);
+          throw error;
+        },
+      );
     const running: Running = { ...range, memory, arrived, onArrival, shared, signal };
     const siblings = this.#running.get(range.id) ?? new Set();
     this.#running.set(range.id, siblings.add(running));
     // Its readers may all have left when it fails.
     arrived.catch(() => undefined);
     return running;
+  }
+
+  /** Whoever comes now asks anew: bytes that are there are their readers', and an error is over. */
+  #ended(running: Running): void {
+    this.#bytes -= running.length;
+    this.#forget(running);
   }
 
   #abandon(running: Running, abort: AbortController): void {
@@ -171,4 +190,9 @@ export class RangeReads {
     if (siblings.size === 0) this.#running.delete(running.id);
     return true;
   }
+}
+
+/** Whether the memory for a range is there still: transferred to another thread it would be empty. */
+function isAttached(memory: Uint8Array, { length }: Range): boolean {
+  return memory.byteLength === length;
 }

@@ -1,4 +1,5 @@
 import {
+  FaultDriver,
   InterceptingDriver,
   MemoryDriver,
   MetricsDriver,
@@ -180,6 +181,40 @@ describe('chunks of an object that is being placed', () => {
     await source.releaseAll();
     expect(await again).toEqual(objects.get('0')?.subarray(10, 30));
     await hierarchy.idle();
+    await hierarchy.close();
+  });
+
+  it.each(['create', 'writeAt', 'publish'] as const)(
+    '[R2] a tier that fails in %s fails no read, also of who waited for memory meanwhile',
+    async (operation) => {
+      const objects = objectsOf([300]);
+      const tier = new FaultDriver(new MemoryDriver(), {
+        rules: [{ operations: [operation], fault: { kind: 'fail' } }],
+      });
+      const hierarchy = await startHierarchy(
+        await memoryWith(objects),
+        [{ driver: tier, quota: 1000 }],
+        // Room for one chunk: whoever wants the next one waits until the tier has that.
+        { chunk: 100, memory: 100, concurrency: 1 },
+      );
+      expect(await hierarchy.read('0')).toEqual(objects.get('0'));
+      expect(tier.injected).toHaveLength(1);
+      await hierarchy.close();
+    },
+  );
+
+  it('a reader who waits for memory for one chunk is not failed by another chunk', async () => {
+    const objects = objectsOf([300]);
+    const source = new FaultDriver(await memoryWith(objects), {
+      rules: [{ operations: ['readInto'], nth: 1, fault: { kind: 'fail' } }],
+    });
+    const options = { chunk: 100, memory: 100, concurrency: 1 };
+    const hierarchy = await startHierarchy(source, [TIER()], options);
+    const ends = [0, 100].map((offset) => outcomeOf(hierarchy.read('0', { offset, length: 100 })));
+    await hierarchy.idle();
+    await settled();
+    expect(ends[0]?.error).toMatchObject({ operation: 'readInto' });
+    expect(ends[1]).toEqual({ value: objects.get('0')?.subarray(100, 200) });
     await hierarchy.close();
   });
 

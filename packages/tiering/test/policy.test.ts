@@ -54,6 +54,18 @@ describe('pinned', () => {
     expect(policy.place(object(10, 'train/deep.idx'), [room(1, 10)])).toBe(1);
   });
 
+  it('refuses to pin to a tier that is not there, also with another policy around or within', () => {
+    const refused = expect.objectContaining({
+      code: 'TIERED_CONFIG_INVALID',
+      message: expect.stringContaining('pins[1].level') as string,
+    }) as Error;
+    const within = pinned({ pins: [{ pattern: 'raw/**', level: 'source' }], otherwise: policy });
+    for (const one of [policy, promoting(policy), within]) {
+      expect(() => one.assertLevels?.(1)).toThrow(refused);
+      expect(() => one.assertLevels?.(2)).not.toThrow();
+    }
+  });
+
   it.each([
     { pattern: '', level: 0 },
     { pattern: 'a', level: -1 },

@@ -5,8 +5,8 @@ import { PrefixDriver } from '../decorators/prefix-driver.js';
 import { RetryDriver } from '../decorators/retry-driver.js';
 import { ThrottleDriver } from '../decorators/throttle-driver.js';
 import type { StorageDriver } from '../driver.js';
-import { invariant, isTieredError, TieredError } from '../errors.js';
-import type { HierarchyOptions } from '../hierarchy-options.js';
+import { describe, invariant, isTieredError, TieredError } from '../errors.js';
+import { isDriver, type HierarchyOptions } from '../hierarchy-options.js';
 import type { Placement } from '../placement.js';
 import type {
   DriverContext,
@@ -120,10 +120,25 @@ async function levelOf<Fields extends LevelFields>(
   const rest = partOf(given, (key) => !own.includes(key));
   const options = await problems.check(where, factory.schema, rest, own);
   if (fields === undefined || options === undefined) return undefined;
-  const driver = madeOf(problems, where, given, () =>
-    decorated(factory.create(options.value, context), fields.value, context),
-  );
+  const made = madeOf<{ readonly driver: unknown }>(problems, where, given, () => ({
+    driver: factory.create(options.value, context),
+  }));
+  if (made === undefined) return undefined;
+  const { driver: inner } = made;
+  if (!isDriver(inner)) {
+    problems.add([...where, 'driver'], noDriver(name, inner));
+    return undefined;
+  }
+  const driver = madeOf(problems, where, given, () => decorated(inner, fields.value, context));
   return driver && { driver, fields: fields.value };
+}
+
+/** What is wrong with a module whose factory makes something else. */
+function noDriver(name: string, made: unknown): string {
+  const isPromise = made instanceof Promise;
+  // Nobody waits for it: what it rejects with must not end the process.
+  if (isPromise) made.catch(() => undefined);
+  return `create of the driverFactory of ${name} must return a StorageDriver, got ${isPromise ? 'a promise' : describe(made)}`;
 }
 
 async function placementOf(

@@ -120,6 +120,23 @@ describe('a driver that cannot be used', () => {
     expect(problem?.text).toContain(told);
   });
 
+  it.each([
+    ['nothing', '() => undefined', 'undefined'],
+    ['an object that is none', '() => ({})', 'a value of type object'],
+    ['a promise', 'async () => { throw new Error("late"); }', 'a promise'],
+  ])('is told with its module and line if it makes %s', async (_, create, told) => {
+    const schema = `{ '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) } }`;
+    const directory = await directoryWith({
+      'no-driver.mjs': `export const driverFactory = { schema: ${schema}, create: ${create} };`,
+      'tiers.yaml': 'scan: true\nsource:\n  driver: ./no-driver.mjs\n',
+    });
+    const [problem, ...others] = await problemsOf(path.join(directory, 'tiers.yaml'));
+    expect(others).toEqual([]);
+    expect(problem).toMatchObject({ at: '3:3', field: 'source.driver' });
+    expect(problem?.text).toMatch(/driverFactory of \.\/no-driver\.mjs must return a StorageDriver/);
+    expect(problem?.text).toContain(told);
+  });
+
   it('is told with what is wrong in its module', async () => {
     const directory = await directoryWith({
       'throws.mjs': 'throw new Error("out of order");',
@@ -165,7 +182,7 @@ describe('a driver that cannot be used', () => {
     const [problem] = await problemsOf({ source: { driver: './refuses.mjs' } }, { baseDirectory: directory });
     expect(problem).toEqual({ at: undefined, field: 'source', text: 'not today' });
     expect(await fieldsOf({ source: { driver: './nothing.mjs' } }, { baseDirectory: directory })).toEqual([
-      'source',
+      'source.driver',
     ]);
   });
 });

@@ -1,6 +1,9 @@
 import { systemClock, type Clock, type OperationOptions } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { assertState, type PrefetcherState } from '../state.js';
+import type { AccessSequence } from '../access-sequence.js';
+import { fingerprintOf } from '../fingerprint.js';
+import { assertSameAccesses, assertState, type PrefetcherState } from '../state.js';
+import { samplerSequence } from './sampler-sequence.js';
 import type { Sampler } from './sampler.js';
 
 /** Options of `redistribute`. */
@@ -28,7 +31,8 @@ export interface RedistributeOptions extends OperationOptions {
  * it goes on until it has found that turn. A state grows with what workers further ahead have taken.
  * @param states By worker of `from`.
  * @returns By worker of `to`: for `Prefetcher.resume` with the `samplerSequence` of that worker.
- * @throws TieredError `TIERED_CONFIG_INVALID` for states that are none of `from`, or samplers that cannot be the same.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for states that are none of `from` with these keys (another worker's, another seed or
+ * order; what samplers made knows no keys and is not compared), or samplers that cannot be the same.
  * @throws The signal's reason, as soon as the epoch that is being drawn is done.
  */
 export async function redistribute(
@@ -36,8 +40,13 @@ export async function redistribute(
   { from, to, keys, signal, clock = systemClock }: RedistributeOptions,
 ): Promise<readonly PrefetcherState[]> {
   assertSame(states, { from, to, keys });
+  for (const [worker, state] of states.entries()) {
+    signal?.throwIfAborted();
+    assertSameAccesses(state, samplerSequence(from, worker, keys), `states[${worker}]`);
+    await clock.turn();
+  }
   const before = states.map((state, worker) => new WorkerLeft(state, worker));
-  const after = Array.from({ length: to.workers }, (_, worker) => new WorkerResumed(to, worker));
+  const after = Array.from({ length: to.workers }, (_, worker) => new WorkerResumed(worker));
   let epoch = Math.min(...states.map((state) => state.epoch));
   for (; before.some((worker) => worker.isInside(epoch)) && epoch < from.epochs; epoch++) {
     signal?.throwIfAborted();
@@ -46,7 +55,13 @@ export async function redistribute(
     for (const worker of after) worker.claim(to, epoch, left);
     await clock.turn();
   }
-  return after.map((worker) => worker.state(epoch));
+  const resumed: PrefetcherState[] = [];
+  for (const [worker, { next, taken }] of after.entries()) {
+    signal?.throwIfAborted();
+    resumed.push(stateOf(samplerSequence(to, worker, keys), next ?? [epoch, 0], taken));
+    await clock.turn();
+  }
+  return resumed;
 }
 
 function assertSame(
@@ -59,7 +74,7 @@ function assertSame(
   if (to.epochs !== from.epochs) throw configError('to.epochs', `${from.epochs}`, to.epochs);
   if (keys.length !== from.samples) throw configError('keys', `${from.samples} keys`, keys.length);
   for (const [worker, state] of states.entries())
-    assertState(state, { epochs: from.epochs, epochLength: from.epochLength(worker) });
+    assertState(state, { epochs: from.epochs, epochLength: from.epochLength(worker) }, `states[${worker}]`);
 }
 
 /** What a worker had left when it stopped. */
@@ -112,15 +127,12 @@ class WorkerLeft {
 /** Where a worker goes on. */
 class WorkerResumed {
   readonly #worker: number;
-  readonly #epochs: number;
-  readonly #epochLength: number;
-  #next: readonly [number, number] | undefined;
-  readonly #taken: [number, number][] = [];
+  /** The first access that is left; undefined if nothing of the epochs that were claimed is. */
+  next: readonly [number, number] | undefined;
+  readonly taken: [number, number][] = [];
 
-  constructor(sampler: Sampler, worker: number) {
+  constructor(worker: number) {
     this.#worker = worker;
-    this.#epochs = sampler.epochs;
-    this.#epochLength = sampler.epochLength(worker);
   }
 
   /** Takes what is its own of what was left of an epoch. */
@@ -129,15 +141,18 @@ class WorkerResumed {
       const count = left[sample] ?? 0;
       if (count > 0) {
         left[sample] = count - 1;
-        this.#next ??= [epoch, position];
-      } else if (this.#next !== undefined) this.#taken.push([epoch, position]);
+        this.next ??= [epoch, position];
+      } else if (this.next !== undefined) this.taken.push([epoch, position]);
     }
   }
+}
 
-  /** @param whole The first epoch that is left as a whole. */
-  state(whole: number): PrefetcherState {
-    const [epoch, position] = this.#next ?? [whole, 0];
-    const sequence = { epochs: this.#epochs, epochLength: this.#epochLength };
-    return { version: 1, epoch, position, taken: this.#taken, early: {}, ...sequence };
-  }
+function stateOf(
+  sequence: AccessSequence,
+  [epoch, position]: readonly [number, number],
+  taken: PrefetcherState['taken'],
+): PrefetcherState {
+  const { epochs, epochLength } = sequence;
+  const accesses = fingerprintOf(sequence, epoch);
+  return { version: 1, epoch, position, taken, early: {}, epochs, epochLength, accesses };
 }

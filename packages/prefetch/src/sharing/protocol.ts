@@ -61,7 +61,12 @@ export const SERVER_FRAMES = {
   end: { code: 18, body: noBody, payload: false },
   error: {
     code: 19,
-    body: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }),
+    body: z.object({
+      code: z.string(),
+      message: z.string(),
+      retryable: z.boolean(),
+      key: z.string().optional(),
+    }),
     payload: false,
   },
 } as const satisfies FrameSet;

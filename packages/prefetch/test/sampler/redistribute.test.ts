@@ -12,7 +12,7 @@ import {
 } from '@tiered/prefetch';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { collect, keys, objects, over, started, withCode } from '../helpers.js';
+import { collect, keys, next, objects, over, started, withCode } from '../helpers.js';
 import { globalOrder, settings, workersOf } from './helpers.js';
 
 const invalid = withCode('TIERED_CONFIG_INVALID');
@@ -179,6 +179,31 @@ describe('states of workers that stopped at different places', () => {
     );
   });
 
+  it('[P6] are refused in another order, or with another seed or order of the keys, and so are those they become', async () => {
+    const of = (workers: number, seed: number) =>
+      globalBatchSampler({ samples: 40, epochs: 2, seed, workers, batchSize: 12 });
+    const hierarchy = await over(await objects(Array.from({ length: 40 }, () => 10)));
+    const states: PrefetcherState[] = [];
+    for (const [worker, sequence] of sequencesOf(of(2, 1)).entries()) {
+      const prefetcher = new Prefetcher(hierarchy, sequence);
+      for (let taken = 0; taken < 3 + 9 * worker; taken++) await next(prefetcher);
+      states.push(prefetcher.state());
+      await prefetcher.close();
+    }
+    const good = { from: of(2, 1), to: of(3, 1), keys: keys(40) };
+    const wrong = /^states\[[01]\]\.accesses: /;
+    await expect(redistribute(states.toReversed(), good)).rejects.toThrow(wrong);
+    await expect(redistribute(states, { ...good, from: of(2, 2), to: of(3, 2) })).rejects.toThrow(wrong);
+    await expect(redistribute(states, { ...good, keys: keys(40).toReversed() })).rejects.toThrow(wrong);
+    const resumed = await redistribute(states, good);
+    const resume = (worker: number, sequence?: AccessSequence) => () =>
+      new Prefetcher(hierarchy, sequence as AccessSequence).resume(resumed[worker] as PrefetcherState);
+    const [first, second] = sequencesOf(good.to);
+    expect(resume(0, first)).not.toThrow();
+    expect(resume(0, second)).toThrow(invalid);
+    expect(resume(0, sequencesOf(of(3, 2))[0])).toThrow(invalid);
+  });
+
   it('are refused where they cannot be resumed', async () => {
     const options = { samples: 10, epochs: 2, seed: 1, workers: 2, batchSize: 4 };
     const from = globalBatchSampler(options);
@@ -265,7 +290,7 @@ describe('prefetchers', () => {
       ),
       { numRuns: 100 },
     );
-  }, 60_000);
+  });
 
   it('of N workers stop after some global batches, and those of M go on there', async () => {
     const options = { samples: 50, epochs: 2, seed: 7, batchSize: 12 };

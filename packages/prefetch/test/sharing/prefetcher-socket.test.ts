@@ -84,7 +84,7 @@ describe('clients of a prefetcher behind a socket', () => {
       }),
       { numRuns: 60 },
     );
-  }, 30_000);
+  });
 
   it('[P3] [P7] get a failed read at its position, after all samples before it', async () => {
     const rules = [{ key: /^4$/, fault: { kind: 'fail' } as const }];

@@ -61,7 +61,6 @@ describe('consumers in worker threads', () => {
       await prefetcher.close();
       expectIdle(prefetcher);
     },
-    60_000,
   );
 
   it('[P7] read by name as the prefetcher does', async () => {
@@ -70,7 +69,7 @@ describe('consumers in worker threads', () => {
     const seen = await resultOf(thread(prefetcher, { way: 'names', keys: names }));
     expect(seen.map((s) => s.sha)).toEqual(expected.slice(0, 20).map(({ data }) => sha(data)));
     await prefetcher.close();
-  }, 60_000);
+  });
 
   it('[P7] give back what they held when they die', async () => {
     const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { budget: 2000 });
@@ -81,7 +80,7 @@ describe('consumers in worker threads', () => {
     await worker.terminate();
     expect((await collect(prefetcher)).length).toBe(120 - taken);
     expectIdle(prefetcher);
-  }, 60_000);
+  });
 });
 
 describe('a client of a port', () => {

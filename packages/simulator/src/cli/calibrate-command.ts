@@ -1,6 +1,7 @@
+import { TieredError } from '@tiered/core';
 import { loadHierarchyOptions } from '@tiered/core/internal';
 import { Command, InvalidArgumentError } from 'commander';
-import { writeFile } from 'node:fs/promises';
+import { access, constants, open, rm, stat, writeFile } from 'node:fs/promises';
 import { calibrate } from '../calibration/calibrate.js';
 import { unsteadyIn } from '../calibration/profile.js';
 import type { CommandHost } from './host.js';
@@ -26,8 +27,10 @@ export function calibrateCommand(host: CommandHost): Command {
     .option('--bytes <size>', 'read and written, in all, such as 500MB; default: 2GiB')
     .option('--read-bytes <size>', 'what the loader reads at a time, such as 256KiB; default: whole objects')
     .action(async (config: string, { out, seconds, bytes, readBytes }: Options) => {
+      const levels = await loadHierarchyOptions(config, { clock: host.clock });
+      if (out !== undefined) await assertWritable(out);
       const bar = new ProgressBar(host.terminal, host.clock, 'measuring');
-      const profile = await calibrate(await loadHierarchyOptions(config, { clock: host.clock }), {
+      const profile = await calibrate(levels, {
         ...(seconds !== undefined && { seconds }),
         ...(bytes !== undefined && { bytes }),
         ...(readBytes !== undefined && { readBytes }),
@@ -37,8 +40,52 @@ export function calibrateCommand(host: CommandHost): Command {
       for (const warning of unsteadyIn(profile)) host.terminal.write(`warning: ${warning}\n`);
       const text = `${JSON.stringify(profile, undefined, 2)}\n`;
       if (out === undefined) host.write(text);
-      else await writeFile(out, text);
+      else await keep(out, text, host);
     });
+}
+
+/**
+ * Refuses a file that cannot be written, before half a minute of measuring is spent on it. What is there stays as it is.
+ * @throws TieredError `TIERED_CONFIG_INVALID`
+ */
+async function assertWritable(out: string): Promise<void> {
+  try {
+    if (await isNew(out)) await rm(out);
+    else if ((await stat(out)).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    else await access(out, constants.W_OK);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason = REASONS[code ?? ''] ?? `the system says ${code}`;
+    throw new TieredError('TIERED_CONFIG_INVALID', `--out: ${out} cannot be written: ${reason}.`, { cause });
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such directory; make it first',
+  ENOTDIR: 'a file stands where a directory must be',
+  EISDIR: 'that is a directory; give the name of a file',
+  EACCES: 'access is denied',
+};
+
+/** Whether there was no such file; now there is one. */
+async function isNew(out: string): Promise<boolean> {
+  try {
+    await (await open(out, 'ax')).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Writes the profile; where that has become impossible meanwhile, it is printed rather than lost. */
+async function keep(out: string, text: string, host: CommandHost): Promise<void> {
+  try {
+    await writeFile(out, text);
+  } catch (error) {
+    host.write(text);
+    throw error;
+  }
 }
 
 function positive(text: string): number {

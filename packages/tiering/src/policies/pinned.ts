@@ -36,6 +36,17 @@ export function pinned({ pins, otherwise = firstFit }: PinnedOptions): Placement
   return {
     ...otherwise,
     name: 'pinned',
+    assertLevels: (tiers) => {
+      otherwise.assertLevels?.(tiers);
+      const last = tiers - 1;
+      for (const [index, { level }] of rules.entries())
+        if (level !== 'source' && level > last)
+          throw configError(
+            `placement.policy.pins[${index}].level`,
+            `the number of a tier, which are 0 to ${last}, or "source"`,
+            level,
+          );
+    },
     place: (object, tiers) => {
       const rule = rules.find(({ matches }) => matches(object.key));
       if (rule === undefined) return otherwise.place(object, tiers);

@@ -39,6 +39,11 @@ export interface PlacementPolicy {
     object: PlacementCandidate & { readonly level: number },
     tiers: readonly TierRoom[],
   ) => number | undefined;
+  /**
+   * Called when a configuration is made into a hierarchy, with the number of its tiers. Default: any number will do.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a level that it names and that there is not.
+   */
+  readonly assertLevels?: (tiers: number) => void;
   /** Whether copies leave a full tier, those first that were not read for longest. Default: nothing ever leaves. */
   readonly evicts?: boolean;
 }

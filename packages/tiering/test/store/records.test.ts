@@ -190,7 +190,7 @@ describe('the records of an index', () => {
       }),
       { numRuns: 60 },
     );
-  }, 120_000);
+  });
 
   it('[Q1] directories are taken out of what was leased for them', () => {
     const records = open();

@@ -75,7 +75,7 @@ function siblings(name, allowed) {
 const restrictImports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] });
 
 export default defineConfig(
-  { ignores: ['**/dist/', '**/coverage/', '.demo/'] },
+  { ignores: ['**/dist/', '**/coverage/', 'packages/native/build/', '.demo/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,

@@ -10,6 +10,7 @@ export const LADDER = {
   'node-fs-adapter': ['core'],
   's3-adapter': ['core'],
   'opendal-adapter': ['core'],
+  native: ['core'],
   formats: ['core'],
   simulator: ['core', 'tiering', 'prefetch'],
   cluster: ['core', 'tiering', 'prefetch'],

@@ -1,0 +1,69 @@
+/*
+ * A job: some items of work for the threads of a pool, such as the files of a batch. Its kind says what is done; everything
+ * else, who does it, when it has ended and what an abort means, is the same for all kinds (threads.c).
+ */
+#ifndef TIERED_JOB_H
+#define TIERED_JOB_H
+
+#include <node_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct job;
+struct pool;
+
+/* What a thread has of its own while it runs. */
+struct thread {
+  struct pool *pool;
+  /* Memory that nobody else knows; made when it is first needed. */
+  uint8_t *scratch;
+  /* Whether it holds the memory of the job that it works on: see begin_use. */
+  bool is_using;
+};
+
+struct job_kind {
+  /* In a thread: does one item, and returns its outcome, a count or one of the codes of codes.h. */
+  int64_t (*run)(struct job *job, uint32_t item, struct thread *self);
+  /* In the environment's thread: hands over the outcomes of the items from `from` to `to`, in the order in which they ended. */
+  void (*deliver)(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to);
+  /* Frees what it owns, anywhere; the job itself as well. */
+  void (*destroy)(struct job *job);
+};
+
+struct job {
+  const struct job_kind *kind;
+  struct pool *pool;
+  /* How JavaScript calls it. */
+  double id;
+  uint32_t count;
+  /* Whether threads use memory of JavaScript all the time that they work on an item. */
+  bool is_direct;
+  /* Whether JavaScript is told of items before all are done. */
+  bool has_progress;
+  /* A JavaScript array that keeps alive whatever memory threads use; of the environment's thread. */
+  napi_ref keep;
+  bool is_settled;
+  uint32_t told;
+  struct job *previous, *next;
+
+  /* What follows is under the lock of the pool. */
+  uint32_t begun, done;
+  /* Threads that work on it, and those of them that use its memory. */
+  uint32_t workers, users;
+  bool is_queued, is_posted, is_abandoned;
+  /* Whether something is being done that cannot be taken back: see begin_commit. */
+  bool is_committing;
+  uint32_t references;
+  struct job *queued_after, *posted_after;
+  /* Of each item; ABORTED until it is done. And the items in the order in which they were done. */
+  int64_t *outcomes;
+  uint32_t *finished;
+};
+
+/* False if there is no memory. `room` is the size of the whole kind of job, which begins with a `struct job`. */
+struct job *new_job(size_t room, const struct job_kind *kind, struct pool *pool, double id, uint32_t count);
+/* Frees what new_job made; the last thing that `destroy` does. */
+void free_job(struct job *job);
+
+#endif

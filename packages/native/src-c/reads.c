@@ -1,0 +1,155 @@
+#include "reads.h"
+#include "codes.h"
+#include "threads.h"
+#include "version.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Opening must neither follow into waiting for a FIFO's writer nor take a terminal over. */
+#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+/* `read(2)` takes 2 GiB at most; a round number below that. */
+#define MOST_AT_ONCE ((size_t)1 << 30)
+
+struct source {
+  int fd;
+  uint64_t offset;
+  /* UNKNOWN_SIZE, or what saves the read that finds the end. */
+  uint64_t size;
+};
+
+/* Fills memory from a file; the bytes read, fewer only at the end of the file, or a negative errno. */
+static int64_t fill(const struct source *source, uint8_t *target, size_t length) {
+  size_t filled = 0;
+  while (filled < length && source->offset + filled < source->size) {
+    size_t most = length - filled < MOST_AT_ONCE ? length - filled : MOST_AT_ONCE;
+    ssize_t count = pread(source->fd, target + filled, most, (off_t)(source->offset + filled));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return -errno;
+    if (count == 0) break;
+    filled += (size_t)count;
+  }
+  return (int64_t)filled;
+}
+
+/* By way of memory of the thread, so that whoever abandons the job has the target back at once, even if the storage hangs. */
+static int64_t fill_by_scratch(struct job *job, struct source source, uint8_t *target, size_t length, struct thread *self) {
+  uint8_t *scratch = scratch_of(self);
+  if (scratch == NULL) return -ENOMEM;
+  for (size_t filled = 0;;) {
+    size_t piece = length - filled < SCRATCH ? length - filled : SCRATCH;
+    int64_t count = fill(&source, scratch, piece);
+    if (count < 0) return count;
+    if (!begin_use(job, self)) return ABORTED;
+    memcpy(target + filled, scratch, (size_t)count);
+    end_use(job, self);
+    filled += (size_t)count;
+    source.offset += (uint64_t)count;
+    if (filled == length || (size_t)count < piece) return (int64_t)filled;
+  }
+}
+
+static int64_t fill_target(struct reads *job, struct read *read, struct source source, struct thread *self) {
+  const struct memory *memory = &job->memories[read->target.memory];
+  size_t length = read->target.length;
+  if (length == 0) return 0;
+  if (!memory->is_shared) {
+    read->own = malloc(length);
+    return read->own == NULL ? -ENOMEM : fill(&source, read->own, length);
+  }
+  uint8_t *target = memory->data + read->target.offset;
+  if (job->job.is_direct) return fill(&source, target, length);
+  return fill_by_scratch(&job->job, source, target, length, self);
+}
+
+/* What the file itself says, afterwards, because it may be changed while it is read. */
+static int64_t check(int fd, const char *version, int64_t count) {
+  struct stat stat;
+  if (fstat(fd, &stat) < 0) return -errno;
+  if (!S_ISREG(stat.st_mode)) return NOT_A_FILE;
+  return version == NULL || has_version(&stat, version) ? count : OTHER_VERSION;
+}
+
+/* What the system says of directories, FIFOs and sockets. */
+static int64_t meaning_of(int64_t outcome) {
+  return outcome == -EISDIR || outcome == -ESPIPE || outcome == -ENXIO ? NOT_A_FILE : outcome;
+}
+
+static int64_t read_file(struct job *job, uint32_t item, struct thread *self) {
+  struct reads *reads = (struct reads *)job;
+  struct read *read = &reads->reads[item];
+  int fd = open_inside(&job->pool->root, read->key, OPEN_FLAGS);
+  if (fd < 0) return meaning_of(fd);
+  uint64_t size = read->version == NULL ? UNKNOWN_SIZE : size_in_version(read->version);
+  int64_t outcome = fill_target(reads, read, (struct source){fd, read->offset, size}, self);
+  if (outcome == 0 || (outcome > 0 && read->version != NULL)) outcome = check(fd, read->version, outcome);
+  /* Nothing that was only read from is lost if this fails. */
+  close(fd);
+  return meaning_of(outcome);
+}
+
+static int64_t read_piece(struct job *job, uint32_t item, struct thread *self) {
+  struct reads *reads = (struct reads *)job;
+  struct read *read = &reads->reads[item];
+  return fill_target(reads, read, (struct source){reads->fd, read->offset, UNKNOWN_SIZE}, self);
+}
+
+/* ---- back in the environment's thread ---- */
+
+/* Copies what was read to where it belongs, if that is still there. */
+static int64_t copy(napi_env env, struct read *read, napi_value keep, int64_t outcome) {
+  napi_value view;
+  struct memory memory;
+  if (read->own == NULL || outcome <= 0) return outcome;
+  if (napi_get_element(env, keep, KEPT_MEMORIES + read->target.memory, &view) != napi_ok) return DETACHED;
+  if (!get_memory(env, view, &memory)) return DETACHED;
+  if (!is_within(&memory, (double)read->target.offset, (double)read->target.length)) return DETACHED;
+  memcpy(memory.data + read->target.offset, read->own, (size_t)outcome);
+  free(read->own);
+  read->own = NULL;
+  return outcome;
+}
+
+static void deliver(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to) {
+  struct reads *reads = (struct reads *)job;
+  napi_value view;
+  napi_typedarray_type type;
+  size_t length;
+  double *outcomes;
+  if (napi_get_element(env, keep, KEPT_OUTCOMES, &view) != napi_ok) return;
+  for (uint32_t at = from; at < to; at++) {
+    uint32_t item = job->finished[at];
+    int64_t outcome = copy(env, &reads->reads[item], keep, job->outcomes[item]);
+    /* Asked for anew each time: whoever has it may have given it away. */
+    if (napi_get_typedarray_info(env, view, &type, &length, (void **)&outcomes, NULL, NULL) != napi_ok) return;
+    if (type != napi_float64_array || length < 2 * (size_t)job->count) return;
+    outcomes[item] = (double)outcome;
+    outcomes[job->count + at] = item;
+  }
+}
+
+/* ---- making and freeing ---- */
+
+static void destroy(struct job *job) {
+  struct reads *reads = (struct reads *)job;
+  for (uint32_t i = 0; i < job->count; i++) free(reads->reads[i].own);
+  if (reads->owns_fd) close(reads->fd);
+  free(reads->text);
+  free(reads->memories);
+  free_job(job);
+}
+
+static const struct job_kind file_reads = {read_file, deliver, destroy};
+static const struct job_kind piece_reads = {read_piece, deliver, destroy};
+
+static struct reads *new_reads(const struct job_kind *kind, struct pool *pool, double id, uint32_t count) {
+  return (struct reads *)new_job(sizeof(struct reads) + count * sizeof(struct read), kind, pool, id, count);
+}
+
+struct reads *new_file_reads(struct pool *pool, double id, uint32_t count) {
+  return new_reads(&file_reads, pool, id, count);
+}
+
+struct reads *new_piece_read(struct pool *pool, double id) { return new_reads(&piece_reads, pool, id, 1); }

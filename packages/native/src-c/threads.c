@@ -1,0 +1,390 @@
+/*
+ * A pool: threads that block in system calls, so that JavaScript need not.
+ *
+ * The problem. JavaScript gives away jobs of many files and wants to be called back once; a slow source wants as many files
+ * under way as there are threads; storage may hang; and the environment may end at any instant, by an abort, a close,
+ * or the termination of the worker thread that it runs in, while the kernel writes to memory that belongs to it.
+ *
+ * The parts. The *queue* holds jobs with items that nobody has begun. A *thread* takes an item of the first one, does it, and
+ * takes the next; with each item that it takes while there are more it wakes or starts one other thread, so that who
+ * gives a job away pays for one wake-up only. *Posted* are jobs that have something to tell; a threadsafe function wakes the
+ * environment, once for whatever is posted until it comes.
+ *
+ * Everything is under one lock, which is taken once a file: that costs 0.1 us where a file costs 8 us or more.
+ *
+ * Invariants.
+ * - Memory of JavaScript is used only by a thread that is counted in `users` of its job, and a job is told as ended only when
+ *   there are none. So whoever was told, and the end of an environment waits for the same, can free or reuse that memory.
+ * - An item is begun only while its job is in the queue, and an abandoned job leaves the queue at once.
+ * - A thread that works on an abandoned job may hang. It counts as `left` until it returns, and others may be started in
+ *   its place, up to MOST_THREADS.
+ * - Nothing of the environment is called once `is_gone` is set, which the environment's thread does under the lock.
+ * - Jobs and pools are counted by reference, and freed by whoever drops the last; nothing waits for a thread to end.
+ *   So the library must never be unloaded: it is linked with -z nodelete.
+ */
+#include "threads.h"
+#include "codes.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Deep enough for a path and what the system's calls need; sanitizers need more. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STACK (1024 * 1024)
+#else
+#define STACK (128 * 1024)
+#endif
+
+atomic_int live_objects;
+
+/* ---- jobs ---- */
+
+struct job *new_job(size_t room, const struct job_kind *kind, struct pool *pool, double id, uint32_t count) {
+  struct job *job = calloc(1, room);
+  if (job == NULL) return NULL;
+  job->outcomes = malloc(count * sizeof *job->outcomes);
+  job->finished = malloc(count * sizeof *job->finished);
+  if (job->outcomes == NULL || job->finished == NULL) {
+    free(job->outcomes);
+    free(job->finished);
+    free(job);
+    return NULL;
+  }
+  for (uint32_t i = 0; i < count; i++) job->outcomes[i] = ABORTED;
+  job->kind = kind;
+  job->pool = pool;
+  job->id = id;
+  job->count = count;
+  job->references = 1;
+  live_objects++;
+  return job;
+}
+
+void free_job(struct job *job) {
+  free(job->outcomes);
+  free(job->finished);
+  free(job);
+  live_objects--;
+}
+
+static void drop_job_locked(struct job *job) {
+  if (--job->references == 0) job->kind->destroy(job);
+}
+
+void drop_job(struct pool *pool, struct job *job) {
+  pthread_mutex_lock(&pool->lock);
+  drop_job_locked(job);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+static void enqueue(struct pool *pool, struct job *job) {
+  job->is_queued = true;
+  job->queued_after = NULL;
+  if (pool->queue == NULL) pool->queue = job;
+  else pool->queue_end->queued_after = job;
+  pool->queue_end = job;
+}
+
+static void dequeue(struct pool *pool, struct job *job) {
+  if (!job->is_queued) return;
+  job->is_queued = false;
+  struct job *before = NULL;
+  for (struct job *at = pool->queue; at != job; at = at->queued_after) before = at;
+  if (before == NULL) pool->queue = job->queued_after;
+  else before->queued_after = job->queued_after;
+  if (pool->queue_end == job) pool->queue_end = before;
+}
+
+/* ---- the way back to JavaScript ---- */
+
+static void notify(struct pool *pool) {
+  if (pool->is_notified || pool->is_gone) return;
+  pool->is_notified = true;
+  napi_call_threadsafe_function(pool->wake_javascript, NULL, napi_tsfn_nonblocking);
+}
+
+static void post(struct pool *pool, struct job *job) {
+  if (job->is_posted || pool->is_gone) return;
+  job->is_posted = true;
+  job->references++;
+  job->posted_after = NULL;
+  if (pool->posted == NULL) pool->posted = job;
+  else pool->posted_end->posted_after = job;
+  pool->posted_end = job;
+  notify(pool);
+}
+
+struct job *take_posted(struct pool *pool, bool *has_ended) {
+  pthread_mutex_lock(&pool->lock);
+  struct job *posted = pool->posted;
+  pool->posted = NULL;
+  pool->is_notified = false;
+  *has_ended = pool->is_stopping && pool->alive == 0;
+  pthread_mutex_unlock(&pool->lock);
+  return posted;
+}
+
+/* Whether nobody waits for a job any more, and nothing of it has to be waited for. */
+static bool is_unused(const struct job *job) {
+  return job->is_abandoned && job->users == 0 && !job->is_committing;
+}
+
+uint32_t progress_of(struct pool *pool, struct job *job, bool *is_over) {
+  pthread_mutex_lock(&pool->lock);
+  /* From here on it may be posted again. */
+  job->is_posted = false;
+  *is_over = job->done == job->count || is_unused(job);
+  uint32_t done = job->done;
+  pthread_mutex_unlock(&pool->lock);
+  return done;
+}
+
+/* ---- threads ---- */
+
+static void *work(void *pool);
+
+/* Wakes or starts one thread if there is work for it; an errno if there is none and none can be started. */
+static int start_another(struct pool *pool) {
+  if (pool->queue == NULL) return 0;
+  if (pool->idle > 0) {
+    pthread_cond_signal(&pool->work);
+    return 0;
+  }
+  uint32_t working = pool->alive - pool->left;
+  if (working >= pool->wanted || pool->alive >= MOST_THREADS) return 0;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  /* Some systems put what is local to threads there as well, and say how much that is. */
+  long least = sysconf(_SC_THREAD_STACK_MIN);
+  pthread_attr_setstacksize(&attributes, STACK + (least > 0 ? (size_t)least : 0));
+  /* Signals are for the threads of Node. */
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  int error = pthread_create(&thread, &attributes, work, pool);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) return working == 0 ? error : 0;
+  pool->alive++;
+  pool->references++;
+  live_objects++;
+  return 0;
+}
+
+static struct timespec after_idle_time(const struct pool *pool) {
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += pool->idle_ms / 1000;
+  until.tv_nsec += pool->idle_ms % 1000 * 1000000L;
+  if (until.tv_nsec < 1000000000L) return until;
+  return (struct timespec){until.tv_sec + 1, until.tv_nsec - 1000000000L};
+}
+
+/* Whether there is something to do, waited for; false if the thread is to end. */
+static bool wait_for_work(struct pool *pool) {
+  bool is_late = false;
+  struct timespec until = {0};
+  for (;;) {
+    if (pool->alive - pool->left > pool->wanted) return false;
+    if (pool->queue != NULL) return true;
+    if (pool->is_stopping || is_late) return false;
+    if (until.tv_sec == 0) until = after_idle_time(pool);
+    pool->idle++;
+    is_late = pthread_cond_timedwait(&pool->work, &pool->lock, &until) == ETIMEDOUT;
+    pool->idle--;
+  }
+}
+
+static uint32_t begin_item(struct pool *pool, struct job *job, struct thread *self) {
+  uint32_t item = job->begun++;
+  if (job->begun == job->count) dequeue(pool, job);
+  job->references++;
+  job->workers++;
+  self->is_using = job->is_direct;
+  job->users += job->is_direct;
+  start_another(pool);
+  return item;
+}
+
+static void tell_if_unused(struct pool *pool, struct job *job) {
+  if (!is_unused(job)) return;
+  post(pool, job);
+  pthread_cond_broadcast(&pool->unused);
+}
+
+static void end_item(struct pool *pool, struct job *job, uint32_t item, int64_t outcome, struct thread *self) {
+  job->workers--;
+  pool->left -= job->is_abandoned;
+  /* Else who waited may have been told that it is over, and must not see it end in another way. */
+  if (!job->is_abandoned || self->is_using || job->is_committing) {
+    job->outcomes[item] = outcome;
+    job->finished[job->done++] = item;
+    if (job->has_progress || job->done == job->count) post(pool, job);
+  }
+  job->users -= self->is_using;
+  job->is_committing = false;
+  tell_if_unused(pool, job);
+  drop_job_locked(job);
+}
+
+static void *work(void *argument) {
+  struct pool *pool = argument;
+  struct thread self = {.pool = pool};
+  pthread_mutex_lock(&pool->lock);
+  while (wait_for_work(pool)) {
+    struct job *job = pool->queue;
+    uint32_t item = begin_item(pool, job, &self);
+    pthread_mutex_unlock(&pool->lock);
+    int64_t outcome = job->kind->run(job, item, &self);
+    pthread_mutex_lock(&pool->lock);
+    end_item(pool, job, item, outcome, &self);
+  }
+  pool->alive--;
+  if (pool->is_stopping && pool->alive == 0) notify(pool);
+  pthread_mutex_unlock(&pool->lock);
+  free(self.scratch);
+  drop_pool(pool);
+  live_objects--;
+  return NULL;
+}
+
+uint8_t *scratch_of(struct thread *self) {
+  if (self->scratch == NULL) self->scratch = malloc(SCRATCH);
+  return self->scratch;
+}
+
+bool is_abandoned(struct job *job) {
+  pthread_mutex_lock(&job->pool->lock);
+  bool is = job->is_abandoned;
+  pthread_mutex_unlock(&job->pool->lock);
+  return is;
+}
+
+bool begin_use(struct job *job, struct thread *self) {
+  if (self->is_using) return true;
+  pthread_mutex_lock(&job->pool->lock);
+  self->is_using = !job->is_abandoned;
+  job->users += self->is_using;
+  pthread_mutex_unlock(&job->pool->lock);
+  return self->is_using;
+}
+
+void end_use(struct job *job, struct thread *self) {
+  if (job->is_direct || !self->is_using) return;
+  pthread_mutex_lock(&job->pool->lock);
+  self->is_using = false;
+  job->users--;
+  tell_if_unused(job->pool, job);
+  pthread_mutex_unlock(&job->pool->lock);
+}
+
+bool begin_commit(struct job *job) {
+  pthread_mutex_lock(&job->pool->lock);
+  bool may = job->is_committing = !job->is_abandoned;
+  pthread_mutex_unlock(&job->pool->lock);
+  return may;
+}
+
+/* ---- the pool ---- */
+
+struct pool *new_pool(const char *root, uint32_t wanted, bool may_hang, uint32_t idle_ms) {
+  struct pool *pool = calloc(1, sizeof *pool);
+  if (pool == NULL) return NULL;
+  if (!open_root(&pool->root, root)) {
+    free(pool);
+    return NULL;
+  }
+  pool->wanted = wanted;
+  pool->may_hang = may_hang;
+  pool->idle_ms = idle_ms;
+  pool->references = 1;
+  pthread_mutex_init(&pool->lock, NULL);
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&pool->work, &monotonic);
+  pthread_cond_init(&pool->unused, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  live_objects++;
+  return pool;
+}
+
+void hold_pool(struct pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  pool->references++;
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void drop_pool(struct pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  bool is_last = --pool->references == 0;
+  pthread_mutex_unlock(&pool->lock);
+  if (!is_last) return;
+  close_root(&pool->root);
+  pthread_cond_destroy(&pool->work);
+  pthread_cond_destroy(&pool->unused);
+  pthread_mutex_destroy(&pool->lock);
+  free(pool);
+  live_objects--;
+}
+
+int start_job(struct pool *pool, struct job *job) {
+  pthread_mutex_lock(&pool->lock);
+  enqueue(pool, job);
+  int error = start_another(pool);
+  if (error != 0) dequeue(pool, job);
+  pthread_mutex_unlock(&pool->lock);
+  return error;
+}
+
+static void abandon_job_locked(struct pool *pool, struct job *job) {
+  if (job->is_abandoned) return;
+  job->is_abandoned = true;
+  dequeue(pool, job);
+  pool->left += job->workers;
+  tell_if_unused(pool, job);
+  /* Others may do what those would have done that are left with it. */
+  start_another(pool);
+}
+
+void abandon_job(struct pool *pool, struct job *job) {
+  pthread_mutex_lock(&pool->lock);
+  abandon_job_locked(pool, job);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void set_threads(struct pool *pool, uint32_t wanted) {
+  pthread_mutex_lock(&pool->lock);
+  pool->wanted = wanted;
+  pthread_cond_broadcast(&pool->work);
+  start_another(pool);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void stop_threads(struct pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  pool->is_stopping = true;
+  pthread_cond_broadcast(&pool->work);
+  if (pool->alive == 0) notify(pool);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void leave_environment(struct pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  pool->is_gone = true;
+  pool->is_stopping = true;
+  for (struct job *job = pool->under_way; job != NULL; job = job->next) abandon_job_locked(pool, job);
+  for (struct job *job = pool->under_way; job != NULL; job = job->next)
+    while (job->users > 0) pthread_cond_wait(&pool->unused, &pool->lock);
+  pthread_cond_broadcast(&pool->work);
+  while (pool->posted != NULL) {
+    struct job *job = pool->posted;
+    pool->posted = job->posted_after;
+    drop_job_locked(job);
+  }
+  pthread_mutex_unlock(&pool->lock);
+}

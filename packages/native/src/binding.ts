@@ -1,0 +1,65 @@
+/** Bytes that were read, or a code below 0: see `outcomes.ts`. */
+type Outcome = number;
+
+/**
+ * Called with what happened in a pool: a job, how many of its items are done, and whether it is over. Job -1 is over when the
+ * threads of a pool that stops have ended.
+ */
+type Deliver = (job: number, done: number, isOver: boolean) => void;
+
+/** Numbers that come back from reads, twice as many as there are reads: each outcome, then the reads in the order in which they ended. */
+type ReadResults = Float64Array;
+
+/**
+ * The functions of the addon; src-c/addon.c has them. All check what they are given, and throw TypeErrors and RangeErrors.
+ * Pools and jobs are numbers; a job's is chosen by the caller.
+ */
+export interface Binding {
+  /** A pool; a negative errno if the root cannot be opened. */
+  open(root: string, threads: number, mayHang: boolean, idleMs: number, deliver: Deliver): number;
+  /** Lets the threads end, of which -1 is told. Nothing more can be begun. */
+  stop(pool: number): void;
+  /** From here on there is no such pool. What is under way is abandoned, and waited for as far as it uses memory. */
+  release(pool: number): void;
+  setThreads(pool: number, threads: number): void;
+  /** Writes: threads, idle ones, those left with something that was aborted, and items under way. */
+  counts(pool: number, into: Float64Array): void;
+  /** Jobs, pools and threads of this process. */
+  live(): number;
+  /** The job is over as soon as nothing uses its memory. */
+  abort(pool: number, job: number): void;
+  /**
+   * @param texts Keys, and behind them versions or nothing, with NUL between.
+   * @param numbers Four for each read: which memory, where in it, how many bytes, where in the file.
+   */
+  readFiles(
+    pool: number,
+    job: number,
+    texts: string,
+    numbers: Float64Array,
+    keep: readonly [ReadResults, ...Uint8Array[]],
+    hasProgress: boolean,
+  ): void;
+  /** Into all of a target. */
+  readPiece(
+    pool: number,
+    job: number,
+    fd: number,
+    offset: number,
+    keep: readonly [ReadResults, Uint8Array],
+  ): void;
+  /** What is in memory already; a negative errno, among them EAGAIN, else. */
+  tryRead(fd: number, target: Uint8Array, offset: number): Outcome;
+  /**
+   * @param texts The temporary and the final key, with NUL between.
+   * @param numbers Mode, 1 if it is synced, 1 if only if absent, and bytes of each sum.
+   * @param keep Room for outcome and step, and for the sums; the parts.
+   */
+  writeFile(
+    pool: number,
+    job: number,
+    texts: string,
+    numbers: Float64Array,
+    keep: readonly [Float64Array, BigUint64Array, ...Uint8Array[]],
+  ): void;
+}

@@ -1,0 +1,120 @@
+import { TieredError } from '@tiered/core';
+import { onAbort } from '@tiered/core/internal';
+import type { Binding } from './binding.js';
+import { NativeError } from './outcomes.js';
+
+interface PoolOptions {
+  readonly root: string;
+  readonly threads: number;
+  readonly mayHang: boolean;
+  readonly idleMs: number;
+}
+
+/** Called when more items of a job are done, and when it is over. */
+type Listener = (done: number, isOver: boolean) => void;
+
+/**
+ * A pool of native threads and the promises of those who wait for its jobs. A job is over once, for whatever reason, and from
+ * then on nothing of its memory is used.
+ */
+export class JobQueue {
+  readonly #functions: Binding;
+  readonly #pool: number;
+  readonly #underWay = new Map<number, Listener>();
+  #jobs = 0;
+  #isStopping = false;
+  #isReleased = false;
+  #allOver: (() => void) | undefined;
+  #threadsEnded: (() => void) | undefined;
+
+  /** @throws TieredError `TIERED_UNAVAILABLE` if the root cannot be opened. */
+  constructor(functions: Binding, { root, threads, mayHang, idleMs }: PoolOptions) {
+    this.#functions = functions;
+    this.#pool = functions.open(root, threads, mayHang, idleMs, (job, done, isOver) => {
+      if (job < 0) this.#threadsEnded?.();
+      else this.#underWay.get(job)?.(done, isOver);
+    });
+    if (this.#pool >= 0) return;
+    const cause = new NativeError(this.#pool, 'open', JSON.stringify(root));
+    throw new TieredError('TIERED_UNAVAILABLE', cause.message, { cause, retryable: true });
+  }
+
+  get isReleased(): boolean {
+    return this.#isReleased;
+  }
+
+  /** Calls a function for this pool. @throws TieredError `TIERED_CLOSED` */
+  call(make: (functions: Binding, pool: number) => void): void {
+    if (this.#isReleased) throw closedError();
+    make(this.#functions, this.#pool);
+  }
+
+  /**
+   * Has a job done; resolves when it is over, which an abort hastens.
+   * @param begin Gives it away.
+   * @param progress Called before it resolves, each time that more items are done. What it throws the promise rejects with.
+   */
+  run(
+    signal: AbortSignal | undefined,
+    begin: (functions: Binding, pool: number, job: number) => void,
+    progress?: (done: number) => void,
+  ): Promise<void> {
+    if (this.#isStopping) return Promise.reject(closedError());
+    const job = this.#jobs++;
+    return new Promise((resolve, reject) => {
+      try {
+        begin(this.#functions, this.#pool, job);
+      } catch (error) {
+        throw refusal(error);
+      }
+      let settle = resolve;
+      const listener = (done: number, isOver: boolean) => {
+        try {
+          progress?.(done);
+        } catch (error) {
+          settle = () => reject(error);
+        }
+        if (!isOver) return;
+        stopListening();
+        this.#underWay.delete(job);
+        settle();
+        if (this.#underWay.size === 0) this.#allOver?.();
+      };
+      this.#underWay.set(job, listener);
+      const stopListening = onAbort(signal, () => this.#functions.abort(this.#pool, job));
+    });
+  }
+
+  /** Aborts all jobs, and resolves when they are over and the threads have ended. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const allOver = new Promise<void>((resolve) => (this.#allOver = resolve));
+    for (const job of this.#underWay.keys()) this.#functions.abort(this.#pool, job);
+    if (this.#underWay.size > 0) await allOver;
+    const ended = new Promise<void>((resolve) => (this.#threadsEnded = resolve));
+    this.#functions.stop(this.#pool);
+    await ended;
+  }
+
+  /** The pool is gone from here on, and whatever hangs so that it could not be aborted is over; once. */
+  release(): void {
+    this.#isReleased = true;
+    this.#functions.release(this.#pool);
+    for (const listener of [...this.#underWay.values()]) listener(0, true);
+  }
+}
+
+/** The error of a job that could not be given away. Mistakes of the caller pass as they are. */
+function refusal(error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== 'EBUSY' && code !== 'EAGAIN') return error;
+  return new TieredError('TIERED_UNAVAILABLE', `${message}; try again when something of it is done.`, {
+    cause: error,
+    retryable: true,
+  });
+}
+
+/** The error of calls after `close`. */
+export function closedError(): TieredError {
+  return new TieredError('TIERED_CLOSED', 'The threads are closed; make new ones to go on.');
+}

@@ -1,0 +1,98 @@
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { familySync } from 'detect-libc';
+import { TieredError } from '@tiered/core';
+import type { Binding } from './binding.js';
+
+/** Whether the native part can be used, and if not, why. */
+export type Native =
+  | {
+      readonly available: true;
+      /** The file that was loaded. */
+      readonly from: string;
+    }
+  | {
+      readonly available: false;
+      /** In a sentence. */
+      readonly reason: string;
+      /** Where it was looked for. */
+      readonly tried: readonly string[];
+    };
+
+type Loaded = { readonly binding: Binding; readonly native: Native } | { readonly native: Native };
+
+const FILE = 'tiered-native.node';
+const require = createRequire(import.meta.url);
+
+/**
+ * Whether the native part can be used here: from the package for this platform, such as `@tiered/native-linux-x64-gnu`, else from
+ * a build in this directory (`npm run build`). Linux only. The environment variable `TIERED_NATIVE` is looked at when this is
+ * first called: `0` turns it off, and a path is loaded instead. Costs a few milliseconds the first time, and nothing after it.
+ *
+ * Never throws. That a file is not there is expected; any other error of loading one is part of the reason, and of a warning.
+ */
+export function native(): Native {
+  return load().native;
+}
+
+/** The functions themselves. @throws TieredError `TIERED_UNSUPPORTED` that says why there are none. */
+export function binding(): Binding {
+  const loaded = load();
+  if ('binding' in loaded) return loaded.binding;
+  throw new TieredError('TIERED_UNSUPPORTED', reasonOf(loaded.native));
+}
+
+function reasonOf(state: Native): string {
+  return state.available ? '' : `Native file I/O is not available: ${state.reason}`;
+}
+
+let loaded: Loaded | undefined;
+
+function load(): Loaded {
+  return (loaded ??= tryToLoad(process.env['TIERED_NATIVE'] ?? ''));
+}
+
+function tryToLoad(wish: string): Loaded {
+  if (wish === '0') return unavailable('it is turned off by TIERED_NATIVE=0.', []);
+  if (process.platform !== 'linux')
+    return unavailable(`it is for Linux only, this is ${process.platform}.`, []);
+  const places = wish === '' ? usualPlaces() : [path.resolve(wish)];
+  const failures: string[] = [];
+  const functions = firstOf(places, failures);
+  // Something is there, and whoever installed it expects it to be used.
+  if (failures.length > 0) process.emitWarning(`Native file I/O: ${cannot(failures)}`, 'TieredWarning');
+  if (functions !== undefined) return functions;
+  return unavailable(failures.length > 0 ? cannot(failures) : 'it is not installed, and not built.', places);
+}
+
+function cannot(failures: readonly string[]): string {
+  return `it cannot be loaded: ${failures.join('; ')}`;
+}
+
+/** What is at the first place that has it; what went wrong on the way is added to the failures. */
+function firstOf(places: readonly string[], failures: string[]): Loaded | undefined {
+  for (const place of places) {
+    try {
+      const found = require(place) as Binding;
+      return { binding: found, native: { available: true, from: require.resolve(place) } };
+    } catch (error) {
+      if (!isMissing(error, place)) failures.push(`${place}: ${(error as Error).message}`);
+    }
+  }
+  return undefined;
+}
+
+function usualPlaces(): readonly string[] {
+  const platform = `linux-${process.arch}-${familySync() === 'musl' ? 'musl' : 'gnu'}`;
+  return [`@tiered/native-${platform}/${FILE}`, path.join(import.meta.dirname, '../build', platform, FILE)];
+}
+
+/** Whether that place is not there, and not something that it needs. */
+function isMissing(error: unknown, place: string): boolean {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'MODULE_NOT_FOUND' && message.includes(`'${place}'`);
+}
+
+function unavailable(reason: string, tried: readonly string[]): Loaded {
+  return { native: { available: false, reason, tried } };
+}

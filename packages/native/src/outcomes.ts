@@ -1,0 +1,71 @@
+import { getSystemErrorName } from 'node:util';
+
+/** Outcomes below 0 that are no errno; src-c/codes.h has the same numbers. */
+const NAMES = {
+  [-10_001]: 'NOT_A_FILE',
+  [-10_002]: 'OUTSIDE',
+  [-10_003]: 'OTHER_VERSION',
+  [-10_004]: 'ABORTED',
+  [-10_005]: 'DETACHED',
+  [-10_006]: 'INVALID_KEY',
+} as const;
+
+/** The outcome of a read that was aborted, or not made because the threads were closed. */
+export const ABORTED = -10_004;
+
+/**
+ * Why a read failed; stable across releases:
+ * - `NOT_A_FILE`: there is something, such as a directory or a FIFO, but no regular file.
+ * - `OUTSIDE`: a link leads out of the root; or it cannot be shown that it does not.
+ * - `OTHER_VERSION`: the file is not of the version that was asked for. The target may have been written to.
+ * - `ABORTED`: by the signal, or by `close`. The target may have been written to, and is not any more.
+ * - `DETACHED`: the target was transferred or made smaller meanwhile. Nothing was written to it.
+ * - `INVALID_KEY`: empty, absolute, with `..` or NUL in it.
+ * - any other: the name of the system's error, such as `ENOENT`.
+ */
+export type FailureCode = (typeof NAMES)[keyof typeof NAMES] | `E${string}`;
+
+/** The reason behind an outcome below 0. */
+export function failureOf(outcome: number): FailureCode {
+  return (
+    (NAMES as Readonly<Record<number, FailureCode>>)[outcome] ?? (getSystemErrorName(outcome) as FailureCode)
+  );
+}
+
+/** What a write was at when it failed, in the order of `enum step` in src-c/write-file.h. */
+export const STEPS = [
+  'open-directory',
+  'create',
+  'write',
+  'sync',
+  'close',
+  'publish',
+  'sync-directory',
+] as const;
+
+/** What a write was at when it failed. */
+export type WriteStep = (typeof STEPS)[number];
+
+/** A failed call of the system, with the fields that errors of `node:fs` have, so that it can be taken for one. */
+export class NativeError extends Error {
+  override readonly name = 'NativeError';
+  /** What went wrong; see `FailureCode`. */
+  readonly code: FailureCode;
+  /** The number behind it; negative. */
+  readonly errno: number;
+  /** What was done: `open`, `read`, or the step of a write. */
+  readonly syscall: 'open' | 'read' | WriteStep;
+
+  /**
+   * @param outcome Below 0.
+   * @param syscall What was done.
+   * @param what Of which file, as messages name it.
+   */
+  constructor(outcome: number, syscall: NativeError['syscall'], what: string) {
+    const code = failureOf(outcome);
+    super(`${code}: ${syscall} ${what}`);
+    this.code = code;
+    this.errno = outcome;
+    this.syscall = syscall;
+  }
+}

@@ -1,0 +1,56 @@
+import type { ReadRequest } from '@tiered/core';
+
+/** A batch of reads in the form in which it goes to C: one text and one table, so that a read costs no object. */
+export interface Packed {
+  /** Keys, and behind them versions if there are any, with NUL between. */
+  readonly texts: string;
+  /** Four for each read: which memory, where in it, how many bytes, where in the file. */
+  readonly numbers: Float64Array;
+  /** All of each buffer that a target is in. */
+  readonly memories: readonly Uint8Array[];
+}
+
+/** A version that no file has. */
+const NONE = '?';
+
+/** Packs a batch. What is wrong with it C finds out. */
+export function pack(requests: readonly ReadRequest[]): Packed {
+  const keys: string[] = [];
+  const versions: string[] = [];
+  let hasVersions = false;
+  const numbers = new Float64Array(requests.length * 4);
+  const memories = new Memories();
+  let at = 0;
+  for (const { key, version, target, offset } of requests) {
+    // NUL stands between texts; an empty key is refused as this one would be.
+    keys.push(key.includes('\0') ? '' : key);
+    hasVersions ||= version !== undefined;
+    versions.push(version === undefined ? '' : version === '' || version.includes('\0') ? NONE : version);
+    numbers[at++] = memories.indexOf(target.buffer);
+    numbers[at++] = target.byteOffset;
+    numbers[at++] = target.byteLength;
+    numbers[at++] = offset;
+  }
+  const texts = hasVersions ? keys.concat(versions) : keys;
+  return { texts: texts.join('\0'), numbers, memories: memories.views };
+}
+
+/** The buffers of a batch, of which there is mostly one. */
+class Memories {
+  readonly views: Uint8Array[] = [];
+  readonly #indexes = new Map<ArrayBufferLike, number>();
+  #last: ArrayBufferLike | undefined;
+  #lastIndex = 0;
+
+  indexOf(buffer: ArrayBufferLike): number {
+    if (buffer === this.#last) return this.#lastIndex;
+    let index = this.#indexes.get(buffer);
+    if (index === undefined) {
+      index = this.views.push(new Uint8Array(buffer)) - 1;
+      this.#indexes.set(buffer, index);
+    }
+    this.#last = buffer;
+    this.#lastIndex = index;
+    return index;
+  }
+}

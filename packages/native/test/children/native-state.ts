@@ -1,0 +1,3 @@
+import { native } from '../../src/index.js';
+
+process.stdout.write(JSON.stringify(native()));

@@ -1,4 +1,4 @@
-import type { PlacementFactory, Tier } from '@tiered/core';
+import type { PlacementFactory } from '@tiered/core';
 import { byteSize, expected, flag, group, text, wholeNumber } from '@tiered/core/config';
 import { z } from 'zod';
 import { PlacementHandler } from './placement-handler.js';
@@ -144,23 +144,8 @@ const schema = group('options of the placement, such as { concurrency: 6 }', {
     .optional(),
 });
 
-/** A handler that also looks at the levels which its policy names, as far as there are tiers at all. */
-class ConfiguredPlacement extends PlacementHandler {
-  readonly #policy: PlacementPolicy | undefined;
-
-  constructor(options: PlacementHandlerOptions) {
-    super(options);
-    this.#policy = options.policy;
-  }
-
-  override assertTiers(tiers: readonly Tier[]): void {
-    if (tiers.length > 0) this.#policy?.assertLevels?.(tiers.length);
-    super.assertTiers(tiers);
-  }
-}
-
 /** The placement of a configuration file. */
 export const placementFactory: PlacementFactory<PlacementHandlerOptions> = {
   schema,
-  create: (options) => new ConfiguredPlacement(options),
+  create: (options) => new PlacementHandler(options),
 };

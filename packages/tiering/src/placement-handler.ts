@@ -113,6 +113,7 @@ export class PlacementHandler implements Placement {
       if (quotaBytes < least)
         throw configError(`tiers[${level}].quota`, `at least one chunk, which is ${least} bytes`, quotaBytes);
     }
+    if (tiers.length > 0) this.#policy.assertLevels?.(tiers.length);
   }
 
   /** Opens the tiers, and begins to take over the copies that are of the present versions. */

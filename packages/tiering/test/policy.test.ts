@@ -1,4 +1,5 @@
-import { firstFit, pinned, promoting, sizeAware } from '@tiered/tiering';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { firstFit, pinned, PlacementHandler, promoting, sizeAware } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
 
 const room = (level: number, freeBytes: number) => ({ level, quotaBytes: 1000, freeBytes });
@@ -63,6 +64,9 @@ describe('pinned', () => {
     for (const one of [policy, promoting(policy), within]) {
       expect(() => one.assertLevels?.(1)).toThrow(refused);
       expect(() => one.assertLevels?.(2)).not.toThrow();
+      const tiers = [{ driver: new MemoryDriver(), quota: '64MiB' as const }];
+      const placement = new PlacementHandler({ policy: one });
+      expect(() => new Hierarchy({ source: new MemoryDriver(), tiers, placement })).toThrow(refused);
     }
   });
 

@@ -40,7 +40,7 @@ export interface PlacementPolicy {
     tiers: readonly TierRoom[],
   ) => number | undefined;
   /**
-   * Called when a configuration is made into a hierarchy, with the number of its tiers. Default: any number will do.
+   * Called when a hierarchy is made, with the number of its tiers. Default: any number will do.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a level that it names and that there is not.
    */
   readonly assertLevels?: (tiers: number) => void;

@@ -148,6 +148,28 @@ describe('the XML of a listing', () => {
     expect(await listed(object('a+b%20c&amp;&#100;'))).toEqual(['a+b%20c&d']);
   });
 
+  it('is taken in whatever order it tells of an object, which nothing of another one becomes part of', async () => {
+    const facts = { Key: '<Key>a</Key>', Size: '<Size>1</Size>', ETag: '<ETag>x</ETag>' };
+    const listOf = (...objects: (readonly string[])[]) =>
+      `<ListBucketResult>${objects.map((fields) => `<Contents>${fields.join('')}</Contents>`).join('')}</ListBucketResult>`;
+    const order = fc.shuffledSubarray(Object.values(facts), { minLength: 3 });
+    const property = fc.asyncProperty(fc.array(order, { minLength: 1, maxLength: 3 }), async (objects) => {
+      const named = objects.map((fields, i) => fields.map((field) => field.replace('>a<', `>a${i}<`)));
+      expect(await listed(listOf(...named))).toEqual(objects.map((_, i) => `a${i}`));
+    });
+    await fc.assert(property, { numRuns: 30 });
+    const { Key, Size, ETag } = facts;
+    for (const [first, second] of [
+      [[Key, Size], [ETag]],
+      [
+        [Key, Size],
+        [ETag, Key, Size],
+      ],
+      [[ETag, Size], [Key]],
+    ] as const)
+      await expect(listed(listOf(first, second))).rejects.toMatchObject({ code: 'TIERED_DATA_CORRUPT' });
+  });
+
   it('that declares entities is refused: they are never expanded', async () => {
     const bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b SYSTEM "file:///etc/passwd">]>';
     for (const text of [bomb + object('&a;'), bomb + object('&b;'), object('&a;'), bomb + object('k')])

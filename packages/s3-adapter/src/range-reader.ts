@@ -1,4 +1,4 @@
-import { onAbort } from '@tiered/core/internal';
+import { invariant, onAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import type { S3Client } from './client.js';
 import { RangedRead, type ObjectFacts, type RangeRequest } from './ranged-read.js';
@@ -31,8 +31,8 @@ export class RangeReader {
   }
 
   /**
-   * The first part goes ahead until its answer begins: that tells the version to which all are pinned, and where the
-   * object ends.
+   * The first part goes ahead until its answer begins: that tells the version and the size to which all are pinned, and
+   * so where the object ends.
    */
   async #readInParts(range: RangeRequest): Promise<number> {
     const { target, signal } = range;
@@ -47,7 +47,8 @@ export class RangeReader {
         progress: progress?.(from),
       };
       try {
-        await new RangedRead(this.#client, { ...range, ...part, ...more }).run();
+        const count = await new RangedRead(this.#client, { ...range, ...part, ...more }).run();
+        invariant(count === Math.max(0, Math.min(bytes, to) - from), 'A part of a read came short');
       } catch (error) {
         end.abort(error);
       }
@@ -59,7 +60,8 @@ export class RangeReader {
       bytes = Math.max(0, Math.min(target.byteLength, size - range.offset));
       const limit = pLimit(PARTS_AT_ONCE - 1);
       const starts = Array.from({ length: Math.ceil(bytes / partBytes) }, (_, i) => i * partBytes).slice(1);
-      others = starts.map((from) => limit(fetch, from, Math.min(bytes, from + partBytes), { version: etag }));
+      const pins = { version: etag, size };
+      others = starts.map((from) => limit(fetch, from, Math.min(bytes, from + partBytes), pins));
     };
     await fetch(0, partBytes, { started });
     await Promise.all(others);

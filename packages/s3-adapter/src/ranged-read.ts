@@ -23,6 +23,8 @@ export interface RangeRequest {
   readonly target: Uint8Array;
   /** The ETag that the object must have. */
   readonly version: string | undefined;
+  /** The size that the object must have, if others know it already. */
+  readonly size?: number;
   readonly signal: AbortSignal | undefined;
   /** Told how much of the target is final, unless only a checksum at the end says so. */
   readonly progress?: ((bytes: number) => void) | undefined;
@@ -44,6 +46,8 @@ export class RangedRead implements Sink {
   #size: number | undefined;
   /** Bytes of the target that are good. */
   #filled = 0;
+  /** Whether somebody was told that bytes are final: these can no longer be given up. */
+  #isTold = false;
   /** Bytes of the present answer before those that are wanted. */
   #skip = 0;
   /** Bytes of the present answer that are still to come. */
@@ -55,6 +59,7 @@ export class RangedRead implements Sink {
   constructor(client: S3Client, range: RangeRequest) {
     this.#client = client;
     this.#range = range;
+    this.#size = range.size;
   }
 
   /** Bytes of the whole object, once an answer has begun. */
@@ -90,8 +95,8 @@ export class RangedRead implements Sink {
       this.#filled += taken;
       this.#left -= taken;
       this.#tries?.progress(taken);
-      // What begins anew is of the same version, and so the same; with a checksum it may be that it was wrong.
-      if (this.#checksum === undefined) this.#range.progress?.(this.#filled);
+      // With a checksum it may be that they are wrong, and come anew.
+      if (this.#checksum === undefined) this.#tell();
     }
     return !(this.#isWhole && this.#left === 0 && this.#from < (this.#size ?? 0));
   }
@@ -104,6 +109,13 @@ export class RangedRead implements Sink {
         advice: 'the server sends fewer bytes than it announces',
         retryable: true,
       });
+  }
+
+  #tell(): void {
+    const { progress } = this.#range;
+    if (progress === undefined) return;
+    this.#isTold = true;
+    progress(this.#filled);
   }
 
   get #from(): number {
@@ -150,7 +162,9 @@ export class RangedRead implements Sink {
     const { key, signal } = this.#range;
     const { headers } = await this.#client.send({ method: 'HEAD', key }, undefined, signal);
     if (etagOf(headerOf(headers, 'etag') ?? '') !== etag) throw changed(416);
-    if (this.#size !== undefined || (lengthOf(headers) ?? Infinity) > this.#from)
+    const size = lengthOf(headers);
+    if (size !== undefined) this.#assertSize(416, size);
+    if (this.#size !== undefined || (size ?? Infinity) > this.#from)
       throw wrongAnswer(416, 'InvalidRange', 'the server refuses a range that the object has');
   }
 
@@ -167,11 +181,19 @@ export class RangedRead implements Sink {
     const expected = this.#etag ?? this.#range.version;
     if (expected !== undefined && etag !== expected) throw changed(status);
     this.#etag = etag;
-    if (this.#size === size) return;
-    if (this.#size !== undefined)
-      throw this.#startingAnew('SizeChanged', 'the server says two sizes of one version');
+    this.#assertSize(status, size);
+    if (this.#size !== undefined) return;
     this.#size = size;
     this.#range.started?.({ etag, size });
+  }
+
+  /** Objects of two sizes are two, also if their ETags look the same, as weak ones may. */
+  #assertSize(status: number, size: number): void {
+    if (this.#size === undefined || this.#size === size) return;
+    const { started, size: expected } = this.#range;
+    // Others have built on the first one.
+    if (this.#isTold || started !== undefined || expected !== undefined) throw changed(status);
+    throw this.#startingAnew('SizeChanged', 'the server says two sizes of one version');
   }
 
   /** Compares the object with its checksum, if all of it was read and the server sent one. */
@@ -183,13 +205,13 @@ export class RangedRead implements Sink {
   }
 
   /**
-   * Gives up what was read, because nobody knows what of it is wrong. Counted by itself: bytes that come anew count as
-   * progress, and it might go on for ever.
+   * Gives up what was read, because nobody knows what of it is wrong; for good, if somebody was told that it is final.
+   * Counted by itself: bytes that come anew count as progress, and it might go on for ever.
    */
   #startingAnew(code: string, advice: string): Failure {
     this.#filled = 0;
     this.#corrupt += 1;
-    const retryable = this.#corrupt < Math.min(this.#client.attempts, MOST_CORRUPT);
+    const retryable = !this.#isTold && this.#corrupt < Math.min(this.#client.attempts, MOST_CORRUPT);
     // Others may have begun on account of this size.
     if (this.#range.started === undefined) this.#size = undefined;
     return wrongAnswer(200, code, advice, retryable);

@@ -19,18 +19,20 @@ export interface ObjectFacts {
 export interface RangeRequest {
   readonly key: string;
   readonly offset: number;
-  /** Not empty. */
-  readonly target: Uint8Array;
+  /** Bytes that are wanted, at least one. */
+  readonly length: number;
+  /** Gives memory for as many bytes as the range turns out to have; asked again where a read begins anew. */
+  readonly memory: (bytes: number) => Uint8Array;
   /** The ETag that the object must have. */
   readonly version: string | undefined;
   /** The size that the object must have, if others know it already. */
   readonly size?: number;
   readonly signal: AbortSignal | undefined;
-  /** Told how much of the target is final, unless only a checksum at the end says so. */
+  /** Told how much of the memory is final, unless only a checksum at the end says so. */
   readonly progress?: ((bytes: number) => void) | undefined;
   /** Whether to ask for the whole object, as it begins with the range: only then do servers send its checksum. */
   readonly asWhole?: boolean;
-  /** Called once, when the first answer has begun. */
+  /** Called once, when the first answer has begun, before it has memory. */
   readonly started?: (facts: ObjectFacts) => void;
 }
 
@@ -42,6 +44,7 @@ export class RangedRead implements Sink {
   readonly #client: S3Client;
   readonly #range: RangeRequest;
   #tries: Tries | undefined;
+  #target: Uint8Array = new Uint8Array();
   #etag: string | undefined;
   #size: number | undefined;
   /** Bytes of the target that are good. */
@@ -67,7 +70,7 @@ export class RangedRead implements Sink {
     return this.#size;
   }
 
-  /** Reads; gives the number of bytes, fewer than the target has only at the end of the object. */
+  /** Reads; gives the number of bytes, fewer than were wanted only at the end of the object. */
   async run(): Promise<number> {
     await this.#client.retry(this.#range.signal, (tries) => this.#attempt(tries));
     return this.#filled;
@@ -82,6 +85,7 @@ export class RangedRead implements Sink {
     this.#pin(status, headers, size);
     this.#skip = from - first;
     this.#left = Math.max(0, Math.min(this.#end, size) - from);
+    if (this.#filled === 0) this.#target = this.#range.memory(this.#left);
     if (first === 0 && last === size - 1) this.#checksum = checksumIn(headers);
   }
 
@@ -91,7 +95,7 @@ export class RangedRead implements Sink {
     const taken = Math.min(this.#left, chunk.byteLength - skipped);
     if (taken > 0) {
       const bytes = taken === chunk.byteLength ? chunk : chunk.subarray(skipped, skipped + taken);
-      this.#range.target.set(bytes, this.#filled);
+      this.#target.set(bytes, this.#filled);
       this.#filled += taken;
       this.#left -= taken;
       this.#tries?.progress(taken);
@@ -124,7 +128,7 @@ export class RangedRead implements Sink {
 
   /** Where the range ends, as far as is known. */
   get #end(): number {
-    return Math.min(this.#range.offset + this.#range.target.byteLength, this.#size ?? Infinity);
+    return Math.min(this.#range.offset + this.#range.length, this.#size ?? Infinity);
   }
 
   async #attempt(tries: Tries): Promise<void> {
@@ -199,7 +203,7 @@ export class RangedRead implements Sink {
   /** Compares the object with its checksum, if all of it was read and the server sent one. */
   async #verify(): Promise<void> {
     if (this.#checksum === undefined || this.#filled !== this.#size) return;
-    const bytes = this.#range.target.subarray(0, this.#filled);
+    const bytes = this.#target.subarray(0, this.#filled);
     if (await this.#checksum.matches(bytes)) return;
     throw this.#startingAnew('ChecksumMismatch', 'the bytes do not have the checksum of the object');
   }

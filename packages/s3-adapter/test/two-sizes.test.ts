@@ -78,6 +78,23 @@ describe('an object that becomes another one under the same ETag', () => {
     }
   });
 
+  it('[O1] is read into memory of its own size where the read begins anew', async () => {
+    const [larger, smaller] = [Buffer.alloc(3 * MIB, 1), Buffer.alloc(2 * MIB, 2)];
+    for (const [before, after] of [
+      [larger, smaller],
+      [smaller, larger],
+    ] as const)
+      for (const offset of [0, MIB, 2 * MIB - 1, 2 * MIB, 2.5 * MIB]) {
+        const { driver, clock } = await changing((request) =>
+          request === 0 ? { content: before, breaksAfter: 1000 } : { content: after },
+        );
+        const got = await clock.run(driver.read('object', { offset, length: 4 * MIB }));
+        const expected = offset < before.length - 1000 ? after : before;
+        expect(got.byteLength).toBe(Math.max(0, expected.length - offset));
+        expect(Buffer.compare(got, expected.subarray(offset))).toBe(0);
+      }
+  });
+
   it('[O2] is not begun anew for a checksum that came after bytes were told to be final', async () => {
     const content = Buffer.alloc(3 * MIB, 1);
     for (const isTold of [true, false]) {

@@ -146,7 +146,7 @@ export class S3Driver implements StorageDriver {
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     let target = memoryFor(0);
     const memory = (bytes: number) => (target = memoryFor(bytes));
-    const bytes = await this.#read('read', key, memory, options);
+    const bytes = await this.#read('read', key, memory, { ...options, progress: undefined });
     return bytes === target.byteLength ? target : target.slice(0, bytes);
   }
 

@@ -101,6 +101,14 @@ describe('a read', () => {
     }
   });
 
+  it('into memory of its own tells nobody its progress: nobody else has that memory', async () => {
+    const { server, driver } = await place();
+    server.put(BUCKET, 'object', someBytes(100, 1));
+    const told: number[] = [];
+    await driver.read('object', { offset: 1, length: 10, progress: (bytes) => told.push(bytes) });
+    expect(told).toEqual([]);
+  });
+
   it('of nothing costs no request', async () => {
     const { server, driver } = await place();
     expect(await driver.readInto('missing', new Uint8Array(), { offset: 5 })).toBe(0);

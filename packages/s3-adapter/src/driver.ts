@@ -142,9 +142,11 @@ export class S3Driver implements StorageDriver {
     }
   }
 
+  /** As the contract says, and as `readInto`; takes memory only once the server has said how much there is. */
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
-    const target = memoryFor(options.length);
-    const bytes = await this.#read('read', key, target, options);
+    let target = memoryFor(0);
+    const memory = (bytes: number) => (target = memoryFor(bytes));
+    const bytes = await this.#read('read', key, memory, { ...options, progress: undefined });
     return bytes === target.byteLength ? target : target.slice(0, bytes);
   }
 
@@ -156,7 +158,7 @@ export class S3Driver implements StorageDriver {
    * of parts. An object that turns out to be longer costs its connection.
    */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    return this.#read('readInto', key, target, options);
+    return this.#read('readInto', key, () => target, { ...options, length: target.byteLength });
   }
 
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
@@ -226,11 +228,11 @@ export class S3Driver implements StorageDriver {
   #read(
     operation: 'read' | 'readInto',
     key: string,
-    target: Uint8Array,
-    { offset, version, signal, progress }: ReadIntoOptions,
+    memory: (bytes: number) => Uint8Array,
+    { offset, length, version, signal, progress }: ReadOptions,
   ): Promise<number> {
     return this.#run(operation, key, signal, ({ reader }, objectKey) =>
-      reader.read({ key: objectKey, offset, target, version, signal, progress }),
+      reader.read({ key: objectKey, offset, length, memory, version, signal, progress }),
     );
   }
 

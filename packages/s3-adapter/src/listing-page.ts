@@ -45,7 +45,7 @@ export function fetchPage(
 }
 
 /** What is known of an object so far. */
-type Draft = Partial<Record<string, string>>;
+type Draft = Record<string, string | undefined>;
 
 /** What a page says of itself. */
 const FIELDS = new Set(['EncodingType', 'IsTruncated', 'NextContinuationToken']);
@@ -60,16 +60,22 @@ async function parsePage(
   const fields = new Map<string, string>();
   const drafts: Draft[] = [];
   const prefixes: string[] = [];
+  // Servers tell of an object in any order.
+  let draft: Draft | undefined;
+  const opened = (names: readonly string[]) => {
+    if (names.length === 2) draft = undefined;
+  };
   const take: LeafTaker = ([root, child = '', name = ''], text) => {
     if (root !== 'ListBucketResult') throw new Error('Not a ListBucketResult');
     if (child === 'CommonPrefixes') prefixes.push(text);
     else if (FIELDS.has(child)) fields.set(child, text);
-    else if (child !== 'Contents' || !OF_OBJECT.has(name)) return;
-    else if (name === 'Key') drafts.push({ Key: text });
-    else (drafts.at(-1) ?? {})[name] = text;
+    else if (child === 'Contents' && OF_OBJECT.has(name)) {
+      if (draft === undefined) drafts.push((draft = {}));
+      draft[name] = text;
+    }
   };
   try {
-    await readLeavesInTurns(body, take, { clock, signal });
+    await readLeavesInTurns(body, take, { clock, signal, opened });
     const decode = fields.get('EncodingType') === 'url' ? decodeUrl : (text: string) => text;
     return {
       objects: drafts.map((draft) => objectOf(draft, decode)),

@@ -90,7 +90,10 @@ async function* merged(generators: readonly Pages[], end: AbortController): Page
       if (result.done === true) {
         waiting.delete(pages);
       } else {
-        waiting.set(pages, next(pages));
+        const step = next(pages);
+        // Nobody waits for it before this page was taken, and until then its error is nobody's.
+        step.catch(() => undefined);
+        waiting.set(pages, step);
         yield result.value;
       }
     }

@@ -1,4 +1,4 @@
-import { onAbort } from '@tiered/core/internal';
+import { invariant, onAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import type { S3Client } from './client.js';
 import { RangedRead, type ObjectFacts, type RangeRequest } from './ranged-read.js';
@@ -18,48 +18,53 @@ export class RangeReader {
     this.#partBytes = partBytes;
   }
 
-  /** Reads; gives the number of bytes. Nothing is written after it has settled. */
+  /** Reads; gives the number of bytes. No memory is written to after it has settled. */
   async read(range: RangeRequest): Promise<number> {
-    const { target, offset } = range;
-    if (target.byteLength === 0) return 0;
-    if (target.byteLength > this.#partBytes) return this.#readInParts(range);
+    const { length, offset } = range;
+    if (length === 0) return 0;
+    if (length > this.#partBytes) return this.#readInParts(range);
     if (offset > 0) return new RangedRead(this.#client, range).run();
     const read = new RangedRead(this.#client, { ...range, asWhole: this.#readsWhole });
     const bytes = await read.run();
-    if (read.size !== undefined) this.#readsWhole = read.size <= target.byteLength;
+    if (read.size !== undefined) this.#readsWhole = read.size <= length;
     return bytes;
   }
 
   /**
-   * The first part goes ahead until its answer begins: that tells the version to which all are pinned, and where the
-   * object ends.
+   * The first part goes ahead until its answer begins: that tells the version and the size to which all are pinned, and
+   * so where the object ends.
    */
   async #readInParts(range: RangeRequest): Promise<number> {
-    const { target, signal } = range;
+    const { signal } = range;
     const partBytes = this.#partBytes;
     const end = new AbortController();
     const stopListening = onAbort(signal, (reason) => end.abort(reason));
     const fetch = async (from: number, to: number, more: Partial<RangeRequest>): Promise<void> => {
       const part = {
         offset: range.offset + from,
-        target: target.subarray(from, to),
+        length: to - from,
+        memory: () => target.subarray(from, to),
         signal: end.signal,
         progress: progress?.(from),
       };
       try {
-        await new RangedRead(this.#client, { ...range, ...part, ...more }).run();
+        const count = await new RangedRead(this.#client, { ...range, ...part, ...more }).run();
+        invariant(count === Math.max(0, Math.min(bytes, to) - from), 'A part of a read came short');
       } catch (error) {
         end.abort(error);
       }
     };
     const progress = range.progress && inOrder(partBytes, range.progress);
     let bytes = 0;
+    let target: Uint8Array = new Uint8Array();
     let others: readonly Promise<void>[] = [];
     const started = ({ etag, size }: ObjectFacts): void => {
-      bytes = Math.max(0, Math.min(target.byteLength, size - range.offset));
+      bytes = Math.max(0, Math.min(range.length, size - range.offset));
+      target = range.memory(bytes);
       const limit = pLimit(PARTS_AT_ONCE - 1);
       const starts = Array.from({ length: Math.ceil(bytes / partBytes) }, (_, i) => i * partBytes).slice(1);
-      others = starts.map((from) => limit(fetch, from, Math.min(bytes, from + partBytes), { version: etag }));
+      const pins = { version: etag, size };
+      others = starts.map((from) => limit(fetch, from, Math.min(bytes, from + partBytes), pins));
     };
     await fetch(0, partBytes, { started });
     await Promise.all(others);

@@ -19,16 +19,20 @@ export interface ObjectFacts {
 export interface RangeRequest {
   readonly key: string;
   readonly offset: number;
-  /** Not empty. */
-  readonly target: Uint8Array;
+  /** Bytes that are wanted, at least one. */
+  readonly length: number;
+  /** Gives memory for as many bytes as the range turns out to have; asked again where a read begins anew. */
+  readonly memory: (bytes: number) => Uint8Array;
   /** The ETag that the object must have. */
   readonly version: string | undefined;
+  /** The size that the object must have, if others know it already. */
+  readonly size?: number;
   readonly signal: AbortSignal | undefined;
-  /** Told how much of the target is final, unless only a checksum at the end says so. */
+  /** Told how much of the memory is final, unless only a checksum at the end says so. */
   readonly progress?: ((bytes: number) => void) | undefined;
   /** Whether to ask for the whole object, as it begins with the range: only then do servers send its checksum. */
   readonly asWhole?: boolean;
-  /** Called once, when the first answer has begun. */
+  /** Called once, when the first answer has begun, before it has memory. */
   readonly started?: (facts: ObjectFacts) => void;
 }
 
@@ -40,10 +44,13 @@ export class RangedRead implements Sink {
   readonly #client: S3Client;
   readonly #range: RangeRequest;
   #tries: Tries | undefined;
+  #target: Uint8Array = new Uint8Array();
   #etag: string | undefined;
   #size: number | undefined;
   /** Bytes of the target that are good. */
   #filled = 0;
+  /** Whether somebody was told that bytes are final: these can no longer be given up. */
+  #isTold = false;
   /** Bytes of the present answer before those that are wanted. */
   #skip = 0;
   /** Bytes of the present answer that are still to come. */
@@ -55,6 +62,7 @@ export class RangedRead implements Sink {
   constructor(client: S3Client, range: RangeRequest) {
     this.#client = client;
     this.#range = range;
+    this.#size = range.size;
   }
 
   /** Bytes of the whole object, once an answer has begun. */
@@ -62,7 +70,7 @@ export class RangedRead implements Sink {
     return this.#size;
   }
 
-  /** Reads; gives the number of bytes, fewer than the target has only at the end of the object. */
+  /** Reads; gives the number of bytes, fewer than were wanted only at the end of the object. */
   async run(): Promise<number> {
     await this.#client.retry(this.#range.signal, (tries) => this.#attempt(tries));
     return this.#filled;
@@ -77,6 +85,7 @@ export class RangedRead implements Sink {
     this.#pin(status, headers, size);
     this.#skip = from - first;
     this.#left = Math.max(0, Math.min(this.#end, size) - from);
+    if (this.#filled === 0) this.#target = this.#range.memory(this.#left);
     if (first === 0 && last === size - 1) this.#checksum = checksumIn(headers);
   }
 
@@ -86,12 +95,12 @@ export class RangedRead implements Sink {
     const taken = Math.min(this.#left, chunk.byteLength - skipped);
     if (taken > 0) {
       const bytes = taken === chunk.byteLength ? chunk : chunk.subarray(skipped, skipped + taken);
-      this.#range.target.set(bytes, this.#filled);
+      this.#target.set(bytes, this.#filled);
       this.#filled += taken;
       this.#left -= taken;
       this.#tries?.progress(taken);
-      // What begins anew is of the same version, and so the same; with a checksum it may be that it was wrong.
-      if (this.#checksum === undefined) this.#range.progress?.(this.#filled);
+      // With a checksum it may be that they are wrong, and come anew.
+      if (this.#checksum === undefined) this.#tell();
     }
     return !(this.#isWhole && this.#left === 0 && this.#from < (this.#size ?? 0));
   }
@@ -106,13 +115,20 @@ export class RangedRead implements Sink {
       });
   }
 
+  #tell(): void {
+    const { progress } = this.#range;
+    if (progress === undefined) return;
+    this.#isTold = true;
+    progress(this.#filled);
+  }
+
   get #from(): number {
     return this.#range.offset + this.#filled;
   }
 
   /** Where the range ends, as far as is known. */
   get #end(): number {
-    return Math.min(this.#range.offset + this.#range.target.byteLength, this.#size ?? Infinity);
+    return Math.min(this.#range.offset + this.#range.length, this.#size ?? Infinity);
   }
 
   async #attempt(tries: Tries): Promise<void> {
@@ -150,7 +166,9 @@ export class RangedRead implements Sink {
     const { key, signal } = this.#range;
     const { headers } = await this.#client.send({ method: 'HEAD', key }, undefined, signal);
     if (etagOf(headerOf(headers, 'etag') ?? '') !== etag) throw changed(416);
-    if (this.#size !== undefined || (lengthOf(headers) ?? Infinity) > this.#from)
+    const size = lengthOf(headers);
+    if (size !== undefined) this.#assertSize(416, size);
+    if (this.#size !== undefined || (size ?? Infinity) > this.#from)
       throw wrongAnswer(416, 'InvalidRange', 'the server refuses a range that the object has');
   }
 
@@ -167,29 +185,37 @@ export class RangedRead implements Sink {
     const expected = this.#etag ?? this.#range.version;
     if (expected !== undefined && etag !== expected) throw changed(status);
     this.#etag = etag;
-    if (this.#size === size) return;
-    if (this.#size !== undefined)
-      throw this.#startingAnew('SizeChanged', 'the server says two sizes of one version');
+    this.#assertSize(status, size);
+    if (this.#size !== undefined) return;
     this.#size = size;
     this.#range.started?.({ etag, size });
+  }
+
+  /** Objects of two sizes are two, also if their ETags look the same, as weak ones may. */
+  #assertSize(status: number, size: number): void {
+    if (this.#size === undefined || this.#size === size) return;
+    const { started, size: expected } = this.#range;
+    // Others have built on the first one.
+    if (this.#isTold || started !== undefined || expected !== undefined) throw changed(status);
+    throw this.#startingAnew('SizeChanged', 'the server says two sizes of one version');
   }
 
   /** Compares the object with its checksum, if all of it was read and the server sent one. */
   async #verify(): Promise<void> {
     if (this.#checksum === undefined || this.#filled !== this.#size) return;
-    const bytes = this.#range.target.subarray(0, this.#filled);
+    const bytes = this.#target.subarray(0, this.#filled);
     if (await this.#checksum.matches(bytes)) return;
     throw this.#startingAnew('ChecksumMismatch', 'the bytes do not have the checksum of the object');
   }
 
   /**
-   * Gives up what was read, because nobody knows what of it is wrong. Counted by itself: bytes that come anew count as
-   * progress, and it might go on for ever.
+   * Gives up what was read, because nobody knows what of it is wrong; for good, if somebody was told that it is final.
+   * Counted by itself: bytes that come anew count as progress, and it might go on for ever.
    */
   #startingAnew(code: string, advice: string): Failure {
     this.#filled = 0;
     this.#corrupt += 1;
-    const retryable = this.#corrupt < Math.min(this.#client.attempts, MOST_CORRUPT);
+    const retryable = !this.#isTold && this.#corrupt < Math.min(this.#client.attempts, MOST_CORRUPT);
     // Others may have begun on account of this size.
     if (this.#range.started === undefined) this.#size = undefined;
     return wrongAnswer(200, code, advice, retryable);

@@ -4,6 +4,14 @@ import { SaxesParser } from 'saxes';
 /** Takes an element that has no elements in it: its names from the root on, to be looked at only now, and its text. */
 export type LeafTaker = (names: readonly string[], text: string) => void;
 
+/** How a text is read in turns. */
+export interface TurnOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+  /** Told of every element as it begins: its names from the root on. */
+  readonly opened?: (names: readonly string[]) => void;
+}
+
 /** Characters that are parsed in one go, in about a millisecond. */
 const SLICE = 32 * 1024;
 
@@ -22,9 +30,9 @@ export function readLeaves(xml: Uint8Array, take: LeafTaker): void {
 export async function readLeavesInTurns(
   xml: Uint8Array,
   take: LeafTaker,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal | undefined },
+  { clock, signal, opened }: TurnOptions,
 ): Promise<void> {
-  const parseNext = slices(xml, take);
+  const parseNext = slices(xml, take, opened);
   while (parseNext()) {
     await clock.turn();
     signal?.throwIfAborted();
@@ -32,8 +40,8 @@ export async function readLeavesInTurns(
 }
 
 /** What parses the next slice of a text; it gives false when that was the last. */
-function slices(xml: Uint8Array, take: LeafTaker): () => boolean {
-  const parser = parserFor(take);
+function slices(xml: Uint8Array, take: LeafTaker, opened?: TurnOptions['opened']): () => boolean {
+  const parser = parserFor(take, opened);
   // Some servers send blanks before the declaration to keep a slow answer alive.
   const text = Buffer.from(xml.buffer, xml.byteOffset, xml.byteLength).toString('utf8').trimStart();
   let from = 0;
@@ -46,7 +54,7 @@ function slices(xml: Uint8Array, take: LeafTaker): () => boolean {
   };
 }
 
-function parserFor(take: LeafTaker): SaxesParser {
+function parserFor(take: LeafTaker, opened: TurnOptions['opened']): SaxesParser {
   // Names stay apart: joined into a path, those of deep elements would be as long as the text, for each of them.
   const names: string[] = [];
   let text = '';
@@ -62,6 +70,7 @@ function parserFor(take: LeafTaker): SaxesParser {
     names.push(name);
     text = '';
     isLeaf = true;
+    opened?.(names);
   });
   const append = (part: string) => {
     text += part;

@@ -1,6 +1,6 @@
 import { someBytes } from '@tiered/core/testing';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { BUCKET, answering, driverOn, keysOf, place } from './helpers.js';
 
 describe('a listing of many pages', () => {
@@ -65,6 +65,30 @@ describe('a listing of many pages', () => {
     await expect(list()).rejects.toBe(reason);
   });
 
+  it('that fails while its reader holds a page tells the reader, and nobody else', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    onTestFinished(() => void process.off('unhandledRejection', note));
+    const reason = new Error('no longer wanted');
+    for (const isAborted of [false, true]) {
+      const { server, driver, clock } = await place({}, { pageSize: 10 });
+      for (let i = 100; i < 200; i++) server.put(BUCKET, `${i}`, someBytes(1, 1));
+      // The first page, the directories, a second page; what comes after that is asked for ahead.
+      const refused = { kind: 'status', status: 403, code: 'AccessDenied' } as const;
+      const slow = { kind: 'latency', medianMs: 1000 } as const;
+      server.faults.set([{ after: 3, fault: isAborted ? slow : refused }]);
+      const controller = new AbortController();
+      const listing = driver.list({ signal: controller.signal })[Symbol.asyncIterator]();
+      for (let page = 0; page < 2; page++) expect((await listing.next()).done).toBe(false);
+      while (server.requests.ListObjectsV2 < 4) await clock.turn();
+      if (isAborted) controller.abort(reason);
+      for (let turn = 0; turn < 50; turn++) await clock.turn();
+      await expect(listing.next()).rejects.toMatchObject(isAborted ? reason : { code: 'TIERED_PERMISSION' });
+    }
+    expect(unhandled).toEqual([]);
+  });
+
   it('gives each key once also where the server does not know start-after', async () => {
     const keys = Array.from({ length: 60 }, (_, i) => `${Math.floor(i / 6)}/${i % 6}`);
     let requests = 0;
@@ -122,6 +146,28 @@ describe('the XML of a listing', () => {
 
   it('is taken with keys as they stand where the server does not encode them', async () => {
     expect(await listed(object('a+b%20c&amp;&#100;'))).toEqual(['a+b%20c&d']);
+  });
+
+  it('is taken in whatever order it tells of an object, which nothing of another one becomes part of', async () => {
+    const facts = { Key: '<Key>a</Key>', Size: '<Size>1</Size>', ETag: '<ETag>x</ETag>' };
+    const listOf = (...objects: (readonly string[])[]) =>
+      `<ListBucketResult>${objects.map((fields) => `<Contents>${fields.join('')}</Contents>`).join('')}</ListBucketResult>`;
+    const order = fc.shuffledSubarray(Object.values(facts), { minLength: 3 });
+    const property = fc.asyncProperty(fc.array(order, { minLength: 1, maxLength: 3 }), async (objects) => {
+      const named = objects.map((fields, i) => fields.map((field) => field.replace('>a<', `>a${i}<`)));
+      expect(await listed(listOf(...named))).toEqual(objects.map((_, i) => `a${i}`));
+    });
+    await fc.assert(property, { numRuns: 30 });
+    const { Key, Size, ETag } = facts;
+    for (const [first, second] of [
+      [[Key, Size], [ETag]],
+      [
+        [Key, Size],
+        [ETag, Key, Size],
+      ],
+      [[ETag, Size], [Key]],
+    ] as const)
+      await expect(listed(listOf(first, second))).rejects.toMatchObject({ code: 'TIERED_DATA_CORRUPT' });
   });
 
   it('that declares entities is refused: they are never expanded', async () => {

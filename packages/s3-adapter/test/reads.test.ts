@@ -46,6 +46,22 @@ describe('a long read', () => {
     expect(Math.max(...told)).toBe(LARGE.length);
   });
 
+  it('takes memory for what the object has, however much is asked for', async () => {
+    const { server, driver, clock } = await place({ partBytes: PART });
+    server.put(BUCKET, 'large', LARGE);
+    server.put(BUCKET, 'small', LARGE.subarray(0, 10));
+    for (const [key, bytes] of [
+      ['small', LARGE.subarray(0, 10)],
+      ['large', LARGE],
+    ] as const)
+      for (const length of [2 ** 33, 2 ** 40, Number.MAX_SAFE_INTEGER])
+        for (const offset of [0, 7, bytes.length - 1, bytes.length, bytes.length + 1]) {
+          const got = await clock.run(driver.read(key, { offset, length }));
+          expect(Buffer.compare(got, bytes.subarray(offset))).toBe(0);
+          expect(got.buffer.byteLength).toBe(got.byteLength);
+        }
+  });
+
   it('that is aborted stops every part, and touches nothing afterwards', async () => {
     const { server, driver, clock } = await place({ partBytes: PART });
     server.put(BUCKET, 'large', LARGE);
@@ -83,6 +99,14 @@ describe('a read', () => {
       expect(await readAll(driver, 'large', 10)).toHaveLength(10);
       expect(Buffer.compare(before, target)).toBe(0);
     }
+  });
+
+  it('into memory of its own tells nobody its progress: nobody else has that memory', async () => {
+    const { server, driver } = await place();
+    server.put(BUCKET, 'object', someBytes(100, 1));
+    const told: number[] = [];
+    await driver.read('object', { offset: 1, length: 10, progress: (bytes) => told.push(bytes) });
+    expect(told).toEqual([]);
   });
 
   it('of nothing costs no request', async () => {

@@ -58,6 +58,30 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefine
 }
 
 /**
+ * Passes items on until the signal aborts: then it throws `signal.reason` at once, also while the producer stands still. That
+ * one is told (`return`), but not waited for.
+ */
+export async function* untilAborted<T>(
+  items: AsyncIterable<T>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T, void, undefined> {
+  const iterator = items[Symbol.asyncIterator]();
+  let isOver = false;
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const item = await raceAbort(Promise.resolve(iterator.next()), signal);
+      isOver = item.done === true;
+      if (item.done === true) return;
+      yield item.value;
+    }
+  } finally {
+    const told = isOver ? undefined : iterator.return?.();
+    await raceAbort(Promise.resolve(told), signal).catch(() => undefined);
+  }
+}
+
+/**
  * Operations that share an end. Each runs under a signal that aborts with its caller's or when the scope is closed;
  * closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on Node 20.)
  */

@@ -1,3 +1,4 @@
+import { untilAborted } from './abort.js';
 import { TieredError, type TieredErrorDetails } from './errors.js';
 
 /**
@@ -304,7 +305,8 @@ export function readOutcome(read: Promise<number>): Promise<ReadOutcome> {
 }
 
 /**
- * The pieces of the data of a `write`, checked against the announced size as they pass.
+ * The pieces of the data of a `write`, checked against the announced size as they pass. An abort ends them at once, also
+ * while the one who produces them stands still.
  * @throws TieredError `TIERED_SIZE_MISMATCH` as soon as too much has come, or at the end if too little has.
  */
 export async function* checkedPieces(
@@ -320,7 +322,8 @@ export async function* checkedPieces(
       `${driver.name}: writing ${JSON.stringify(key)} announced ${options.size} bytes, ${relation}; nothing was published.`,
       { driver: driver.name, operation: 'write', key },
     );
-  for await (const piece of data instanceof Uint8Array ? [data] : data) {
+  options.signal?.throwIfAborted();
+  for await (const piece of data instanceof Uint8Array ? [data] : untilAborted(data, options.signal)) {
     options.signal?.throwIfAborted();
     seen += piece.byteLength;
     if (seen > options.size) throw mismatch(`but at least ${seen} came`);

@@ -24,6 +24,8 @@ export interface S3Request {
   readonly workMs?: number;
   /** Most bytes of an answer's body that has no sink. Default: enough for all that lists nothing. */
   readonly answerBytes?: number;
+  /** Whether an abort waits for the answer once it is sent: else nobody knows whether it has happened. Default: false. */
+  readonly isAwaited?: boolean;
 }
 
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);
@@ -50,7 +52,7 @@ export class S3Client {
     const { leastBytesPerSecond, proxy } = options;
     this.#endpoint = endpoint;
     this.#headers = options.requesterPays ? { ...headers, 'x-amz-request-payer': 'requester' } : headers;
-    this.#credentials = new CredentialStore(credentials, profile, clock);
+    this.#credentials = new CredentialStore(credentials, profile, clock, deadlineMs);
     this.#signer = new Signer(endpoint);
     this.#connection = new Connection(endpoint, {
       connections,
@@ -98,14 +100,14 @@ export class S3Client {
 
   /** One attempt. It is repeated at once, and once, if clock or credentials were what was wrong and can be set right. */
   async send(request: S3Request, sink: Sink | undefined, signal: AbortSignal | undefined): Promise<Answer> {
-    const credentials = await this.#credentials.get();
+    const credentials = await this.#credentials.get(signal);
     try {
       return await this.#sendAs(credentials, request, sink, signal);
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof Failure) || credentials === undefined) throw error;
       if (!this.#signer.correctTime(error) && !this.#renews(error, request, credentials)) throw error;
-      return this.#sendAs(await this.#credentials.get(), request, sink, signal);
+      return this.#sendAs(await this.#credentials.get(signal), request, sink, signal);
     }
   }
 
@@ -124,10 +126,12 @@ export class S3Client {
 
   async #sendAs(
     credentials: S3Credentials | undefined,
-    { method, key, query = {}, headers, body, workMs = 0, answerBytes = LARGEST_ANSWER_BYTES }: S3Request,
+    request: S3Request,
     sink: Sink | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
+    const { method, key, query = {}, headers, body, workMs = 0, isAwaited = false } = request;
+    const { answerBytes = LARGEST_ANSWER_BYTES } = request;
     const { basePath } = this.#endpoint;
     const path = `${basePath}${key === undefined && basePath !== '' ? '' : '/'}${encodeKey(key ?? '')}`;
     const all = { ...this.#headers, ...headers };
@@ -140,7 +144,7 @@ export class S3Client {
     const target = search === '' ? path : `${path}?${search}`;
     const wire = { method, path: target, headers: signed, body, workMs, answerBytes };
     try {
-      const answer = await this.#connection.send(wire, sink, signal);
+      const answer = await this.#connection.send(wire, sink, isAwaited ? undefined : signal);
       this.#hasAnswered = true;
       return answer;
     } catch (error) {

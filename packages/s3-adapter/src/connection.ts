@@ -1,5 +1,6 @@
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import type { Clock } from '@tiered/core';
+import { hiddenConfigError } from '@tiered/core/internal';
 import { EnvHttpProxyAgent, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import type { Answer, Condition } from './answers.js';
 import type { Endpoint } from './endpoint.js';
@@ -34,7 +35,11 @@ const IDLE_MS = 10_000;
 /** Uploads are given the time that they take at this speed beyond the silence. */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 64;
 const CONDITIONS: readonly Condition[] = ['if-match', 'if-none-match'];
-const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
+/** Of each pair the first that is set counts, as undici has it. */
+const PROXY_VARIABLES = [
+  ['http_proxy', 'HTTP_PROXY'],
+  ['https_proxy', 'HTTPS_PROXY'],
+] as const;
 
 /** The connections to a server: kept alive, one request at a time on each, spread over the addresses of the host. */
 export class Connection {
@@ -59,10 +64,10 @@ export class Connection {
     sink: Sink | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
-    const pace = new Pace({ ...this.#options, workMs });
+    const sendingMs = (body?.byteLength ?? 0) / SLOWEST_UPLOAD_BYTES_PER_MS;
+    const pace = new Pace({ ...this.#options, workMs, sendingMs });
     const condition = CONDITIONS.find((name) => name in headers);
     const exchange = new Exchange(sink, signal, { condition, answerBytes, pace });
-    const sendingMs = (body?.byteLength ?? 0) / SLOWEST_UPLOAD_BYTES_PER_MS;
     this.#dispatcher.dispatch(
       {
         origin: this.#origin,
@@ -96,10 +101,43 @@ function dispatcherFor(origin: string, { connections, silenceMs, proxy }: Connec
     bodyTimeout: silenceMs,
   };
   const connect = { timeout: silenceMs, lookup: spreadingLookup() };
-  if (proxy instanceof URL) return new ProxyAgent({ ...options, uri: proxy.href });
-  if (proxy === 'environment' && PROXY_VARIABLES.some((name) => process.env[name]))
-    return new EnvHttpProxyAgent({ ...options, connect });
+  if (proxy instanceof URL) {
+    assertProxy('proxy', proxy.href);
+    return new ProxyAgent({ ...options, uri: proxy.href });
+  }
+  if (proxy === 'environment' && hasProxyVariable()) return new EnvHttpProxyAgent({ ...options, connect });
   return new Pool(origin, { ...options, connect });
+}
+
+/** @throws TieredError `TIERED_CONFIG_INVALID` for a variable that is no proxy. */
+function hasProxyVariable(): boolean {
+  const names = PROXY_VARIABLES.flatMap((pair) => pair.find((name) => process.env[name] !== undefined) ?? []);
+  const set = names.filter((name) => process.env[name]);
+  for (const name of set) assertProxy(name, process.env[name] ?? '');
+  return set.length > 0;
+}
+
+/** Looks at a proxy before undici does: its errors have the whole URL in them, and with it the password. */
+function assertProxy(field: string, text: string): void {
+  const wrong = problemOfProxy(text);
+  if (wrong !== undefined)
+    throw hiddenConfigError(
+      field,
+      'the http or https URL of a proxy, such as "http://proxy.example.com:8080"',
+      `${wrong} (not shown: it may be secret)`,
+    );
+}
+
+function problemOfProxy(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'text that is no URL';
+  const { protocol, username, password } = new URL(text);
+  if (!/^https?:$/.test(protocol)) return 'a URL that begins with something else';
+  try {
+    decodeURIComponent(username + password);
+    return undefined;
+  } catch {
+    return 'a URL whose user or password has a "%" that is not written "%25"';
+  }
 }
 
 type LookupCallback = (

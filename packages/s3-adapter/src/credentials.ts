@@ -1,4 +1,6 @@
 import { TieredError, type Clock } from '@tiered/core';
+import { raceAbort } from '@tiered/core/internal';
+import { Failure } from './failure.js';
 import { wallTime } from './wall-time.js';
 
 /** Who asks. */
@@ -7,7 +9,7 @@ export interface S3Credentials {
   readonly secretAccessKey: string;
   /** Of temporary credentials. */
   readonly sessionToken?: string | undefined;
-  /** When they end; they are asked for anew 5 minutes before. Default: they do not end. */
+  /** When they end; they are asked for anew from 5 minutes before. Default: they do not end. */
   readonly expiration?: Date | undefined;
 }
 
@@ -21,25 +23,35 @@ const PROVIDERS = '@aws-sdk/credential-providers';
 export class CredentialStore {
   readonly #fetch: (() => Promise<S3Credentials>) | undefined;
   readonly #clock: Clock;
+  readonly #patienceMs: number;
   #kept: S3Credentials | undefined;
-  #dueAt = Infinity;
+  #endsAt = Infinity;
   #fetching: Promise<S3Credentials> | undefined;
 
-  constructor(source: CredentialsSource, profile: string | undefined, clock: Clock) {
+  /** @param patienceMs For how long a request waits for credentials, in milliseconds. */
+  constructor(source: CredentialsSource, profile: string | undefined, clock: Clock, patienceMs: number) {
     this.#clock = clock;
+    this.#patienceMs = patienceMs;
     if (typeof source === 'object') this.#kept = source;
     else if (source !== 'anonymous')
       this.#fetch = source === undefined ? () => defaultCredentials(profile) : () => provided(source);
   }
 
   /**
-   * The credentials; undefined for requests that are not signed.
+   * The credentials; undefined for requests that are not signed. Those that are kept serve until they end: their renewal is
+   * not waited for.
    * @throws TieredError `TIERED_PERMISSION` if they cannot be had.
+   * @throws Failure `CredentialsTimeout`, retryable, if they do not come.
    */
-  async get(): Promise<S3Credentials | undefined> {
+  async get(signal: AbortSignal | undefined): Promise<S3Credentials | undefined> {
     if (this.#fetch === undefined) return this.#kept;
-    if (this.#kept !== undefined && this.#clock.now() < this.#dueAt) return this.#kept;
-    return this.#renewed(this.#fetch);
+    const leftMs = this.#endsAt - this.#clock.now();
+    if (this.#kept !== undefined && leftMs > RENEWED_BEFORE_END_MS) return this.#kept;
+    const renewed = this.#renewed(this.#fetch);
+    if (this.#kept === undefined || leftMs <= 0) return this.#inTime(renewed, signal);
+    // Who needs them asks again, and is told then why there are none.
+    renewed.catch(() => undefined);
+    return this.#kept;
   }
 
   /** Forgets credentials that the server says have expired; false if there can be no others. */
@@ -50,10 +62,34 @@ export class CredentialStore {
   }
 
   #renewed(fetch: () => Promise<S3Credentials>): Promise<S3Credentials> {
-    this.#fetching ??= this.#fetchOnce(fetch).finally(() => {
-      this.#fetching = undefined;
+    if (this.#fetching !== undefined) return this.#fetching;
+    const fetching = this.#fetchOnce(fetch).finally(() => this.#forget(fetching));
+    this.#fetching = fetching;
+    return fetching;
+  }
+
+  /** Waits for credentials no longer than until the abort, or until it has taken too long. */
+  async #inTime(fetching: Promise<S3Credentials>, signal: AbortSignal | undefined): Promise<S3Credentials> {
+    const timer = new AbortController();
+    const late = this.#clock.sleep(this.#patienceMs, timer.signal).then(() => {
+      // The next request asks anew: a provider that hangs once need not do so again.
+      this.#forget(fetching);
+      throw new Failure({
+        code: 'CredentialsTimeout',
+        means: 'TIERED_IO',
+        advice: 'the credentials do not come; check what provides them',
+        retryable: true,
+      });
     });
-    return this.#fetching;
+    try {
+      return await raceAbort(Promise.race([fetching, late]), signal);
+    } finally {
+      timer.abort();
+    }
+  }
+
+  #forget(fetching: Promise<S3Credentials>): void {
+    if (this.#fetching === fetching) this.#fetching = undefined;
   }
 
   async #fetchOnce(fetch: () => Promise<S3Credentials>): Promise<S3Credentials> {
@@ -62,7 +98,7 @@ export class CredentialStore {
       assertComplete(credentials);
       const { expiration } = credentials;
       const leftMs = expiration === undefined ? Infinity : expiration.getTime() - wallTime();
-      this.#dueAt = this.#clock.now() + leftMs - RENEWED_BEFORE_END_MS;
+      this.#endsAt = this.#clock.now() + leftMs;
       this.#kept = credentials;
       return credentials;
     } catch (error) {

@@ -46,7 +46,7 @@ interface Opened {
  * A read is of one version of its object: that which was asked for, else that of the first answer; `version` is the ETag.
  * What breaks is repeated, with pauses and up to a deadline, and goes on from the byte where it broke; a `RetryDriver`
  * around this one would multiply the tries. `open` sends nothing: the first operation tells whether bucket and
- * credentials are right. An abort closes the connection of its request.
+ * credentials are right. An abort closes the connection of its request, unless that publishes or deletes.
  *
  * Errors are `TieredError` with an `S3ResponseError` as their cause, and are not retryable: that has been done.
  * Missing objects are `TIERED_NOT_FOUND`, a missing bucket `TIERED_UNAVAILABLE`, refused access `TIERED_PERMISSION`, a
@@ -168,7 +168,7 @@ export class S3Driver implements StorageDriver {
   /**
    * As the contract says. Up to twice `partBytes` it is one PUT, which takes the object's memory; above, a multipart upload,
    * which takes that of 5 parts, and is aborted if anything goes wrong. If the last answer is lost, the object may be
-   * there although this rejects.
+   * there although this rejects. An abort waits for the answer to a request that publishes: it succeeds if that does.
    *
    * `ifAbsent` is If-None-Match, `TIERED_UNSUPPORTED` where the server answers 501, as Swift does; one that does not know
    * the header, and says nothing, replaces objects. Costs a HEAD before a multipart upload, and after a lost answer.
@@ -178,14 +178,15 @@ export class S3Driver implements StorageDriver {
     return this.#run('write', key, signal, async ({ client }, objectKey) => {
       if (!this.capabilities.write) throw unsupported(this, 'write');
       const { partBytes } = this.#options;
-      const pieces = checkedPieces(this, key, data, options);
+      const pieces = (until = signal) => checkedPieces(this, key, data, { size, signal: until });
       const inParts = size > 2 * partBytes;
-      const body = inParts ? undefined : await gathered(pieces, data, () => memoryFor(size));
+      const body = inParts ? undefined : await gathered(pieces(), data, () => memoryFor(size));
       const write = async (headers: WriteHeaders) => {
         if (inParts)
           return uploadInParts(client, { key: objectKey, size, pieces, partBytes, headers, signal });
         const all = { ...headers.begin, ...headers.publish };
-        await client.request({ method: 'PUT', key: objectKey, headers: all, body }, signal);
+        const request = { method: 'PUT', key: objectKey, headers: all, body, isAwaited: true } as const;
+        await client.request(request, signal);
       };
       if (!ifAbsent) return write(REPLACING);
       if (inParts) await assertAbsent(client, objectKey, signal);
@@ -201,7 +202,10 @@ export class S3Driver implements StorageDriver {
     });
   }
 
-  /** As the contract says; objects that are deleted in one turn of the event loop go by one request for up to 1000. */
+  /**
+   * As the contract says; objects that are deleted in one turn of the event loop go by one request for up to 1000. An
+   * abort waits for the answer to a request that is sent: nothing is deleted after this has settled.
+   */
   delete(key: string, { signal }: OperationOptions): Promise<void> {
     return this.#run('delete', key, signal, async ({ deletes }, objectKey) => {
       if (!this.capabilities.delete) throw unsupported(this, 'delete');

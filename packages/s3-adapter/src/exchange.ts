@@ -59,10 +59,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
     if (this.#settled) controller.abort(LET_GO);
+    else this.#options.pace.sending();
   }
 
   onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200 || this.#settled) return;
+    if (this.#settled) return;
+    if (status < 200) {
+      this.#guarded(() => this.#options.pace.announced());
+      return;
+    }
     this.#status = status;
     this.#headers = headers;
     this.#options.pace.start();

@@ -16,8 +16,8 @@ const WORK_MS_PER_PART = 50;
 export interface Upload {
   readonly key: string;
   readonly size: number;
-  /** In any sizes; they throw unless they are as long together as `size`. */
-  readonly pieces: AsyncIterable<Uint8Array>;
+  /** In any sizes, and until an abort; they throw unless they are as long together as `size`. */
+  readonly pieces: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
   readonly partBytes: number;
   readonly headers: WriteHeaders;
   readonly signal: AbortSignal | undefined;
@@ -43,7 +43,7 @@ export async function uploadInParts(client: S3Client, upload: Upload): Promise<v
   const stopListening = onAbort(signal, (reason) => end.abort(reason));
   const uploading = { client, key, uploadId, end };
   try {
-    const etags = await sendParts(uploading, inParts(pieces, partBytes));
+    const etags = await sendParts(uploading, inParts(pieces(end.signal), partBytes));
     await complete(uploading, etags, upload.headers);
   } catch (error) {
     end.abort(error);
@@ -56,8 +56,11 @@ export async function uploadInParts(client: S3Client, upload: Upload): Promise<v
 
 /** Begins an upload. An abort waits for the answer: without its id the upload could not be taken back. */
 async function begin(client: S3Client, { key, headers, signal }: Upload): Promise<string> {
-  const request = { method: 'POST', key, query: { uploads: '' }, headers: headers.begin } as const;
-  const { status, body } = await client.retry(signal, () => client.send(request, undefined, undefined));
+  const request = {
+    ...{ method: 'POST', key, query: { uploads: '' }, headers: headers.begin },
+    isAwaited: true,
+  } as const;
+  const { status, body } = await client.request(request, signal);
   const id = textAt(body, 'InitiateMultipartUploadResult', 'UploadId');
   if (id === undefined || id === '')
     throw wrongAnswer(status, 'NoUploadId', 'the server does not know multipart uploads', false);
@@ -102,6 +105,7 @@ async function sendPart(uploading: Uploading, partNumber: number, body: Uint8Arr
   return etagOf(etag);
 }
 
+/** Publishes the object. An abort waits for the answer, so that a write that rejects has left nothing. */
 async function complete(
   { client, key, uploadId, end }: Uploading,
   etags: readonly string[],
@@ -114,7 +118,15 @@ async function complete(
   const headers = { 'content-type': 'application/xml', ...publish };
   const body = Buffer.from(text);
   const workMs = LEAST_WORK_MS + parts.length * WORK_MS_PER_PART;
-  const request = { method: 'POST', key, query: { uploadId }, headers, body, workMs } as const;
+  const request = {
+    method: 'POST',
+    key,
+    query: { uploadId },
+    headers,
+    body,
+    workMs,
+    isAwaited: true,
+  } as const;
   await client.retry(end.signal, async () => {
     const answer = await client.send(request, undefined, end.signal);
     // The status was sent before the parts were put together: the body tells how that ended.

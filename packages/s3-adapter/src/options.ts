@@ -20,9 +20,9 @@ export interface S3DriverOptions {
    */
   readonly pathStyle?: boolean;
   /**
-   * Who asks: credentials, a function that gets them (asked again 5 minutes before they expire, and when the server says that
-   * they have), or `'anonymous'` for public buckets. Default: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
-   * `AWS_SESSION_TOKEN`; else what `@aws-sdk/credential-providers`, if it is installed, finds in the shared
+   * Who asks: credentials, a function that gets them (asked again from 5 minutes before they expire, while those that are kept
+   * serve, and when the server says that they have; waited for up to `deadlineMs`), or `'anonymous'` for public buckets.
+   * Default: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; else what `@aws-sdk/credential-providers`, if it is installed, finds in the shared
    * configuration, SSO, web identity, container and instance roles.
    */
   readonly credentials?: CredentialsSource;

@@ -8,6 +8,8 @@ export interface PaceOptions {
   readonly silenceMs: number;
   /** By how many more, while a server works and sends blanks to keep the connection. */
   readonly workMs: number;
+  /** How many milliseconds the request itself may take to be sent. */
+  readonly sendingMs: number;
   readonly clock: Clock;
 }
 
@@ -19,6 +21,22 @@ export class Pace {
 
   constructor(options: PaceOptions) {
     this.#options = options;
+  }
+
+  /** The request begins now. */
+  sending(): void {
+    this.#seenAt = this.#options.clock.now();
+  }
+
+  /**
+   * Something came that is not the answer yet (1xx). It ends the silence, so the time until the answer is bounded here.
+   * @throws Failure `TooSlow` if it is over.
+   */
+  announced(): void {
+    const { silenceMs, workMs, sendingMs, clock } = this.#options;
+    if (clock.now() - this.#seenAt < silenceMs + workMs + sendingMs) return;
+    const advice = 'the server announces an answer again and again, and sends none; check the endpoint';
+    throw new Failure({ code: 'TooSlow', means: 'TIERED_IO', advice, retryable: true });
   }
 
   /** The body begins now. */

@@ -69,6 +69,39 @@ describe('credentials', () => {
     expect(await readAll(driver, 'object')).toHaveLength(100);
   });
 
+  it('[O4] that do not come are waited for up to the deadline, and asked for anew by the next request', async () => {
+    let hangs = true;
+    const credentials = () =>
+      hangs ? new Promise<never>(() => undefined) : Promise.resolve<S3Credentials>(KEYS);
+    const { server, driver, clock } = await place({ credentials, deadlineMs: 30_000 });
+    server.put(BUCKET, 'object', someBytes(100, 1));
+    await expect(clock.run(readAll(driver, 'object'))).rejects.toMatchObject({
+      code: 'TIERED_DEADLINE',
+      cause: { code: 'CredentialsTimeout' },
+    });
+    expect(clock.now()).toBe(30_000);
+    hangs = false;
+    expect(await readAll(driver, 'object')).toHaveLength(100);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('that are kept serve until they end, while nobody gets others', async () => {
+    let fetched = 0;
+    const credentials = () =>
+      fetched++ === 0
+        ? Promise.resolve<S3Credentials>({ ...KEYS, expiration: inMinutes(10) })
+        : new Promise<never>(() => undefined);
+    const { server, driver, clock } = await place({ credentials });
+    server.put(BUCKET, 'object', someBytes(100, 1));
+    for (const minutes of [0, 6, 3]) {
+      await clock.advance(minutes * MINUTE);
+      expect(await readAll(driver, 'object')).toHaveLength(100);
+    }
+    expect(fetched).toBe(2);
+    await clock.advance(2 * MINUTE);
+    await expect(clock.run(readAll(driver, 'object'))).rejects.toMatchObject({ code: 'TIERED_DEADLINE' });
+  });
+
   it('come from the environment if there are no others', async () => {
     const { server } = await place();
     server.put(BUCKET, 'object', someBytes(100, 1));

@@ -67,6 +67,28 @@ describe('XML that is made to take long', () => {
   });
 });
 
+describe('an answer that is announced again and again', () => {
+  it('[O4] is not waited for longer than silence may last', async () => {
+    for (const everyMs of [4_000, 100]) {
+      const clock = new ManualClock();
+      const endpoint = await answering((_, response) => {
+        void (async () => {
+          for (let said = 0; said < 30 && !response.destroyed; said++) {
+            clock.pass(everyMs);
+            response.writeProcessing();
+            for (let turn = 0; turn < 5; turn++) await clock.turn();
+          }
+          response.writeHead(200, { etag: '"x"', 'content-length': 10 }).end(Buffer.alloc(10));
+        })();
+      });
+      const driver = await driverOn(endpoint, { clock, attempts: 1 });
+      const reading = driver.read('object', { offset: 0, length: 10 });
+      if (everyMs === 100) expect(await reading).toHaveLength(10);
+      else await expect(reading).rejects.toMatchObject({ cause: { code: 'TooSlow' } });
+    }
+  });
+});
+
 describe('an answer that trickles', () => {
   /** A server that sends so many bytes of a body after every so many milliseconds, as long as somebody listens. */
   async function trickling(clock: ManualClock, { bytes, everyMs }: { bytes: number; everyMs: number }) {

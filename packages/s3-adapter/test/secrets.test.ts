@@ -143,6 +143,32 @@ describe('secrets', () => {
     }
   });
 
+  it('[O5] are in no error of a proxy that is none', async () => {
+    const wrong = [
+      `user:${PROXY_PASSWORD}@127.0.0.1:1`,
+      `http://user:${PROXY_PASSWORD}@127.0.0.1:port`,
+      `ftp://user:${PROXY_PASSWORD}@127.0.0.1:1`,
+      `http://user:%${PROXY_PASSWORD}@127.0.0.1:1`,
+    ];
+    const openings = wrong.flatMap((text) => [
+      ...['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'].map((name) => ({ name, text })),
+      ...(URL.canParse(text) ? [{ name: 'proxy', text }] : []),
+    ]);
+    for (const { name, text } of openings) {
+      if (name !== 'proxy') vi.stubEnv(name, text);
+      try {
+        const proxy = name === 'proxy' ? new URL(text) : 'environment';
+        const driver = new S3Driver({ bucket: BUCKET, endpoint: 'http://127.0.0.1:1', proxy });
+        const error = await driver.open({}).catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ code: 'TIERED_CONFIG_INVALID' });
+        expect((error as Error).message).toContain(name);
+        assertSilent(error);
+      } finally {
+        vi.unstubAllEnvs();
+      }
+    }
+  });
+
   it('are in no error of a server that is not there, or of options', async () => {
     const nowhere = await driverOn('http://127.0.0.1:1', {
       credentials: CREDENTIALS,

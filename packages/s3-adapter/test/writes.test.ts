@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { systemClock } from '@tiered/core';
-import { someBytes } from '@tiered/core/testing';
+import { listenersOn, someBytes, type ManualClock } from '@tiered/core/testing';
+import type { S3Driver } from '@tiered/s3-adapter';
 import { describe, expect, it } from 'vitest';
 import { answering, BUCKET, driverOn, keysOf, place } from './helpers.js';
 
@@ -14,6 +15,22 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
     buffer.set(piece);
     yield buffer.subarray(0, piece.byteLength);
   }
+}
+
+const reason = new Error('no longer wanted');
+
+/** A first part, and then nothing for ever. */
+async function* standingStill(): AsyncGenerator<Uint8Array, void, undefined> {
+  yield LARGE.subarray(0, PART);
+  await new Promise<never>(() => undefined);
+}
+
+/** The write of a large object that has got to the first request that waits. */
+async function begun(driver: S3Driver, clock: ManualClock) {
+  const controller = new AbortController();
+  const writing = driver.write('large', LARGE, { size: LARGE.length, signal: controller.signal });
+  while (clock.sleeping === 0) await clock.turn();
+  return { writing, abort: () => controller.abort(reason) };
 }
 
 describe('a large object', () => {
@@ -82,23 +99,35 @@ describe('a large object', () => {
     expect(server.openUploads).toBe(0);
   });
 
-  it('[O6] that is aborted, or comes in too few or too many bytes, leaves nothing', async () => {
+  it('[O6] that is aborted before it is published leaves nothing', async () => {
     const { server, driver, clock } = await place({ partBytes: PART });
-    const reason = new Error('no longer wanted');
-    for (const operation of ['CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'] as const) {
-      const controller = new AbortController();
+    for (const operation of ['CreateMultipartUpload', 'UploadPart'] as const) {
       server.faults.set([{ operation, fault: { kind: 'latency', medianMs: 1000 } }]);
-      const writing = driver.write('large', LARGE, { size: LARGE.length, signal: controller.signal });
+      const { writing, abort } = await begun(driver, clock);
       const ended = expect(writing).rejects.toBe(reason);
-      while (clock.sleeping === 0) await clock.turn();
-      controller.abort(reason);
+      abort();
       // The upload has an id only once it has begun: then it is taken back.
       if (operation === 'CreateMultipartUpload') await clock.advance(1000);
       while (clock.sleeping > 0) await clock.turn();
       await ended;
       expect(server.openUploads).toBe(0);
     }
-    server.faults.set([]);
+    expect(server.keys(BUCKET)).toEqual([]);
+  });
+
+  it('[O6] that is aborted while it is published waits for that, and succeeds', async () => {
+    const { server, driver, clock } = await place({ partBytes: PART });
+    const operation = 'CompleteMultipartUpload';
+    server.faults.set([{ operation, fault: { kind: 'latency', medianMs: 1000 } }]);
+    const { writing, abort } = await begun(driver, clock);
+    abort();
+    await clock.run(writing);
+    expect(server.keys(BUCKET)).toEqual(['large']);
+    expect(server.openUploads).toBe(0);
+  });
+
+  it('[O6] that comes in too few or too many bytes leaves nothing', async () => {
+    const { server, driver } = await place({ partBytes: PART });
     for (const size of [LARGE.length - 1, LARGE.length + 1]) {
       await expect(driver.write('large', inPieces(LARGE, 1_000_000), { size })).rejects.toMatchObject({
         code: 'TIERED_SIZE_MISMATCH',
@@ -106,6 +135,23 @@ describe('a large object', () => {
       expect(server.openUploads).toBe(0);
     }
     expect(server.keys(BUCKET)).toEqual([]);
+  });
+
+  it('[O6] that is aborted, or whose part is refused, does not wait for pieces that do not come', async () => {
+    for (const isRefused of [false, true]) {
+      const { server, driver, clock } = await place({ partBytes: PART });
+      const denied = { kind: 'status', status: 403, code: 'AccessDenied' } as const;
+      if (isRefused) server.faults.set([{ operation: 'UploadPart', fault: denied }]);
+      const controller = new AbortController();
+      const { signal } = controller;
+      const writing = driver.write('large', standingStill(), { size: LARGE.length, signal });
+      const ended = expect(writing).rejects.toMatchObject(isRefused ? { code: 'TIERED_PERMISSION' } : reason);
+      while (server.requests.UploadPart === 0) await clock.turn();
+      if (!isRefused) controller.abort(reason);
+      await ended;
+      expect(server.openUploads).toBe(0);
+      expect(listenersOn(signal)).toBe(0);
+    }
   });
 });
 
@@ -168,15 +214,50 @@ describe('deletes', () => {
     expect(outcomes[1]).toMatchObject({ reason: { code: 'TIERED_PERMISSION', key: 'object-1' } });
   });
 
-  it('that are aborted while others are not leave the others to be made', async () => {
+  it('that are aborted before they are sent are not sent', async () => {
     const { server, driver, keys } = await fill(3);
-    const reason = new Error('no longer wanted');
     const controller = new AbortController();
-    const deleting = keys.map((key, i) => driver.delete(key, i === 1 ? { signal: controller.signal } : {}));
+    const { signal } = controller;
+    const deleting = keys.map((key) => driver.delete(key, { signal }));
     controller.abort(reason);
-    const outcomes = await Promise.allSettled(deleting);
-    expect(outcomes[1]).toEqual({ status: 'rejected', reason });
-    expect(server.keys(BUCKET)).not.toContain('object-0');
-    expect(server.keys(BUCKET)).not.toContain('object-2');
+    for (const outcome of await Promise.allSettled(deleting))
+      expect(outcome).toEqual({ status: 'rejected', reason });
+    // They would have been in this turn.
+    await systemClock.turn();
+    await driver.stat('object-0', {});
+    expect(server.keys(BUCKET)).toEqual(keys);
+    expect(server.requests).toMatchObject({ DeleteObjects: 0, DeleteObject: 0 });
+    expect(listenersOn(signal)).toBe(0);
+  });
+
+  it('that are aborted while others are not leave the others to be made, also between two tries', async () => {
+    for (const tries of [0, 1]) {
+      const { server, driver, clock, keys } = await fill(3);
+      const busy = { kind: 'status', status: 503, code: 'SlowDown' } as const;
+      server.faults.set([{ operation: 'DeleteObjects', times: tries, fault: busy }]);
+      const controller = new AbortController();
+      const { signal } = controller;
+      const deleting = keys.map((key, i) => driver.delete(key, i === 1 ? { signal } : {}));
+      while (tries === 1 && clock.sleeping === 0) await clock.turn();
+      controller.abort(reason);
+      await expect(deleting[1]).rejects.toBe(reason);
+      server.put(BUCKET, 'object-1', new Uint8Array(2));
+      await clock.run(Promise.allSettled(deleting));
+      expect(server.keys(BUCKET)).toEqual(['object-1']);
+    }
+  });
+
+  it('that are aborted once they are sent wait until nothing can be deleted any more', async () => {
+    const { server, driver, clock, keys } = await fill(3);
+    server.faults.set([{ operation: 'DeleteObjects', fault: { kind: 'latency', medianMs: 1000 } }]);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const deleting = Promise.all(keys.map((key) => driver.delete(key, { signal })));
+    while (clock.sleeping === 0) await clock.turn();
+    controller.abort(reason);
+    await clock.run(deleting);
+    expect(server.keys(BUCKET)).toEqual([]);
+    expect(server.requests).toMatchObject({ DeleteObjects: 1, DeleteObject: 0 });
+    expect(listenersOn(signal)).toBe(0);
   });
 });

@@ -98,6 +98,22 @@ export const writes: readonly ConformanceTest[] = [
       await assertUnpublished(driver, write, reason);
     },
   ),
+  writeTest(
+    'write() that is aborted while the next piece does not come ends, publishes nothing and rejects with the reason',
+    async (driver) => {
+      const reason = new Error('no longer wanted');
+      const write = () => {
+        const controller = new AbortController();
+        const pieces = async function* () {
+          yield someBytes(100, 1);
+          queueMicrotask(() => controller.abort(reason));
+          await new Promise<never>(() => undefined);
+        };
+        return driver.write('object', pieces(), { size: 200, signal: controller.signal });
+      };
+      await assertUnpublished(driver, write, reason);
+    },
+  ),
   writeTest('readers see whole objects while writers replace them', async (driver) => {
     const versions = [someBytes(30_000, 1), someBytes(30_000, 2), someBytes(30_000, 3)];
     const write = (bytes: Uint8Array) => driver.write('object', bytes, { size: bytes.byteLength });

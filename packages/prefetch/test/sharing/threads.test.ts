@@ -6,6 +6,7 @@ import { Prefetcher, shuffledSequence, ThreadPrefetchClient, threadPort } from '
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   collect,
+  copyOf,
   expectIdle,
   HoldingDriver,
   keys,
@@ -157,6 +158,32 @@ describe('a client of a port', () => {
     expect(await reader.take(9000)).not.toHaveLength(0);
     await reader.close();
     await prefetcher.close();
+  });
+
+  it('[P7] is refused for what it holds, and not for what it waits for', async () => {
+    const { driver, reader, close } = await client();
+    const takes = Promise.all(Array.from({ length: 50 }, () => reader.take(10_000)));
+    await exchanged();
+    const given = await driver.releaseAll(takes);
+    expect(given.flat().map(copyOf)).toEqual(expected.slice(0, given.flat().length));
+    for (const samples of given) expect(samples).not.toHaveLength(0);
+    await close();
+  });
+
+  it('[P3] leaves at an abort also where another take of it waits', async () => {
+    const { driver, prefetcher, reader, close } = await client();
+    const first = reader.take(1);
+    const controller = new AbortController();
+    const second = outcomeOf(reader.take(1, controller));
+    await exchanged();
+    const reason = new Error('enough');
+    controller.abort(reason);
+    await exchanged();
+    expect(second).toEqual({ error: reason });
+    expect((await driver.releaseAll(first)).map(copyOf)).toEqual([expected[0]]);
+    await exchanged();
+    expect(prefetcher.stats().samples).toBe(1);
+    await close();
   });
 
   it('[P4] [P7] gives nothing out after it was closed, whatever has come already: at any microtask and turn after an answer', async () => {

@@ -90,35 +90,43 @@ function readFeatures(reader: BinaryReader, features: Map<string, Feature>): voi
   });
 }
 
+/** The values of a feature that is being read. One list, however many parts it comes in: hostile bytes have many. */
+type Growing =
+  | { readonly kind: 'bytes'; readonly values: Uint8Array[] }
+  | { readonly kind: 'float'; readonly values: number[] }
+  | { readonly kind: 'int64'; readonly values: bigint[] };
+
 function readEntry(reader: BinaryReader): [name: string, feature: Feature | undefined] {
   let name = '';
-  let feature: Feature | undefined;
+  let feature: Growing | undefined;
   readFields(reader, messageEnd(reader), (field, wireType) => {
     if (wireType !== WireType.LengthDelimited || field > 2) return false;
     if (field === 1) name = reader.string(true);
     else feature = readFeature(reader, feature);
     return true;
   });
-  return [name, feature];
+  return [name, whole(feature)];
+}
+
+function whole(feature: Growing | undefined): Feature | undefined {
+  return feature?.kind === 'float' ? { kind: 'float', values: new Float32Array(feature.values) } : feature;
 }
 
 /** Adds to the values so far when they are of the same kind: a message that comes in parts is merged. */
-function readFeature(reader: BinaryReader, parts: Feature | undefined): Feature | undefined {
+function readFeature(reader: BinaryReader, parts: Growing | undefined): Growing | undefined {
   let feature = parts;
   readFields(reader, messageEnd(reader), (field, wireType) => {
     if (wireType !== WireType.LengthDelimited) return false;
     if (field === KIND_FIELD.bytes) {
-      const before = feature?.kind === 'bytes' ? feature.values : [];
-      feature = { kind: 'bytes', values: readList(reader, wireType, () => reader.bytes(), before) };
+      if (feature?.kind !== 'bytes') feature = { kind: 'bytes', values: [] };
+      readList(reader, wireType, () => reader.bytes(), feature.values);
     } else if (field === KIND_FIELD.float) {
-      const before = feature?.kind === 'float' ? feature.values : [];
-      const values = readList(reader, WireType.Bit32, () => reader.float(), before);
-      feature = { kind: 'float', values: new Float32Array(values) };
+      if (feature?.kind !== 'float') feature = { kind: 'float', values: [] };
+      readList(reader, WireType.Bit32, () => reader.float(), feature.values);
     } else if (field === KIND_FIELD.int64) {
-      const before = feature?.kind === 'int64' ? feature.values : [];
+      if (feature?.kind !== 'int64') feature = { kind: 'int64', values: [] };
       // BigInt(), because the reader gives strings where its own support for bigint is switched off.
-      const values = readList(reader, WireType.Varint, () => BigInt(reader.int64()), before);
-      feature = { kind: 'int64', values };
+      readList(reader, WireType.Varint, () => BigInt(reader.int64()), feature.values);
     } else {
       return false;
     }
@@ -128,8 +136,7 @@ function readFeature(reader: BinaryReader, parts: Feature | undefined): Feature 
 }
 
 /** A message with one repeated field: each value under its own tag, or many packed under one, or a mixture. */
-function readList<T>(reader: BinaryReader, valueType: WireType, read: () => T, before: Iterable<T>): T[] {
-  const values = [...before];
+function readList<T>(reader: BinaryReader, valueType: WireType, read: () => T, values: T[]): void {
   readFields(reader, messageEnd(reader), (field, wireType) => {
     if (field !== 1) return false;
     if (wireType === valueType) {
@@ -142,7 +149,6 @@ function readList<T>(reader: BinaryReader, valueType: WireType, read: () => T, b
     assertEnd(reader, end);
     return true;
   });
-  return values;
 }
 
 /** Reads the fields up to `end`; those that `readField` says it did not read are skipped. */

@@ -1,6 +1,8 @@
 import { isTieredError, type ErrorCode } from '@tiered/core';
 import { decodeExample, encodeExample, type Feature } from '@tiered/formats';
 import fc from 'fast-check';
+import type { HeapProfiler } from 'node:inspector';
+import { Session } from 'node:inspector/promises';
 import { describe, expect, it } from 'vitest';
 import { concat, hex, inSharedMemory } from './bytes.js';
 
@@ -46,6 +48,25 @@ function entry(name: string, ...feature: readonly Uint8Array[]): Uint8Array {
 
 const floats = (...values: number[]): Feature => ({ kind: 'float', values: Float32Array.from(values) });
 const ints = (...values: bigint[]): Feature => ({ kind: 'int64', values });
+
+/** What `run` takes of the heap, also if it is collected at once. */
+async function bytesAllocated(run: () => void): Promise<number> {
+  const session = new Session();
+  session.connect();
+  await session.post('HeapProfiler.startSampling', {
+    samplingInterval: 512,
+    includeObjectsCollectedByMajorGC: true,
+    includeObjectsCollectedByMinorGC: true,
+  });
+  run();
+  const { profile } = await session.post('HeapProfiler.stopSampling');
+  session.disconnect();
+  return sizeOf(profile.head);
+}
+
+function sizeOf({ selfSize, children }: HeapProfiler.SamplingHeapProfileNode): number {
+  return children.reduce((sum, child) => sum + sizeOf(child), selfSize);
+}
 
 /** The code of the TieredError that `run` throws. Any other error is a crash and fails the test. */
 function codeOf(run: () => unknown): ErrorCode | undefined {
@@ -155,6 +176,22 @@ describe('tf.train.Example, what protobuf allows', () => {
     expect(read(exampleOf(bytesList, bytesList))).toEqual({ kind: 'bytes', values: [hex('aa'), hex('aa')] });
     const valueTwice = field(1, field(1, field(1, hex('78')), field(2, one), field(2, two)));
     expect(read(valueTwice)).toEqual(ints(1n, 2n));
+  });
+
+  it.each([
+    { kind: 'bytes', list: 1, value: [0x0a, 0] },
+    { kind: 'float', list: 2, value: [0x0d, 0, 0, 0, 0] },
+    { kind: 'int64', list: 3, value: [0x08, 1] },
+  ])('copies no value for each of many parts that a list of $kind comes in', async ({ list, value }) => {
+    const decode = (count: number) => {
+      const values = new Uint8Array(count * value.length).map((_, i) => value[i % value.length] ?? 0);
+      const parts = Array.from({ length: count }, () => field(list));
+      const bytes = exampleOf(field(list, values), ...parts);
+      return bytesAllocated(() => expect(decodeExample(bytes).get('x')?.values).toHaveLength(count));
+    };
+    await decode(500);
+    // In proportion it is 4 times as much; it would be 16 times with a copy for each part.
+    expect((await decode(2000)) / (await decode(500))).toBeLessThan(8);
   });
 
   it('takes a feature without a name as the one called by the empty string', () => {

@@ -230,6 +230,11 @@ export class Prefetcher implements SampleReader {
     return this.#line.readByName(key, target, options);
   }
 
+  /** @internal What its source knows of an object: for a server, which reads in pieces and must not mix versions. */
+  stat(key: string, options: OperationOptions): ReturnType<Source['stat']> {
+    return this.#source.stat(key, options);
+  }
+
   batches(size: number): AsyncIterableIterator<readonly Sample[]> {
     return this.#loop(batchesOf(this, size, this.#waiting));
   }

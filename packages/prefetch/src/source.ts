@@ -5,7 +5,10 @@ import type { Hierarchy, Namespace, OperationOptions, ReadOutcome } from '@tiere
  * whose size is known, and tells levels apart, `readMany` one for each small object; both may be missing.
  */
 export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
-  stat(key: string, options: OperationOptions): Promise<{ readonly size: number }>;
+  stat(
+    key: string,
+    options: OperationOptions,
+  ): Promise<{ readonly size: number; readonly version?: string | undefined }>;
   readonly namespace?: Pick<Namespace, 'find' | 'sizeOf'> & Partial<Pick<Namespace, 'levelOf'>>;
   readMany?(
     requests: readonly { readonly key: string; readonly target: Uint8Array }[],

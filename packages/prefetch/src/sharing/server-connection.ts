@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import { errorBody } from './error-body.js';
 import type { Sample, SampleReader } from '../sample.js';
 import { FrameDecoder, type Payload } from './frame-decoder.js';
+import { piecesOf, type PieceReader } from './pieces.js';
 import {
   CLIENT_FRAMES,
   encodeHead,
@@ -14,9 +15,6 @@ import {
   VERSION,
   type Frame,
 } from './protocol.js';
-
-/** Bytes that a read for a client takes of the server's memory; a longer one is sent in pieces of this size. */
-const READ_BYTES = 4 * 1024 * 1024;
 
 /** Small samples are written together, up to so many bytes: then a system call costs little beside its bytes. */
 const GROUP_BYTES = 256 * 1024;
@@ -34,7 +32,7 @@ interface ConnectionLimits {
 
 /** What the server does for a connection. */
 export interface ConnectionHost {
-  readonly reader: SampleReader;
+  readonly reader: SampleReader & PieceReader;
   readonly limits: ConnectionLimits;
   /**
    * The client said what it must.
@@ -171,20 +169,9 @@ export class ServerConnection {
     }
   }
 
-  async #read(
-    { id, body: { key, offset, length } }: Extract<Request, { type: 'read' }>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const piece = Buffer.allocUnsafeSlow(Math.min(length, READ_BYTES));
-    let sent = 0;
-    for (;;) {
-      const target = piece.subarray(0, length - sent);
-      const bytes = await this.#host.reader.read(key, target, { offset: offset + sent, signal });
-      const payload = target.subarray(0, bytes);
-      if (bytes > 0) await this.#send([encodeHead(SERVER_FRAMES.data, id, undefined, bytes), payload]);
-      sent += bytes;
-      if (bytes < target.byteLength || sent === length) return;
-    }
+  async #read({ id, body }: Extract<Request, { type: 'read' }>, signal: AbortSignal): Promise<void> {
+    for await (const piece of piecesOf(this.#host.reader, body, { signal }))
+      await this.#send([encodeHead(SERVER_FRAMES.data, id, undefined, piece.byteLength), piece]);
   }
 
   /**

@@ -31,7 +31,9 @@ export interface PrefetchServerEvents {
  * (mode 0600): `PrefetchClient.connect({ path })`. The reader stays the caller's to close, after the server.
  *
  * A client that dies, or does not keep to the protocol, is closed alone: samples taken for it that were not sent yet are
- * released, and its reads are aborted. For each client the server uses, beside samples, up to 4 MiB a read under way.
+ * released, and its reads are aborted. For each client the server uses, beside samples, up to 16 MiB a read under way. A longer read is
+ * made of several; if the object is replaced meanwhile it rejects with `TIERED_SOURCE_CHANGED` (retryable), as far as the reader is a
+ * `Prefetcher` whose source tells versions.
  * No Windows: it has no such sockets in Node.
  * @param options `signal` closes the server when it aborts; before the server listens, it rejects with `signal.reason`.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, such as a path that a living server uses. A

@@ -22,8 +22,9 @@ interface Pending {
 
 /**
  * A consumer in a worker thread of a prefetcher in another: samples are views on its memory, and every promise of
- * `SampleReader` holds. An abort that comes when the answer is already on its way releases the samples in it, which
- * then no consumer gets. Ends with its thread, or by `close`.
+ * `SampleReader` holds. A take gives 256 samples at most, and takes are answered in the order of the calls. A client that
+ * holds 8192 samples gets `TIERED_UNSUPPORTED` for more. An abort that comes when the answer is already on its way releases
+ * the samples in it, which then no consumer gets. Ends with its thread, or by `close`.
  */
 export class ThreadPrefetchClient implements SampleReader {
   readonly #port: MessagePort;
@@ -44,6 +45,8 @@ export class ThreadPrefetchClient implements SampleReader {
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
     assertCounts({ most });
     const answer = await this.#ask((id) => ({ kind: 'take', id, most }), signal);
+    // After a close their memory is the prefetcher's again.
+    if (this.#closed !== undefined) throw threadClosedError();
     return 'samples' in answer ? answer.samples.map((lent) => this.#hold(lent)) : [];
   }
 
@@ -69,11 +72,12 @@ export class ThreadPrefetchClient implements SampleReader {
   }
 
   close(): Promise<void> {
+    for (const sample of this.#held) sample.release();
     this.#closed ??= new Promise((resolve) => {
-      for (const sample of this.#held) sample.release();
       this.#port.once('close', resolve);
       this.#port.close();
     });
+    this.#rejectAll();
     return this.#closed;
   }
 
@@ -110,6 +114,8 @@ export class ThreadPrefetchClient implements SampleReader {
   }
 
   #receive(message: ThreadHello | ThreadAnswer): void {
+    // A port that was closed still delivers what has come.
+    if (this.#closed !== undefined) return;
     if ('flags' in message) {
       this.#flags = message.flags;
       return;
@@ -134,6 +140,10 @@ export class ThreadPrefetchClient implements SampleReader {
 
   #end(): void {
     this.#closed ??= Promise.resolve();
+    this.#rejectAll();
+  }
+
+  #rejectAll(): void {
     for (const { reject } of this.#pending.values()) reject(threadClosedError());
     this.#pending.clear();
   }

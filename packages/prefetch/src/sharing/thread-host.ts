@@ -1,9 +1,18 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { TieredError } from '@tiered/core';
-import { invariant } from '@tiered/core/internal';
+import { invariant, limited } from '@tiered/core/internal';
+import pLimit from 'p-limit';
 import type { Sample, SampleReader } from '../sample.js';
 import { errorBody } from './error-body.js';
-import { DOORBELL, LENT, RELEASED, SLOTS, type LentToThread, type ThreadRequest } from './thread-messages.js';
+import {
+  DOORBELL,
+  LENT,
+  MOST_OF_A_TAKE,
+  RELEASED,
+  SLOTS,
+  type LentToThread,
+  type ThreadRequest,
+} from './thread-messages.js';
 
 /**
  * Makes a port for another thread, in which `new ThreadPrefetchClient(port)` reads what the prefetcher has read ahead,
@@ -28,6 +37,8 @@ class ThreadHost {
   readonly #flags = new Int32Array(new SharedArrayBuffer(4 * (SLOTS + 1)));
   readonly #lent = new Map<number, Sample>();
   readonly #free = Array.from({ length: SLOTS }, (_, i) => SLOTS - i);
+  /** One at a time, so that slots which one asks for and does not need are there for the next. */
+  readonly #takes = pLimit(1);
   readonly #underWay = new Map<number, AbortController>();
   #isClosed = false;
 
@@ -49,12 +60,14 @@ class ThreadHost {
   async #answer(request: ThreadRequest & { readonly id: number }): Promise<void> {
     const { id } = request;
     const controller = new AbortController();
+    const { signal } = controller;
     this.#underWay.set(id, controller);
     try {
-      if (request.kind === 'take') await this.#take(id, request.most, controller.signal);
+      if (request.kind === 'take')
+        await limited(this.#takes, signal, () => this.#take(id, request.most, signal));
       else if (request.kind === 'read') {
         const { key, target, offset } = request;
-        const count = await this.#reader.read(key, target, { offset, signal: controller.signal });
+        const count = await this.#reader.read(key, target, { offset, signal });
         this.#port.postMessage({ id, count });
       }
     } catch (error) {
@@ -65,7 +78,7 @@ class ThreadHost {
   }
 
   async #take(id: number, most: number, signal: AbortSignal): Promise<void> {
-    const slots = this.#free.splice(-most);
+    const slots = this.#free.splice(-Math.min(most, MOST_OF_A_TAKE));
     if (slots.length === 0) throw holdsTooMuch();
     try {
       const samples = await this.#reader.take(slots.length, { signal });

@@ -39,6 +39,9 @@ export interface ThreadHello {
 /** Samples that a client may hold at the same time. */
 export const SLOTS = 8192;
 
+/** Samples that one take gives at most, as from a server: a large batch. */
+export const MOST_OF_A_TAKE = 256;
+
 /** The flag that the host sets when it wants to be told of the next release. */
 export const DOORBELL = 0;
 

@@ -23,6 +23,7 @@ import {
   samplesOf,
   settled,
   started,
+  WatchedDriver,
   withCode,
   type Copied,
 } from '../helpers.js';
@@ -119,6 +120,50 @@ describe('clients of a prefetcher behind a socket', () => {
     expect(target.subarray(0, 107)).toEqual(expected[7]?.data);
     expect(prefetcher.stats()).toMatchObject({ samples: 1, bypassed: 0 });
     expect(await collect(client)).toEqual(expected.toSpliced(7, 1));
+  });
+
+  describe('[P5] [R1] [V2] read what is longer than a piece of the server', () => {
+    const SIZE = 40 * 2 ** 20;
+
+    /** A client, and a source of which the object `big` is replaced, once, when its `n`-th read begins. */
+    async function replacedAt(n: number) {
+      const source = new WatchedDriver(await objects(SIZES));
+      const version = (byte: number) => source.write('big', new Uint8Array(SIZE).fill(byte), { size: SIZE });
+      await version(1);
+      let reads = 0;
+      source.during = ({ operation, key }) =>
+        operation === 'readInto' && key === 'big' && reads++ === n && version(2);
+      const { client, prefetcher } = await served(source, 1);
+      return { client, prefetcher, version };
+    }
+
+    const versionsIn = (bytes: Uint8Array) => [1, 2].filter((version) => bytes.includes(version));
+
+    it.each([0, 1, 2, 3])(
+      'of one version, or are told that it was replaced: at read %i of the source',
+      async (n) => {
+        const { client } = await replacedAt(n);
+        const target = new Uint8Array(SIZE);
+        const reading = client.read('big', target);
+        if (n === 0 || n === 3) {
+          expect(await reading).toBe(SIZE);
+          expect(versionsIn(target)).toEqual([n === 0 ? 2 : 1]);
+        } else {
+          await expect(reading).rejects.toMatchObject({ code: 'TIERED_SOURCE_CHANGED', retryable: true });
+          expect(await client.read('big', target)).toBe(SIZE);
+          expect(versionsIn(target)).toEqual([2]);
+        }
+      },
+    );
+
+    it('of the version that is there now, when it was replaced since it became known', async () => {
+      const { client, prefetcher, version } = await replacedAt(Infinity);
+      await prefetcher.read('big', new Uint8Array(1));
+      await version(2);
+      const target = new Uint8Array(SIZE);
+      expect(await client.read('big', target)).toBe(SIZE);
+      expect(versionsIn(target)).toEqual([2]);
+    });
   });
 
   it('[P7] that are closed while samples are on their way give back what nobody got', async () => {

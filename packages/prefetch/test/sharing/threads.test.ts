@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
+import { systemClock } from '@tiered/core';
 import { Prefetcher, shuffledSequence, ThreadPrefetchClient, threadPort } from '@tiered/prefetch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   collect,
+  copyOf,
   expectIdle,
   HoldingDriver,
   keys,
@@ -22,6 +24,12 @@ const SIZES = Array.from({ length: 60 }, (_, i) => 37 * i);
 const sequence = shuffledSequence(keys(60), { seed: 7, epochs: 2 });
 const expected = samplesOf(sequence, SIZES);
 const sha = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
+
+/** Microtasks, or turns of the event loop, after which something happens. */
+const INSTANTS = Array.from({ length: 11 }, (_, i) => i).flatMap((i): [number, number][] => [
+  [i, 0],
+  [0, i],
+]);
 
 /** A worker thread with a port of the prefetcher, as a user starts one. */
 function thread(prefetcher: Prefetcher, job: Omit<Job, 'port'>): Worker {
@@ -149,6 +157,71 @@ describe('a client of a port', () => {
     expect(await reader.take(9000)).not.toHaveLength(0);
     await reader.close();
     await prefetcher.close();
+  });
+
+  it('[P7] is refused for what it holds, and not for what it waits for', async () => {
+    const { driver, reader, close } = await client();
+    const takes = Promise.all(Array.from({ length: 50 }, () => reader.take(10_000)));
+    await exchanged();
+    const given = await driver.releaseAll(takes);
+    expect(given.flat().map(copyOf)).toEqual(expected.slice(0, given.flat().length));
+    for (const samples of given) expect(samples).not.toHaveLength(0);
+    await close();
+  });
+
+  it('[P3] leaves at an abort also where another take of it waits', async () => {
+    const { driver, prefetcher, reader, close } = await client();
+    const first = reader.take(1);
+    const controller = new AbortController();
+    const second = outcomeOf(reader.take(1, controller));
+    await exchanged();
+    const reason = new Error('enough');
+    controller.abort(reason);
+    await exchanged();
+    expect(second).toEqual({ error: reason });
+    expect((await driver.releaseAll(first)).map(copyOf)).toEqual([expected[0]]);
+    await exchanged();
+    expect(prefetcher.stats().samples).toBe(1);
+    await close();
+  });
+
+  it('[P4] [P7] gives nothing out after it was closed, whatever has come already: at any microtask and turn after an answer', async () => {
+    for (const [microtasks, turns] of INSTANTS) {
+      const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { budget: 1e6 });
+      const reader = new ThreadPrefetchClient(threadPort(prefetcher));
+      while (prefetcher.stats().ready < 20) await settled();
+      const closed = reader.take(1).then(async () => {
+        for (let i = 0; i < microtasks; i++) await Promise.resolve();
+        for (let i = 0; i < turns; i++) await systemClock.turn();
+        await reader.close();
+      });
+      const others = Array.from({ length: 5 }, () => outcomeOf(reader.take(1)));
+      await closed;
+      await exchanged();
+      for (const { value, error } of others) {
+        // What it had given out before is taken back.
+        if (value !== undefined) expect(() => value[0]?.data).toThrow(withCode('TIERED_CLOSED'));
+        else expect(error).toEqual(withCode('TIERED_CLOSED'));
+      }
+      expect(prefetcher.stats().lentBytes).toBe(0);
+      await prefetcher.close();
+    }
+  });
+
+  it('[P7] takes back what it has given out also when it is closed after the other side is gone', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const reader = new ThreadPrefetchClient(port1);
+    const data = new Uint8Array(new SharedArrayBuffer(1));
+    port2.on('message', ({ id }: { id: number }) =>
+      port2.postMessage({ id, samples: [{ key: 'a', epoch: 0, position: 0, data, slot: 1 }] }),
+    );
+    port2.postMessage({ flags: new Int32Array(new SharedArrayBuffer(8)) });
+    const [sample] = await reader.take(1);
+    port2.close();
+    await once(port1, 'close');
+    expect(sample?.data).toEqual(data);
+    await reader.close();
+    expect(() => sample?.data).toThrow(withCode('TIERED_CLOSED'));
   });
 
   it('ends when the other side is gone', async () => {

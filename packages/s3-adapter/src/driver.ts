@@ -20,7 +20,7 @@ import {
   type WriteData,
   type WriteOptions,
 } from '@tiered/core';
-import { gathered, invariant, memoryFor } from '@tiered/core/internal';
+import { gathered, memoryFor, notOpenError } from '@tiered/core/internal';
 import { assertAbsent, REPLACING, writeIfAbsent, type WriteHeaders } from './absent-writes.js';
 import { etagOf, headerOf, lengthOf } from './answers.js';
 import { S3Client } from './client.js';
@@ -264,7 +264,7 @@ export class S3Driver implements StorageDriver {
   }
 
   get #running(): Opened {
-    invariant(this.#opened !== undefined, `${this.name} was used before open() or after close()`);
+    if (this.#opened === undefined) throw notOpenError(this.name);
     return this.#opened;
   }
 }

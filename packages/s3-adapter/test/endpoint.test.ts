@@ -44,6 +44,13 @@ describe('the location of the objects', () => {
 });
 
 describe('a request', () => {
+  it('of a driver that is not open says so, and what to do', async () => {
+    const driver = new S3Driver({ bucket: BUCKET });
+    const notOpen = { code: 'TIERED_NOT_OPEN', message: expect.stringContaining('await open()') as string };
+    await expect(driver.stat('a', {})).rejects.toMatchObject(notOpen);
+    await expect(driver.read('a', { offset: 0, length: 1 })).rejects.toMatchObject(notOpen);
+  });
+
   it('goes to the path or to the host of the bucket, signed with the region', async () => {
     const seen: unknown[] = [];
     const endpoint = await answering(({ url, headers }, response) => {

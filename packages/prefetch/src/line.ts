@@ -268,6 +268,11 @@ export class Line {
     this.#isToServe = true;
   }
 
+  /** Tells those who wait of an end that somebody else's call has found. */
+  tellEnd(): void {
+    if (this.ended && this.isUrgent) this.#serve();
+  }
+
   /** Gives what is there to those who wait. */
   #serve(): void {
     this.#isToServe = false;

@@ -225,8 +225,10 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     this.#isWaking = true;
     do {
       this.#isToWake = false;
+      // Also where no producer is free: it takes none.
+      for (const line of this.#lines.keys()) line.tellEnd();
       while (this.#isProducerFree && this.#startOne());
-    } while (this.#isToWake && this.#isProducerFree);
+    } while (this.#isToWake);
     this.#isWaking = false;
     const full = this.#isProducerFree && this.#isFull();
     this.#meter.full = full;

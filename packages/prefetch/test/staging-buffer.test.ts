@@ -76,6 +76,21 @@ describe('prefetchers that share a staging buffer', () => {
     await driver.releaseAll(Promise.all([train.close(), validation.close()]));
   });
 
+  it('[P1] tell a consumer that waits of an end that a call of somebody else has found', async () => {
+    const driver = new HoldingDriver(await objects(SIZES));
+    const hierarchy = await over(driver);
+    const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 1, autotuner: false });
+    const train = new Prefetcher(hierarchy, sequence, { staging });
+    await settled();
+    const empty = new Prefetcher(hierarchy, listSequence([]), { staging });
+    const end = outcomeOf(empty.take(1));
+    await settled();
+    expect(empty.state().position).toBe(0);
+    await driver.release();
+    expect(end).toEqual({ value: [] });
+    await driver.releaseAll(Promise.all([train.close(), empty.close()]));
+  });
+
   it('[P1] [P8] never wait for each other, in whatever order they are consumed', async () => {
     const setup = fc.record({
       sizes: fc.array(fc.nat(2000), { minLength: 1, maxLength: 12 }),

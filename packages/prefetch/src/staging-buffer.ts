@@ -5,7 +5,7 @@ import { adaptiveAutotuner } from './autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningDecision, TuningObservation } from './autotuner/autotuner.js';
 import { BatchSize } from './batch-size.js';
 import { Epochs, type EpochProfile } from './epochs.js';
-import type { LineParts, Taken } from './line-parts.js';
+import type { BatchLimits, LineParts, Taken } from './line-parts.js';
 import { Line } from './line.js';
 import { Meter } from './meter.js';
 import { placesOf, slower, type Place, type Source } from './places.js';
@@ -66,6 +66,8 @@ interface Opened {
   readonly size: BatchSize;
   readonly epochs: Epochs;
   readonly placeOf: (key: string) => Place;
+  /** Whether it had nothing to admit, or no room, when it was its turn. */
+  isPassedOver: boolean;
 }
 
 /** Opens a line of a buffer: for prefetchers only. */
@@ -184,7 +186,12 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         moved: (moving, taken) => this.#moved(moving, epochs, taken),
       },
     });
-    this.#lines.set(line, { size: new BatchSize(), epochs, placeOf: placesOf(parts.source) });
+    this.#lines.set(line, {
+      size: new BatchSize(),
+      epochs,
+      placeOf: placesOf(parts.source),
+      isPassedOver: false,
+    });
     this.#epochs.set(line, epochs);
     this.#share();
     // Not at once: whoever made the prefetcher may want to resume it first.
@@ -241,8 +248,14 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   /** Producers that may be at work now. */
   get #producers(): number {
-    for (const [line, { size }] of this.#lines) if (size.isAlone(line)) return 1;
-    return Math.min(this.#tuning.producers, this.#usableProducers);
+    return this.#trying === undefined ? Math.min(this.#tuning.producers, this.#usableProducers) : 1;
+  }
+
+  /** The line that is to try a batch alone. One that admits nothing would keep the others waiting for as long. */
+  get #trying(): Line | undefined {
+    for (const [line, { size, isPassedOver }] of this.#lines)
+      if (!isPassedOver && size.isAlone(line)) return line;
+    return undefined;
   }
 
   /** Fewer than the budget of requests where producers read batches. */
@@ -259,13 +272,15 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   }
 
   #startOne(): boolean {
-    for (const [line, { size, epochs, placeOf }] of this.#inOrder()) {
+    for (const [line, opened] of this.#inOrder()) {
+      const { size, epochs, placeOf } = opened;
+      opened.isPassedOver = true;
       if (line.ended) continue;
       if (!this.#hasBegun) this.#begin(line);
-      const free = this.#maxProducers - this.#requests;
-      const batch = line.admit(size.limits(line, this.#tuning.producers, this.#maxProducers, free));
+      const batch = line.admit(this.#limitsOf(line, size));
       const [first] = batch;
       if (first === undefined) continue;
+      opened.isPassedOver = false;
       const start = this.#clock.now();
       // Only fast storage is read in batches: its ends stand for all of one.
       const last = batch.at(-1) ?? first;
@@ -292,12 +307,23 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     return false;
   }
 
-  /** Lines whose consumer waits, then those that hold the least of their share. */
+  #limitsOf(line: Line, size: BatchSize): BatchLimits {
+    // One that was passed over comes while others read: it would not try a batch alone.
+    if (this.#meter.busy > 0 && size.isAlone(line)) return { samples: 1, bytes: Infinity };
+    const free = this.#maxProducers - this.#requests;
+    return size.limits(line, this.#tuning.producers, this.#maxProducers, free);
+  }
+
+  /** The line that tries a batch, lines whose consumer waits, then those that hold the least of their share. */
   #inOrder(): Iterable<[Line, Opened]> {
     if (this.#lines.size < 2) return this.#lines;
+    const trying = this.#trying;
     const share = (line: Line) => line.memory.heldBytes / line.weight;
     return [...this.#lines].sort(
-      ([a], [b]) => Number(b.isUrgent) - Number(a.isUrgent) || share(a) - share(b),
+      ([a], [b]) =>
+        Number(b === trying) - Number(a === trying) ||
+        Number(b.isUrgent) - Number(a.isUrgent) ||
+        share(a) - share(b),
     );
   }
 

@@ -32,6 +32,13 @@ const SIZES = Array.from({ length: 40 }, () => 1000);
 const sequence = listSequence(keys(40));
 const UNIT = charge(1000);
 
+/** A stream that tells these at some time, and ends at another. */
+async function* later(begin: Promise<void>, told: readonly string[], end?: Promise<void>) {
+  await begin;
+  yield* told;
+  await end;
+}
+
 describe('prefetchers that share a staging buffer', () => {
   it('[P8] hold no more than their share each, by priority, and get the share of one that has ended', async () => {
     const hierarchy = await over(await objects(SIZES));
@@ -73,6 +80,28 @@ describe('prefetchers that share a staging buffer', () => {
     expect(driver.held).toEqual(['39']);
     await driver.release();
     expect(wanted).toMatchObject({ value: { key: '39' } });
+    await driver.releaseAll(Promise.all([train.close(), validation.close()]));
+  });
+
+  it.each([
+    { why: 'has read all', accesses: () => keys(16) },
+    { why: 'has no room', accesses: () => keys(40) },
+    { why: 'waits for a stream', accesses: () => later(Promise.resolve(), keys(16), new Promise(() => {})) },
+  ])('[P8] keep their producers where another one would try a batch, and $why', async ({ accesses }) => {
+    const clock = new ManualClock();
+    const files = await over(await objects(SIZES), { clock });
+    const driver = new HoldingDriver(await objects(SIZES));
+    const slow = await over(driver);
+    const staging = new StagingBuffer({ memory: 32 * UNIT, producers: 4, autotuner: false, clock });
+    const validation = new Prefetcher(files, accesses(), { staging });
+    let begin: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const train = new Prefetcher(slow, later(begun, keys(40)), { staging });
+    await settled();
+    expect(validation.stats(), 'enough for a try').toMatchObject({ ready: 16, reading: 0 });
+    begin();
+    await settled();
+    expect(driver.held).toHaveLength(4);
     await driver.releaseAll(Promise.all([train.close(), validation.close()]));
   });
 

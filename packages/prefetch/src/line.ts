@@ -4,7 +4,7 @@ import { blockOfItsOwn, type Block } from './arena.js';
 import { Entry } from './entry.js';
 import { tooLargeError } from './errors.js';
 import { Lender } from './lender.js';
-import { LineMemory } from './line-memory.js';
+import type { LineMemory } from './line-memory.js';
 import { LookAhead, sizeOf, type Upcoming } from './look-ahead.js';
 import type { BatchLimits, LineHost, LineParts, LinePosition, Taken } from './line-parts.js';
 import { readEntries } from './read-entries.js';
@@ -60,9 +60,9 @@ export class Line {
   mostSamples = Infinity;
   producers = Infinity;
 
-  constructor({ source, accesses, resumed, weight, lending, skips, onEnd, capacity, host }: LineParts) {
+  constructor({ source, accesses, resumed, weight, lending, skips, onEnd, memory, host }: LineParts) {
     this.weight = weight;
-    this.memory = new LineMemory(capacity);
+    this.memory = memory;
     this.waiters = new Waiters(host.clock, (change) => host.starving(change));
     this.#source = source;
     this.#host = host;
@@ -239,9 +239,10 @@ export class Line {
   #blockFor({ access, size }: Upcoming): Block | undefined {
     const stored = Math.min(this.mostSamples, this.#window.settled);
     if (this.#window.count >= stored + this.producers) return undefined;
-    const isAlone = this.#window.count === 0 && (this.lender.count === 0 || this.waiters.count > 0);
+    const isAlone = this.lender.count === 0 && this.memory.shared.hasRoomFor(size);
+    const isNeeded = this.#window.count === 0 && (isAlone || this.waiters.count > 0);
     try {
-      return this.memory.take(size, isAlone);
+      return this.memory.take(size, isNeeded);
     } catch (error) {
       this.#fail(this.#enter(access, 0, blockOfItsOwn(0)), tooLargeError(access.key, size, error));
       return undefined;
@@ -250,7 +251,7 @@ export class Line {
 
   #enter(access: Access, size: number, block: Block): Entry {
     this.#ahead.advance();
-    const entry = new Entry(access, size, this.#admitted, block, () => this.#settled(entry));
+    const entry = new Entry(access, size, this.#admitted, block, this.memory, () => this.#settled(entry));
     this.#admitted += 1;
     this.#window.add(entry);
     return entry;

@@ -1,14 +1,16 @@
 import { parseBytes, systemClock, type ByteSize, type Clock, type TieredError } from '@tiered/core';
-import { assertCounts, SafeEmitter } from '@tiered/core/internal';
+import { assertCounts, configError, SafeEmitter } from '@tiered/core/internal';
 import { assertReservable } from './arena.js';
 import { adaptiveAutotuner } from './autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningDecision, TuningObservation } from './autotuner/autotuner.js';
-import { BatchSize } from './batch-size.js';
+import type { BatchSize } from './batch-size.js';
 import { Epochs, type EpochProfile } from './epochs.js';
 import type { BatchLimits, LineParts, Taken } from './line-parts.js';
+import { LineMemory, SharedMemory } from './line-memory.js';
 import { Line } from './line.js';
 import { Meter } from './meter.js';
-import { placesOf, slower, type Place, type Source } from './places.js';
+import { openedOf, type Opened } from './opened.js';
+import { slower, type Source } from './places.js';
 import { profileOf, type Profile, type Settings } from './profile.js';
 
 /** Options of `StagingBuffer`. */
@@ -16,7 +18,8 @@ export interface StagingBufferOptions {
   /**
    * Bytes of samples that are read, wait, or are in consumers' hands; the budget that tuning keeps to. Address space until
    * it is used. A sample larger than its share is read when it is alone, and consumers that hold all of it still get
-   * the next sample, in memory beyond it. Default: 256 MiB.
+   * the next sample, in memory beyond it. A prefetcher made while others hold all of it reads ahead as they give it back.
+   * Default: 256 MiB.
    */
   readonly memory?: ByteSize | undefined;
   /** Producers, fixed. Default: the autotuner chooses. */
@@ -27,7 +30,7 @@ export interface StagingBufferOptions {
    * Default: `producers`; if those are tuned, 64.
    */
   readonly maxProducers?: number | undefined;
-  /** What else is not to be tuned: bytes of memory in use, or PRISMA's number of samples. Default: nothing. */
+  /** What else is not to be tuned: bytes of memory in use, `memory` at most, or PRISMA's number of samples. Default: nothing. */
   readonly fixed?: Partial<Omit<Tuning, 'producers'>> | undefined;
   /** Default: `adaptiveAutotuner()`; with `producers` given it tunes memory only. `undefined` is the default, `false` tunes nothing. */
   readonly autotuner?: Autotuner | false | undefined;
@@ -59,16 +62,7 @@ const DECISIONS_KEPT = 256;
 const UNTUNED_PRODUCERS = 4;
 
 /** What a line needs that its buffer does not know. */
-type OpenParts = Omit<LineParts, 'host' | 'capacity'> & { readonly source: Source };
-
-/** What a buffer keeps of a line. */
-interface Opened {
-  readonly size: BatchSize;
-  readonly epochs: Epochs;
-  readonly placeOf: (key: string) => Place;
-  /** Whether it had nothing to admit, or no room, when it was its turn. */
-  isPassedOver: boolean;
-}
+type OpenParts = Omit<LineParts, 'host' | 'memory'> & { readonly source: Source };
 
 /** Opens a line of a buffer: for prefetchers only. */
 export let openLine: (buffer: StagingBuffer, parts: OpenParts) => Line;
@@ -99,6 +93,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   readonly #lines = new Map<Line, Opened>();
   readonly #epochs = new WeakMap<Line, Epochs>();
   readonly #decisions: TuningEvent[] = [];
+  readonly #memory: SharedMemory;
   #tuning: Tuning;
   #lookAt = Infinity;
   /** Reads under way: those of a batch each count. */
@@ -128,6 +123,9 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     });
     this.memoryBytes = parseBytes(memory, 'memory');
     assertReservable(this.memoryBytes);
+    if (memoryBytes > this.memoryBytes && fixed.memoryBytes !== undefined)
+      throw configError('fixed.memoryBytes', `at most memory (${this.memoryBytes} bytes)`, memoryBytes);
+    this.#memory = new SharedMemory(this.memoryBytes);
     this.#maxProducers = Math.max(maxProducers, producers ?? 1);
     this.#fixed = producers === undefined ? fixed : { ...fixed, producers };
     this.#autotuner = autotuner === false ? undefined : (autotuner ?? adaptiveAutotuner());
@@ -165,15 +163,17 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   #open(parts: OpenParts): Line {
     const epochs = new Epochs(this.#clock, parts.source);
+    const opened = openedOf(parts.source, epochs);
     const line: Line = new Line({
       ...parts,
       onEnd: () => {
         parts.onEnd();
+        opened.isOver = true;
         epochs.end(this.#settings, this.#meter);
         // What it still reads holds memory of its share.
         if (line.reading === 0) this.#leave(line);
       },
-      capacity: this.memoryBytes,
+      memory: new LineMemory(this.memoryBytes, this.#memory),
       host: {
         clock: this.#clock,
         wake: () => this.#wake(),
@@ -186,12 +186,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         moved: (moving, taken) => this.#moved(moving, epochs, taken),
       },
     });
-    this.#lines.set(line, {
-      size: new BatchSize(),
-      epochs,
-      placeOf: placesOf(parts.source),
-      isPassedOver: false,
-    });
+    this.#lines.set(line, opened);
     this.#epochs.set(line, epochs);
     this.#share();
     // Not at once: whoever made the prefetcher may want to resume it first.
@@ -213,10 +208,11 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   /** Gives every line its part of memory and samples. */
   #share(): void {
     const weights = [...this.#lines.keys()].reduce((sum, { weight }) => sum + weight, 0);
-    const { producers, samples } = this.#tuning;
+    const { producers, samples, memoryBytes } = this.#tuning;
+    this.#memory.limit = memoryBytes;
     for (const line of this.#lines.keys()) {
       const share = line.weight / weights;
-      line.memory.limit = Math.floor(this.#tuning.memoryBytes * share);
+      line.memory.limit = Math.floor(memoryBytes * share);
       line.mostSamples = Math.max(1, Math.floor(samples * share));
       // Where bytes alone decide, what is read is bounded by the producers that there are.
       line.producers = Number.isFinite(samples) ? Math.max(1, Math.floor(producers * share)) : Infinity;
@@ -299,6 +295,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         size.ended(batch.length, ms, underWay);
         for (const meter of [this.#meter, epochs.meter]) meter.ended(place, batch.length, bytes, ms);
         this.#debug?.(`read ${batch.length} from ${first.access.key}, ${bytes} bytes in ${ms.toFixed(3)} ms`);
+        if (opened.isOver && line.reading === 0) this.#leave(line);
         this.#look();
         this.#wake();
       });

@@ -1,6 +1,5 @@
 import { configError, invariant } from '@tiered/core/internal';
 import Queue from 'yocto-queue';
-import { tooLargeError } from './errors.js';
 
 /** Memory lent by an arena, or of its own where the arena has no room. */
 export interface Block {
@@ -25,12 +24,17 @@ const ALIGNMENT = 64;
 export class Arena {
   readonly buffer: SharedArrayBuffer;
   readonly #pieces = new Queue<Piece>();
+  readonly #shared: { heldBytes: number };
   #limit: number;
   #head = 0;
   #usedBytes = 0;
 
-  /** @param capacity Bytes that `limit` may grow to. */
-  constructor(capacity: number) {
+  /**
+   * @param capacity Bytes that `limit` may grow to.
+   * @param shared Where its bytes are counted as well.
+   */
+  constructor(capacity: number, shared = { heldBytes: 0 }) {
+    this.#shared = shared;
     this.buffer = new SharedArrayBuffer(capacity);
     this.#limit = capacity;
   }
@@ -57,16 +61,21 @@ export class Arena {
     const piece: Piece = { start, isFree: false };
     this.#pieces.enqueue(piece);
     this.#head = start + length;
-    this.#usedBytes += length;
+    this.#count(length);
     return {
       bytes: new Uint8Array(this.buffer, start, bytes),
       free: () => {
         invariant(!piece.isFree, 'memory was given back twice');
         piece.isFree = true;
-        this.#usedBytes -= length;
+        this.#count(-length);
         while (this.#pieces.peek()?.isFree === true) this.#pieces.dequeue();
       },
     };
+  }
+
+  #count(bytes: number): void {
+    this.#usedBytes += bytes;
+    this.#shared.heldBytes += bytes;
   }
 
   #roomFor(length: number): number | undefined {
@@ -99,16 +108,4 @@ export function assertReservable(bytes: number, field = 'memory'): void {
 /** Memory outside of any arena. */
 export function blockOfItsOwn(bytes: number): Block {
   return { bytes: new Uint8Array(new SharedArrayBuffer(bytes)), free: () => undefined };
-}
-
-/**
- * The same for an object of this size.
- * @throws TieredError `TIERED_UNSUPPORTED` if there is no such memory.
- */
-export function blockFor(key: string, bytes: number): Block {
-  try {
-    return blockOfItsOwn(bytes);
-  } catch (error) {
-    throw tooLargeError(key, bytes, error);
-  }
 }

@@ -1,7 +1,8 @@
 import { invariant } from '@tiered/core/internal';
 import type { Access } from './access-sequence.js';
-import { blockFor, type Block } from './arena.js';
-import { releasedError } from './errors.js';
+import type { Block } from './arena.js';
+import { releasedError, tooLargeError } from './errors.js';
+import type { LineMemory } from './line-memory.js';
 import type { Sample } from './sample.js';
 
 /** Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped. */
@@ -20,23 +21,47 @@ export class Entry {
   error: unknown;
   #block: Block;
   #bytes: Uint8Array;
+  readonly #memory: Pick<LineMemory, 'outside'>;
   readonly #followers: Entry[] = [];
   #lookers: (() => void)[] | undefined;
   readonly #onSettled: () => void;
 
-  /** @param onSettled Called when it is ready or has failed, after those who asked by `whenSettled`. */
-  constructor(access: Access, size: number, order: number, block: Block, onSettled: () => void) {
+  /**
+   * @param memory Gives it other memory if its object has another size than it was told.
+   * @param onSettled Called when it is ready or has failed, after those who asked by `whenSettled`.
+   */
+  constructor(
+    access: Access,
+    size: number,
+    order: number,
+    block: Block,
+    memory: Pick<LineMemory, 'outside'>,
+    onSettled: () => void,
+  ) {
     this.access = access;
     this.size = size;
     this.order = order;
     this.#block = block;
     this.#bytes = block.bytes;
+    this.#memory = memory;
     this.#onSettled = onSettled;
   }
 
   /** Where it is read to, and what was read once it is ready. */
   get bytes(): Uint8Array {
     return this.#bytes;
+  }
+
+  /**
+   * Memory for an object that has another size than it was told: the caller's, until it is given to `succeed`.
+   * @throws TieredError `TIERED_UNSUPPORTED` if there is no such memory.
+   */
+  blockFor(bytes: number): Block {
+    try {
+      return this.#memory.outside(bytes);
+    } catch (error) {
+      throw tooLargeError(this.access.key, bytes, error);
+    }
   }
 
   /** Calls back, synchronously, when it is ready or has failed: its memory is there at that moment, and maybe not later. */
@@ -82,8 +107,7 @@ export class Entry {
   #copyFrom(first: Entry): unknown {
     const { byteLength } = first.bytes;
     try {
-      const block =
-        byteLength === this.#bytes.byteLength ? this.#block : blockFor(this.access.key, byteLength);
+      const block = byteLength === this.#bytes.byteLength ? this.#block : this.blockFor(byteLength);
       if (block !== this.#block) {
         this.#block.free();
         this.#block = block;

@@ -45,3 +45,12 @@ export function tooLargeError(key: string, bytes: number, cause: unknown): Tiere
     { key, cause },
   );
 }
+
+/** The error of an object that was never read whole, as its size was another one each time. */
+export function keepsChangingError(key: string, reads: number): TieredError {
+  return new TieredError(
+    'TIERED_SOURCE_CHANGED',
+    `${JSON.stringify(key)} had another size after each of ${reads} reads; read it when nobody writes it any more.`,
+    { key },
+  );
+}

@@ -2,6 +2,7 @@ import type { Clock } from '@tiered/core';
 import type { AccessFeed } from './access-feed.js';
 import type { Access } from './access-sequence.js';
 import type { Lending } from './lender.js';
+import type { LineMemory } from './line-memory.js';
 import type { Line } from './line.js';
 import type { ResumedAt } from './look-ahead.js';
 import type { Skips } from './skips.js';
@@ -50,7 +51,6 @@ export interface LineParts {
   readonly skips: Skips;
   /** Called once, when the last sample was taken or the line has failed. */
   readonly onEnd: () => void;
-  /** Bytes that the line may ever hold. */
-  readonly capacity: number;
+  readonly memory: LineMemory;
   readonly host: LineHost;
 }

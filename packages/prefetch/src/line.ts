@@ -3,7 +3,7 @@ import { blockOfItsOwn, type Block } from './arena.js';
 import { Entry } from './entry.js';
 import { tooLargeError } from './errors.js';
 import { Lender } from './lender.js';
-import { LineMemory } from './line-memory.js';
+import type { LineMemory } from './line-memory.js';
 import { LookAhead, type Upcoming } from './look-ahead.js';
 import type { BatchLimits, LineHost, LineParts, LinePosition, Taken } from './line-parts.js';
 import { NamedReads } from './named-reads.js';
@@ -65,9 +65,9 @@ export class Line {
   mostSamples = Infinity;
   producers = Infinity;
 
-  constructor({ source, accesses, resumed, weight, lending, skips, onEnd, capacity, host }: LineParts) {
+  constructor({ source, accesses, resumed, weight, lending, skips, onEnd, memory, host }: LineParts) {
     this.weight = weight;
-    this.memory = new LineMemory(capacity);
+    this.memory = memory;
     this.waiters = new Waiters(host.clock, (change) => host.starving(change));
     this.#source = source;
     this.#host = host;
@@ -234,9 +234,10 @@ export class Line {
   #blockFor({ access, size }: Upcoming): Block | undefined {
     const stored = Math.min(this.mostSamples, this.#window.settled);
     if (this.#window.count >= stored + this.producers) return undefined;
-    const isAlone = this.#window.count === 0 && (this.lender.count === 0 || this.waiters.count > 0);
+    const isAlone = this.lender.count === 0 && this.memory.shared.hasRoomFor(size);
+    const isNeeded = this.#window.count === 0 && (isAlone || this.waiters.count > 0);
     try {
-      return this.memory.take(size, isAlone);
+      return this.memory.take(size, isNeeded);
     } catch (error) {
       this.#fail(this.#enter(access, 0, blockOfItsOwn(0)), tooLargeError(access.key, size, error));
       return undefined;
@@ -245,7 +246,7 @@ export class Line {
 
   #enter(access: Access, size: number, block: Block): Entry {
     this.#ahead.advance();
-    const entry = new Entry(access, size, this.#admitted, block, () => this.#settled(entry));
+    const entry = new Entry(access, size, this.#admitted, block, this.memory, () => this.#settled(entry));
     this.#admitted += 1;
     this.#window.add(entry);
     return entry;
@@ -261,6 +262,11 @@ export class Line {
     // Not at once: the rest of its batch may be there in a moment, and one consumer is to get more than one of it.
     if (!this.#isToServe) queueMicrotask(() => this.#serve());
     this.#isToServe = true;
+  }
+
+  /** Tells those who wait of an end that somebody else's call has found. */
+  tellEnd(): void {
+    if (this.ended && this.isUrgent) this.#serve();
   }
 
   #namedReads(): NamedReads {

@@ -147,6 +147,7 @@ export class Prefetcher implements SampleReader {
   readonly #skips: Skips;
   readonly #clock: Clock;
   readonly #statsBefore: HierarchyStats | undefined;
+  readonly #signal: AbortSignal | undefined;
   #stopListening: () => void = () => undefined;
   #resumed: PrefetcherState | undefined;
   #opened: Line | undefined;
@@ -175,7 +176,7 @@ export class Prefetcher implements SampleReader {
     this.#clock = clock;
     this.#turnedAt = clock.now();
     this.#statsBefore = source.stats?.();
-    this.#stopListening = onAbort(signal, (reason) => this.#line.end(reason));
+    this.#signal = signal;
     // It reads ahead without being asked, but lets its maker resume it first.
     queueMicrotask(() => this.#line);
   }
@@ -328,7 +329,8 @@ export class Prefetcher implements SampleReader {
 
   /** Made when it is first needed. */
   get #line(): Line {
-    this.#opened ??= openLine(this.#staging, {
+    if (this.#opened !== undefined) return this.#opened;
+    const line = openLine(this.#staging, {
       source: this.#source,
       accesses: (onReady) => this.#start(onReady),
       resumed: this.#resumed,
@@ -337,7 +339,10 @@ export class Prefetcher implements SampleReader {
       skips: this.#skips,
       onEnd: () => this.#stopListening(),
     });
-    return this.#opened;
+    this.#opened = line;
+    // Not before: one that was aborted is still to be resumed, so that its state is right.
+    this.#stopListening = onAbort(this.#signal, (reason) => line.end(reason));
+    return line;
   }
 
   #start(onReady: () => void): AccessFeed {

@@ -1,8 +1,11 @@
 import type { ReadOutcome } from '@tiered/core';
-import { blockFor } from './arena.js';
 import type { Entry } from './entry.js';
+import { keepsChangingError } from './errors.js';
 import { sizeOf } from './look-ahead.js';
 import type { SampleSource } from './source.js';
+
+/** Reads of an object that has another size each time. */
+const MOST_ANEW = 4;
 
 /** What a producer does: reads what was admitted into the memory it was given. Every entry settles on its own; never rejects. */
 export async function readEntries(
@@ -22,7 +25,7 @@ async function readAtOnce(source: SampleSource, batch: readonly Entry[], signal:
     const outcome = outcomes[i];
     if (outcome === undefined) singly.push(readOne(source, entry, signal));
     else if ('error' in outcome) entry.fail(outcome.error);
-    else if (isWhole(source, entry, outcome.bytes)) entry.succeed(entry.bytes);
+    else if (isWhole(source, entry.access.key, entry.size, outcome.bytes)) entry.succeed(entry.bytes);
     else singly.push(readOne(source, entry, signal, outcome.bytes));
   }
   await Promise.all(singly);
@@ -51,22 +54,33 @@ async function readOne(
 ): Promise<void> {
   try {
     const count = read ?? (await source.readInto(entry.access.key, entry.bytes, { signal }));
-    if (isWhole(source, entry, count)) entry.succeed(entry.bytes);
+    if (isWhole(source, entry.access.key, entry.size, count)) entry.succeed(entry.bytes);
     else await readAnew(source, entry, signal);
   } catch (error) {
     entry.fail(error);
   }
 }
 
-/** Whether these are all bytes of the object: it may have another size than it had when it was admitted. */
-function isWhole(source: SampleSource, { access, size }: Entry, count: number): boolean {
-  return count === size && (sizeOf(source, access.key) ?? size) === size;
+/** Whether these are all bytes of the object: it may have another size than it had when memory was taken. */
+function isWhole(source: SampleSource, key: string, size: number, count: number): boolean {
+  return count === size && (sizeOf(source, key) ?? size) === size;
 }
 
 async function readAnew(source: SampleSource, entry: Entry, signal: AbortSignal): Promise<void> {
   const { key } = entry.access;
-  const { size } = await source.stat(key, { signal });
-  const block = blockFor(key, size);
-  const count = await source.readInto(key, block.bytes, { signal });
-  entry.succeed(block.bytes.subarray(0, count), block);
+  for (let i = 0; i < MOST_ANEW; i++) {
+    const { size } = await source.stat(key, { signal });
+    const block = entry.blockFor(size);
+    let isRead = false;
+    try {
+      isRead = isWhole(source, key, size, await source.readInto(key, block.bytes, { signal }));
+    } finally {
+      if (!isRead) block.free();
+    }
+    if (isRead) {
+      entry.succeed(block.bytes, block);
+      return;
+    }
+  }
+  throw keepsChangingError(key, MOST_ANEW);
 }

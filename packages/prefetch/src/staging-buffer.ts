@@ -1,14 +1,16 @@
 import { parseBytes, systemClock, type ByteSize, type Clock, type TieredError } from '@tiered/core';
-import { assertCounts, SafeEmitter } from '@tiered/core/internal';
+import { assertCounts, configError, SafeEmitter } from '@tiered/core/internal';
 import { assertReservable } from './arena.js';
 import { adaptiveAutotuner } from './autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningDecision, TuningObservation } from './autotuner/autotuner.js';
-import { BatchSize } from './batch-size.js';
+import type { BatchSize } from './batch-size.js';
 import { Epochs, type EpochProfile } from './epochs.js';
-import type { LineParts, Taken } from './line-parts.js';
+import type { BatchLimits, LineParts, Taken } from './line-parts.js';
+import { LineMemory, SharedMemory } from './line-memory.js';
 import { Line } from './line.js';
 import { Meter } from './meter.js';
-import { placesOf, slower, type Place, type Source } from './places.js';
+import { openedOf, type Opened } from './opened.js';
+import { slower, type Source } from './places.js';
 import { profileOf, type Profile, type Settings } from './profile.js';
 
 /** Options of `StagingBuffer`. */
@@ -16,7 +18,8 @@ export interface StagingBufferOptions {
   /**
    * Bytes of samples that are read, wait, or are in consumers' hands; the budget that tuning keeps to. Address space until
    * it is used. A sample larger than its share is read when it is alone, and consumers that hold all of it still get
-   * the next sample, in memory beyond it. Default: 256 MiB.
+   * the next sample, in memory beyond it. A prefetcher made while others hold all of it reads ahead as they give it back.
+   * Default: 256 MiB.
    */
   readonly memory?: ByteSize | undefined;
   /** Producers, fixed. Default: the autotuner chooses. */
@@ -27,7 +30,7 @@ export interface StagingBufferOptions {
    * Default: `producers`; if those are tuned, 64.
    */
   readonly maxProducers?: number | undefined;
-  /** What else is not to be tuned: bytes of memory in use, or PRISMA's number of samples. Default: nothing. */
+  /** What else is not to be tuned: bytes of memory in use, `memory` at most, or PRISMA's number of samples. Default: nothing. */
   readonly fixed?: Partial<Omit<Tuning, 'producers'>> | undefined;
   /** Default: `adaptiveAutotuner()`; with `producers` given it tunes memory only. `undefined` is the default, `false` tunes nothing. */
   readonly autotuner?: Autotuner | false | undefined;
@@ -59,14 +62,7 @@ const DECISIONS_KEPT = 256;
 const UNTUNED_PRODUCERS = 4;
 
 /** What a line needs that its buffer does not know. */
-type OpenParts = Omit<LineParts, 'host' | 'capacity'> & { readonly source: Source };
-
-/** What a buffer keeps of a line. */
-interface Opened {
-  readonly size: BatchSize;
-  readonly epochs: Epochs;
-  readonly placeOf: (key: string) => Place;
-}
+type OpenParts = Omit<LineParts, 'host' | 'memory'> & { readonly source: Source };
 
 /** Opens a line of a buffer: for prefetchers only. */
 export let openLine: (buffer: StagingBuffer, parts: OpenParts) => Line;
@@ -97,6 +93,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   readonly #lines = new Map<Line, Opened>();
   readonly #epochs = new WeakMap<Line, Epochs>();
   readonly #decisions: TuningEvent[] = [];
+  readonly #memory: SharedMemory;
   #tuning: Tuning;
   #lookAt = Infinity;
   /** Reads under way: those of a batch each count. */
@@ -126,6 +123,9 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     });
     this.memoryBytes = parseBytes(memory, 'memory');
     assertReservable(this.memoryBytes);
+    if (memoryBytes > this.memoryBytes && fixed.memoryBytes !== undefined)
+      throw configError('fixed.memoryBytes', `at most memory (${this.memoryBytes} bytes)`, memoryBytes);
+    this.#memory = new SharedMemory(this.memoryBytes);
     this.#maxProducers = Math.max(maxProducers, producers ?? 1);
     this.#fixed = producers === undefined ? fixed : { ...fixed, producers };
     this.#autotuner = autotuner === false ? undefined : (autotuner ?? adaptiveAutotuner());
@@ -163,15 +163,17 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   #open(parts: OpenParts): Line {
     const epochs = new Epochs(this.#clock, parts.source);
+    const opened = openedOf(parts.source, epochs);
     const line: Line = new Line({
       ...parts,
       onEnd: () => {
         parts.onEnd();
+        opened.isOver = true;
         epochs.end(this.#settings, this.#meter);
         // What it still reads holds memory of its share.
         if (line.reading === 0) this.#leave(line);
       },
-      capacity: this.memoryBytes,
+      memory: new LineMemory(this.memoryBytes, this.#memory),
       host: {
         clock: this.#clock,
         wake: () => this.#wake(),
@@ -184,7 +186,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         moved: (moving, taken) => this.#moved(moving, epochs, taken),
       },
     });
-    this.#lines.set(line, { size: new BatchSize(), epochs, placeOf: placesOf(parts.source) });
+    this.#lines.set(line, opened);
     this.#epochs.set(line, epochs);
     this.#share();
     // Not at once: whoever made the prefetcher may want to resume it first.
@@ -206,10 +208,11 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   /** Gives every line its part of memory and samples. */
   #share(): void {
     const weights = [...this.#lines.keys()].reduce((sum, { weight }) => sum + weight, 0);
-    const { producers, samples } = this.#tuning;
+    const { producers, samples, memoryBytes } = this.#tuning;
+    this.#memory.limit = memoryBytes;
     for (const line of this.#lines.keys()) {
       const share = line.weight / weights;
-      line.memory.limit = Math.floor(this.#tuning.memoryBytes * share);
+      line.memory.limit = Math.floor(memoryBytes * share);
       line.mostSamples = Math.max(1, Math.floor(samples * share));
       // Where bytes alone decide, what is read is bounded by the producers that there are.
       line.producers = Number.isFinite(samples) ? Math.max(1, Math.floor(producers * share)) : Infinity;
@@ -225,8 +228,10 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     this.#isWaking = true;
     do {
       this.#isToWake = false;
+      // Also where no producer is free: it takes none.
+      for (const line of this.#lines.keys()) line.tellEnd();
       while (this.#isProducerFree && this.#startOne());
-    } while (this.#isToWake && this.#isProducerFree);
+    } while (this.#isToWake);
     this.#isWaking = false;
     const full = this.#isProducerFree && this.#isFull();
     this.#meter.full = full;
@@ -239,8 +244,14 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   /** Producers that may be at work now. */
   get #producers(): number {
-    for (const [line, { size }] of this.#lines) if (size.isAlone(line)) return 1;
-    return Math.min(this.#tuning.producers, this.#usableProducers);
+    return this.#trying === undefined ? Math.min(this.#tuning.producers, this.#usableProducers) : 1;
+  }
+
+  /** The line that is to try a batch alone. One that admits nothing would keep the others waiting for as long. */
+  get #trying(): Line | undefined {
+    for (const [line, { size, isPassedOver }] of this.#lines)
+      if (!isPassedOver && size.isAlone(line)) return line;
+    return undefined;
   }
 
   /** Fewer than the budget of requests where producers read batches. */
@@ -257,13 +268,15 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   }
 
   #startOne(): boolean {
-    for (const [line, { size, epochs, placeOf }] of this.#inOrder()) {
+    for (const [line, opened] of this.#inOrder()) {
+      const { size, epochs, placeOf } = opened;
+      opened.isPassedOver = true;
       if (line.ended) continue;
       if (!this.#hasBegun) this.#begin(line);
-      const free = this.#maxProducers - this.#requests;
-      const batch = line.admit(size.limits(line, this.#tuning.producers, this.#maxProducers, free));
+      const batch = line.admit(this.#limitsOf(line, size));
       const [first] = batch;
       if (first === undefined) continue;
+      opened.isPassedOver = false;
       const start = this.#clock.now();
       // Only fast storage is read in batches: its ends stand for all of one.
       const last = batch.at(-1) ?? first;
@@ -282,6 +295,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         size.ended(batch.length, ms, underWay);
         for (const meter of [this.#meter, epochs.meter]) meter.ended(place, batch.length, bytes, ms);
         this.#debug?.(`read ${batch.length} from ${first.access.key}, ${bytes} bytes in ${ms.toFixed(3)} ms`);
+        if (opened.isOver && line.reading === 0) this.#leave(line);
         this.#look();
         this.#wake();
       });
@@ -290,12 +304,23 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     return false;
   }
 
-  /** Lines whose consumer waits, then those that hold the least of their share. */
+  #limitsOf(line: Line, size: BatchSize): BatchLimits {
+    // One that was passed over comes while others read: it would not try a batch alone.
+    if (this.#meter.busy > 0 && size.isAlone(line)) return { samples: 1, bytes: Infinity };
+    const free = this.#maxProducers - this.#requests;
+    return size.limits(line, this.#tuning.producers, this.#maxProducers, free);
+  }
+
+  /** The line that tries a batch, lines whose consumer waits, then those that hold the least of their share. */
   #inOrder(): Iterable<[Line, Opened]> {
     if (this.#lines.size < 2) return this.#lines;
+    const trying = this.#trying;
     const share = (line: Line) => line.memory.heldBytes / line.weight;
     return [...this.#lines].sort(
-      ([a], [b]) => Number(b.isUrgent) - Number(a.isUrgent) || share(a) - share(b),
+      ([a], [b]) =>
+        Number(b === trying) - Number(a === trying) ||
+        Number(b.isUrgent) - Number(a.isUrgent) ||
+        share(a) - share(b),
     );
   }
 

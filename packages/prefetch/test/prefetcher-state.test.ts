@@ -13,6 +13,7 @@ import { fingerprintOf } from '../src/fingerprint.js';
 import {
   collect,
   keys,
+  listenersOn,
   next,
   objects,
   over,
@@ -39,6 +40,25 @@ const setup = fc.record({
 });
 
 describe('a prefetcher that is resumed', () => {
+  it.each([true, false])('[P6] may have been aborted by then: before it was made %j', async (isBefore) => {
+    const hierarchy = await over(await objects([10, 10, 10]));
+    const sequence = listSequence(keys(3));
+    const first = new Prefetcher(hierarchy, sequence);
+    await next(first);
+    const state = first.state();
+    await first.close();
+    const controller = new AbortController();
+    const reason = new Error('no longer wanted');
+    if (isBefore) controller.abort(reason);
+    const second = new Prefetcher(hierarchy, sequence, controller);
+    controller.abort(reason);
+    second.resume(state);
+    await expect(next(second)).rejects.toBe(reason);
+    expect(second.state()).toEqual(state);
+    expect(listenersOn(controller.signal)).toBe(0);
+    await second.close();
+  });
+
   it('[P6] gives exactly the samples that were left, in the same order, with any number of producers', async () => {
     await fc.assert(
       fc.asyncProperty(setup, fc.integer({ min: 1, max: 6 }), async (there, producersLater) => {

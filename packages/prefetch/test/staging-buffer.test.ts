@@ -32,6 +32,13 @@ const SIZES = Array.from({ length: 40 }, () => 1000);
 const sequence = listSequence(keys(40));
 const UNIT = charge(1000);
 
+/** A stream that tells these at some time, and ends at another. */
+async function* later(begin: Promise<void>, told: readonly string[], end?: Promise<void>) {
+  await begin;
+  yield* told;
+  await end;
+}
+
 describe('prefetchers that share a staging buffer', () => {
   it('[P8] hold no more than their share each, by priority, and get the share of one that has ended', async () => {
     const hierarchy = await over(await objects(SIZES));
@@ -59,6 +66,60 @@ describe('prefetchers that share a staging buffer', () => {
     await train.close();
   });
 
+  it('[P2] [P8] hold the budget together, also if they were made one after the other', async () => {
+    const hierarchy = await over(await objects(SIZES));
+    const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 4, autotuner: false });
+    const readers: Prefetcher[] = [];
+    const held = () => readers.reduce((sum, reader) => sum + reader.stats().heldBytes, 0);
+    for (let i = 0; i < 3; i++) {
+      readers.push(new Prefetcher(hierarchy, sequence, { staging }));
+      await settled();
+      expect(held()).toBe(16 * UNIT);
+    }
+    // The last one, that has no room, gets what it asks for, and the others give it room as they are consumed.
+    expect((await next(readers[2] as Prefetcher))?.key).toBe('0');
+    for (let i = 0; i < 12; i++) await next(readers[0] as Prefetcher);
+    await settled();
+    expect(held()).toBeLessThanOrEqual(16 * UNIT);
+    expect(readers[2]?.stats().ready).toBeGreaterThanOrEqual(4);
+    expect(await Promise.all(readers.map(async (reader) => (await collect(reader)).length))).toEqual([
+      28, 40, 39,
+    ]);
+  });
+
+  it('[P2] [P8] hold the budget together with what consumers have of one that is at its end', async () => {
+    const hierarchy = await over(await objects(SIZES));
+    const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 4, autotuner: false });
+    const short = new Prefetcher(hierarchy, listSequence(keys(6)), { staging });
+    const train = new Prefetcher(hierarchy, sequence, { staging });
+    await settled();
+    const samples = await short.take(6);
+    expect(await short.take(1)).toEqual([]);
+    await settled();
+    expect(short.stats().heldBytes).toBe(6 * UNIT);
+    expect(train.stats().heldBytes).toBe(10 * UNIT);
+    for (const sample of samples) sample.release();
+    await settled();
+    expect(train.stats().heldBytes).toBe(16 * UNIT);
+    await train.close();
+  });
+
+  it('[P8] leave their share when they are aborted while they read, closed or not', async () => {
+    const driver = new HoldingDriver(await objects(SIZES));
+    const hierarchy = await over(driver);
+    const files = await over(await objects(SIZES));
+    const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 4, autotuner: false });
+    const controller = new AbortController();
+    const aborted = new Prefetcher(hierarchy, sequence, { staging, signal: controller.signal });
+    await settled();
+    const train = new Prefetcher(files, sequence, { staging });
+    controller.abort(new Error('no longer wanted'));
+    while (driver.held.length > 0) await driver.release();
+    expect(aborted.stats()).toMatchObject({ reading: 0, heldBytes: 0 });
+    expect(train.stats().heldBytes).toBe(16 * UNIT);
+    await Promise.all([aborted.close(), train.close()]);
+  });
+
   it('[P8] serve the one first whose consumer waits', async () => {
     const driver = new HoldingDriver(await objects(SIZES));
     const hierarchy = await over(driver);
@@ -74,6 +135,43 @@ describe('prefetchers that share a staging buffer', () => {
     await driver.release();
     expect(wanted).toMatchObject({ value: { key: '39' } });
     await driver.releaseAll(Promise.all([train.close(), validation.close()]));
+  });
+
+  it.each([
+    { why: 'has read all', accesses: () => keys(16) },
+    { why: 'has no room', accesses: () => keys(40) },
+    { why: 'waits for a stream', accesses: () => later(Promise.resolve(), keys(16), new Promise(() => {})) },
+  ])('[P8] keep their producers where another one would try a batch, and $why', async ({ accesses }) => {
+    const clock = new ManualClock();
+    const files = await over(await objects(SIZES), { clock });
+    const driver = new HoldingDriver(await objects(SIZES));
+    const slow = await over(driver);
+    const staging = new StagingBuffer({ memory: 32 * UNIT, producers: 4, autotuner: false, clock });
+    const validation = new Prefetcher(files, accesses(), { staging });
+    let begin: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const train = new Prefetcher(slow, later(begun, keys(40)), { staging });
+    await settled();
+    expect(validation.stats(), 'enough for a try').toMatchObject({ ready: 16, reading: 0 });
+    begin();
+    await settled();
+    expect(driver.held).toHaveLength(4);
+    await driver.releaseAll(Promise.all([train.close(), validation.close()]));
+  });
+
+  it('[P1] tell a consumer that waits of an end that a call of somebody else has found', async () => {
+    const driver = new HoldingDriver(await objects(SIZES));
+    const hierarchy = await over(driver);
+    const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 1, autotuner: false });
+    const train = new Prefetcher(hierarchy, sequence, { staging });
+    await settled();
+    const empty = new Prefetcher(hierarchy, listSequence([]), { staging });
+    const end = outcomeOf(empty.take(1));
+    await settled();
+    expect(empty.state().position).toBe(0);
+    await driver.release();
+    expect(end).toEqual({ value: [] });
+    await driver.releaseAll(Promise.all([train.close(), empty.close()]));
   });
 
   it('[P1] [P8] never wait for each other, in whatever order they are consumed', async () => {
@@ -262,6 +360,7 @@ describe('tuning', () => {
 
 it.each([
   { fixed: { samples: 0 } },
+  { memory: 100, fixed: { memoryBytes: 101 } },
   { memory: -1 },
   { memory: 'much' },
   { producers: 0 },

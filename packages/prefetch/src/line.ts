@@ -191,6 +191,7 @@ export class Line {
     this.#failure = { error, position: this.position() };
     this.#ahead.end();
     this.#stop.abort(error);
+    void this.#named.end(error as Error);
     for (const entry of this.#window.entries()) {
       // The memory of one that is being read is written to until the read has ended.
       if (entry.isHeld) entry.fail(error);
@@ -204,6 +205,7 @@ export class Line {
   async close(error: unknown): Promise<void> {
     this.end(error);
     this.lender.releaseAll();
+    await this.#named.end(error as Error);
     while (this.#reads.size > 0) await Promise.all(this.#reads);
   }
 

@@ -1,4 +1,4 @@
-import { raceAbort } from '@tiered/core/internal';
+import { OperationScope, raceAbort } from '@tiered/core/internal';
 import type { Entry } from './entry.js';
 import type { Taken } from './line-parts.js';
 import { sizeOf } from './look-ahead.js';
@@ -49,6 +49,8 @@ interface Reservation {
 export class NamedReads {
   readonly #parts: NamedReadsParts;
   readonly #underWay = new Map<string, Reservation[]>();
+  /** Reads of the source, which end with the line. */
+  readonly #scope = new OperationScope();
 
   constructor(parts: NamedReadsParts) {
     this.#parts = parts;
@@ -69,6 +71,11 @@ export class NamedReads {
       if (count !== undefined) return count;
     }
     return this.#bypass(key, target, offset, signal);
+  }
+
+  /** Ends the reads that are at the source, and resolves when none writes to its target any more. Idempotent. */
+  end(reason: Error): Promise<void> {
+    return this.#scope.close(reason);
   }
 
   /** Whether an entry is held, because its object is being read by name: each such read holds one. */
@@ -126,7 +133,8 @@ export class NamedReads {
     onBypass();
     let isTaken = false;
     try {
-      const count = await waiters.during(source.readInto(key, target, { offset, signal }));
+      const read = this.#scope.run(signal, (under) => source.readInto(key, target, { offset, signal: under }));
+      const count = await waiters.during(read);
       // A source that knows no sizes is asked only where the target is too full to tell.
       const known = count < target.byteLength ? offset + count : sizeOf(source, key);
       const size = known ?? (await source.stat(key, { signal })).size;

@@ -228,3 +228,30 @@ describe('an object that is read by name', () => {
       }
   });
 });
+
+it.each(['is closed', 'is aborted'])(
+  '[P3] a read by name that is at the source ends when its prefetcher %s',
+  async (how) => {
+    const driver = new HoldingDriver(await objects(SIZES));
+    const controller = new AbortController();
+    const prefetcher = new Prefetcher(await over(driver), sequence, {
+      budget: 0,
+      producers: 1,
+      signal: controller.signal,
+    });
+    await settled();
+    const target = new Uint8Array(SIZES[9] ?? 0);
+    const read = outcomeOf(prefetcher.read('9', target));
+    await settled();
+    const reason = new Error('enough');
+    if (how === 'is aborted') controller.abort(reason);
+    const closed = outcomeOf(prefetcher.close().then(() => 'closed'));
+    await settled();
+    // The driver does not listen, and may still write to the target.
+    expect(closed).toEqual({});
+    while (driver.held.length > 0) await driver.release();
+    expect(closed).toEqual({ value: 'closed' });
+    expect(read.error).toEqual(how === 'is aborted' ? reason : withCode('TIERED_CLOSED'));
+    expectIdle(prefetcher);
+  },
+);

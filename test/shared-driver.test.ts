@@ -105,6 +105,35 @@ describe('the driver of a tier', () => {
     }
   });
 
+  it('[L1] is refused to a second hierarchy at or inside a prefix of the first, or around it, whatever else is around them', async () => {
+    const retrying = (inner: StorageDriver) => new RetryDriver(inner);
+    const under = (prefix: string) => (inner: StorageDriver) => new PrefixDriver(inner, prefix);
+    const asItIs = (inner: StorageDriver) => inner;
+    const inFiles = async () => new FileSystemDriver({ root: await temporaryDirectory(), writable: true });
+    for (const make of [inFiles, () => new MemoryDriver()]) {
+      for (const [first, second] of [
+        [under('a/'), under('a/')],
+        [under('a/'), asItIs],
+        [asItIs, under('a/')],
+        [under('a/'), (inner: StorageDriver) => under('b/')(retrying(under('a/')(inner)))],
+        [(inner: StorageDriver) => retrying(under('b/')(under('a/')(inner))), under('a/')],
+        [under('a'), under('ab/')],
+      ] as const) {
+        const driver = await make();
+        const source = await (SOURCES['memory'] as () => Promise<StorageDriver>)();
+        const one = await tierOf(source, first(driver)).start();
+        await one.place('a');
+        const starting = tierOf(source, second(driver)).start();
+        await expect(starting).rejects.toThrow(/^tiers\[0\]\.driver: .*make a new driver for each hierarchy/);
+        await expect(starting).rejects.toEqual(MISTAKE);
+        expect(await read(one)).toEqual(BYTES);
+        expect(one.stats().tiers[0]).toMatchObject({ faults: 0 });
+        await one.close();
+        await (await tierOf(source, first(driver)).start()).close();
+      }
+    }
+  });
+
   it('may be behind several prefixes', async () => {
     const memory = new MemoryDriver();
     const source = await (SOURCES['memory'] as () => Promise<StorageDriver>)();

@@ -168,6 +168,7 @@ export class FileReader {
       if (count < PIECE || filled === target.byteLength) return filled;
       if (progress === undefined) continue;
       if (mustLookAt(file, filled)) this.#assertFile('readInto', key, file, await statOf(file.fd));
+      signal?.throwIfAborted();
       progress(filled);
     }
   }

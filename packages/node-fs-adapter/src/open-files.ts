@@ -11,13 +11,23 @@ export interface OpenFile {
   verified?: fs.BigIntStats;
 }
 
-interface Entry extends OpenFile {
+/** What is open of a key, or about to be. */
+interface Holding {
+  readonly key: string;
+  /** Called when it is let go of. */
+  readonly waiting: (() => void)[];
+}
+
+interface Opening extends Holding {
+  /** What is opened may be the file of before. */
+  forgotten: boolean;
+}
+
+interface Entry extends OpenFile, Holding {
   /** Reads that use the descriptor at this moment. */
   users: number;
-  /** No longer in the cache: to be closed by its last user. */
+  /** No longer in the cache, or never: to be closed by its last user. */
   retired: boolean;
-  /** Called when its last user has left it. */
-  closed?: () => void;
 }
 
 /**
@@ -26,7 +36,9 @@ interface Entry extends OpenFile {
  */
 export class OpenFiles {
   readonly #entries: LRUCache<string, Entry>;
-  readonly #opening = new Map<symbol, string>();
+  readonly #opening = new Set<Opening>();
+  /** What is in use and not in the cache. */
+  readonly #leaving = new Set<Entry>();
   readonly #closeAtOnce: () => boolean;
   readonly #closing = new Set<Promise<void>>();
   #open = 0;
@@ -65,7 +77,7 @@ export class OpenFiles {
   useBlocking<T>(key: string, open: () => OpenFile, work: (file: OpenFile) => T): T {
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      entry = this.#born(open());
+      entry = this.#born(key, open());
       this.#entries.set(key, entry);
     } else entry.users += 1;
     try {
@@ -93,44 +105,45 @@ export class OpenFiles {
   /** The file under this key is another one from now on; reads under way finish on the old one. */
   forget(key: string): void {
     this.#entries.delete(key);
-    for (const [ticket, opening] of this.#opening) if (opening === key) this.#opening.delete(ticket);
+    for (const opening of this.#opening) if (opening.key === key) opening.forgotten = true;
   }
 
-  /** As `forget`; resolves when what was open of it is closed. */
+  /** As `forget`; resolves when all that was open of it, or about to be, is closed. */
   async forgotten(key: string): Promise<void> {
-    const entry = this.#entries.peek(key);
     this.forget(key);
-    if (entry !== undefined && entry.users > 0)
-      await new Promise<void>((resolve) => (entry.closed = resolve));
+    const held = [...this.#opening, ...this.#leaving].filter((holding) => holding.key === key);
+    await Promise.all(held.map(({ waiting }) => new Promise<void>((resolve) => waiting.push(resolve))));
     await Promise.all(this.#closing);
   }
 
   /** Closes everything but what a `use` that was left behind has still open, which that closes at its end. */
   async close(): Promise<void> {
-    this.#opening.clear();
+    for (const opening of this.#opening) opening.forgotten = true;
     this.#entries.clear();
     while (this.#closing.size > 0) await Promise.all(this.#closing);
   }
 
   /** Opens the file. Several may do so at the same time for one key; the first is kept, the others serve one read. */
   async #openNew(key: string, open: () => Promise<OpenFile>): Promise<Entry> {
-    const ticket = Symbol(key);
-    this.#opening.set(ticket, key);
+    const opening: Opening = { key, waiting: [], forgotten: false };
+    this.#opening.add(opening);
     try {
-      const entry = this.#born(await open());
-      // Forgotten in the meantime: what was opened may be the file of before.
-      if (!this.#opening.has(ticket) || this.#entries.has(key)) entry.retired = true;
+      const entry = this.#born(key, await open(), opening.waiting);
+      if (opening.forgotten || this.#entries.has(key)) this.#retire(entry);
       else this.#entries.set(key, entry);
       return entry;
+    } catch (error) {
+      letGo(opening);
+      throw error;
     } finally {
-      this.#opening.delete(ticket);
+      this.#opening.delete(opening);
     }
   }
 
   /** An entry with its opener as a user: else it could be evicted, and closed, before the opener's turn comes. */
-  #born({ fd, version }: OpenFile): Entry {
+  #born(key: string, { fd, version }: OpenFile, waiting: (() => void)[] = []): Entry {
     this.#open += 1;
-    return { fd, version, users: 1, retired: false };
+    return { key, fd, version, users: 1, retired: false, waiting };
   }
 
   #drop(key: string, entry: Entry): void {
@@ -145,11 +158,13 @@ export class OpenFiles {
   #retire(entry: Entry): void {
     entry.retired = true;
     if (entry.users === 0) this.#close(entry);
+    else this.#leaving.add(entry);
   }
 
   /** An error of close() on a descriptor that was only read from loses nothing. */
   #close(entry: Entry): void {
-    entry.closed?.();
+    this.#leaving.delete(entry);
+    letGo(entry);
     if (this.#closeAtOnce()) {
       this.#open -= 1;
       try {
@@ -166,4 +181,8 @@ export class OpenFiles {
     const closing = closeFile(entry.fd).then(closed, closed);
     this.#closing.add(closing);
   }
+}
+
+function letGo({ waiting }: Holding): void {
+  for (const tell of waiting) tell();
 }

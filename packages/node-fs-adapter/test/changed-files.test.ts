@@ -1,8 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   BOTH_WAYS,
+  gate,
   place,
   putFile,
   settledTo,
@@ -163,4 +164,35 @@ it('a read of a version tells what is there of it, and nothing of a file that wa
     there.driver.readInto('file', target, { offset: 0, version, progress: change }),
   ).rejects.toEqual(withCode('TIERED_SOURCE_CHANGED'));
   expect(told).toEqual([MIB]);
+});
+
+it('a read that is aborted while it looks at the file tells of no progress any more', async () => {
+  const there = await place({ writable: true, blockingCalls: false });
+  const bytes = Buffer.alloc(3 * 2 ** 20, 'old');
+  await there.driver.write('file', bytes, { size: bytes.length });
+  const { version } = await there.driver.stat('file', {});
+  const [looked, lookedOn] = [gate(), gate()];
+  const { fstat } = fs;
+  onTestFinished(() => void Object.assign(fs, { fstat }));
+  // As on a disk that is busy.
+  fs.fstat = ((...args: Parameters<typeof fstat>) => {
+    looked.open();
+    void lookedOn.passed.then(() => fstat(...args));
+  }) as typeof fstat;
+  const controller = new AbortController();
+  const told: number[] = [];
+  const reading = there.driver.readInto('file', Buffer.alloc(bytes.length), {
+    offset: 0,
+    version,
+    signal: controller.signal,
+    progress: (count) => told.push(count),
+  });
+  await looked.passed;
+  const reason = new Error('no longer wanted');
+  controller.abort(reason);
+  await expect(reading).rejects.toBe(reason);
+  lookedOn.open();
+  // The close waits for what was left behind.
+  await settledTo(there.driver, 0);
+  expect(told).toEqual([]);
 });

@@ -17,7 +17,7 @@ import {
   type WriteOptions,
 } from '../driver.js';
 import { configError } from '../errors.js';
-import { closeFor, openFor } from '../open-drivers.js';
+import { closeFor, isAround, openFor } from '../open-drivers.js';
 
 /**
  * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves
@@ -36,6 +36,7 @@ export class PrefixDriver implements StorageDriver {
   constructor(inner: StorageDriver, prefix: string) {
     if (prefix.length === 0) throw configError('prefix', 'at least one character', prefix);
     this.#inner = inner;
+    isAround(this, inner, prefix);
     this.#prefix = prefix;
     this.name = `${inner.name}/${prefix}`;
     this.capabilities = Object.freeze({

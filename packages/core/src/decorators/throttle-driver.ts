@@ -1,4 +1,4 @@
-import type { LimitFunction } from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { parseBytes, type ByteSize } from '../bytes.js';
 import { systemClock, type Clock } from '../clock.js';
 import type { StorageDriver } from '../driver.js';
@@ -27,13 +27,16 @@ const PROGRESS_STEP = 256 * 1024;
  *
  * An operation waits for a slot, then for `latencyMs`, then does its work; its bytes then pass one after the other
  * over a link of `bytesPerSecond`, booked by absolute times, so that a timer that fires late costs no throughput as
- * long as another operation is under way. Failed operations wait for the latency too, but use no bandwidth.
+ * long as another operation is under way. Failed operations wait for the latency too, but use no bandwidth. One that is
+ * aborted leaves the link at once.
  */
 export class ThrottleDriver extends InterceptingDriver {
   readonly #latencyMs: number;
   readonly #msPerByte: number;
   readonly #limit: LimitFunction | undefined;
   readonly #clock: Clock;
+  /** The bytes of one operation at a time. */
+  readonly #link = pLimit(1);
   #linkFreeAt = 0;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for numbers that cannot work. */
@@ -68,15 +71,27 @@ export class ThrottleDriver extends InterceptingDriver {
     return result;
   }
 
-  async #transfer<T>(bytes: number, { signal, progress }: DriverCall<T>): Promise<void> {
-    const start = Math.max(this.#linkFreeAt, this.#clock.now());
-    this.#linkFreeAt = start + bytes * this.#msPerByte;
+  #transfer<T>(bytes: number, call: DriverCall<T>): Promise<void> {
+    const cameAt = this.#clock.now();
+    return limited(this.#link, call.signal, async () => {
+      const start = Math.max(this.#linkFreeAt, cameAt);
+      this.#linkFreeAt = start + bytes * this.#msPerByte;
+      try {
+        await this.#pass(start, bytes, call);
+      } catch (error) {
+        this.#linkFreeAt = Math.max(start, this.#clock.now());
+        throw error;
+      }
+    });
+  }
+
+  async #pass<T>(start: number, bytes: number, { signal, progress }: DriverCall<T>): Promise<void> {
     const step = progress === undefined ? bytes : PROGRESS_STEP;
     for (let passed = 0; passed < bytes;) {
       passed = Math.min(bytes, passed + step);
       const leftMs = start + passed * this.#msPerByte - this.#clock.now();
       // A timer takes a millisecond at least: a link that is late already goes on.
-      if (leftMs > 0 || passed === bytes) await this.#clock.sleep(leftMs, signal);
+      if (leftMs > 0) await this.#clock.sleep(leftMs, signal);
       if (passed < bytes) progress?.(passed);
     }
   }

@@ -136,4 +136,51 @@ describe('the bandwidth of ThrottleDriver', () => {
     expect(outcome).toEqual({ error: REASON });
     expect(clock.sleeping).toBe(0);
   });
+
+  it('an operation that is aborted leaves the rest of its time to the others, those that wait already too', async () => {
+    const { clock, driver } = await throttled(1000);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const aborted = [
+      outcomeOf(readFrom(driver, 'big', 1000, { signal })),
+      outcomeOf(
+        driver.readInto('big', new Uint8Array(900), { offset: 0, signal, progress: () => undefined }),
+      ),
+    ];
+    const waiting = outcomeOf(readFrom(driver, 'a', 10));
+    await clock.advance(50);
+    controller.abort(REASON);
+    await settled();
+    expect(aborted).toEqual([{ error: REASON }, { error: REASON }]);
+    const later = outcomeOf(readFrom(driver, 'a', 20));
+    await clock.advance(10);
+    expect([waiting, later]).toEqual([{ value: pattern(10) }, {}]);
+    await clock.advance(20);
+    expect(later).toEqual({ value: pattern(20) });
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('carries what was not aborted as fast as if the rest had never come', async () => {
+    const read = fc.record({ bytes: fc.nat({ max: 1000 }), isAborted: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(read, { maxLength: 12 }), async (reads) => {
+        const { clock, driver } = await throttled(1000);
+        const controller = new AbortController();
+        const { signal } = controller;
+        const kept: Promise<unknown>[] = [];
+        for (const { bytes, isAborted } of reads) {
+          const reading = readFrom(driver, 'big', bytes, isAborted ? { signal } : {});
+          if (isAborted) reading.catch(() => undefined);
+          else kept.push(reading);
+        }
+        await settled();
+        controller.abort(REASON);
+        await clock.run(Promise.all(kept));
+        const bytes = reads.reduce((sum, one) => sum + (one.isAborted ? 0 : one.bytes), 0);
+        expect(clock.now()).toBeCloseTo(bytes, 6);
+        expect(clock.sleeping).toBe(0);
+      }),
+      { numRuns: 100 },
+    );
+  });
 });

@@ -85,8 +85,10 @@ describe('a message about an option', () => {
 
   it('says what to do about a placement that served another hierarchy, whether that is closed or not', async () => {
     const placement = new PlacementHandler();
+    const source = new MemoryDriver();
+    await source.write('a', new Uint8Array(10), { size: 10 });
     const make = () => {
-      const hierarchy = new Hierarchy({ source: new MemoryDriver(), placement });
+      const hierarchy = new Hierarchy({ source, placement });
       onTestFinished(() => hierarchy.close());
       return hierarchy;
     };
@@ -96,6 +98,7 @@ describe('a message about an option', () => {
     };
     const first = await make().start();
     await expect(make().start()).rejects.toMatchObject(again);
+    expect(await first.read('a'), 'the first goes on').toHaveLength(10);
     await first.close();
     await expect(make().start()).rejects.toMatchObject(again);
   });

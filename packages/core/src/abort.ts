@@ -62,10 +62,10 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefine
  * one is told (`return`), but not waited for.
  */
 export async function* untilAborted<T>(
-  items: AsyncIterable<T>,
+  items: AsyncIterable<T> | Iterable<T>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<T, void, undefined> {
-  const iterator = items[Symbol.asyncIterator]();
+  const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
   let isOver = false;
   try {
     for (;;) {

@@ -9,7 +9,7 @@ import { assertApart } from './locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from './metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
 import { listed } from './namespace/listing.js';
-import { closeFor, openFor, startOnce } from './open-drivers.js';
+import { closeFor, endPlacement, openFor, startOnce } from './open-drivers.js';
 import { openAtStart } from './open-tier.js';
 import { PlaceChoice } from './place-choice.js';
 import type { Placement } from './placement.js';
@@ -130,7 +130,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    startOnce(this.#placement);
+    startOnce(this.#placement, this);
     await openFor(this, this.#source, { signal });
     for (const tier of this.#tiers) await openAtStart(tier, signal, this.#path.host());
     // Again, before anything is deleted: now links are resolved.
@@ -327,7 +327,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     const reason = closedError();
     await this.#scope.close(reason);
     await this.#starting;
-    const placementClosed = this.#placement.close();
+    const placementClosed = endPlacement(this.#placement, this);
     await this.#path.close(reason);
     // A read that a tier has not ended even now may be one that the placement waits for.
     if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;

@@ -55,19 +55,25 @@ export async function closeFor(user: object, driver: StorageDriver): Promise<voi
   });
 }
 
-const started = new WeakSet<Placement>();
+/** Which hierarchy has a placement. */
+const holders = new WeakMap<Placement, object>();
 
 /**
  * Gives a placement to a hierarchy that starts: for good, because it ends with that one.
  * @throws TieredError `TIERED_CONFIG_INVALID` if another one had it.
  */
-export function startOnce(placement: Placement): void {
-  if (started.has(placement)) {
+export function startOnce(placement: Placement, hierarchy: object): void {
+  if (holders.has(placement)) {
     const message =
       'placement: it served another hierarchy, and ends with that one; make a new PlacementHandler for each hierarchy.';
     throw new TieredError('TIERED_CONFIG_INVALID', message);
   }
-  started.add(placement);
+  holders.set(placement, hierarchy);
+}
+
+/** Ends a placement, unless another hierarchy has it, and may go on. */
+export async function endPlacement(placement: Placement, hierarchy: object): Promise<void> {
+  if (holders.get(placement) === hierarchy) await placement.close();
 }
 
 /** What a decorator shows of another driver: the objects whose keys begin with a prefix. */

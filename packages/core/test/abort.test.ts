@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OperationScope, raceAbort } from '@tiered/core/internal';
 import { settled } from '@tiered/core/testing';
+import { untilAborted as passedOn } from '../src/abort.js';
 import { listenersOn, outcomeOf } from './helpers.js';
 
 const REASON = new Error('the caller lost interest');
@@ -192,4 +193,10 @@ describe('OperationScope', () => {
     expect(scope.size).toBe(0);
     expect(listenersOn(signal)).toBe(0);
   });
+});
+
+it('pieces may come from a list as well', async () => {
+  const seen: number[] = [];
+  for await (const item of passedOn([1, 2, 3], new AbortController().signal)) seen.push(item);
+  expect(seen).toEqual([1, 2, 3]);
 });

@@ -189,9 +189,15 @@ describe('tf.train.Example, what protobuf allows', () => {
       const bytes = exampleOf(field(list, values), ...parts);
       return bytesAllocated(() => expect(decodeExample(bytes).get('x')?.values).toHaveLength(count));
     };
+    const least = async (count: number) => {
+      const tries: number[] = [];
+      for (let i = 0; i < 5; i++) tries.push(await decode(count));
+      return Math.min(...tries);
+    };
     await decode(500);
-    // In proportion it is 4 times as much; it would be 16 times with a copy for each part.
-    expect((await decode(2000)) / (await decode(500))).toBeLessThan(8);
+    // In proportion it is 4 times as much; it would be 16 times with a copy for each part. The profile is a sample, and counts what
+    // else was allocated meanwhile.
+    expect((await least(2000)) / (await least(500))).toBeLessThan(10);
   });
 
   it('takes a feature without a name as the one called by the empty string', () => {

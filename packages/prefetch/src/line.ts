@@ -291,7 +291,7 @@ export class Line {
       },
       onGivenBack: (entry, failure) => {
         // In place of the read by name, so that it waits for no producer.
-        if (failure === undefined) void this.read([entry]);
+        if (failure === undefined) void this.read([entry]).then(() => this.#host.wake());
         else this.#fail(entry, failure.error);
       },
     });
@@ -300,6 +300,8 @@ export class Line {
   /** Gives what is there to those who wait. */
   #serve(): void {
     this.#isToServe = false;
+    // Afterwards: the first is still the one that is told of.
+    if (this.#isTelling) return;
     this.waiters.serve(({ most, epoch }) => this.#collect(most, epoch));
   }
 

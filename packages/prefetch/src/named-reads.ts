@@ -49,8 +49,10 @@ interface Reservation {
 export class NamedReads {
   readonly #parts: NamedReadsParts;
   readonly #underWay = new Map<string, Reservation[]>();
-  /** Reads of the source, which end with the line. */
+  /** Calls of the source, which end with the line: those of callers with a signal of their own, and the others. */
   readonly #scope = new OperationScope();
+  readonly #ending = new AbortController();
+  readonly #calls = new Set<Promise<unknown>>();
 
   constructor(parts: NamedReadsParts) {
     this.#parts = parts;
@@ -74,8 +76,10 @@ export class NamedReads {
   }
 
   /** Ends the reads that are at the source, and resolves when none writes to its target any more. Idempotent. */
-  end(reason: Error): Promise<void> {
-    return this.#scope.close(reason);
+  async end(reason: Error): Promise<void> {
+    this.#ending.abort(reason);
+    await this.#scope.close(reason);
+    while (this.#calls.size > 0) await Promise.allSettled(this.#calls);
   }
 
   /** Whether an entry is held, because its object is being read by name: each such read holds one. */
@@ -133,17 +137,40 @@ export class NamedReads {
     onBypass();
     let isTaken = false;
     try {
-      const read = this.#scope.run(signal, (under) => source.readInto(key, target, { offset, signal: under }));
+      const read = this.#call(signal, (under) => source.readInto(key, target, { offset, signal: under }));
       const count = await waiters.during(read);
       // A source that knows no sizes is asked only where the target is too full to tell.
       const known = count < target.byteLength ? offset + count : sizeOf(source, key);
-      const size = known ?? (await source.stat(key, { signal })).size;
+      const size = known ?? (await this.#askForSize(key, signal));
       // The state of a line that has ended does not change any more.
       this.#throwIfEnded();
       isTaken = reachesEnd(offset, count, size);
       return count;
     } finally {
       if (reservation !== undefined) this.#end(reservation, isTaken);
+    }
+  }
+
+  async #call<T>(signal: AbortSignal | undefined, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (signal !== undefined) return this.#scope.run(signal, call);
+    // One signal for all: to make one for each read takes longer than to read what is in memory.
+    this.#ending.signal.throwIfAborted();
+    const running = call(this.#ending.signal);
+    this.#calls.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#calls.delete(running);
+    }
+  }
+
+  /** Bytes of an object; more than any has if that cannot be told, which fails no read: its bytes are there. */
+  async #askForSize(key: string, signal: AbortSignal | undefined): Promise<number> {
+    try {
+      return (await this.#call(signal, (under) => this.#parts.source.stat(key, { signal: under }))).size;
+    } catch {
+      signal?.throwIfAborted();
+      return Infinity;
     }
   }
 

@@ -170,13 +170,15 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         parts.onEnd();
         opened.isOver = true;
         epochs.end(this.#settings, this.#meter);
-        // What it still reads holds memory of its share.
-        if (line.reading === 0) this.#leave(line);
+        this.#leaveIfOver(line, opened);
       },
       memory: new LineMemory(this.memoryBytes, this.#memory),
       host: {
         clock: this.#clock,
-        wake: () => this.#wake(),
+        wake: () => {
+          this.#leaveIfOver(line, opened);
+          this.#wake();
+        },
         starving: (change) => {
           for (const meter of [this.#meter, epochs.meter]) meter.starving(change);
         },
@@ -197,6 +199,11 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   async #close(line: Line, error: TieredError): Promise<void> {
     await line.close(error);
     this.#leave(line);
+  }
+
+  #leaveIfOver(line: Line, { isOver }: Opened): void {
+    // What it still reads holds memory of its share.
+    if (isOver && line.reading === 0) this.#leave(line);
   }
 
   #leave(line: Line): void {
@@ -295,7 +302,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         size.ended(batch.length, ms, underWay);
         for (const meter of [this.#meter, epochs.meter]) meter.ended(place, batch.length, bytes, ms);
         this.#debug?.(`read ${batch.length} from ${first.access.key}, ${bytes} bytes in ${ms.toFixed(3)} ms`);
-        if (opened.isOver && line.reading === 0) this.#leave(line);
+        this.#leaveIfOver(line, opened);
         this.#look();
         this.#wake();
       });

@@ -3,6 +3,7 @@ import {
   listSequence,
   Prefetcher,
   shuffledSequence,
+  StagingBuffer,
   type PrefetcherState,
   type SampleSource,
 } from '@tiered/prefetch';
@@ -255,3 +256,68 @@ it.each(['is closed', 'is aborted'])(
     expectIdle(prefetcher);
   },
 );
+
+it('[P1] all who wait are served after a read by name that failed when its object had its turn', async () => {
+  const driver = new FailableDriver(await objects(SIZES));
+  const prefetcher = new Prefetcher(await over(driver), listSequence(['0', '1']), {
+    budget: 0,
+    producers: 2,
+  });
+  const read = outcomeOf(prefetcher.read('0', new Uint8Array(SIZES[0] ?? 0)));
+  await settled();
+  await driver.fail('0');
+  expect(read.error).toBe(failure);
+  const taken = [outcomeOf(next(prefetcher)), outcomeOf(next(prefetcher))];
+  await settled();
+  while (driver.held.length > 0) await driver.release();
+  expect(taken.map(({ value }) => value?.key)).toEqual(['0', '1']);
+  await prefetcher.close();
+});
+
+it('[P8] a prefetcher that is aborted while an object given back is read leaves its share when that has ended', async () => {
+  const driver = new FailableDriver(await objects(SIZES));
+  const staging = new StagingBuffer({ memory: 4 * charge(100), producers: 4, autotuner: false });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const one = new Prefetcher(await over(driver), listSequence(['0']), { staging, signal });
+  const read = outcomeOf(one.read('0', new Uint8Array(SIZES[0] ?? 0)));
+  await settled();
+  const other = new Prefetcher(await over(await objects(SIZES.map(() => 100))), sequence, { staging });
+  await driver.fail('0');
+  expect(read.error).toBe(failure);
+  controller.abort(new Error('enough'));
+  await settled();
+  expect(other.stats().heldBytes).toBe(2 * charge(100));
+  await driver.release('0');
+  expect(other.stats().heldBytes).toBe(4 * charge(100));
+  await Promise.all([one.close(), other.close()]);
+});
+
+describe('a read by name from a source that does not know sizes', () => {
+  /** Its `stat` waits until it is let go, or fails. */
+  function sourceWith(stat: () => Promise<{ size: number }>): SampleSource {
+    const readInto = async (_: string, target: Uint8Array) => target.fill(1).byteLength;
+    return { namespace: undefined, stat, readInto };
+  }
+
+  it('[P5] gives what it has read, though nobody can tell whether that was all', async () => {
+    const source = sourceWith(() => Promise.reject(failure));
+    const prefetcher = new Prefetcher(source, listSequence([]));
+    expect(await prefetcher.read('a', new Uint8Array(10))).toBe(10);
+    await prefetcher.close();
+  });
+
+  it('[P3] is waited for at close', async () => {
+    let answer: (stat: { size: number }) => void = () => undefined;
+    const source = sourceWith(() => new Promise((resolve) => (answer = resolve)));
+    const prefetcher = new Prefetcher(source, listSequence([]));
+    const read = outcomeOf(prefetcher.read('a', new Uint8Array(10)));
+    await settled();
+    const closed = outcomeOf(prefetcher.close().then(() => 'closed'));
+    await settled();
+    expect(closed).toEqual({});
+    answer({ size: 10 });
+    await settled();
+    expect([closed.value, read.error]).toEqual(['closed', withCode('TIERED_CLOSED')]);
+  });
+});

@@ -4,6 +4,7 @@ import {
   Prefetcher,
   shuffledSequence,
   type Access,
+  type Sample,
   type SkippedSample,
 } from '@tiered/prefetch';
 import fc from 'fast-check';
@@ -180,6 +181,30 @@ describe('a sample that cannot be read', () => {
     expect(seen.sort()).toEqual(keys(8).filter((key) => key !== '3'));
     await prefetcher.close();
     expectIdle(prefetcher);
+  });
+
+  it('[P14] is told of once, also if who is told takes another one and gives room for it', async () => {
+    const hierarchy = await over(new FaultDriver(await objects([64, 64, 64]), { rules: faults(['1']) }));
+    const told: string[] = [];
+    const replaced: Promise<readonly string[]>[] = [];
+    const held: Sample[] = [];
+    const take = async () => (await prefetcher.take(1)).map(({ key }) => key);
+    const prefetcher: Prefetcher = new Prefetcher(hierarchy, listSequence(keys(3)), {
+      budget: 128,
+      producers: 2,
+      onError: 'skip',
+      onSkip: ({ key }) => {
+        told.push(key);
+        replaced.push(take());
+        held[0]?.release();
+      },
+    });
+    held.push(...(await prefetcher.take(1)));
+    await settled();
+    const taken = [await take(), ...(await Promise.all(replaced))];
+    expect({ told, taken: taken.flat() }).toEqual({ told: ['1'], taken: ['2'] });
+    expect(prefetcher.stats()).toMatchObject({ skipped: 1, ready: 0, reading: 0 });
+    await prefetcher.close();
   });
 });
 

@@ -1,4 +1,4 @@
-import { TieredError, type Clock } from '@tiered/core';
+import { TieredError, type Clock, type SleepOptions } from '@tiered/core';
 import { raceAbort } from '@tiered/core/internal';
 import { Failure } from './failure.js';
 import { wallTime } from './wall-time.js';
@@ -47,10 +47,10 @@ export class CredentialStore {
     if (this.#fetch === undefined) return this.#kept;
     const leftMs = this.#endsAt - this.#clock.now();
     if (this.#kept !== undefined && leftMs > RENEWED_BEFORE_END_MS) return this.#kept;
-    const renewed = this.#renewed(this.#fetch);
-    if (this.#kept === undefined || leftMs <= 0) return this.#inTime(renewed, signal);
-    // Who needs them asks again, and is told then why there are none.
-    renewed.catch(() => undefined);
+    if (this.#kept === undefined || leftMs <= 0) return this.#inTime(this.#renewed(this.#fetch), signal);
+    // One that takes too long is forgotten, so that another one has begun when these end. Why it failed is told to who needs them then.
+    if (this.#fetching === undefined)
+      this.#inTime(this.#renewed(this.#fetch), undefined, { background: true }).catch(() => undefined);
     return this.#kept;
   }
 
@@ -69,9 +69,13 @@ export class CredentialStore {
   }
 
   /** Waits for credentials no longer than until the abort, or until it has taken too long. */
-  async #inTime(fetching: Promise<S3Credentials>, signal: AbortSignal | undefined): Promise<S3Credentials> {
+  async #inTime(
+    fetching: Promise<S3Credentials>,
+    signal: AbortSignal | undefined,
+    options?: SleepOptions,
+  ): Promise<S3Credentials> {
     const timer = new AbortController();
-    const late = this.#clock.sleep(this.#patienceMs, timer.signal).then(() => {
+    const late = this.#clock.sleep(this.#patienceMs, timer.signal, options).then(() => {
       // The next request asks anew: a provider that hangs once need not do so again.
       this.#forget(fetching);
       throw new Failure({

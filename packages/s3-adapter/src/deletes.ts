@@ -82,9 +82,11 @@ export class Deletes {
 
   /** The batch of this turn. */
   #gather(): Batch {
-    if (this.#gathering === undefined || this.#gathering.keys.length >= MOST_KEYS)
-      this.#gathering = new Batch((batch) => this.#send(batch));
-    return this.#gathering;
+    const gathering = this.#gathering;
+    // One that everybody has left has ended.
+    if (gathering === undefined || gathering.signal.aborted || gathering.keys.length >= MOST_KEYS)
+      return (this.#gathering = new Batch((batch) => this.#send(batch)));
+    return gathering;
   }
 
   async #send(batch: Batch): Promise<ReadonlySet<string>> {

@@ -230,6 +230,19 @@ describe('deletes', () => {
     expect(listenersOn(signal)).toBe(0);
   });
 
+  it('that are aborted before others come leave those to be made', async () => {
+    const { server, driver, keys } = await fill(3);
+    const controller = new AbortController();
+    const [first = '', ...others] = keys;
+    const aborted = driver.delete(first, { signal: controller.signal });
+    controller.abort(reason);
+    const deleting = others.map((key) => driver.delete(key, {}));
+    await expect(aborted).rejects.toBe(reason);
+    await Promise.all(deleting);
+    expect(server.keys(BUCKET)).toEqual([first]);
+    expect(server.requests).toMatchObject({ DeleteObjects: 1, DeleteObject: 0 });
+  });
+
   it('that are aborted while others are not leave the others to be made, also between two tries', async () => {
     for (const tries of [0, 1]) {
       const { server, driver, clock, keys } = await fill(3);

@@ -125,12 +125,15 @@ export class Removals {
 
   /** Tries all again, a few at a time, until one fails: what failed comes last the next time. */
   async #tryAll(failures: number): Promise<void> {
-    const keys = [...this.#undeleted.keys()];
+    // Those of tiers that are out of service wait until somebody has found them to work again.
+    const mayBeTried = (key: string) =>
+      [...(this.#undeleted.get(key)?.values() ?? [])].some(({ tier }) => tier.writing.inService);
+    const keys = [...this.#undeleted.keys()].filter(mayBeTried);
     while (keys.length > 0 && !this.#closing.aborted) {
       const some = keys.splice(0, DELETES);
       for (const key of some) this.isUnderWay(key);
       await Promise.all(some.flatMap((key) => [...(this.#underWay.get(key)?.values() ?? [])]));
-      if (some.some((key) => this.#undeleted.has(key))) break;
+      if (some.some(mayBeTried)) break;
     }
     this.#isTrying = false;
     if (this.#undeleted.size > 0) this.#tryLater(failures + 1);

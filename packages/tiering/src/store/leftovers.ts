@@ -35,11 +35,6 @@ export class Leftovers {
     for (const row of unfinished) await this.#attempt(() => this.#deleteFile(row));
   }
 
-  /** Something could not be deleted: it is tried again. */
-  keep(attempt: () => Promise<void>): void {
-    this.#again.add(attempt);
-  }
-
   /** Deletes what could not be deleted before. */
   async tryAgain(): Promise<void> {
     for (const again of [...this.#again]) await this.#attempt(again);

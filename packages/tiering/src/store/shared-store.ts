@@ -324,11 +324,9 @@ export class SharedStore implements TierStore {
       end();
       return;
     }
-    const attempt = () => this.#deleteFile(name, row).then(end);
-    await attempt().catch((error: unknown) => {
-      this.#leftovers.keep(attempt);
-      throw error;
-    });
+    // Whoever asked tries again if it fails.
+    await this.#deleteFile(name, row);
+    end();
   }
 
   /** Deletes what is under the name of a copy that nobody is shown, and says so. */

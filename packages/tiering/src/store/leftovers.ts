@@ -11,7 +11,7 @@ export class Leftovers {
   readonly #home: IndexHome;
   readonly #deleteFile: (row: CopyRow) => Promise<void>;
   /** What could not be deleted yet. */
-  readonly #again = new Set<() => Promise<void>>();
+  readonly #again = new Set<CopyRow>();
 
   /** @param deleteFile Deletes the file of a copy, and says so in the index. */
   constructor(client: IndexClient, home: IndexHome, deleteFile: (row: CopyRow) => Promise<void>) {
@@ -32,12 +32,12 @@ export class Leftovers {
     // Before the bytes of their temporary files are anybody else's.
     for (const id of dead) await home.clearUp(id);
     const unfinished = await patiently(() => this.#client.call('inherit', { member: home.member, dead }));
-    for (const row of unfinished) await this.#attempt(() => this.#deleteFile(row));
+    for (const row of unfinished) await this.#delete(row);
   }
 
   /** Deletes what could not be deleted before. */
   async tryAgain(): Promise<void> {
-    for (const again of [...this.#again]) await this.#attempt(again);
+    for (const row of [...this.#again]) await this.#delete(row);
   }
 
   /** Says that this process uses the tier no more. Never rejects. */
@@ -52,8 +52,8 @@ export class Leftovers {
     }
   }
 
-  async #attempt(attempt: () => Promise<void>): Promise<void> {
-    this.#again.delete(attempt);
-    await attempt().catch(() => this.#again.add(attempt));
+  async #delete(row: CopyRow): Promise<void> {
+    this.#again.delete(row);
+    await this.#deleteFile(row).catch(() => this.#again.add(row));
   }
 }

@@ -1,12 +1,13 @@
 import { TieredError } from '@tiered/core';
 
 /** Paths worth a closer look, as hardly any is. */
-const UNUSUAL = /^\p{White_Space}|\p{White_Space}$|(?:^|\/)\.{0,2}(?:\/|$)|\\/u;
+const UNUSUAL = /^\p{White_Space}|\p{White_Space}(?:\/|$)|(?:^|\/)\.{0,2}(?:\/|$)|\\/u;
 
 /**
  * What is wrong with a path, in words; undefined if nothing is. OpenDAL trims paths, drops empty segments, takes a slash
  * at the end for a directory, and leaves `.` and `..` to the service: such a path is another object's, or nobody's.
- * @param files Whether the service keeps objects as files, whose listings turn backslashes into slashes.
+ * @param files Whether the service keeps objects as files: its listings turn backslashes into slashes, and trim the names
+ *   of directories, so that what is in them is not found.
  */
 export function problemOf(path: string, files: boolean): string | undefined {
   if (!UNUSUAL.test(path)) return undefined;
@@ -15,6 +16,7 @@ export function problemOf(path: string, files: boolean): string | undefined {
   if (segments.includes('')) return 'has an empty segment';
   if (segments.includes('.') || segments.includes('..')) return 'has a segment "." or ".."';
   if (files && path.includes('\\')) return 'has a backslash';
+  if (files && /\p{White_Space}\//u.test(path)) return 'has a directory that ends with white space';
   return undefined;
 }
 

@@ -90,6 +90,17 @@ describe('keys of OpenDalDriver', () => {
     },
   );
 
+  it.each(['a /b', 'a\t/b', 'a/b\u3000/c'])(
+    'such as %j are refused as files, since listings would not find them',
+    async (key) => {
+      const { driver } = await files();
+      await expect(put(driver, key)).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
+      const memory = await opened(new OpenDalDriver({ service: 'memory', writable: true }));
+      await put(memory, key);
+      expect(await keysOf(memory)).toEqual([key]);
+    },
+  );
+
   it('that begin like a parent directory do not list it', async () => {
     const { driver, directory } = await files();
     await fs.writeFile(path.join(directory, 'outside'), 'x');

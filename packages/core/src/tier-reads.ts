@@ -17,7 +17,7 @@ interface Cohort {
   /** The number of the last look before it. */
   readonly began: number;
   readonly controller: AbortController;
-  readonly reads: Set<Read>;
+  readonly reads: Read[];
   /** Of its largest read. */
   bytes: number;
   /** Why it was given up. */
@@ -26,10 +26,18 @@ interface Cohort {
 
 interface Read {
   readonly cohort: Cohort;
+  /** Where it is among the reads of its cohort. */
+  at: number;
   /** Of its own, if its reader has a signal. */
   readonly controller: AbortController;
   /** Lets the reader go; undefined if it has to wait for the driver. */
   readonly leave: ((reason: Error) => void) | undefined;
+}
+
+/** Both ends of a promise. */
+interface Settling<T> {
+  readonly resolve: (result: T) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
 /**
@@ -97,9 +105,7 @@ export class TierReads {
     signal: AbortSignal | undefined,
     call: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#run(bytes, signal, call, reject).then(resolve, reject);
-    });
+    return new Promise<T>((resolve, reject) => this.#run(bytes, signal, call, { resolve, reject }, reject));
   }
 
   /** A read into memory of its reader, who gets it back when the driver has let go of it. Else as `leave`. */
@@ -108,7 +114,9 @@ export class TierReads {
     signal: AbortSignal | undefined,
     call: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    return this.#run(bytes, signal, call, undefined);
+    return new Promise<T>((resolve, reject) =>
+      this.#run(bytes, signal, call, { resolve, reject }, undefined),
+    );
   }
 
   /**
@@ -131,37 +139,41 @@ export class TierReads {
     patience.abort();
   }
 
-  async #run<T>(
+  #run<T>(
     bytes: number,
     signal: AbortSignal | undefined,
     call: (signal: AbortSignal) => Promise<T>,
+    { resolve, reject }: Settling<T>,
     leave: Read['leave'],
-  ): Promise<T> {
+  ): void {
     this.#ending.signal.throwIfAborted();
     signal?.throwIfAborted();
     const cohort = this.#joined ?? this.#newCohort();
     if (bytes > cohort.bytes) cohort.bytes = bytes;
     const controller = signal === undefined ? cohort.controller : new AbortController();
-    const read = { cohort, controller, leave };
-    cohort.reads.add(read);
+    const read: Read = { cohort, controller, leave, at: cohort.reads.length };
+    cohort.reads.push(read);
     this.#calls += 1;
     const stopListening = signal && onAbort(signal, (reason) => abort(read, reason));
-    try {
-      const result = await call(controller.signal);
-      this.#servedAt = this.#look;
-      if (cohort.began > this.#youngestServed) this.#youngestServed = cohort.began;
-      return result;
-    } catch (error) {
-      throw cohort.late ?? error;
-    } finally {
-      stopListening?.();
-      this.#done(read);
-    }
+    called(call, controller.signal).then(
+      (result) => {
+        stopListening?.();
+        this.#servedAt = this.#look;
+        if (cohort.began > this.#youngestServed) this.#youngestServed = cohort.began;
+        this.#done(read);
+        resolve(result);
+      },
+      (error: unknown) => {
+        stopListening?.();
+        this.#done(read);
+        reject(cohort.late ?? error);
+      },
+    );
   }
 
   #done(read: Read): void {
     const { cohort, leave } = read;
-    cohort.reads.delete(read);
+    remove(cohort.reads, read);
     this.#calls -= 1;
     if (cohort.late !== undefined) {
       this.#givenUp -= 1;
@@ -172,7 +184,7 @@ export class TierReads {
 
   #newCohort(): Cohort {
     const controller = new AbortController();
-    const cohort: Cohort = { began: this.#look, controller, reads: new Set(), bytes: 0, late: undefined };
+    const cohort: Cohort = { began: this.#look, controller, reads: [], bytes: 0, late: undefined };
     this.#cohorts.push(cohort);
     this.#joined = cohort;
     if (!this.#looking) void this.#keepLooking();
@@ -197,7 +209,7 @@ export class TierReads {
     this.#look += 1;
     this.#joined = undefined;
     for (const cohort of this.#cohorts.splice(0)) {
-      if (cohort.reads.size === 0) continue;
+      if (cohort.reads.length === 0) continue;
       const ms = this.deadlineMs + (cohort.bytes / LEAST_RATE) * 1000;
       if (this.#isLate(cohort, Math.round((ms / this.deadlineMs) * LOOKS))) this.#giveUp(cohort, ms);
       else this.#cohorts.push(cohort);
@@ -218,14 +230,32 @@ export class TierReads {
       retryable: true,
     });
     cohort.late = error;
-    this.#givenUp += cohort.reads.size;
+    this.#givenUp += cohort.reads.length;
     for (const { leave } of cohort.reads) if (leave === undefined) this.#stuck += 1;
     cohort.controller.abort(error);
     for (const read of cohort.reads) abort(read, error);
   }
 }
 
+/** Drivers are to reject; one that throws must not leave its read under way for ever. */
+function called<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return call(signal);
+  } catch (error) {
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- It is passed on as it was thrown.
+    return Promise.reject(error);
+  }
+}
+
 function abort({ controller, leave }: Read, reason: Error): void {
   controller.abort(reason);
   leave?.(reason);
+}
+
+/** Takes a read out of those of its cohort. Not a Set: one of objects that live so shortly costs the collector more than they do. */
+function remove(reads: Read[], { at }: Read): void {
+  const last = reads.pop();
+  if (last === undefined || at === reads.length) return;
+  reads[at] = last;
+  last.at = at;
 }

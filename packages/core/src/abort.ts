@@ -94,12 +94,17 @@ export class OperationScope {
     return this.#running.size;
   }
 
+  /** @throws the reason with which it was closed, if it was. */
+  throwIfClosed(): void {
+    if (this.#closeReason !== undefined) throw this.#closeReason;
+  }
+
   /** Starts an operation; rejects at once if the scope is closed or the caller's signal has aborted. */
   async run<T>(
     callerSignal: AbortSignal | undefined,
     operation: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    if (this.#closeReason !== undefined) throw this.#closeReason;
+    this.throwIfClosed();
     callerSignal?.throwIfAborted();
     const controller = new AbortController();
     const stopListening = onAbort(callerSignal, (reason) => controller.abort(reason));

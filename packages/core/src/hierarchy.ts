@@ -343,8 +343,14 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /** Takes in the present size and version of an object that turned out to be another one. */
   #renew(key: string): Promise<boolean> {
     const asked = this.#scope.run(undefined, (signal) => this.#source.stat(key, { signal }));
-    // The error that brought us here says what happened; the next read meets this one if it is still there.
-    return asked.then((stat) => this.#take(stat) >= 0).catch(() => false);
+    return asked.then(
+      (stat) => this.#take(stat) >= 0,
+      () => {
+        this.#scope.throwIfClosed();
+        // The error that brought us here says what happened; the next read meets this one if it is still there.
+        return false;
+      },
+    );
   }
 
   /** Takes in what the source says of an object, as far as the policy lets it. A copy of what it was is not served any more. */

@@ -231,6 +231,24 @@ describe('Hierarchy lifecycle', () => {
     await hierarchy.close();
   });
 
+  it('[C1] a read that finds its object changed while the hierarchy closes is TIERED_CLOSED', async () => {
+    const inner = await memoryWith({ a: DIGITS, b: DIGITS });
+    const source = new HoldingDriver(inner, { operations: ['stat', 'read'] });
+    const hierarchy = await new Hierarchy({ source, scan: false }).start();
+    const reads = ['a', 'b'].map((key) =>
+      expect(hierarchy.read(key)).rejects.toMatchObject(code('TIERED_CLOSED')),
+    );
+    await settled();
+    await source.release();
+    // The read of `a` waits for its bytes; the question about `b` keeps the close from ending that.
+    expect(source.held.map(({ operation, key }) => `${operation} ${key}`)).toEqual(['stat b', 'read a']);
+    await inner.write('a', DIGITS.subarray(1), { size: 99 });
+    const closing = hierarchy.close();
+    for (let tries = 0; tries < 3; tries++) if (source.held.length > 1) await source.release({ index: 1 });
+    await source.releaseAll();
+    await Promise.all([...reads, closing]);
+  });
+
   it('[C1] close ends a listing of the source, whether it rests or waits for a page', async () => {
     for (const rests of [true, false]) {
       const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['list'] });

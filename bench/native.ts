@@ -137,7 +137,7 @@ function readAll({ batch }: Case, keys: readonly string[], io: IoThreads): () =>
           const key = some[i];
           if (key !== undefined) requests.push({ key, offset: 0, target });
         }
-        for (const outcome of await io.readMany(requests))
+        for (const outcome of (await io.readMany(requests)).outcomes)
           if (outcome !== BYTES) throw new Error(outcome < 0 ? failureOf(outcome) : 'a read was short');
       }
     };

@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined && process.env['CI'] !== 'true')('storage 
       const reading = io.readMany(requests, { signal: controller.signal });
       await reached(mount, 4 * (round + 1));
       controller.abort();
-      expect(codesOf(await reading)).toEqual(ALL_ABORTED);
+      expect(codesOf((await reading).outcomes)).toEqual(ALL_ABORTED);
       expect(io.counts).toMatchObject({ left: 4 * (round + 1), items: 0 });
       for (const { target } of requests) target.fill(1);
       batches.push(...requests);
@@ -105,11 +105,11 @@ describe.skipIf(missing !== undefined && process.env['CI'] !== 'true')('storage 
     const own = io.readMany(requestsFor(FILES.slice(2, 4), false), { signal });
     await reached(mount, 4);
     controller.abort();
-    expect(codesOf(await own)).toEqual(['ABORTED', 'ABORTED']);
+    expect(codesOf((await own).outcomes)).toEqual(['ABORTED', 'ABORTED']);
     for (let i = 0; i < 10; i++) await systemClock.turn();
     expect(isOver).toBe(false);
     await mount.close();
-    for (const code of codesOf(await shared)) expect(code).toMatch(/^E/);
+    for (const code of codesOf((await shared).outcomes)) expect(code).toMatch(/^E/);
     await io.close();
   });
 
@@ -121,7 +121,9 @@ describe.skipIf(missing !== undefined && process.env['CI'] !== 'true')('storage 
     const io = new IoThreads({ root: mount.directory });
     mount.reset();
     const target = new Uint8Array(new SharedArrayBuffer(5000));
-    expect(await io.readMany([{ key: 'a', offset: 0, target, version }])).toEqual(new Float64Array([1000]));
+    expect((await io.readMany([{ key: 'a', offset: 0, target, version }])).outcomes).toEqual(
+      new Float64Array([1000]),
+    );
     expect(mount.counts()).toMatchObject({ open: 1, read: 1, release: 1 });
     expect(mount.counts().getattr).toBeLessThanOrEqual(1);
     await io.close();

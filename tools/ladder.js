@@ -7,7 +7,7 @@ export const LADDER = {
   core: [],
   tiering: ['core'],
   prefetch: ['core'],
-  'node-fs-adapter': ['core'],
+  'node-fs-adapter': ['core', 'native'],
   's3-adapter': ['core'],
   'opendal-adapter': ['core'],
   native: ['core'],

@@ -94,17 +94,12 @@ export class OperationScope {
     return this.#running.size;
   }
 
-  /** @throws the reason with which it was closed, if it was. */
-  throwIfClosed(): void {
-    if (this.#closeReason !== undefined) throw this.#closeReason;
-  }
-
   /** Starts an operation; rejects at once if the scope is closed or the caller's signal has aborted. */
   async run<T>(
     callerSignal: AbortSignal | undefined,
     operation: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    this.throwIfClosed();
+    if (this.#closeReason !== undefined) throw this.#closeReason;
     callerSignal?.throwIfAborted();
     const controller = new AbortController();
     const stopListening = onAbort(callerSignal, (reason) => controller.abort(reason));
@@ -115,6 +110,16 @@ export class OperationScope {
     } finally {
       this.#running.delete(controller);
       stopListening();
+    }
+  }
+
+  /** As `run`, of what may fail: then `undefined`, unless the scope is closed. */
+  async attempt<T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+    try {
+      return await this.run(undefined, operation);
+    } catch {
+      if (this.#closeReason !== undefined) throw this.#closeReason;
+      return undefined;
     }
   }
 

@@ -22,6 +22,11 @@ export interface DriverCapabilities {
   readonly index: boolean;
   /** An object that is written in parts (`create`) is kept in memory, whole, until it is published. */
   readonly buffersWrites: boolean;
+  /**
+   * Which threads read files: `native` ones, as many as are wanted, or those of `node`, four for all of the process unless
+   * UV_THREADPOOL_SIZE says otherwise. Undefined where nothing is read from files.
+   */
+  readonly threads?: 'native' | 'node' | undefined;
 }
 
 /** An object as its storage describes it. */

@@ -341,16 +341,10 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /** Takes in the present size and version of an object that turned out to be another one. */
-  #renew(key: string): Promise<boolean> {
-    const asked = this.#scope.run(undefined, (signal) => this.#source.stat(key, { signal }));
-    return asked.then(
-      (stat) => this.#take(stat) >= 0,
-      () => {
-        this.#scope.throwIfClosed();
-        // The error that brought us here says what happened; the next read meets this one if it is still there.
-        return false;
-      },
-    );
+  async #renew(key: string): Promise<boolean> {
+    // If it fails, the error that brought us here says what happened; the next read meets this one if it is still there.
+    const stat = await this.#scope.attempt((signal) => this.#source.stat(key, { signal }));
+    return stat !== undefined && this.#take(stat) >= 0;
   }
 
   /** Takes in what the source says of an object, as far as the policy lets it. A copy of what it was is not served any more. */

@@ -242,7 +242,6 @@ function called<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSigna
   try {
     return call(signal);
   } catch (error) {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- It is passed on as it was thrown.
     return Promise.reject(error);
   }
 }

@@ -2,16 +2,13 @@
 #include "addon.h"
 #include "arguments.h"
 #include "environment.h"
+#include "open-file.h"
 #include "reads.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
-
-#define NOT_BLOCKING 8 /* RWF_NOWAIT */
 
 /* Keys, and then, unless there are none, as many versions, of which an empty one stands for any. */
 static bool set_texts(napi_env env, struct reads *reads, size_t length) {
@@ -43,78 +40,110 @@ static bool set_ranges(napi_env env, struct reads *reads, uint32_t memories, con
   return true;
 }
 
-static bool set_memories(napi_env env, struct reads *reads, napi_value keep, uint32_t count) {
+static bool set_memories(napi_env env, struct reads *reads, napi_value keep, uint32_t count, bool is_fixed) {
   reads->memories = calloc(count, sizeof *reads->memories);
   if (reads->memories == NULL) return throw_range(env, "there is no memory");
   for (uint32_t i = 0; i < count; i++) {
     if (!get_memory_at(env, keep, KEPT_MEMORIES + i, &reads->memories[i])) return false;
+    if (is_fixed) reads->memories[i].is_fixed = true;
     /* What threads may hang with they read by way of memory of their own. */
-    if (reads->memories[i].is_shared && !reads->job.pool->may_hang) reads->job.is_direct = true;
+    if (reads->memories[i].is_fixed && !reads->job.pool->may_hang) reads->job.is_direct = true;
   }
   return true;
 }
 
-/* The outcomes have room for twice as many: for the order as well. */
+/* The outcomes have room for twice as many, for the order as well, and for one more. */
 static bool has_room(napi_env env, napi_value keep, uint32_t count) {
   napi_value view;
   double *numbers;
   size_t length;
   if (napi_get_element(env, keep, KEPT_OUTCOMES, &view) != napi_ok) return throw_type(env, "expected outcomes");
   if (!get_numbers(env, view, &numbers, &length)) return false;
-  return length >= 2 * (size_t)count || throw_range(env, "there is no room for the outcomes");
+  return length > 2 * (size_t)count || throw_range(env, "there is no room for the outcomes");
 }
 
-/* readFiles(pool, id, texts, numbers, keep, hasProgress) */
+/* readFiles(pool, id, texts, numbers, keep, hasProgress, isFixed) */
 napi_value read_files(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
   double id;
-  bool has_progress;
+  bool has_progress, is_fixed;
   napi_value keep;
   uint32_t kept;
   double *numbers;
   size_t length;
-  if (!get_arguments(env, info, 6, &arguments)) return NULL;
+  if (!get_arguments(env, info, 7, &arguments)) return NULL;
   napi_value *values = arguments.values;
   /* First what may run JavaScript. */
   if (!get_array(env, values[4], KEPT_MEMORIES + 1, &keep, &kept)) return NULL;
   if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[1], MOST_WHOLE, &id)) return NULL;
-  if (!get_flag(env, values[5], &has_progress) || !get_numbers(env, values[3], &numbers, &length)) return NULL;
+  if (!get_flag(env, values[5], &has_progress) || !get_flag(env, values[6], &is_fixed)) return NULL;
+  if (!get_numbers(env, values[3], &numbers, &length)) return NULL;
   if (length == 0 || length % 4 != 0 || length / 4 > MOST_ITEMS)
     return nothing(throw_range(env, "expected four numbers for each of 1 to 65536 reads"));
   struct reads *reads = new_file_reads(pool, id, (uint32_t)(length / 4));
   if (reads == NULL) return nothing(throw_range(env, "there is no memory"));
   reads->job.has_progress = has_progress;
   size_t text_length;
-  bool is_ready = has_room(env, keep, reads->job.count) && set_memories(env, reads, keep, kept - KEPT_MEMORIES) &&
+  bool is_ready = has_room(env, keep, reads->job.count) && set_memories(env, reads, keep, kept - KEPT_MEMORIES, is_fixed) &&
                   set_ranges(env, reads, kept - KEPT_MEMORIES, numbers) &&
                   get_text(env, values[2], &reads->text, &text_length) && set_texts(env, reads, text_length);
   submit(env, pool, &reads->job, keep, is_ready);
   return NULL;
 }
 
-/* readPiece(pool, id, fd, offset, keep): of an open file into the one memory that is kept, all of it. */
+/* readPiece(pool, id, fd, offset, version, keep, isFixed): of an open file into the one memory that is kept, all of it. */
 napi_value read_piece(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
   double id, fd, offset;
+  bool is_fixed;
   napi_value keep;
   uint32_t kept;
-  if (!get_arguments(env, info, 5, &arguments)) return NULL;
+  if (!get_arguments(env, info, 7, &arguments)) return NULL;
   napi_value *values = arguments.values;
-  if (!get_array(env, values[4], KEPT_MEMORIES + 1, &keep, &kept)) return NULL;
+  if (!get_array(env, values[5], KEPT_MEMORIES + 1, &keep, &kept)) return NULL;
   if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[1], MOST_WHOLE, &id)) return NULL;
   if (!get_whole(env, values[2], INT32_MAX, &fd) || !get_whole(env, values[3], MOST_WHOLE, &offset)) return NULL;
+  if (!get_flag(env, values[6], &is_fixed)) return NULL;
   struct reads *reads = new_piece_read(pool, id);
   if (reads == NULL) return nothing(throw_range(env, "there is no memory"));
   reads->fd = (int)fd;
   reads->reads[0].offset = (uint64_t)offset;
-  bool is_ready = has_room(env, keep, 1) && set_memories(env, reads, keep, 1);
+  size_t text_length;
+  bool is_ready = has_room(env, keep, 1) && set_memories(env, reads, keep, 1, is_fixed) &&
+                  get_text(env, values[4], &reads->text, &text_length);
+  if (is_ready && text_length > 0) reads->reads[0].version = reads->text;
   if (is_ready) reads->reads[0].target.length = reads->memories[0].length;
   /* A thread that hangs would use the number when the file is closed, and another one has it. */
   if (is_ready && pool->may_hang) reads->fd = fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
   reads->owns_fd = is_ready && pool->may_hang && reads->fd >= 0;
   submit(env, pool, &reads->job, keep, is_ready);
+  return NULL;
+}
+
+/* openFile(pool, id, key, keep) */
+napi_value open_file(napi_env env, napi_callback_info info) {
+  struct arguments arguments;
+  struct pool *pool;
+  double id;
+  napi_value keep, view;
+  uint32_t kept;
+  double *numbers;
+  size_t length, key_length;
+  if (!get_arguments(env, info, 4, &arguments)) return NULL;
+  napi_value *values = arguments.values;
+  if (!get_array(env, values[3], KEPT_DESCRIPTOR + 1, &keep, &kept)) return NULL;
+  if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[1], MOST_WHOLE, &id)) return NULL;
+  if (napi_get_element(env, keep, KEPT_DESCRIPTOR, &view) != napi_ok) return NULL;
+  if (!get_numbers(env, view, &numbers, &length)) return NULL;
+  if (length < 1) return nothing(throw_range(env, "there is no room for the descriptor"));
+  struct open_file *opening = new_open_file(pool, id);
+  if (opening == NULL) return nothing(throw_range(env, "there is no memory"));
+  bool is_ready = get_text(env, values[2], &opening->key, &key_length);
+  /* What is behind a NUL would not be looked at. */
+  if (is_ready && strlen(opening->key) != key_length) is_ready = throw_range(env, "a key has no NUL");
+  submit(env, pool, &opening->job, keep, is_ready);
   return NULL;
 }
 
@@ -129,10 +158,7 @@ napi_value try_read(napi_env env, napi_callback_info info) {
   if (!get_whole(env, values[0], INT32_MAX, &fd) || !get_whole(env, values[2], MOST_WHOLE, &offset)) return NULL;
   if (!get_memory(env, values[1], &memory))
     return nothing(throw_type(env, "expected a Uint8Array that is not detached"));
-  struct iovec vector = {memory.data, memory.length < 1 << 30 ? memory.length : 1 << 30};
-  /* By its number: not every C library has it. */
-  ssize_t count = syscall(SYS_preadv2, (int)fd, &vector, 1, (long)offset, 0L, NOT_BLOCKING);
-  napi_create_double(env, count < 0 ? -errno : (double)count, &outcome);
+  napi_create_double(env, (double)read_at_once((int)fd, memory.data, memory.length, (uint64_t)offset), &outcome);
   return outcome;
 }
 

@@ -121,6 +121,7 @@ NAPI_MODULE_INIT() {
       {"abort", NULL, abort_job, NULL, NULL, NULL, napi_enumerable, NULL},
       {"readFiles", NULL, read_files, NULL, NULL, NULL, napi_enumerable, NULL},
       {"readPiece", NULL, read_piece, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"openFile", NULL, open_file, NULL, NULL, NULL, napi_enumerable, NULL},
       {"tryRead", NULL, try_read, NULL, NULL, NULL, napi_enumerable, NULL},
       {"writeFile", NULL, write_file, NULL, NULL, NULL, napi_enumerable, NULL},
   };

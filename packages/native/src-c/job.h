@@ -45,6 +45,8 @@ struct job {
   napi_ref keep;
   bool is_settled;
   uint32_t told;
+  /* What threads had taken for it, waiting in the queue left out, when progress_of was called last. */
+  uint64_t told_busy_ns;
   struct job *previous, *next;
 
   /* What follows is under the lock of the pool. */
@@ -59,6 +61,7 @@ struct job {
   /* Of each item; ABORTED until it is done. And the items in the order in which they were done. */
   int64_t *outcomes;
   uint32_t *finished;
+  uint64_t busy_ns;
 };
 
 /* False if there is no memory. `room` is the size of the whole kind of job, which begins with a `struct job`. */

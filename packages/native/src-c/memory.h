@@ -2,8 +2,9 @@
  * Memory of JavaScript that threads read or write.
  *
  * A SharedArrayBuffer stays where it is as long as somebody holds it, so threads use it directly. An ArrayBuffer may be
- * transferred or made smaller at any time, which frees its memory under a thread: threads never see one. What is read goes to
- * memory of our own, and is copied by the environment's thread if the buffer is still there; what is written was copied before.
+ * transferred or made smaller at any time, which frees its memory under a thread: threads never see one, unless who lends it says
+ * that it stays. What is read goes to memory of our own, and is copied by the environment's thread if the buffer is still there;
+ * what is written was copied before.
  */
 #ifndef TIERED_MEMORY_H
 #define TIERED_MEMORY_H
@@ -17,6 +18,8 @@ struct memory {
   uint8_t *data;
   size_t length;
   bool is_shared;
+  /* Whether it stays where it is, as what is shared does. */
+  bool is_fixed;
 };
 
 /* A range of one of the memories of a job. */

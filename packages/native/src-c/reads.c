@@ -3,15 +3,16 @@
 #include "threads.h"
 #include "version.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-/* Opening must neither follow into waiting for a FIFO's writer nor take a terminal over. */
-#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 /* `read(2)` takes 2 GiB at most; a round number below that. */
 #define MOST_AT_ONCE ((size_t)1 << 30)
+
+#define NOT_BLOCKING 8 /* RWF_NOWAIT */
 
 struct source {
   int fd;
@@ -34,11 +35,28 @@ static int64_t fill(const struct source *source, uint8_t *target, size_t length)
   return (int64_t)filled;
 }
 
-/* By way of memory of the thread, so that whoever abandons the job has the target back at once, even if the storage hangs. */
-static int64_t fill_by_scratch(struct job *job, struct source source, uint8_t *target, size_t length, struct thread *self) {
+int64_t read_at_once(int fd, uint8_t *target, size_t length, uint64_t offset) {
+  struct iovec vector = {target, length < MOST_AT_ONCE ? length : MOST_AT_ONCE};
+  /* By its number: not every C library has it. Its offset is two words, of which 64 bits are the first. */
+  ssize_t count = syscall(SYS_preadv2, fd, &vector, 1, (long)offset, 0L, NOT_BLOCKING);
+  return count < 0 ? -errno : count;
+}
+
+/*
+ * So that whoever abandons the job has the target back at once, even if the storage hangs: straight into it what is in memory
+ * already, the rest by way of memory of the thread.
+ */
+static int64_t fill_carefully(struct job *job, struct source source, uint8_t *target, size_t length, struct thread *self) {
+  if (!begin_use(job, self)) return ABORTED;
+  int64_t at_once = read_at_once(source.fd, target, length, source.offset);
+  end_use(job, self);
+  size_t filled = at_once > 0 ? (size_t)at_once : 0;
+  source.offset += filled;
+  /* The end of the file, as far as a version tells it. */
+  if (filled == length || source.offset >= source.size) return (int64_t)filled;
   uint8_t *scratch = scratch_of(self);
   if (scratch == NULL) return -ENOMEM;
-  for (size_t filled = 0;;) {
+  for (;;) {
     size_t piece = length - filled < SCRATCH ? length - filled : SCRATCH;
     int64_t count = fill(&source, scratch, piece);
     if (count < 0) return count;
@@ -55,36 +73,44 @@ static int64_t fill_target(struct reads *job, struct read *read, struct source s
   const struct memory *memory = &job->memories[read->target.memory];
   size_t length = read->target.length;
   if (length == 0) return 0;
-  if (!memory->is_shared) {
+  if (!memory->is_fixed) {
     read->own = malloc(length);
     return read->own == NULL ? -ENOMEM : fill(&source, read->own, length);
   }
   uint8_t *target = memory->data + read->target.offset;
   if (job->job.is_direct) return fill(&source, target, length);
-  return fill_by_scratch(&job->job, source, target, length, self);
+  return fill_carefully(&job->job, source, target, length, self);
 }
 
 /* What the file itself says, afterwards, because it may be changed while it is read. */
-static int64_t check(int fd, const char *version, int64_t count) {
+static int64_t check(int fd, const char *version, int64_t count, bool *is_linked) {
   struct stat stat;
   if (fstat(fd, &stat) < 0) return -errno;
   if (!S_ISREG(stat.st_mode)) return NOT_A_FILE;
+  *is_linked = stat.st_nlink > 0;
   return version == NULL || has_version(&stat, version) ? count : OTHER_VERSION;
 }
 
-/* What the system says of directories, FIFOs and sockets. */
-static int64_t meaning_of(int64_t outcome) {
+int64_t meaning_of(int64_t outcome) {
   return outcome == -EISDIR || outcome == -ESPIPE || outcome == -ENXIO ? NOT_A_FILE : outcome;
+}
+
+/* Without a version only what is empty may be no file at all. */
+static bool must_check(const struct read *read, int64_t outcome) {
+  return outcome == 0 || (outcome > 0 && read->version != NULL);
+}
+
+static uint64_t size_of(const struct read *read) {
+  return read->version == NULL ? UNKNOWN_SIZE : size_in_version(read->version);
 }
 
 static int64_t read_file(struct job *job, uint32_t item, struct thread *self) {
   struct reads *reads = (struct reads *)job;
   struct read *read = &reads->reads[item];
-  int fd = open_inside(&job->pool->root, read->key, OPEN_FLAGS);
+  int fd = open_inside(&job->pool->root, read->key, READ_FLAGS);
   if (fd < 0) return meaning_of(fd);
-  uint64_t size = read->version == NULL ? UNKNOWN_SIZE : size_in_version(read->version);
-  int64_t outcome = fill_target(reads, read, (struct source){fd, read->offset, size}, self);
-  if (outcome == 0 || (outcome > 0 && read->version != NULL)) outcome = check(fd, read->version, outcome);
+  int64_t outcome = fill_target(reads, read, (struct source){fd, read->offset, size_of(read)}, self);
+  if (must_check(read, outcome)) outcome = check(fd, read->version, outcome, &(bool){true});
   /* Nothing that was only read from is lost if this fails. */
   close(fd);
   return meaning_of(outcome);
@@ -93,7 +119,9 @@ static int64_t read_file(struct job *job, uint32_t item, struct thread *self) {
 static int64_t read_piece(struct job *job, uint32_t item, struct thread *self) {
   struct reads *reads = (struct reads *)job;
   struct read *read = &reads->reads[item];
-  return fill_target(reads, read, (struct source){reads->fd, read->offset, UNKNOWN_SIZE}, self);
+  int64_t outcome = fill_target(reads, read, (struct source){reads->fd, read->offset, size_of(read)}, self);
+  if (must_check(read, outcome)) outcome = check(reads->fd, read->version, outcome, &reads->is_linked);
+  return meaning_of(outcome);
 }
 
 /* ---- back in the environment's thread ---- */
@@ -112,6 +140,11 @@ static int64_t copy(napi_env env, struct read *read, napi_value keep, int64_t ou
   return outcome;
 }
 
+static double last_number(const struct reads *reads) {
+  if (reads->reads[0].key == NULL) return reads->is_linked;
+  return (double)reads->job.told_busy_ns / 1e6;
+}
+
 static void deliver(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to) {
   struct reads *reads = (struct reads *)job;
   napi_value view;
@@ -124,9 +157,10 @@ static void deliver(napi_env env, struct job *job, napi_value keep, uint32_t fro
     int64_t outcome = copy(env, &reads->reads[item], keep, job->outcomes[item]);
     /* Asked for anew each time: whoever has it may have given it away. */
     if (napi_get_typedarray_info(env, view, &type, &length, (void **)&outcomes, NULL, NULL) != napi_ok) return;
-    if (type != napi_float64_array || length < 2 * (size_t)job->count) return;
+    if (type != napi_float64_array || length <= 2 * (size_t)job->count) return;
     outcomes[item] = (double)outcome;
     outcomes[job->count + at] = item;
+    outcomes[2 * (size_t)job->count] = last_number(reads);
   }
 }
 
@@ -152,4 +186,8 @@ struct reads *new_file_reads(struct pool *pool, double id, uint32_t count) {
   return new_reads(&file_reads, pool, id, count);
 }
 
-struct reads *new_piece_read(struct pool *pool, double id) { return new_reads(&piece_reads, pool, id, 1); }
+struct reads *new_piece_read(struct pool *pool, double id) {
+  struct reads *reads = new_reads(&piece_reads, pool, id, 1);
+  if (reads != NULL) reads->is_linked = true;
+  return reads;
+}

@@ -4,6 +4,15 @@
 
 #include "job.h"
 #include "memory.h"
+#include <fcntl.h>
+
+/* Opening must neither follow into waiting for a FIFO's writer nor take a terminal over. */
+#define READ_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+/* What is in memory already, up to 1 GiB of it: a count, or a negative errno, -EAGAIN among them if it would wait for the storage. */
+int64_t read_at_once(int fd, uint8_t *target, size_t length, uint64_t offset);
+/* What the system says of directories, FIFOs and sockets. */
+int64_t meaning_of(int64_t outcome);
 
 /* What is read, and to where. */
 struct read {
@@ -19,9 +28,9 @@ struct read {
 
 struct reads {
   struct job job;
-  /* Of a piece: the descriptor, and whether it is ours to close. */
+  /* Of a piece: the descriptor, whether it is ours to close, and whether its file has a name still. */
   int fd;
-  bool owns_fd;
+  bool owns_fd, is_linked;
   /* Keys and versions. */
   char *text;
   struct memory *memories;
@@ -32,8 +41,8 @@ struct reads {
 struct reads *new_file_reads(struct pool *pool, double id, uint32_t count);
 struct reads *new_piece_read(struct pool *pool, double id);
 
-/* In the array that a job keeps: the outcomes, as Float64Array, and behind them the indexes of reads in the order in which they
-   ended; then the memories. */
+/* In the array that a job keeps: the outcomes, as Float64Array, behind them the indexes of reads in the order in which they
+   ended, and a last number: of batches the milliseconds that threads took, of a piece whether its file has a name; then the memories. */
 #define KEPT_OUTCOMES 0
 #define KEPT_MEMORIES 1
 

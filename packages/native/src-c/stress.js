@@ -36,8 +36,8 @@ function begin(pool) {
     ]);
   } else {
     const memory = job % 2 === 1 ? shared : new Uint8Array(FILES * SIZE);
-    const results = new Float64Array(2 * FILES).fill(ABORTED);
-    functions.readFiles(pool, job, keys.join('\0'), numbers, [results, memory], job % 3 === 0);
+    const results = new Float64Array(2 * FILES + 1).fill(ABORTED);
+    functions.readFiles(pool, job, keys.join('\0'), numbers, [results, memory], job % 3 === 0, false);
   }
   if (job % 5 === 0) functions.abort(pool, job);
 }

@@ -137,6 +137,7 @@ uint32_t progress_of(struct pool *pool, struct job *job, bool *is_over) {
   job->is_posted = false;
   *is_over = job->done == job->count || is_unused(job);
   uint32_t done = job->done;
+  job->told_busy_ns = job->busy_ns;
   pthread_mutex_unlock(&pool->lock);
   return done;
 }
@@ -216,6 +217,12 @@ static void tell_if_unused(struct pool *pool, struct job *job) {
   pthread_cond_broadcast(&pool->unused);
 }
 
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static void end_item(struct pool *pool, struct job *job, uint32_t item, int64_t outcome, struct thread *self) {
   job->workers--;
   pool->left -= job->is_abandoned;
@@ -239,8 +246,11 @@ static void *work(void *argument) {
     struct job *job = pool->queue;
     uint32_t item = begin_item(pool, job, &self);
     pthread_mutex_unlock(&pool->lock);
+    uint64_t begun = now_ns();
     int64_t outcome = job->kind->run(job, item, &self);
+    uint64_t took = now_ns() - begun;
     pthread_mutex_lock(&pool->lock);
+    job->busy_ns += took;
     end_item(pool, job, item, outcome, &self);
   }
   pool->alive--;

@@ -7,7 +7,10 @@ type Outcome = number;
  */
 type Deliver = (job: number, done: number, isOver: boolean) => void;
 
-/** Numbers that come back from reads, twice as many as there are reads: each outcome, then the reads in the order in which they ended. */
+/**
+ * Numbers that come back from reads: each outcome, then the reads in the order in which they ended, and a last one. Of a batch
+ * that is the milliseconds that its files took the threads, of a piece 0 if its file has no name any more, as far as it was looked at.
+ */
 type ReadResults = Float64Array;
 
 /**
@@ -31,6 +34,7 @@ export interface Binding {
   /**
    * @param texts Keys, and behind them versions or nothing, with NUL between.
    * @param numbers Four for each read: which memory, where in it, how many bytes, where in the file.
+   * @param isFixed Whether no memory is transferred or shrunk until the job is over; if one is all the same, freed memory is written to.
    */
   readFiles(
     pool: number,
@@ -39,14 +43,22 @@ export interface Binding {
     numbers: Float64Array,
     keep: readonly [ReadResults, ...Uint8Array[]],
     hasProgress: boolean,
+    isFixed: boolean,
   ): void;
-  /** Into all of a target. */
+  /** The descriptor, or a code below 0. */
+  openFile(pool: number, job: number, key: string, keep: readonly [Float64Array]): void;
+  /**
+   * Into all of a target.
+   * @param version Of the file, looked at afterwards; empty for any.
+   */
   readPiece(
     pool: number,
     job: number,
     fd: number,
     offset: number,
+    version: string,
     keep: readonly [ReadResults, Uint8Array],
+    isFixed: boolean,
   ): void;
   /** What is in memory already; a negative errno, among them EAGAIN, else. */
   tryRead(fd: number, target: Uint8Array, offset: number): Outcome;

@@ -1,9 +1,13 @@
 export {
   IoThreads,
+  type BatchRead,
   type FileToWrite,
   type IoCounts,
   type IoThreadsOptions,
+  type PieceRead,
+  type ReadAtOptions,
   type ReadManyOptions,
+  type TargetOptions,
 } from './io-threads.js';
 export { native, type Native } from './load.js';
 export { failureOf, NativeError, type FailureCode, type WriteStep } from './outcomes.js';

@@ -4,7 +4,7 @@ import { configError } from '@tiered/core/internal';
 import { closedError, JobQueue } from './job-queue.js';
 import { binding } from './load.js';
 import { ABORTED, NativeError, STEPS } from './outcomes.js';
-import { pack } from './pack.js';
+import { pack, versionText } from './pack.js';
 
 /** Options of `IoThreads`. */
 export interface IoThreadsOptions {
@@ -21,7 +21,7 @@ export interface IoThreadsOptions {
   readonly threads?: number;
   /**
    * Whether the storage may hang, as network file systems do. Then an abort gives targets back at once, and a thread that hangs
-   * is replaced, until there are 256 with those that hang. Costs a copy: about a third of the time of files in memory. Default: false.
+   * is replaced, until there are 256 with those that hang. Costs a copy of what the storage has to be asked for. Default: false.
    */
   readonly mayHang?: boolean;
   /** For so long, in milliseconds, a thread waits for work before it ends. Default: 10,000, longer than pauses between epochs' batches. */
@@ -30,8 +30,40 @@ export interface IoThreadsOptions {
   readonly clock?: Clock;
 }
 
+/** Options of reads. */
+export interface TargetOptions extends OperationOptions {
+  /**
+   * Whether nobody transfers or shrinks the buffers of targets until the call has settled, as is sure of memory that was just made
+   * for it. Then threads write to an ArrayBuffer too, and nothing is copied. If it is not true, memory that was freed is written to.
+   * Default: false.
+   */
+  readonly areFixed?: boolean;
+}
+
+/** Options of `readAt`. */
+export interface ReadAtOptions extends TargetOptions {
+  /** The version that the file has to be of, which is looked at when its bytes were read. Default: any. */
+  readonly version?: string | undefined;
+}
+
+/** What a piece of an open file came to. */
+export interface PieceRead {
+  /** Bytes that were read; fewer than there was room for only at the end of the file. */
+  readonly bytes: number;
+  /** Whether its file has no name any more: it was deleted, or another one was put in its place. Only looked at with a version. */
+  readonly isUnlinked: boolean;
+}
+
+/** What a batch came to. */
+export interface BatchRead {
+  /** Of each request: the bytes that were read, fewer than there was room for only if the file ends, or a number below 0, which `failureOf` explains. */
+  readonly outcomes: Float64Array;
+  /** Milliseconds that the files took the threads, without the time that they waited for one; of files at the same time, added up. */
+  readonly busyMs: number;
+}
+
 /** Options of `readMany`. */
-export interface ReadManyOptions extends OperationOptions {
+export interface ReadManyOptions extends TargetOptions {
   /**
    * Called with the indexes of reads that have ended since the last call, and the outcomes of all reads, at most once a turn of the
    * event loop. Both are views that are valid until the call returns. If it throws, `readMany` rejects with that when it is over.
@@ -78,7 +110,7 @@ const LAST_WAIT_MS = 1000;
  * or at `close`. One instance for each storage: then none waits behind another.
  *
  * Targets and parts may be in a SharedArrayBuffer, which threads use directly, or in an ArrayBuffer, which costs a copy in the
- * event loop's thread, and may be transferred at any time. Nothing is written to a target after its call has settled.
+ * event loop's thread, and may be transferred at any time (see `areFixed`). Nothing is written to a target after its call has settled.
  *
  * At most 65,536 files and pieces are under way; more are refused with `TIERED_UNAVAILABLE`, `retryable`. Arguments that cannot
  * be are TypeErrors and RangeErrors. The process stays alive while something is under way. When a worker thread ends in mid-call,
@@ -132,8 +164,7 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Reads a batch of files; outcome i belongs to request i: the bytes that were read, fewer than the target has room for only if
-   * the file ends, or a number below 0, which `failureOf` explains. Costs the event loop a few microseconds and 0.3 us a file.
+   * Reads a batch of files; outcome i belongs to request i. Costs the event loop a few microseconds and 0.3 us a file.
    *
    * An abort begins no further file, and is `ABORTED` as the outcome of those that did not end. Without `mayHang` it settles when
    * the files that are being read are done, with it at once.
@@ -141,12 +172,12 @@ export class IoThreads implements AsyncDisposable {
    */
   async readMany(
     requests: readonly ReadRequest[],
-    { signal, onRead }: ReadManyOptions = {},
-  ): Promise<Float64Array> {
+    { signal, onRead, areFixed = false }: ReadManyOptions = {},
+  ): Promise<BatchRead> {
     const count = requests.length;
-    const results = new Float64Array(2 * count).fill(ABORTED);
+    const results = new Float64Array(2 * count + 1).fill(ABORTED, 0, count);
     const outcomes = results.subarray(0, count);
-    if (count === 0 || signal?.aborted === true) return outcomes;
+    if (count === 0 || signal?.aborted === true) return { outcomes, busyMs: 0 };
     const { texts, numbers, memories } = pack(requests);
     let told = 0;
     const tell = (done: number) => {
@@ -156,31 +187,52 @@ export class IoThreads implements AsyncDisposable {
     await this.#jobs.run(
       signal,
       (functions, pool, job) =>
-        functions.readFiles(pool, job, texts, numbers, [results, ...memories], onRead !== undefined),
+        functions.readFiles(
+          pool,
+          job,
+          texts,
+          numbers,
+          [results, ...memories],
+          onRead !== undefined,
+          areFixed,
+        ),
       onRead && tell,
     );
-    return outcomes;
+    return { outcomes, busyMs: results[2 * count] ?? 0 };
   }
 
   /**
-   * Fills a target from an open file; resolves to the bytes read, fewer only at the end of the file. The descriptor has to stay open
-   * until this has settled. Abort as in `readMany`, but rejects with the reason.
+   * Opens a file for reading; resolves to its descriptor, which is the caller's to close. Nothing is left open if it is aborted.
    * @throws NativeError of the system; TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
+   */
+  async open(key: string, { signal }: OperationOptions = {}): Promise<number> {
+    signal?.throwIfAborted();
+    const result = Float64Array.of(ABORTED);
+    await this.#jobs.run(signal, (functions, pool, job) => functions.openFile(pool, job, key, [result]));
+    const [outcome = ABORTED] = result;
+    if (outcome < 0) throw this.#failure(outcome, 'open', JSON.stringify(key), signal);
+    return outcome;
+  }
+
+  /**
+   * Fills a target from an open file. The descriptor has to stay open until this has settled. Abort as in `readMany`, but rejects
+   * with the reason.
+   * @throws NativeError of the system, `OTHER_VERSION` or `NOT_A_FILE`; TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
    */
   async readAt(
     fd: number,
     target: Uint8Array,
     offset: number,
-    { signal }: OperationOptions = {},
-  ): Promise<number> {
+    { version, areFixed = false, signal }: ReadAtOptions = {},
+  ): Promise<PieceRead> {
     signal?.throwIfAborted();
-    const results = new Float64Array(2).fill(ABORTED);
+    const results = Float64Array.of(ABORTED, 0, 1);
     await this.#jobs.run(signal, (functions, pool, job) =>
-      functions.readPiece(pool, job, fd, offset, [results, target]),
+      functions.readPiece(pool, job, fd, offset, versionText(version), [results, target], areFixed),
     );
-    const [outcome = ABORTED] = results;
+    const [outcome = ABORTED, , links] = results;
     if (outcome < 0) throw this.#failure(outcome, 'read', `descriptor ${fd}`, signal);
-    return outcome;
+    return { bytes: outcome, isUnlinked: links === 0 };
   }
 
   /**

@@ -13,6 +13,12 @@ export interface Packed {
 /** A version that no file has. */
 const NONE = '?';
 
+/** A version as C takes it: empty for any. */
+export function versionText(version: string | undefined): string {
+  if (version === undefined) return '';
+  return version === '' || version.includes('\0') ? NONE : version;
+}
+
 /** Packs a batch. What is wrong with it C finds out. */
 export function pack(requests: readonly ReadRequest[]): Packed {
   const keys: string[] = [];
@@ -25,7 +31,7 @@ export function pack(requests: readonly ReadRequest[]): Packed {
     // NUL stands between texts; an empty key is refused as this one would be.
     keys.push(key.includes('\0') ? '' : key);
     hasVersions ||= version !== undefined;
-    versions.push(version === undefined ? '' : version === '' || version.includes('\0') ? NONE : version);
+    versions.push(versionText(version));
     numbers[at++] = memories.indexOf(target.buffer);
     numbers[at++] = target.byteOffset;
     numbers[at++] = target.byteLength;

@@ -44,7 +44,7 @@ describeNative('aborts and closes', () => {
           target: targetOf(SIZE, random.below(4) > 0),
         }));
         const onRead = random.below(2) === 0 ? () => undefined : undefined;
-        const outcomes = explained(await io.readMany(requests, { signal, onRead }));
+        const outcomes = explained((await io.readMany(requests, { signal, onRead })).outcomes);
         for (const [i, { key, target }] of requests.entries()) {
           if (outcomes[i] === SIZE) expect(isSame(target, CONTENTS[Number(key)])).toBe(true);
           else
@@ -107,8 +107,10 @@ describeNative('aborts and closes', () => {
     const requests = Array.from({ length: 1000 }, () => ({ key: '0', offset: 0, target: targetOf(SIZE) }));
     const reading = io.readMany(requests, { signal: controller.signal });
     controller.abort();
-    expect(explained(await reading).filter((outcome) => outcome !== 'ABORTED').length).toBeLessThan(900);
-    expect(explained(await io.readMany(requests, { signal: controller.signal }))).toEqual(
+    expect(
+      explained((await reading).outcomes).filter((outcome) => outcome !== 'ABORTED').length,
+    ).toBeLessThan(900);
+    expect(explained((await io.readMany(requests, { signal: controller.signal })).outcomes)).toEqual(
       requests.map(() => 'ABORTED'),
     );
   });

@@ -134,9 +134,9 @@ const CALLS = fc.oneof(
     'readFiles',
     fc
       .tuple(pool, job, usualReads, fc.boolean())
-      .map(([to, id, all, tells]) => [to, id, all.texts, all.numbers, all.keep, tells]),
+      .map(([to, id, all, tells]) => [to, id, all.texts, all.numbers, all.keep, tells, false]),
   ),
-  call('readFiles', fc.tuple(pool, job, text, numbers, keep, fc.boolean())),
+  call('readFiles', fc.tuple(pool, job, text, numbers, keep, fc.boolean(), fc.constant(false))),
   call(
     'readPiece',
     fc.tuple(
@@ -144,7 +144,18 @@ const CALLS = fc.oneof(
       job,
       fd,
       length,
-      usualMemory.map((memory) => [new Float64Array(2), memory]),
+      fc.constantFrom('', '0-0-0'),
+      usualMemory.map((memory) => [new Float64Array(3), memory]),
+      fc.constant(false),
+    ),
+  ),
+  call(
+    'openFile',
+    fc.tuple(
+      pool,
+      job,
+      fc.constantFrom('file', 'none', 'directory', '..', 'file\0'),
+      results.map((room) => [room]),
     ),
   ),
   call('tryRead', fc.tuple(fd, memory, number)),

@@ -42,7 +42,7 @@ const PROGRAM = `
       }
       const memory = id % 3 === 0 ? shared : new Uint8Array(COUNT * SIZE);
       const numbers = Float64Array.from({ length: 4 * COUNT }, (_, i) => [0, (i >> 2) * SIZE, SIZE, 0][i % 4]);
-      io.readFiles(pool, id, texts, numbers, [new Float64Array(2 * COUNT).fill(ABORTED), memory], id % 2 === 0);
+      io.readFiles(pool, id, texts, numbers, [new Float64Array(2 * COUNT + 1).fill(ABORTED), memory], id % 2 === 0, false);
     };
     for (let i = 0; i < 3; i++) again();
   };`;
@@ -159,11 +159,11 @@ describeNative('an environment', () => {
       fs.symlinkSync('/etc/hostname', path.join(root, 'out'));
       fs.symlinkSync('1', path.join(root, 'in'));
       const program = `
-        const io = require(task.addon), result = new Float64Array(8);
+        const io = require(task.addon), result = new Float64Array(9);
         const memory = new Uint8Array(new SharedArrayBuffer(8));
         const pool = io.open(task.root, 1, false, 1000, () => console.log(...result.subarray(0, 4)));
         const numbers = new Float64Array(16).map((_, i) => [0, 0, 8, 0][i % 4]);
-        io.readFiles(pool, 0, '1\\0in\\0out\\0none', numbers, [result, memory], false);`;
+        io.readFiles(pool, 0, '1\\0in\\0out\\0none', numbers, [result, memory], false, false);`;
       expect(await output(taskOn(root, {}), program)).toBe('8 8 -10002 -2\n');
       expect(await output(taskOn(root, {}), program, WITHOUT_OPENAT2)).toBe('8 8 -10002 -2\n');
     },

@@ -66,7 +66,7 @@ export async function outcomesOf(
   io: IoThreads,
   requests: readonly ReadRequest[],
 ): Promise<(number | string)[]> {
-  return explained(await io.readMany(requests));
+  return explained((await io.readMany(requests)).outcomes);
 }
 
 /** Outcomes with codes in the place of numbers below 0. */

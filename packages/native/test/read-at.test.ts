@@ -1,9 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { Random, systemClock } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
-import { describeNative, targetOf, temporaryDirectory, threadsOn } from './helpers.js';
+import { binding } from '../src/load.js';
+import { describeNative, targetOf, temporaryDirectory, threadsOn, until, versionOf } from './helpers.js';
 
 const CONTENT = someBytes(600_000, 1);
 
@@ -28,7 +30,7 @@ describeNative('readAt', () => {
         const read = async ([offset, length, isShared]: [number, number, boolean]) => {
           const target = targetOf(length, isShared);
           const wanted = CONTENT.subarray(offset, offset + length);
-          expect(await io.readAt(fd, target, offset)).toBe(wanted.byteLength);
+          expect((await io.readAt(fd, target, offset)).bytes).toBe(wanted.byteLength);
           expect(Buffer.compare(target.subarray(0, wanted.byteLength), wanted)).toBe(0);
         };
         await Promise.all(all.map(read));
@@ -57,6 +59,72 @@ describeNative('readAt', () => {
     expect(io.counts).toEqual({ threads: 0, idle: 0, left: 0, items: 0 });
   });
 });
+
+describeNative('readAt of a version', () => {
+  it('reads that file only, and says if its name is gone', async () => {
+    const { root, fd } = withFile();
+    const io = threadsOn(root);
+    const file = path.join(root, 'shard');
+    const version = versionOf(file);
+    const target = targetOf(100);
+    expect(await io.readAt(fd, target, 599_950, { version })).toEqual({ bytes: 50, isUnlinked: false });
+    expect(Buffer.compare(target.subarray(0, 50), CONTENT.subarray(599_950))).toBe(0);
+    for (const other of ['', '0-0-0', `${version}0`, `${version}\0`])
+      await expect(io.readAt(fd, target, 0, { version: other })).rejects.toMatchObject({
+        code: 'OTHER_VERSION',
+      });
+    fs.unlinkSync(file);
+    expect(await io.readAt(fd, target, 0, { version })).toEqual({ bytes: 100, isUnlinked: true });
+    // Nobody asked what it is.
+    expect(await io.readAt(fd, target, 0)).toEqual({ bytes: 100, isUnlinked: false });
+  });
+
+  it('reads no directory', async () => {
+    const io = threadsOn(withFile().root);
+    const fd = await io.open('.');
+    onTestFinished(() => fs.closeSync(fd));
+    await expect(io.readAt(fd, targetOf(1), 0)).rejects.toMatchObject({ code: 'NOT_A_FILE' });
+  });
+});
+
+describeNative('open', () => {
+  it('opens what is in the root, and nothing else', async () => {
+    const { root } = withFile();
+    const io = threadsOn(root);
+    fs.symlinkSync('/etc/passwd', path.join(root, 'leads-out'));
+    const fd = await io.open('shard');
+    onTestFinished(() => fs.closeSync(fd));
+    expect((await io.readAt(fd, targetOf(10), 0)).bytes).toBe(10);
+    const codes = { none: 'ENOENT', 'leads-out': 'OUTSIDE', '../x': 'INVALID_KEY', '': 'INVALID_KEY' };
+    for (const [key, code] of Object.entries(codes))
+      await expect(io.open(key)).rejects.toMatchObject({ name: 'NativeError', code, syscall: 'open' });
+    await expect(io.open('shard\0')).rejects.toThrow(RangeError);
+  });
+
+  it('leaves nothing open if it is aborted or closed at any instant', async () => {
+    const { root } = withFile();
+    const random = new Random(1);
+    const before = openDescriptors();
+    for (let round = 0; round < 100; round++) {
+      const io = threadsOn(root, { threads: 2 });
+      const controller = new AbortController();
+      const opened: number[] = [];
+      const open = async () => opened.push(await io.open('shard', { signal: controller.signal }));
+      const opening = Promise.allSettled(Array.from({ length: 20 }, open));
+      for (let turns = random.below(3); turns > 0; turns--) await systemClock.turn();
+      if (random.below(2) === 0) controller.abort();
+      await io.close();
+      await opening;
+      for (const fd of opened) fs.closeSync(fd);
+    }
+    await until(() => binding().live() === 0);
+    expect(openDescriptors()).toBe(before);
+  });
+});
+
+function openDescriptors(): number {
+  return fs.readdirSync('/proc/self/fd').length;
+}
 
 describeNative('tryReadAt', () => {
   it('reads at once what is in memory, or says that it would wait', async () => {

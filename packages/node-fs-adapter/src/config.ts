@@ -28,6 +28,11 @@ const schema = group('options of the driver', {
       'Whether small reads and writes may be blocking system calls as long as those are as fast as memory. Default: ' +
       'true for a tier, false for the source.',
   }).optional(),
+  nativeThreads: wholeNumber(0, {
+    title: 'Native threads',
+    description:
+      "Reads under way at the same time in native threads, where they are available; 0 for Node's thread pool. Default: 128.",
+  }).optional(),
   readerThreads: wholeNumber(0, {
     title: 'Reader threads',
     description:

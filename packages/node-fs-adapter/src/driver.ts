@@ -23,13 +23,15 @@ import {
 import { notOpenError } from '@tiered/core/internal';
 import { accessOf } from './access.js';
 import { BatchReads } from './batch-reads.js';
+import { NativeBatches, type BatchThreads, type ThreadsRoot } from './batch-threads.js';
 import { BlockingMode } from './blocking-mode.js';
-import { fromFsError, hasErrno, isFault } from './errors.js';
-import { FileReader, notAFile } from './file-reader.js';
+import { fromFsError, hasErrno, isFault, notAFile } from './errors.js';
+import { FileReader } from './file-reader.js';
 import { FileWriter } from './file-writer.js';
 import { DirectoryHome } from './index-home.js';
 import { describe } from './listing.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
+import { ReaderThreads } from './reader-threads.js';
 import { RootDirectory } from './root-directory.js';
 import { ThreadPool } from './thread-pool.js';
 import { walk } from './walk.js';
@@ -51,7 +53,8 @@ const LONGEST_CLOSE_MS = 1000;
  * Abort is looked at before each system call: one that is under way cannot be stopped. Who reads or describes an object
  * of a tier may leave at once all the same: the call is left behind. When so many hang that few threads of Node's pool are
  * left, further ones are `TIERED_UNAVAILABLE`, retryable. Small reads of a tier block for as long as they are as fast as
- * memory; batches into shared memory are read by threads for as long.
+ * memory; batches into shared memory are read by threads for as long. All other reads are made by native threads, up to
+ * `nativeThreads` at a time, where `@tiered/native` is available, else by Node's pool (`capabilities.threads` says which).
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
@@ -80,11 +83,13 @@ export class FileSystemDriver implements StorageDriver {
       persistent: true,
       index: writable,
       buffersWrites: false,
+      threads: this.#options.nativeThreads > 0 ? 'native' : 'node',
     });
-    const { clock, readerThreads, blockingCalls } = this.#options;
+    const { clock, nativeThreads, readerThreads, blockingCalls } = this.#options;
     this.#pool = new ThreadPool(clock, writable);
     this.#reader = new FileReader(this, () => this.#root, this.#pool, this.#options);
-    this.#batches = new BatchReads(this, () => this.#root, this.#pool, readerThreads);
+    const makeThreads = threadsFor(nativeThreads > 0, readerThreads);
+    this.#batches = new BatchReads(this, () => this.#root, this.#pool, makeThreads);
     this.#writeMode = new BlockingMode(clock, this.#pool, blockingCalls);
   }
 
@@ -96,7 +101,7 @@ export class FileSystemDriver implements StorageDriver {
 
   /** Descriptors that are open now: kept ones, those of reader threads, and writers that have not ended. */
   get openFiles(): number {
-    return this.#reader.files.count + this.#batches.openFiles + this.#writers.size;
+    return this.#reader.openFiles + this.#batches.openFiles + this.#writers.size;
   }
 
   open({ signal }: OperationOptions): Promise<void> {
@@ -107,6 +112,7 @@ export class FileSystemDriver implements StorageDriver {
         { ...this.#options, access: accessOf(readableBy) },
         this.name,
       );
+      this.#reader.open();
       this.#pool.doubt();
     });
   }
@@ -118,7 +124,7 @@ export class FileSystemDriver implements StorageDriver {
   async close(): Promise<void> {
     const closing = Promise.all([
       ...[...this.#writers].map((writer) => writer.discard()),
-      this.#reader.files.close(),
+      this.#reader.close(),
       this.#batches.close(),
     ]);
     const closed = new AbortController();
@@ -312,4 +318,10 @@ export class FileSystemDriver implements StorageDriver {
     if (this.#opened === undefined) throw notOpenError(this.name);
     return this.#opened;
   }
+}
+
+/** How threads for batches are made; undefined if there are to be none. Worker threads need Linux, which says what was opened. */
+function threadsFor(areNative: boolean, most: number): ((root: ThreadsRoot) => BatchThreads) | undefined {
+  if (most === 0 || (!areNative && process.platform !== 'linux')) return undefined;
+  return (root) => (areNative ? new NativeBatches(root, most) : new ReaderThreads(root, most));
 }

@@ -1,4 +1,4 @@
-import { isTieredError, TieredError, type ErrorCode, type Operation } from '@tiered/core';
+import { isTieredError, TieredError, type ErrorCode, type Operation, type StorageDriver } from '@tiered/core';
 
 interface Meaning {
   readonly code: ErrorCode;
@@ -68,4 +68,17 @@ export function fromFsError(error: unknown, driver: string, operation: Operation
 /** Whether an error of `node:fs` carries one of these codes. */
 export function hasErrno(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | null)?.code ?? '');
+}
+
+/** The error of a key under which there is something else. */
+export function notAFile(driver: StorageDriver, operation: Operation, key: string): TieredError {
+  return new TieredError(
+    'TIERED_NOT_FOUND',
+    `${driver.name}: ${JSON.stringify(key)} is not a regular file.`,
+    {
+      driver: driver.name,
+      operation,
+      key,
+    },
+  );
 }

@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import {
-  TieredError,
   versionChanged,
   type Operation,
   type ReadIntoOptions,
@@ -11,7 +10,9 @@ import { memoryFor } from '@tiered/core/internal';
 import { BlockingMode } from './blocking-mode.js';
 import { openForReading, openForReadingBlocking, readFully, statOf } from './file-reads.js';
 import { isSame } from './listing.js';
+import { notAFile } from './errors.js';
 import { closeFile } from './file-writes.js';
+import { NativeReader } from './native-reader.js';
 import { OpenFiles, type OpenFile } from './open-files.js';
 import type { FileSystemDriverOptions } from './options.js';
 import { readFullyBlocking, sizeIn, versionOf } from './reader-thread/file-calls.js';
@@ -37,6 +38,7 @@ export class FileReader {
   readonly #root: () => RootDirectory;
   readonly #pool: ThreadPool;
   readonly #mode: BlockingMode;
+  readonly #native: NativeReader | undefined;
   /** Memory that no read uses: of each that was under way at the same time, as many as the pool makes. */
   readonly #scratch: Uint8Array[] = [];
 
@@ -44,13 +46,29 @@ export class FileReader {
     driver: StorageDriver,
     root: () => RootDirectory,
     pool: ThreadPool,
-    { maxOpenFiles, blockingCalls, clock }: Required<FileSystemDriverOptions>,
+    { maxOpenFiles, blockingCalls, nativeThreads, clock }: Required<FileSystemDriverOptions>,
   ) {
     this.#driver = driver;
     this.#root = root;
     this.#pool = pool;
     this.files = new OpenFiles(maxOpenFiles, () => blockingCalls && pool.isProven);
     this.#mode = new BlockingMode(clock, pool, blockingCalls);
+    if (nativeThreads > 0) this.#native = new NativeReader(driver, root, pool, this.files, nativeThreads);
+  }
+
+  /** Descriptors that are open now, at most. */
+  get openFiles(): number {
+    return this.files.count + (this.#native?.openFiles ?? 0);
+  }
+
+  /** The root was opened. */
+  open(): void {
+    this.#native?.open();
+  }
+
+  /** Closes all that is open; reads that are under way in native threads are aborted. */
+  async close(): Promise<void> {
+    await Promise.all([this.#native?.close(), this.files.close()]);
   }
 
   /** Reads at once; undefined if the thread pool is to do it. */
@@ -75,6 +93,7 @@ export class FileReader {
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     const read = await this.#afterTurn(() => this.readBlocking(key, options));
     if (read !== undefined) return read;
+    if (this.#native !== undefined) return this.#native.read(key, options);
     return this.#use('read', key, options, async (file) => {
       const bytes = memoryFor(await roomFor(file, options));
       return bytes.subarray(0, await readFully(expected(file), bytes, options.offset));
@@ -85,6 +104,7 @@ export class FileReader {
   async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     const read = await this.#afterTurn(() => this.readIntoBlocking(key, target, options));
     if (read !== undefined) return read;
+    if (this.#native !== undefined) return this.#native.readInto(key, target, options);
     const { offset, signal, progress } = options;
     return this.#use('readInto', key, options, (file) => {
       if (signal !== undefined && this.#pool.mayLeave) return this.#readByScratch(key, file, target, options);
@@ -176,18 +196,19 @@ export class FileReader {
   /** Called after the bytes were read, because a file may be changed while it is read. */
   #assertFile(operation: Operation, key: string, file: OpenFile, now: fs.BigIntStats): void {
     if (!now.isFile()) throw notAFile(this.#driver, operation, key);
-    const { version, verified } = file;
+    const { version, verified, isVerified } = file;
     if (version === undefined) return;
     const isSameVersion = verified === undefined ? version === versionOf(now) : isSame(verified, now);
     // The name is gone, or another file's: only the descriptor leads here still.
     const isUnlinked = now.nlink === 0n;
     if (isSameVersion && !isUnlinked) {
+      file.isVerified = true;
       file.verified ??= now;
       return;
     }
     this.files.forget(key);
     // A file that nobody has found here before was there when its read began; and some file systems count no links.
-    if (isSameVersion && verified === undefined) return;
+    if (isSameVersion && !isVerified) return;
     throw versionChanged(this.#driver, operation, key);
   }
 
@@ -195,7 +216,7 @@ export class FileReader {
     const root = this.#root();
     const fd = openForReadingBlocking(root.pathOf(key));
     try {
-      if (root.saysInside(fd, key)) return { fd, version };
+      if (root.saysInside(fd, key)) return { fd, version, isVerified: false };
       throw notAFile(this.#driver, 'read', key);
     } catch (error) {
       fs.closeSync(fd);
@@ -209,7 +230,7 @@ async function open(root: RootDirectory, key: string, version: string | undefine
   const fd = await openForReading(filePath);
   try {
     await root.assertDescriptorInside(fd, filePath, key);
-    return { fd, version };
+    return { fd, version, isVerified: false };
   } catch (error) {
     // Nothing that was only read from is lost if this fails.
     await closeFile(fd).catch(() => undefined);
@@ -232,19 +253,6 @@ async function roomFor(file: OpenFile, { offset, length }: ReadOptions): Promise
   const { size } = expected(file);
   const isUnseen = size === Infinity && length > MOST_UNSEEN;
   return Math.max(0, Math.min(length, (isUnseen ? Number((await statOf(file.fd)).size) : size) - offset));
-}
-
-/** The error of a key under which there is something else. */
-export function notAFile(driver: StorageDriver, operation: Operation, key: string): TieredError {
-  return new TieredError(
-    'TIERED_NOT_FOUND',
-    `${driver.name}: ${JSON.stringify(key)} is not a regular file.`,
-    {
-      driver: driver.name,
-      operation,
-      key,
-    },
-  );
 }
 
 function fstatBlocking(fd: number): fs.BigIntStats {

@@ -7,7 +7,9 @@ export interface OpenFile {
   readonly fd: number;
   /** The version that it was opened for; undefined for any. */
   readonly version: string | undefined;
-  /** What it was when a read last found that it is of that version. */
+  /** Whether a read has found that it is of that version. */
+  isVerified: boolean;
+  /** What it was then, if that was looked at here. */
   verified?: fs.BigIntStats;
 }
 
@@ -90,10 +92,27 @@ export class OpenFiles {
     }
   }
 
+  /** Whether the file is open and kept. */
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  /** Runs what opens the file and closes it by itself. */
+  async during<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const opening: Opening = { key, waiting: [], forgotten: false };
+    this.#opening.add(opening);
+    try {
+      return await work();
+    } finally {
+      this.#opening.delete(opening);
+      letGo(opening);
+    }
+  }
+
   /** Keeps the file under this key only if it is known to be this version of it. */
   keepOnly(key: string, version: string): void {
     const kept = this.#entries.peek(key);
-    if (kept?.verified === undefined || kept.version !== version) this.forget(key);
+    if (kept?.isVerified !== true || kept.version !== version) this.forget(key);
   }
 
   /** Does not serve this key from a file that was opened for another version, or for any. */
@@ -143,7 +162,7 @@ export class OpenFiles {
   /** An entry with its opener as a user: else it could be evicted, and closed, before the opener's turn comes. */
   #born(key: string, { fd, version }: OpenFile, waiting: (() => void)[] = []): Entry {
     this.#open += 1;
-    return { key, fd, version, users: 1, retired: false, waiting };
+    return { key, fd, version, isVerified: false, users: 1, retired: false, waiting };
   }
 
   #drop(key: string, entry: Entry): void {

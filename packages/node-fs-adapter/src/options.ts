@@ -1,6 +1,10 @@
 import { systemClock, type Clock } from '@tiered/core';
 import { assertCounts, assertNoTilde, configError } from '@tiered/core/internal';
+import { native } from '@tiered/native';
 import { READERS, type ReadableBy } from './access.js';
+
+/** Threads of one kind that a driver may have. */
+const MOST_THREADS = 256;
 
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {
@@ -38,8 +42,15 @@ export interface FileSystemDriverOptions {
    */
   readonly blockingCalls?: boolean;
   /**
+   * Reads under way at the same time, from 1 to 256, in native threads, where `@tiered/native` is available; 0 for Node's
+   * thread pool, which has four threads for all of the process unless UV_THREADPOOL_SIZE says otherwise. A thread starts when a
+   * read finds none idle, and costs some 10 KB. Default: 128, more than loaders have under way.
+   */
+  readonly nativeThreads?: number;
+  /**
    * Threads that read batches (`readMany`) into shared memory as long as that is as fast as memory; 0 for none. They start
-   * with the first such batch, and end at `close`. Default: 2: they keep two cores busy, more gain little. Only on Linux.
+   * with the first such batch, and end at `close`; they are native ones where single reads are. Default: 2: they keep two cores
+   * busy, more gain little. Only on Linux.
    */
   readonly readerThreads?: number;
   /**
@@ -59,10 +70,19 @@ export function checkedOptions(options: FileSystemDriverOptions): Required<FileS
     throw configError('root', 'the path of a directory', root);
   }
   assertNoTilde('root', root);
-  const { blockingCalls = writable, readerThreads = 2, readableBy = 'owner', clock = systemClock } = options;
+  const {
+    blockingCalls = writable,
+    nativeThreads = 128,
+    readerThreads = 2,
+    readableBy = 'owner',
+    clock = systemClock,
+  } = options;
   if (!READERS.includes(readableBy)) throw configError('readableBy', READERS.join(', '), readableBy);
   assertCounts({ maxOpenFiles, listConcurrency });
-  assertCounts({ readerThreads }, 0);
+  assertCounts({ nativeThreads, readerThreads }, 0);
+  for (const [field, threads] of Object.entries({ nativeThreads, readerThreads })) {
+    if (threads > MOST_THREADS) throw configError(field, `at most ${MOST_THREADS}`, threads);
+  }
   return {
     root,
     writable,
@@ -71,6 +91,7 @@ export function checkedOptions(options: FileSystemDriverOptions): Required<FileS
     maxOpenFiles,
     listConcurrency,
     blockingCalls,
+    nativeThreads: native().available ? nativeThreads : 0,
     readerThreads,
     clock,
   };

@@ -1,58 +1,68 @@
 import { Worker } from 'node:worker_threads';
+import type { OperationOptions, ReadRequest } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
+import type { BatchThreads, ThreadsRead, ThreadsRoot } from './batch-threads.js';
+import { batchOf, countsOf } from './batch-of-reads.js';
 import { ABANDONED, stateOf, WRITING, type Batch } from './reader-thread/batch.js';
 
 /** The package brings its sources along, so this leads to the same file from the sources and from what is built. */
 const ENTRY = new URL('../src/reader-thread/main.js', import.meta.url);
 
-/** What a thread is told at its start. */
-export interface ThreadData {
-  /** The real path of the directory that it may not leave. */
-  readonly root: string;
-  /** Whether who waits for a batch may leave while a disk hangs. */
-  readonly mayHang: boolean;
-}
+/**
+ * Bytes of reads that a message is worth: a batch of twice as many is shared by two threads. To open a file takes about
+ * as long as to read so many.
+ */
+const WORTH_A_MESSAGE = 2 * 1024 * 1024;
+const BYTES_OF_AN_OPEN = 64 * 1024;
 
-/** Threads that read batches of files, started when they are first needed. */
-export class ReaderThreads {
-  readonly #data: ThreadData;
+/** Worker threads, where there are no native ones; started when they are first needed. */
+export class ReaderThreads implements BatchThreads {
+  readonly #root: ThreadsRoot;
   readonly #most: number;
   readonly #threads = new Set<ReaderThread>();
 
   /**
-   * @param data What they are told.
+   * @param root What they are told.
    * @param most Threads at most; at least 1.
    */
-  constructor(data: ThreadData, most: number) {
-    this.#data = data;
+  constructor(root: ThreadsRoot, most: number) {
+    this.#root = root;
     this.#most = most;
   }
 
-  /** Threads that have something to do; each has a file open. */
-  get busy(): number {
+  get openFiles(): number {
     let busy = 0;
     for (const { underWay } of this.#threads) busy += Number(underWay > 0);
     return busy;
   }
 
-  /** Whether a batch would be read now. Starts what is not running: that takes far longer than to read a batch otherwise. */
-  get ready(): boolean {
+  /** To start one takes far longer than to read a batch otherwise, so that one that starts is not waited for. */
+  get areReady(): boolean {
     while (this.#threads.size < this.#most) this.#start();
     return this.#idlest !== undefined;
   }
 
-  /**
-   * Has a batch read by the thread that has the least to do, one of them being ready. Resolves, when nothing is written to the
-   * targets any more, to the time that took the thread, in milliseconds; undefined if the thread ended or the signal
-   * aborted, and what is not read stays so. A thread that hangs is given nothing more to do until it answers.
-   */
-  async read(batch: Batch, signal: AbortSignal | undefined): Promise<number | undefined> {
-    return this.#idlest?.read(batch, signal);
+  /** A large batch is read by several. A thread that hangs is given nothing more to do until it answers. */
+  async read(requests: readonly ReadRequest[], { signal }: OperationOptions): Promise<ThreadsRead> {
+    const parts = Math.max(1, Math.min(this.#most, requests.length, messagesFor(requests)));
+    const length = Math.ceil(requests.length / parts);
+    const read = await Promise.all(
+      Array.from({ length: parts }, (_, i) =>
+        this.#readPart(requests.slice(i * length, (i + 1) * length), signal),
+      ),
+    );
+    const counts = read.flatMap((part) => part.counts);
+    return { counts, ms: read.reduce<number | undefined>((sum, { ms }) => sumOf(sum, ms), 0) };
   }
 
-  /** Ends all threads. None has anything to do. */
   async close(): Promise<void> {
     await Promise.all([...this.#threads].map((thread) => thread.end()));
+  }
+
+  async #readPart(requests: readonly ReadRequest[], signal: AbortSignal | undefined) {
+    const batch = batchOf(requests);
+    const ms = await this.#idlest?.read(batch, signal);
+    return { counts: countsOf(batch, requests.length), ms };
   }
 
   get #idlest(): ReaderThread | undefined {
@@ -64,9 +74,20 @@ export class ReaderThreads {
   }
 
   #start(): void {
-    const thread: ReaderThread = new ReaderThread(this.#data, () => this.#threads.delete(thread));
+    const thread: ReaderThread = new ReaderThread(this.#root, () => this.#threads.delete(thread));
     this.#threads.add(thread);
   }
+}
+
+/** How many messages a batch is worth. */
+function messagesFor(requests: readonly ReadRequest[]): number {
+  let bytes = requests.length * BYTES_OF_AN_OPEN;
+  for (const { target } of requests) bytes += target.byteLength;
+  return Math.floor(bytes / WORTH_A_MESSAGE);
+}
+
+function sumOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : one + other;
 }
 
 /** Who waits for a batch. */
@@ -85,7 +106,7 @@ class ReaderThread {
    * @param data What it is told.
    * @param ended Called when there is no thread any more.
    */
-  constructor(data: ThreadData, ended: () => void) {
+  constructor(data: ThreadsRoot, ended: () => void) {
     // Without the arguments of this process, which may load what a thread has no use for.
     this.#worker = new Worker(ENTRY, { workerData: data, execArgv: [] });
     this.#worker.on('online', () => (this.#isOnline = true));

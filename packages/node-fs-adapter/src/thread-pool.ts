@@ -78,6 +78,15 @@ export class ThreadPool {
     }
   }
 
+  /** As `watch`, of a call that an abort ends while the storage may go on to hang: it has shown nothing then. */
+  async watchUntilAborted<T>(signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
+    try {
+      return await this.watch(call);
+    } finally {
+      if (this.#mayLeave && signal?.aborted === true) this.doubt();
+    }
+  }
+
   /**
    * As `watch`. Where who waits may leave, an abort is the end at once: what the call needs it must keep until it ends,
    * and what belongs to others it may not touch once its signal has aborted.

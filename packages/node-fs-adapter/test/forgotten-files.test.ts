@@ -84,7 +84,7 @@ class Readings {
     const open = async () => {
       const opening = new Opening(this.#directory, this.#openings.length, key);
       this.#openings.push(opening);
-      return { fd: await opening.run(one), version: undefined };
+      return { fd: await opening.run(one), version: undefined, isVerified: false };
     };
     const work = async ({ fd }: OpenFile) => {
       await microtasks(using);

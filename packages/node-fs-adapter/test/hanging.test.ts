@@ -14,7 +14,7 @@ const unavailable = withCode('TIERED_UNAVAILABLE', true);
 /** A tier with an object whose reads hang, and others. */
 async function tier(options: Parameters<typeof place>[0] = {}): Promise<Place & { clock: ManualClock }> {
   const clock = new ManualClock();
-  const there = await place({ writable: true, blockingCalls: false, clock, ...options });
+  const there = await place({ writable: true, blockingCalls: false, nativeThreads: 0, clock, ...options });
   for (const key of ['hangs', 'dir/hangs', 'a', 'b', 'c']) await put(there.driver, key);
   return { ...there, clock };
 }

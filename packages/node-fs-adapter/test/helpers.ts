@@ -139,13 +139,14 @@ export async function settledTo(driver: FileSystemDriver, most: number): Promise
 export async function descriptorsBelow(directory: string): Promise<number> {
   const names = await fs.readdir('/proc/self/fd');
   const targets = await Promise.all(names.map((fd) => fs.readlink(`/proc/self/fd/${fd}`).catch(() => '')));
-  return targets.filter((target) => target.startsWith(directory)).length;
+  return targets.filter((target) => target.startsWith(directory + path.sep)).length;
 }
 
-/** Both ways to read, each of which has its own way to open files. */
-export const BOTH_WAYS = [
+/** The ways to read, each of which has its own way to open files. */
+export const WAYS = [
   { way: 'blocking reads', blockingCalls: true },
-  { way: 'reads in the thread pool', blockingCalls: false },
+  { way: 'reads in the thread pool', blockingCalls: false, nativeThreads: 0 },
+  { way: 'reads in native threads', blockingCalls: false },
 ];
 
 /** An option of tests that look at the kernel's own account. */

@@ -4,7 +4,7 @@ import { Random } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
 import {
-  BOTH_WAYS,
+  WAYS,
   descriptorsBelow,
   keysOf,
   onLinux,
@@ -24,9 +24,9 @@ async function expectNoTrace({ root, driver }: Place): Promise<void> {
   if (!onLinux.skip) expect(await descriptorsBelow(root)).toBe(0);
 }
 
-describe.each(BOTH_WAYS)('an object written in parts: $way', ({ blockingCalls }) => {
+describe.each(WAYS)('an object written in parts: $way', (options) => {
   it('has each part in its place, in whatever order and however many at a time they came', async () => {
-    const there = await place({ writable: true, blockingCalls });
+    const there = await place({ writable: true, ...options });
     const random = new Random(5);
     for (const size of [1, 4096, 300_000, 3_000_001]) {
       const bytes = someBytes(size, size);
@@ -50,7 +50,7 @@ describe.each(BOTH_WAYS)('an object written in parts: $way', ({ blockingCalls })
   });
 
   it('gives its own bytes to reads that are under way while it is published or discarded, and of no other file', async () => {
-    const { driver } = await place({ writable: true, blockingCalls });
+    const { driver } = await place({ writable: true, ...options });
     const bytes = someBytes(4096, 1);
     const other = new Uint8Array(4096).fill(1);
     for (let round = 0; round < 50; round++) {
@@ -69,7 +69,7 @@ describe.each(BOTH_WAYS)('an object written in parts: $way', ({ blockingCalls })
   });
 
   it('is served as soon as it is published, also to who has read the one of before', async () => {
-    const { driver } = await place({ writable: true, blockingCalls });
+    const { driver } = await place({ writable: true, ...options });
     await put(driver, 'object', 'old');
     expect(await textOf(driver, 'object')).toBe('old');
     const writer = await driver.create('object', { size: 3 });
@@ -82,7 +82,7 @@ describe.each(BOTH_WAYS)('an object written in parts: $way', ({ blockingCalls })
   });
 
   it('leaves no trace if it is discarded: before its parts, among them, and after a publish that failed', async () => {
-    const there = await place({ writable: true, blockingCalls });
+    const there = await place({ writable: true, ...options });
     const empty = await there.driver.create('a/b', { size: 3 });
     await empty.discard();
     const begun = await there.driver.create('a/b', { size: 500_000 });
@@ -103,7 +103,7 @@ describe.each(BOTH_WAYS)('an object written in parts: $way', ({ blockingCalls })
   });
 
   it('that stands in the way of another is TIERED_KEY_CONFLICT, and can be discarded', async () => {
-    const there = await place({ writable: true, blockingCalls });
+    const there = await place({ writable: true, ...options });
     const writer = await there.driver.create('a/b', { size: 0 });
     await put(there.driver, 'a', 'a file');
     await expect(writer.publish({})).rejects.toEqual(withCode('TIERED_KEY_CONFLICT'));
@@ -113,7 +113,7 @@ describe.each(BOTH_WAYS)('an object written in parts: $way', ({ blockingCalls })
   });
 
   it('counts as an open file until it ends, and is discarded when the driver is closed', async () => {
-    const there = await place({ writable: true, blockingCalls });
+    const there = await place({ writable: true, ...options });
     const [one, two] = [
       await there.driver.create('one', { size: 1 }),
       await there.driver.create('two', { size: 1 }),
@@ -128,16 +128,16 @@ describe.each(BOTH_WAYS)('an object written in parts: $way', ({ blockingCalls })
   });
 
   it('is not made where no file may be, and not by a driver for reading', async () => {
-    const { root, driver } = await place({ writable: true, blockingCalls });
+    const { root, driver } = await place({ writable: true, ...options });
     for (const key of ['../x', '/x', '.tiered/x', 'a//b'])
       await expect(driver.create(key, { size: 0 }), key).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
     expect(await temporaryFiles(root)).toEqual([]);
-    const reader = (await place({ blockingCalls })).driver;
+    const reader = (await place(options)).driver;
     await expect(reader.create('x', { size: 0 })).rejects.toEqual(withCode('TIERED_UNSUPPORTED'));
   });
 
   it('is not moved in through a link that leads outside', async () => {
-    const there = await place({ writable: true, blockingCalls });
+    const there = await place({ writable: true, ...options });
     const writer = await there.driver.create('dir/x', { size: 0 });
     fs.symlinkSync('../outside', path.join(there.root, 'dir'));
     await expect(writer.publish({})).rejects.toEqual(withCode('TIERED_KEY_INVALID'));

@@ -3,7 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  BOTH_WAYS,
+  WAYS,
   descriptorsBelow,
   onLinux,
   place,
@@ -25,10 +25,10 @@ async function withObjects(count: number, options: Parameters<typeof place>[0]):
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `${i}`);
 
-describe.each(BOTH_WAYS)('descriptors: $way', ({ blockingCalls }) => {
+describe.each(WAYS)('descriptors: $way', (options) => {
   it('never more than maxOpenFiles stay open, also as the kernel counts them', async () => {
     for (const max of [1, 3, 10]) {
-      const { root, driver } = await withObjects(20, { maxOpenFiles: max, blockingCalls });
+      const { root, driver } = await withObjects(20, { maxOpenFiles: max, ...options });
       for (const key of names(20)) expect(await textOf(driver, key)).toBe(key);
       expect(await Promise.all(names(20).map((key) => textOf(driver, key)))).toEqual(names(20));
       await settledTo(driver, max);
@@ -38,14 +38,14 @@ describe.each(BOTH_WAYS)('descriptors: $way', ({ blockingCalls }) => {
   });
 
   it('many reads of one file at the same time leave a single descriptor', async () => {
-    const { driver } = await withObjects(1, { maxOpenFiles: 10, blockingCalls });
+    const { driver } = await withObjects(1, { maxOpenFiles: 10, ...options });
     await Promise.all(Array.from({ length: 50 }, () => textOf(driver, '0')));
     await settledTo(driver, 1);
     expect(driver.openFiles).toBe(1);
   });
 
   it('all are closed once close() has resolved, and reads after open() work', async () => {
-    const { root, driver } = await withObjects(20, { maxOpenFiles: 10, blockingCalls });
+    const { root, driver } = await withObjects(20, { maxOpenFiles: 10, ...options });
     await Promise.all(names(20).map((key) => textOf(driver, key)));
     await driver.close();
     expect(driver.openFiles).toBe(0);
@@ -55,7 +55,7 @@ describe.each(BOTH_WAYS)('descriptors: $way', ({ blockingCalls }) => {
   });
 
   it.skipIf(onLinux.skip)('none leaks when operations fail or are aborted', async () => {
-    const { directory, root, driver } = await place({ writable: true, maxOpenFiles: 1, blockingCalls });
+    const { directory, root, driver } = await place({ writable: true, maxOpenFiles: 1, ...options });
     await put(driver, 'object');
     fs.mkdirSync(path.join(root, 'dir'));
     for (const [link, target] of [
@@ -110,44 +110,41 @@ const step: fc.Arbitrary<Step> = fc.record({
   file: fc.nat(4),
 });
 
-it.each(BOTH_WAYS)(
-  'no read gets bytes of another file, or of two states of its own: $way',
-  async ({ blockingCalls }) => {
-    const { root, driver } = await place({ writable: true, maxOpenFiles: 1, blockingCalls });
-    const size = 3000;
-    let writes = 0;
-    // All bytes of a state are the same; which file they belong to is their remainder.
-    const nextState = (file: number) => new Uint8Array(size).fill(file + 5 * (writes++ % 50));
-    const run = async ({ op, file }: Step): Promise<void> => {
-      const key = `${file}`;
-      if (op === 'turn') return turn();
-      if (op === 'stat') await driver.stat(key, {}).catch(missing);
-      if (op === 'delete') return driver.delete(key, {});
-      if (op === 'write') return driver.write(key, nextState(file), { size });
-      if (op === 'replace') {
-        const at = path.join(root, '.tiered', `${writes}`);
-        fs.writeFileSync(at, nextState(file));
-        fs.renameSync(at, path.join(root, key));
-      }
-      if (op !== 'read') return;
-      const bytes = await driver.read(key, { offset: 0, length: size }).catch(missing);
-      if (bytes === undefined) return;
-      expect(new Set(bytes).size, `states in one read of ${key}`).toBe(1);
-      expect((bytes[0] ?? 0) % 5, `whose bytes the read of ${key} got`).toBe(file);
-      expect(bytes.byteLength).toBe(size);
-    };
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 10 }), async (tasks) => {
-        const inTurn = async (steps: readonly Step[]) => {
-          for (const one of steps) await run(one);
-        };
-        await Promise.all(tasks.map(inTurn));
-        await settledTo(driver, 1);
-      }),
-      { numRuns: 200 },
-    );
-  },
-);
+it.each(WAYS)('no read gets bytes of another file, or of two states of its own: $way', async (options) => {
+  const { root, driver } = await place({ writable: true, maxOpenFiles: 1, ...options });
+  const size = 3000;
+  let writes = 0;
+  // All bytes of a state are the same; which file they belong to is their remainder.
+  const nextState = (file: number) => new Uint8Array(size).fill(file + 5 * (writes++ % 50));
+  const run = async ({ op, file }: Step): Promise<void> => {
+    const key = `${file}`;
+    if (op === 'turn') return turn();
+    if (op === 'stat') await driver.stat(key, {}).catch(missing);
+    if (op === 'delete') return driver.delete(key, {});
+    if (op === 'write') return driver.write(key, nextState(file), { size });
+    if (op === 'replace') {
+      const at = path.join(root, '.tiered', `${writes}`);
+      fs.writeFileSync(at, nextState(file));
+      fs.renameSync(at, path.join(root, key));
+    }
+    if (op !== 'read') return;
+    const bytes = await driver.read(key, { offset: 0, length: size }).catch(missing);
+    if (bytes === undefined) return;
+    expect(new Set(bytes).size, `states in one read of ${key}`).toBe(1);
+    expect((bytes[0] ?? 0) % 5, `whose bytes the read of ${key} got`).toBe(file);
+    expect(bytes.byteLength).toBe(size);
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 10 }), async (tasks) => {
+      const inTurn = async (steps: readonly Step[]) => {
+        for (const one of steps) await run(one);
+      };
+      await Promise.all(tasks.map(inTurn));
+      await settledTo(driver, 1);
+    }),
+    { numRuns: 200 },
+  );
+});
 
 /** Lets a missing file pass, and nothing else. */
 function missing(error: unknown): undefined {

@@ -27,7 +27,7 @@ const KEYS = Array.from({ length: 40 }, (_, i) => `dir-${i % 3}/${i}`);
 
 /** A driver on a root with files that hold their own keys. */
 async function withFiles(options: Parameters<typeof place>[0] = {}): Promise<Place> {
-  const there = await place(options);
+  const there = await place({ nativeThreads: 0, ...options });
   for (const key of KEYS) await putFile(there.root, key, Buffer.from(key));
   return there;
 }

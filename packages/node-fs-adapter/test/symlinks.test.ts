@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
-  BOTH_WAYS,
+  WAYS,
   keysOf,
   onLinux,
   place,
@@ -19,8 +19,11 @@ import {
 const refused = withCode('TIERED_KEY_INVALID');
 
 /** A place for writing with an object `a` and `dir/b`, and these links in the root. */
-async function linked(links: Readonly<Record<string, string>>, blockingCalls = true): Promise<Place> {
-  const there = await place({ writable: true, maxOpenFiles: 2, blockingCalls });
+async function linked(
+  links: Readonly<Record<string, string>>,
+  options: Parameters<typeof place>[0] = {},
+): Promise<Place> {
+  const there = await place({ writable: true, maxOpenFiles: 2, ...options });
   await put(there.driver, 'a');
   await put(there.driver, 'dir/b');
   for (const [name, target] of Object.entries(links)) fs.symlinkSync(target, path.join(there.root, name));
@@ -28,45 +31,36 @@ async function linked(links: Readonly<Record<string, string>>, blockingCalls = t
 }
 
 describe('links that lead out of the root', () => {
-  it.each(BOTH_WAYS)(
-    '[K1] a link to a file is refused, and neither listed nor counted: $way',
-    async ({ blockingCalls }) => {
-      for (const absolute of [false, true]) {
-        const { root, outside, driver } = await place({ writable: true, blockingCalls });
-        fs.symlinkSync(
-          absolute ? path.join(outside, 'secret') : '../outside/secret',
-          path.join(root, 'link'),
-        );
-        const target = new Uint8Array(20);
-        await expect(driver.read('link', { offset: 0, length: 20 })).rejects.toEqual(refused);
-        await expect(driver.readInto('link', target, { offset: 0 })).rejects.toEqual(refused);
-        await expect(driver.stat('link', {})).rejects.toEqual(refused);
-        expect(target).toEqual(new Uint8Array(20));
-        expect(await keysOf(driver)).toEqual([]);
-        expect(await driver.usage({})).toMatchObject({ bytes: 0, objects: 0 });
-        expect(driver.openFiles).toBe(0);
-      }
-    },
-  );
+  it.each(WAYS)('[K1] a link to a file is refused, and neither listed nor counted: $way', async (options) => {
+    for (const absolute of [false, true]) {
+      const { root, outside, driver } = await place({ writable: true, ...options });
+      fs.symlinkSync(absolute ? path.join(outside, 'secret') : '../outside/secret', path.join(root, 'link'));
+      const target = new Uint8Array(20);
+      await expect(driver.read('link', { offset: 0, length: 20 })).rejects.toEqual(refused);
+      await expect(driver.readInto('link', target, { offset: 0 })).rejects.toEqual(refused);
+      await expect(driver.stat('link', {})).rejects.toEqual(refused);
+      expect(target).toEqual(new Uint8Array(20));
+      expect(await keysOf(driver)).toEqual([]);
+      expect(await driver.usage({})).toMatchObject({ bytes: 0, objects: 0 });
+      expect(driver.openFiles).toBe(0);
+    }
+  });
 
-  it.each(BOTH_WAYS)(
-    '[K1] a link to a directory is refused for every operation: $way',
-    async ({ blockingCalls }) => {
-      const { outside, driver } = await linked({ out: '../outside' }, blockingCalls);
-      const before = await snapshot(outside);
-      for (const key of ['out/secret', 'out/deep/secret']) {
-        await expect(textOf(driver, key)).rejects.toEqual(refused);
-        await expect(driver.readInto(key, new Uint8Array(9), { offset: 0 })).rejects.toEqual(refused);
-        await expect(driver.stat(key, {})).rejects.toEqual(refused);
-        await expect(driver.delete(key, {})).rejects.toEqual(refused);
-        await expect(put(driver, key)).rejects.toEqual(refused);
-      }
-      await expect(put(driver, 'out/new')).rejects.toEqual(refused);
-      await expect(driver.delete('out/empty/none', {})).rejects.toEqual(refused);
-      expect(await keysOf(driver)).toEqual(['a', 'dir/b']);
-      expect(await snapshot(outside)).toEqual(before);
-    },
-  );
+  it.each(WAYS)('[K1] a link to a directory is refused for every operation: $way', async (options) => {
+    const { outside, driver } = await linked({ out: '../outside' }, options);
+    const before = await snapshot(outside);
+    for (const key of ['out/secret', 'out/deep/secret']) {
+      await expect(textOf(driver, key)).rejects.toEqual(refused);
+      await expect(driver.readInto(key, new Uint8Array(9), { offset: 0 })).rejects.toEqual(refused);
+      await expect(driver.stat(key, {})).rejects.toEqual(refused);
+      await expect(driver.delete(key, {})).rejects.toEqual(refused);
+      await expect(put(driver, key)).rejects.toEqual(refused);
+    }
+    await expect(put(driver, 'out/new')).rejects.toEqual(refused);
+    await expect(driver.delete('out/empty/none', {})).rejects.toEqual(refused);
+    expect(await keysOf(driver)).toEqual(['a', 'dir/b']);
+    expect(await snapshot(outside)).toEqual(before);
+  });
 
   it('[K1] a write below a link to a directory makes no directories there', async () => {
     const { outside, driver } = await linked({ out: '../outside' });
@@ -124,61 +118,58 @@ describe('links within the root', () => {
   });
 });
 
-describe.each(BOTH_WAYS)(
-  'a link to the outside that takes the place of a file: $way',
-  ({ blockingCalls }) => {
-    it('[K1] is never followed: the kept descriptor serves the old bytes, every new look is refused', async () => {
-      const { root, driver } = await linked({}, blockingCalls);
-      expect(await textOf(driver, 'a')).toBe('a');
-      fs.rmSync(path.join(root, 'a'));
-      fs.symlinkSync('../outside/secret', path.join(root, 'a'));
-      expect(await textOf(driver, 'a')).toBe('a');
-      await expect(driver.stat('a', {})).rejects.toEqual(refused);
-      // Two other files push the kept descriptor out.
-      await put(driver, 'c');
-      for (const key of ['dir/b', 'c']) await textOf(driver, key);
-      await expect(textOf(driver, 'a')).rejects.toEqual(refused);
-      await driver.close();
-      await driver.open({});
-      await expect(textOf(driver, 'a')).rejects.toEqual(refused);
-    });
+describe.each(WAYS)('a link to the outside that takes the place of a file: $way', (options) => {
+  it('[K1] is never followed: the kept descriptor serves the old bytes, every new look is refused', async () => {
+    const { root, driver } = await linked({}, options);
+    expect(await textOf(driver, 'a')).toBe('a');
+    fs.rmSync(path.join(root, 'a'));
+    fs.symlinkSync('../outside/secret', path.join(root, 'a'));
+    expect(await textOf(driver, 'a')).toBe('a');
+    await expect(driver.stat('a', {})).rejects.toEqual(refused);
+    // Two other files push the kept descriptor out.
+    await put(driver, 'c');
+    for (const key of ['dir/b', 'c']) await textOf(driver, key);
+    await expect(textOf(driver, 'a')).rejects.toEqual(refused);
+    await driver.close();
+    await driver.open({});
+    await expect(textOf(driver, 'a')).rejects.toEqual(refused);
+  });
 
-    it('is not followed either where a directory stood', async () => {
-      const { root, driver } = await linked({}, blockingCalls);
-      await put(driver, 'deep/secret');
-      expect(await textOf(driver, 'deep/secret')).toBe('deep/secret');
-      fs.rmSync(path.join(root, 'deep'), { recursive: true });
-      fs.symlinkSync('../outside/deep', path.join(root, 'deep'));
-      expect(await textOf(driver, 'deep/secret')).toBe('deep/secret');
-      await expect(driver.stat('deep/secret', {})).rejects.toEqual(refused);
-      await expect(put(driver, 'deep/secret')).rejects.toEqual(refused);
-      await driver.close();
-      await driver.open({});
-      await expect(textOf(driver, 'deep/secret')).rejects.toEqual(refused);
-    });
+  it('is not followed either where a directory stood', async () => {
+    const { root, driver } = await linked({}, options);
+    await put(driver, 'deep/secret');
+    expect(await textOf(driver, 'deep/secret')).toBe('deep/secret');
+    fs.rmSync(path.join(root, 'deep'), { recursive: true });
+    fs.symlinkSync('../outside/deep', path.join(root, 'deep'));
+    expect(await textOf(driver, 'deep/secret')).toBe('deep/secret');
+    await expect(driver.stat('deep/secret', {})).rejects.toEqual(refused);
+    await expect(put(driver, 'deep/secret')).rejects.toEqual(refused);
+    await driver.close();
+    await driver.open({});
+    await expect(textOf(driver, 'deep/secret')).rejects.toEqual(refused);
+  });
 
-    it.skipIf(onLinux.skip)('is not followed when it comes and goes while reads are under way', async () => {
-      const { root, driver } = await place({ maxOpenFiles: 1, blockingCalls });
-      for (const key of ['x/secret', 'y']) await putFile(root, key, Buffer.from('inside'));
-      const [at, aside] = [path.join(root, 'x'), path.join(root, 'aside')];
-      let refusals = 0;
-      for (let round = 0; round < 200; round++) {
-        // Each read of y closes x, so that the next one of x has to open it.
-        const reads = ['x/secret', 'y', 'x/secret', 'y', 'x/secret'].map(async (key) => {
-          const got = await textOf(driver, key).catch((error: unknown) => {
-            refusals += Number((error as { code?: unknown }).code === 'TIERED_KEY_INVALID');
-            return 'refused';
-          });
-          expect(got).not.toBe(SECRET);
+  it.skipIf(onLinux.skip)('is not followed when it comes and goes while reads are under way', async () => {
+    const { root, driver } = await place({ maxOpenFiles: 1, ...options });
+    for (const key of ['x/secret', 'y']) await putFile(root, key, Buffer.from('inside'));
+    const [at, aside] = [path.join(root, 'x'), path.join(root, 'aside')];
+    let refusals = 0;
+    for (let round = 0; round < 200; round++) {
+      // Each read of y closes x, so that the next one of x has to open it.
+      const reads = ['x/secret', 'y', 'x/secret', 'y', 'x/secret'].map(async (key) => {
+        const got = await textOf(driver, key).catch((error: unknown) => {
+          refusals += Number((error as { code?: unknown }).code === 'TIERED_KEY_INVALID');
+          return 'refused';
         });
-        fs.renameSync(at, aside);
-        fs.symlinkSync('../outside', at);
-        await turn();
-        fs.rmSync(at);
-        fs.renameSync(aside, at);
-        await Promise.all(reads);
-      }
-      if (!blockingCalls) expect(refusals, 'reads that met the link').toBeGreaterThan(0);
-    });
-  },
-);
+        expect(got).not.toBe(SECRET);
+      });
+      fs.renameSync(at, aside);
+      fs.symlinkSync('../outside', at);
+      await turn();
+      fs.rmSync(at);
+      fs.renameSync(aside, at);
+      await Promise.all(reads);
+    }
+    if (!options.blockingCalls) expect(refusals, 'reads that met the link').toBeGreaterThan(0);
+  });
+});

@@ -7,7 +7,14 @@ import { FileSystemDriver } from '@tiered/node-fs-adapter';
 const [root = ''] = process.argv.slice(2);
 const directory = process.env['HANG_IN'] ?? '';
 const clock = new ManualClock();
-const driver = new FileSystemDriver({ root, writable: true, blockingCalls: false, readerThreads: 1, clock });
+const driver = new FileSystemDriver({
+  root,
+  writable: true,
+  blockingCalls: false,
+  nativeThreads: 0,
+  readerThreads: 1,
+  clock,
+});
 await driver.open({});
 const keys = ['a', 'hangs', 'b'];
 for (const key of keys) await driver.write(key, Buffer.from(key), { size: key.length });

@@ -62,6 +62,7 @@ const driver = new FileSystemDriver({
   root: what === 'writes' ? `${root}/on/tier` : root,
   writable: what === 'writes',
   fsync: true,
+  nativeThreads: 0,
   readerThreads: 1,
   ...(what === 'blocking' && { blockingCalls: true }),
 });

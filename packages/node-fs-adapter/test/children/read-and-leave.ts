@@ -2,7 +2,7 @@ import { FileSystemDriver } from '@tiered/node-fs-adapter';
 
 // Reads a file by a reader thread, prints it, and ends without closing anything.
 const [root = ''] = process.argv.slice(2);
-const driver = new FileSystemDriver({ root });
+const driver = new FileSystemDriver({ root, nativeThreads: 0 });
 await driver.open({});
 const started = new Promise<void>((resolve) => {
   process.once('worker', (worker) => {

@@ -11,6 +11,11 @@ const BATCH_MS = 2;
  * thread pool that comes to a third of it, where the files are in memory.
  */
 const FAST_READ_MS = 0.5;
+/**
+ * Storage from which not even the fastest of many reads came sooner is slow, however many were under way: where the files are
+ * in memory, some of them find nobody before them.
+ */
+const FASTEST_READ_MS = 4;
 /** Samples of a batch that take no longer each come from storage that is as fast as memory. */
 const FAST_SAMPLE_MS = 0.08;
 /** Samples of a batch that take longer each are requests to slow storage, that would better be made one by one. */
@@ -52,6 +57,8 @@ export class BatchSize {
   #singles = 0;
   /** Milliseconds of one lately, divided by those under way. */
   #singleMs = 0;
+  /** Milliseconds of the fastest one since the last try. */
+  #fastestMs = Infinity;
 
   /** Whether other reads have to end, or not to begin, so that a batch is tried alone. */
   isAlone(line: Batched): boolean {
@@ -88,12 +95,14 @@ export class BatchSize {
     if (samples === 1) {
       this.#singles += 1;
       this.#singleMs += NEWEST * (ms / underWay - this.#singleMs);
+      this.#fastestMs = Math.min(this.#fastestMs, ms);
     } else if (this.#isFast) this.#observeBatch(ms / samples);
     else this.#judgeTry(ms / samples);
   }
 
   get #mayTry(): boolean {
-    return !this.#isTrying && this.#singles >= this.#pause && this.#singleMs <= FAST_READ_MS;
+    if (this.#isTrying || this.#singles < this.#pause) return false;
+    return this.#singleMs <= FAST_READ_MS && this.#fastestMs <= FASTEST_READ_MS;
   }
 
   #judgeTry(sampleMs: number): void {
@@ -117,6 +126,7 @@ export class BatchSize {
 
   #waitLonger(): void {
     this.#singles = 0;
+    this.#fastestMs = Infinity;
     this.#batchesOfTry = 0;
     this.#pause = Math.min(LAST_PAUSE, this.#pause * LONGER);
   }

@@ -3,10 +3,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { systemClock } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { failureOf, IoThreads, native, type IoThreadsOptions } from '@tiered/native';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { compile } from '../packages/native/src-c/compile.js';
-import { SlowMount } from '../tools/fuse/slow-mount.js';
+import { SlowMount, type SlowMountOptions } from '../tools/fuse/slow-mount.js';
 
 const HOUR_MS = 3_600_000;
 const FILES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
@@ -129,3 +130,47 @@ describe.skipIf(missing !== undefined && process.env['CI'] !== 'true')('storage 
     await io.close();
   });
 });
+
+describe.skipIf(missing !== undefined && process.env['CI'] !== 'true')(
+  'FileSystemDriver in native threads',
+  () => {
+    async function driverOn(
+      options: SlowMountOptions,
+    ): Promise<{ mount: SlowMount; driver: FileSystemDriver }> {
+      const mount = await SlowMount.start(mirrored, options);
+      onTestFinished(() => mount.close());
+      const driver = new FileSystemDriver({ root: mount.directory });
+      await driver.open({});
+      expect(driver.capabilities.threads).toBe('native');
+      return { mount, driver };
+    }
+
+    it('has as many reads under way as are asked for, and not the four that Node has', async () => {
+      const { mount, driver } = await driverOn({ readMs: HOUR_MS });
+      const versions = new Map<string, string>();
+      for (const key of FILES) versions.set(key, (await driver.stat(key, {})).version);
+      const whole = FILES.map((key) =>
+        driver.read(key, { offset: 0, length: 1000, version: versions.get(key) }),
+      );
+      const pieces = FILES.map((key) => driver.readInto(key, new Uint8Array(10), { offset: 5 }));
+      const all = Promise.allSettled([...whole, ...pieces]);
+      await reached(mount, 2 * FILES.length);
+      await mount.close();
+      for (const { status } of await all) expect(status).toBe('rejected');
+      await driver.close();
+    });
+
+    it('[K3] asks for an object once to open, for its bytes, and for one look if a version is asked for', async () => {
+      const { mount, driver } = await driverOn({ cacheSeconds: 0 });
+      const { version } = await driver.stat('a', {});
+      mount.reset();
+      expect(await driver.read('a', { offset: 0, length: 1000, version })).toHaveLength(1000);
+      expect(mount.counts()).toMatchObject({ open: 1, read: 1, getattr: 1 });
+      mount.reset();
+      for (const offset of [0, 500])
+        expect(await driver.read('b', { offset, length: 500 })).toHaveLength(500);
+      expect(mount.counts()).toMatchObject({ open: 1, read: 2, getattr: 0 });
+      await driver.close();
+    });
+  },
+);

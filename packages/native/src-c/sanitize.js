@@ -67,7 +67,8 @@ async function passes(name, { flags, library, env, around, tests }) {
 /** Whether valgrind finds nothing; true as well where there is none. */
 async function passesValgrind() {
   console.log('\n==> valgrind');
-  const options = ['--error-exitcode=66', '--smc-check=all-non-file', '--num-callers=12'];
+  const suppressions = `--suppressions=${path.join(import.meta.dirname, 'valgrind.supp')}`;
+  const options = ['--error-exitcode=66', '--smc-check=all-non-file', '--num-callers=12', suppressions];
   const stress = [process.execPath, path.join(import.meta.dirname, 'stress.js'), await compile(), '60'];
   const { status, error } = spawnSync('valgrind', [...options, ...stress], {
     stdio: ['ignore', 'inherit', 'inherit'],

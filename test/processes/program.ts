@@ -23,7 +23,7 @@ export async function programOf(script: string, directory: string): Promise<stri
     // The rest is loaded from where it is installed.
     external: ['libsql'],
     banner: {
-      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
+      js: `import { createRequire as requireFrom } from 'node:module'; var require = requireFrom(import.meta.url);`,
     },
     esbuildOptions: (options) => {
       options.conditions = ['tiered-source'];

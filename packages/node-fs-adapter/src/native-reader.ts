@@ -7,10 +7,10 @@ import {
 } from '@tiered/core';
 import { memoryFor, notOpenError } from '@tiered/core/internal';
 import { IoThreads, NativeError } from '@tiered/native';
+import { openIn } from './batch-threads.js';
 import { notAFile } from './errors.js';
 import { statOf } from './file-reads.js';
 import { leavesRoot } from './keys.js';
-import { openIn } from './batch-threads.js';
 import type { OpenFile, OpenFiles } from './open-files.js';
 import { sizeIn } from './reader-thread/file-calls.js';
 import type { RootDirectory } from './root-directory.js';
@@ -182,6 +182,8 @@ export class NativeReader {
     const { code } = error;
     if (code === 'NOT_A_FILE') return notAFile(this.#driver, operation, key);
     if (code === 'OUTSIDE') return leavesRoot(this.#driver.name, key);
+    // By `close`, as its signal did not abort.
+    if (code === 'ABORTED') return notOpenError(this.#driver.name);
     if (code !== 'OTHER_VERSION') return error;
     this.#files.forget(key);
     return versionChanged(this.#driver, operation, key);

@@ -21,6 +21,18 @@ struct how {
 #define NO_MAGIC_LINKS 0x02
 #define BENEATH 0x08
 
+/* As much of `struct statx` as is looked at. */
+struct look {
+  uint8_t before[32];
+  uint64_t ino;
+  uint8_t between[96];
+  uint32_t dev_major, dev_minor;
+  uint8_t after[112];
+};
+#define ONLY_INO 0x100
+/* What the kernel has at hand, without a request to a server. */
+#define DONT_SYNC 0x4000
+
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 static int open_beneath(const struct root *root, const char *key, int flags) {
@@ -84,11 +96,27 @@ static int open_and_ask(const struct root *root, const char *key, int flags) {
   return OUTSIDE;
 }
 
-/* The directory may have been removed and made again, or mounted over: then the descriptor is of the wrong one. */
-static bool has_changed(const struct root *root) {
+static int look_at(int fd, const char *path, struct look *found) {
+  return (int)syscall(SYS_statx, fd, path, AT_EMPTY_PATH | DONT_SYNC, ONLY_INO, found);
+}
+
+/* Of sandboxes that know no statx. */
+static int leads_elsewhere_by_stat(const struct root *root) {
   struct stat held, now;
-  if (fstat(root->fd, &held) < 0 || stat(root->path, &now) < 0) return false;
+  if (fstat(root->fd, &held) < 0) return 0;
+  if (stat(root->path, &now) < 0) return -errno;
   return held.st_ino != now.st_ino || held.st_dev != now.st_dev;
+}
+
+/*
+ * Whether the path leads to another directory than the descriptor, or, a negative errno, nowhere: the directory may have been
+ * renamed, removed and made again, or mounted over. Reads are by the path, as those of any other program.
+ */
+static int leads_elsewhere(const struct root *root) {
+  struct look held, now;
+  if (look_at(root->fd, "", &held) < 0) return errno == ENOSYS || errno == EPERM ? leads_elsewhere_by_stat(root) : 0;
+  if (look_at(AT_FDCWD, root->path, &now) < 0) return -errno;
+  return held.ino != now.ino || held.dev_major != now.dev_major || held.dev_minor != now.dev_minor;
 }
 
 static bool reopen(struct root *root) {
@@ -103,9 +131,10 @@ static bool reopen(struct root *root) {
 int open_inside(struct root *root, const char *key, int flags) {
   if (!is_key(key)) return INVALID_KEY;
   if (!root->has_openat2) return open_and_ask(root, key, flags);
+  int elsewhere = leads_elsewhere(root);
+  if (elsewhere < 0) return elsewhere;
+  if (elsewhere > 0 && !reopen(root)) return -ESTALE;
   int fd = open_beneath(root, key, flags);
-  bool may_be_elsewhere = fd == -ENOENT || fd == -ESTALE || fd == -ENOTCONN;
-  if (may_be_elsewhere && has_changed(root) && reopen(root)) fd = open_beneath(root, key, flags);
   /* An absolute link is refused, wherever it leads; and what is renamed meanwhile may be. */
   if (fd == -EXDEV || fd == -EAGAIN) return open_and_ask(root, key, flags);
   return fd;

@@ -9,9 +9,9 @@ import { pack, versionText } from './pack.js';
 /** Options of `IoThreads`. */
 export interface IoThreadsOptions {
   /**
-   * The directory that no read and no write may leave, as a real path: absolute, without symbolic links. One descriptor of it is
-   * open until `close`, so that its file system cannot be unmounted before; if another directory comes to be at that path, reads
-   * follow when they do not find their file any more.
+   * The directory that no read and no write may leave, as a real path: absolute, without symbolic links. Whatever directory is at
+   * that path when a file is opened is the one. One descriptor of it is open until `close`, so that its file system cannot be
+   * unmounted before.
    */
   readonly root: string;
   /**

@@ -119,21 +119,22 @@ static int leads_elsewhere(const struct root *root) {
   return held.ino != now.ino || held.dev_major != now.dev_major || held.dev_minor != now.dev_minor;
 }
 
-static bool reopen(struct root *root) {
+/* 0, or a negative errno. */
+static int reopen(struct root *root) {
   int fd = open(root->path, DIRECTORY_FLAGS);
-  if (fd < 0) return false;
+  if (fd < 0) return -errno;
   /* In one step: other threads use the number meanwhile. */
-  bool is_replaced = dup3(fd, root->fd, O_CLOEXEC) >= 0;
+  int outcome = dup3(fd, root->fd, O_CLOEXEC) < 0 ? -errno : 0;
   close(fd);
-  return is_replaced;
+  return outcome;
 }
 
 int open_inside(struct root *root, const char *key, int flags) {
   if (!is_key(key)) return INVALID_KEY;
   if (!root->has_openat2) return open_and_ask(root, key, flags);
   int elsewhere = leads_elsewhere(root);
+  if (elsewhere > 0) elsewhere = reopen(root);
   if (elsewhere < 0) return elsewhere;
-  if (elsewhere > 0 && !reopen(root)) return -ESTALE;
   int fd = open_beneath(root, key, flags);
   /* An absolute link is refused, wherever it leads; and what is renamed meanwhile may be. */
   if (fd == -EXDEV || fd == -EAGAIN) return open_and_ask(root, key, flags);

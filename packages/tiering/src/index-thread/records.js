@@ -103,6 +103,8 @@ export class Records {
   apply(batch) {
     this.keepLogShort();
     return this.transaction(() => {
+      // Another process may have written since: only one transaction may begin with a log of this length.
+      if (this.isLogLong()) throw logBusy();
       const { member } = batch;
       if (this.all('SELECT 1 FROM members WHERE id = ?', [member]).length === 0)
         return { isMember: false, refused: [], lost: [], state: this.stateOf(member) };
@@ -202,11 +204,12 @@ export class Records {
    * come to an end: whoever finds the log too long does not make it longer.
    */
   keepLogShort() {
-    if (this.sizeOf('-wal') <= this.logBytes) return;
-    if (Number(this.one('PRAGMA wal_checkpoint(TRUNCATE)')['busy']) === 0) return;
-    throw Object.assign(new Error('others write, and the log is to become shorter first'), {
-      code: 'SQLITE_BUSY',
-    });
+    if (!this.isLogLong()) return;
+    if (Number(this.one('PRAGMA wal_checkpoint(TRUNCATE)')['busy']) !== 0) throw logBusy();
+  }
+
+  isLogLong() {
+    return this.sizeOf('-wal') > this.logBytes;
   }
 
   /** @param {string} suffix Of one of the files beside the index. */
@@ -324,6 +327,7 @@ export class Records {
     const row = this.one(
       `SELECT copies, occupied, claimed, overhead, seq, boot,
          (SELECT coalesce(min(quota), 0) FROM members) AS quota,
+         (SELECT coalesce(max(quota), 0) FROM members) AS largest,
          (SELECT coalesce(sum(leased), 0) FROM members) AS leased,
          (SELECT count(*) FROM members) AS members,
          (SELECT coalesce(sum(wants), 0) FROM members WHERE id <> ?) AS wanted,
@@ -342,6 +346,7 @@ export class Records {
       seq: Number(row['seq']),
       boot: String(row['boot']),
       quota: Number(row['quota']),
+      largestQuota: Number(row['largest']),
       leased: Number(row['leased']),
       members: Number(row['members']),
       wanted: Number(row['wanted']),
@@ -429,4 +434,10 @@ function rowOf(row) {
     member: row['member'] === null ? undefined : String(row['member']),
     seq: Number(row['seq'] ?? 0),
   };
+}
+
+/** As SQLite says it of a database that another process writes to: it is to be tried again. */
+function logBusy() {
+  const message = 'others write, and the log is to become shorter first';
+  return Object.assign(new Error(message), { code: 'SQLITE_BUSY' });
 }

@@ -109,9 +109,11 @@ export class Accounts implements Leases {
 
   /** What the index takes, and what its log may come to take. */
   get #indexBytes(): number {
-    const { fileBytes, logBytes } = this.#state;
+    const { fileBytes, logBytes, largestQuota } = this.#state;
     if (!this.#home.isOnTier) return 0;
-    return fileBytes + Math.max(0, logRoomOf(this.#tier.quotaBytes) - logBytes);
+    // Who has a larger quota makes larger transactions, and a longer log.
+    const logRoom = logRoomOf(Math.max(this.#tier.quotaBytes, largestQuota));
+    return fileBytes + Math.max(0, logRoom - logBytes);
   }
 
   /** The sums, without the index's own files if those are elsewhere. */

@@ -77,6 +77,8 @@ export interface IndexState {
   readonly boot: string;
   /** The smallest quota of all members. */
   readonly quota: number;
+  /** The largest one: whose it is lets the log become longest. */
+  readonly largestQuota: number;
   /** Bytes leased to all members; to this one (undefined: it is none); and what others would like to have. */
   readonly leased: number;
   readonly mine: number | undefined;

@@ -209,6 +209,37 @@ describe('the records of an index', () => {
     expect(records.inherit({ member: 'a', dead: [] }).map(({ tag }) => tag)).toEqual([1]);
   });
 
+  it('[Q1] of several who have found the log short enough at the same time only one makes it longer', () => {
+    const first = open();
+    /** One whose process was not given the core after it had looked at the log. */
+    class Late extends Records {
+      override keepLogShort(): void {
+        super.keepLogShort();
+        const claims = Array.from({ length: 900 }, (_, tag) => claimOf(tag, 1));
+        first.apply(batch('first', { claims }));
+      }
+    }
+    const late = new Late({ path: path.join(directory, 'index.db'), durable: false, logPages: 8 });
+    opened.push(late);
+    first.join({ member: 'first', quota: QUOTA, dataset: 'data' });
+    late.join({ member: 'late', quota: QUOTA, dataset: 'data' });
+    expect(() => late.apply(batch('late', { claims: [claimOf(1000, 1)] }))).toThrow(
+      expect.objectContaining({ code: 'SQLITE_BUSY' }),
+    );
+    const { copies, claimed, logBytes } = first.state({ member: 'first' });
+    expect({ copies, claimed }).toEqual({ copies: 0, claimed: 900 });
+    expect(logBytes).toBeGreaterThan(8 * 4096);
+  });
+
+  it('[Q1] the smallest and the largest quota of all members are told', () => {
+    const records = open();
+    for (const [member, quota] of Object.entries({ a: 300, b: 100, c: 200 }))
+      records.join({ member, quota, dataset: 'data' });
+    expect(records.state({ member: 'c' })).toMatchObject({ quota: 100, largestQuota: 300 });
+    records.leave({ member: 'a' });
+    expect(records.state({ member: 'c' })).toMatchObject({ quota: 100, largestQuota: 200 });
+  });
+
   it('[Q1] the write-ahead log stays short among several who write', () => {
     const [a, b] = [open(), open()];
     a.join({ member: 'a', quota: 1e9, dataset: 'data' });

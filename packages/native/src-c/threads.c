@@ -238,9 +238,20 @@ static void end_item(struct pool *pool, struct job *job, uint32_t item, int64_t 
   drop_job_locked(job);
 }
 
+/*
+ * Who is woken does not take the core from whoever woke it: that is the event loop's thread, which would stand still for as long as a
+ * file takes. Where the system has no such thing nothing is changed.
+ */
+static void yield_to_others(void) {
+#ifdef SCHED_BATCH
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
+#endif
+}
+
 static void *work(void *argument) {
   struct pool *pool = argument;
   struct thread self = {.pool = pool};
+  yield_to_others();
   pthread_mutex_lock(&pool->lock);
   while (wait_for_work(pool)) {
     struct job *job = pool->queue;

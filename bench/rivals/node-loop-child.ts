@@ -28,7 +28,8 @@ const hierarchy = await new Hierarchy({ source: driver }).start();
 const keys = paths.map((one) => path.relative(directory, one));
 const work: Work = { directory, keys, size: Number(size), driver, hierarchy };
 
-for await (const _ of readline.createInterface(process.stdin)) {
+const lines = readline.createInterface(process.stdin)[Symbol.asyncIterator]();
+while ((await lines.next()).done !== true) {
   await loops[name as LoopName](work);
   process.stdout.write(`${keys.length * work.size}\n`);
 }

@@ -82,7 +82,7 @@ export class LocalWorkers {
     for (let half = 0; ; half = 1 - half) {
       const batch = underWay.shift();
       if (batch === undefined) break;
-      const [lengths = []] = ((await answers.next()) as IteratorYieldResult<[number[]]>).value;
+      const [lengths] = ((await answers.next()) as IteratorYieldResult<[number[]]>).value;
       for (const [slot, { object, offset, length }] of batch.entries()) {
         const at = this.#placeOf(half, slot);
         assertPiece(object, offset, memory.subarray(at, at + (lengths[slot] ?? 0)), length);

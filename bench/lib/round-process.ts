@@ -34,7 +34,10 @@ export class RoundProcess {
     this.#options = options;
     this.#ended = once(child, 'exit');
     this.#answers = readline.createInterface(child.stdout)[Symbol.asyncIterator]();
-    child.stderr.on('data', (text: Buffer) => (this.#errors = `${this.#errors}${text.toString()}`.slice(-QUOTED)));
+    child.stderr.on(
+      'data',
+      (text: Buffer) => (this.#errors = `${this.#errors}${text.toString()}`.slice(-QUOTED)),
+    );
     // A line for a process that has died: `round` says why.
     child.stdin.on('error', () => undefined);
   }

@@ -6,10 +6,11 @@ import { SlowMount } from '../tools/fuse/slow-mount.js';
 import { alternate, median, medianMs, ratio, type Setups, type Timings } from './lib/alternate.js';
 import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 import { CReader } from './lib/c-reader.js';
-import { runInChild } from './lib/child.js';
+import type { RoundProcess } from './lib/round-process.js';
 import { withScratch } from './lib/scratch.js';
 import { limited, prefetched, type Work } from './prefetch/loops.js';
 import { makeFiles, openWork, type Dataset } from './prefetch/work.js';
+import { startNodeLoop } from './rivals/node-loop.js';
 
 const BYTES = 100_000;
 const CONCURRENCY = 64;
@@ -64,11 +65,13 @@ async function measure(
   const work = await openWork(behind, sourceOf(name, 128));
   const withoutNative = await openWork(behind, sourceOf(name, 0));
   const readers = await startReaders(work, scratch);
+  const manyThreads = await startNodeLoop({ loop: 'p-limit', threads: CONCURRENCY }, work, scratch);
   const producers: number[] = [];
   const requests: number[] = [];
   const setups: Setups = {
     ...Object.fromEntries(readers.map(({ threads, reader }) => [cWith(threads), () => reader.round()])),
     [`p-limit ${CONCURRENCY}, Node's 4 threads`]: () => limited(CONCURRENCY, true)(work),
+    [`p-limit ${CONCURRENCY}, UV_THREADPOOL_SIZE=${CONCURRENCY}`]: () => manyThreads.round(),
     [WITHOUT_NATIVE]: () => prefetched()(withoutNative),
     [OURS]: async () => {
       mount.reset();
@@ -81,11 +84,11 @@ async function measure(
   const timings = await alternate(setups, rounds, (round) =>
     progress(`${name}: round ${round} of ${rounds}`),
   );
-  const inChild = await childMs(work, quick ? 1 : 3);
   for (const { reader } of readers) await reader.close();
+  await manyThreads.close();
   await work.hierarchy.close();
   await withoutNative.hierarchy.close();
-  addRows({ name, timings, producers, requests, inChild, count: work.keys.length }, rows);
+  addRows({ name, timings, producers, requests, count: work.keys.length }, rows);
   if (readers.length > 0 && native().available)
     checks.push(atLeast(`${name}: of C with 64 threads`, ratio(timings, OURS, C), 0.9, 'x'));
 }
@@ -96,27 +99,22 @@ interface Measured {
   readonly timings: Timings;
   readonly producers: readonly number[];
   readonly requests: readonly number[];
-  readonly inChild: number;
   readonly count: number;
 }
 
-function addRows({ name, timings, producers, requests, inChild, count }: Measured, rows: Row[]): void {
-  const add = (setup: string, ms: number) =>
+function addRows({ name, timings, producers, requests, count }: Measured, rows: Row[]): void {
+  for (const setup of timings.keys()) {
+    const ms = medianMs(timings, setup);
     rows.push({
       source: name,
       setup,
       seconds: ms / 1000,
       'files/s': Math.round((count / ms) * 1000),
-      [`of ${C}`]: timings.has(C)
-        ? timings.has(setup)
-          ? ratio(timings, setup, C)
-          : medianMs(timings, C) / ms
-        : [],
+      [`of ${C}`]: timings.has(C) ? ratio(timings, setup, C) : [],
       producers: setup === OURS ? median(producers) : [],
       'requests a file': setup === OURS ? median(requests) : [],
     });
-  for (const setup of timings.keys()) add(setup, medianMs(timings, setup));
-  add(`p-limit ${CONCURRENCY}, UV_THREADPOOL_SIZE=${CONCURRENCY}`, inChild);
+  }
 }
 
 function cWith(threads: number): string {
@@ -129,7 +127,7 @@ function sourceOf(name: string, nativeThreads: number) {
 }
 
 async function startReaders(work: Work, scratch: string) {
-  const readers: { threads: number; reader: CReader }[] = [];
+  const readers: { threads: number; reader: RoundProcess }[] = [];
   if (!CReader.available) {
     process.stderr.write('skipped: the reader in C; install a compiler: apt-get install gcc libc6-dev\n');
     return readers;
@@ -140,16 +138,4 @@ async function startReaders(work: Work, scratch: string) {
     readers.push({ threads, reader });
   }
   return readers;
-}
-
-/** Milliseconds of a process whose thread pool is as large as it reads files at a time. */
-async function childMs({ directory, keys, size }: Work, rounds: number): Promise<number> {
-  const task = { directory, keys, size, concurrency: CONCURRENCY };
-  const environment = { UV_THREADPOOL_SIZE: String(CONCURRENCY) };
-  const all: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const child = new URL('blocking/loop-child.ts', import.meta.url);
-    all.push((await runInChild<{ ms: number }>(child, task, { environment })).ms);
-  }
-  return median(all);
 }

@@ -6,6 +6,7 @@ import { SlowMount } from '../tools/fuse/slow-mount.js';
 import { alternate, medianMs, ratio, type Setups } from './lib/alternate.js';
 import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 import { CReader } from './lib/c-reader.js';
+import type { RoundProcess } from './lib/round-process.js';
 import { withScratch } from './lib/scratch.js';
 
 const BYTES = 100_000;
@@ -108,7 +109,7 @@ async function startReader(
   directory: string,
   keys: readonly string[],
   threads: number,
-): Promise<CReader> {
+): Promise<RoundProcess> {
   await mkdir(directory);
   const paths = keys.map((key) => path.join(root, key));
   return CReader.start({

@@ -1,23 +1,14 @@
-import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import {
-  calibrate,
-  simulate,
-  strategyNamed,
-  systemOf,
-  type CalibrationProfile,
-  type Strategy,
-} from '@tiered/simulator';
-import { mkdtemp } from 'node:fs/promises';
-import path from 'node:path';
+import { strategyNamed, type CalibrationProfile, type Strategy } from '@tiered/simulator';
 import { median } from './lib/alternate.js';
 import type { Bench, Check, Row } from './lib/bench.js';
 import { withScratch } from './lib/scratch.js';
-import { casesOf, makeDatasets, type NamedDataset } from './tiering/cases.js';
+import { hasSlowMounts } from './lib/slow-mounts.js';
+import { calibrateLocal, calibrateWithTier, faster, predict } from './predict/model.js';
+import { casesOf, makeDatasets, type Datasets, type NamedDataset } from './tiering/cases.js';
 import { PIECE_BYTES } from './tiering/dataset.js';
-import { EPOCHS, runSetup, throttled, type Case } from './tiering/run.js';
+import { EPOCHS, mountSlowly, runSetup, type Case } from './tiering/run.js';
 import {
   filledFirst,
-  keptBytes,
   localBySdk,
   sourceOnly,
   tiered,
@@ -38,11 +29,19 @@ const TOLERANCE_BEYOND = 0.2;
 const CALIBRATED_READERS = [1, 4, 16];
 const FASTER = 2;
 
-/** What a loader that does nothing with its samples comes to, for practical purposes. */
-const AT_ONCE = { points: [[1, 1e6]] as const };
-
 /** A setup, and what the simulator knows it by. */
-const PREDICTED: readonly { readonly setup: Setup; readonly strategy: Strategy }[] = [
+interface Predicted {
+  readonly setup: Setup;
+  readonly strategy: Strategy;
+}
+
+/** What is predicted of a case. */
+interface Plan {
+  readonly which: Case;
+  readonly predicted: readonly Predicted[];
+}
+
+const PREDICTED: readonly Predicted[] = [
   { setup: sourceOnly, strategy: strategyNamed('staging-buffer') },
   { setup: localBySdk, strategy: strategyNamed('staging-buffer') },
   { setup: filledFirst, strategy: strategyNamed('parallel-staging') },
@@ -55,7 +54,7 @@ const BY_TIER = { setup: tiered, strategy: strategyNamed('first-fit') };
 const BY_QUARTER = { setup: tieredInQuarter, strategy: strategyNamed('first-fit') };
 
 /** What is predicted from a calibration of other readers, pieces, room, or of a slower source. */
-function beyond({ name, dataset }: NamedDataset, inPieces: boolean): Beyond[] {
+function beyond({ name, dataset }: NamedDataset, inPieces: boolean): Plan[] {
   const at = (how: string, change: Partial<Case>) => ({
     name: `${name}, ${how}`,
     dataset,
@@ -73,9 +72,13 @@ function beyond({ name, dataset }: NamedDataset, inPieces: boolean): Beyond[] {
   ];
 }
 
-interface Beyond {
-  readonly which: Case;
-  readonly predicted: typeof PREDICTED;
+/** The small files behind a mount whose calls block, as slow as the timers. */
+function plansOf(datasets: Datasets, mounted: string | undefined): Plan[] {
+  const plans = casesOf(datasets).map((which) => ({ which, predicted: PREDICTED }));
+  if (mounted === undefined) return plans;
+  const [, { name, dataset }] = datasets;
+  const which = { name: `${name}, FUSE, 4 readers`, dataset, readers: 4, inPieces: false, mounted };
+  return [...plans, { which, predicted: [BY_SOURCE, BY_TIER] }];
 }
 
 /** A setup on a case, by round. */
@@ -98,12 +101,16 @@ const bench: Bench = {
     withScratch(async (scratch) => {
       progress('making the data');
       const datasets = await makeDatasets(scratch, quick);
-      const cases = casesOf(datasets);
+      const [, { dataset }] = datasets;
+      await using mount = (await hasSlowMounts('the case on FUSE'))
+        ? await mountSlowly(dataset.directory)
+        : undefined;
+      const plans = plansOf(datasets, mount?.directory);
       const others = datasets.map((dataset, index) => beyond(dataset, index === 0));
       const rounds = quick ? 1 : 3;
-      const seen = cases.map(({ name: data }) =>
-        PREDICTED.map(({ setup: { name: setup } }): Seen => ({
-          data,
+      const seen = plans.map(({ which, predicted }) =>
+        predicted.map(({ setup: { name: setup } }): Seen => ({
+          data: which.name,
           setup,
           predicted: [],
           measured: [],
@@ -113,16 +120,16 @@ const bench: Bench = {
       );
       const seenBeyond = new Map<string, Seen>();
       for (let round = 1; round <= rounds; round++) {
-        for (const [index, which] of cases.entries()) {
-          const told = (what: string) => progress(`round ${round} of ${rounds}: ${which.name}, ${what}`);
-          await runCase(which, seen[index] ?? [], {
+        for (const [index, plan] of plans.entries()) {
+          const told = (what: string) => progress(`round ${round} of ${rounds}: ${plan.which.name}, ${what}`);
+          await runCase(plan, seen[index] ?? [], {
             scratch,
             seconds: quick ? QUICK_SECONDS : SECONDS,
             told,
           });
         }
-        for (const plans of others)
-          await runBeyond(plans, seenBeyond, {
+        for (const further of others)
+          await runBeyond(further, seenBeyond, {
             scratch,
             seconds: quick ? QUICK_SECONDS : SECONDS,
             told: (what) => progress(`round ${round} of ${rounds}: ${what}`),
@@ -142,12 +149,18 @@ interface Surroundings {
   readonly told: (what: string) => void;
 }
 
-async function runCase(which: Case, seen: readonly Seen[], { scratch, seconds, told }: Surroundings) {
+async function runCase(
+  { which, predicted }: Plan,
+  seen: readonly Seen[],
+  { scratch, seconds, told }: Surroundings,
+): Promise<void> {
   told('calibrating');
-  const profiles = await calibrateBoth(which, scratch, seconds);
-  for (const [index, { setup, strategy }] of PREDICTED.entries()) {
+  const far = await calibrateWithTier(which, scratch, seconds);
+  const isLocal = predicted.some(({ setup }) => setup.local === true);
+  const local = isLocal ? await calibrateLocal(which, seconds / 4) : far;
+  for (const [index, { setup, strategy }] of predicted.entries()) {
     told(setup.name);
-    const profile = setup.local === true ? profiles.local : profiles.throttled;
+    const profile = setup.local === true ? local : far;
     seen[index]?.calibrations.push(spreadOf(profile));
     seen[index]?.predicted.push(await predict(which, setup, strategy, profile));
     const { epochs } = await runSetup(setup, which, scratch);
@@ -157,14 +170,14 @@ async function runCase(which: Case, seen: readonly Seen[], { scratch, seconds, t
 
 /** Predicts and runs what one calibration was not made for. */
 async function runBeyond(
-  plans: readonly Beyond[],
+  plans: readonly Plan[],
   seen: Map<string, Seen>,
   { scratch, seconds, told }: Surroundings,
 ): Promise<void> {
   const [first] = plans;
   if (first === undefined) return;
   told(`calibrating for ${first.which.name} and others`);
-  const { throttled: profile } = await calibrateBoth(first.which, scratch, seconds, CALIBRATED_READERS);
+  const profile = await calibrateWithTier(first.which, scratch, seconds, CALIBRATED_READERS);
   for (const { which, predicted } of plans) {
     for (const { setup, strategy } of predicted) {
       told(`${which.name}, ${setup.name}`);
@@ -184,19 +197,6 @@ async function runBeyond(
       one.measured.push(epochs.map(({ seconds: measured }) => measured));
     }
   }
-}
-
-/** What would be measured of a source that gives so many times as much. */
-function faster(profile: CalibrationProfile, times = 1): CalibrationProfile {
-  const scaled = ({ points, ...rest }: CalibrationProfile['source']['read']) => ({
-    ...rest,
-    points: points.map(([many, rate]): [number, number] => [many, rate * times]),
-  });
-  return {
-    ...profile,
-    source: { ...profile.source, read: scaled(profile.source.read) },
-    tiers: profile.tiers.map((tier) => ({ ...tier, ...(tier.place && { place: scaled(tier.place) }) })),
-  };
 }
 
 function spreadOf({ source, tiers }: CalibrationProfile): number {
@@ -233,52 +233,6 @@ function ratio({ predicted, measured }: Pick<Seen, 'predicted' | 'measured'>): n
 /** Of each epoch the median of the rounds. */
 function byEpoch(rounds: readonly (readonly number[])[]): number[] {
   return Array.from({ length: EPOCHS }, (_, epoch) => median(rounds.map((round) => round[epoch] ?? 0)));
-}
-
-/** What the throttled source and a tier give to such a loader, and what the local disk does. */
-async function calibrateBoth(
-  { dataset, readers, inPieces }: Case,
-  scratch: string,
-  seconds: number,
-  concurrencies: readonly number[] = [readers],
-): Promise<{ readonly throttled: CalibrationProfile; readonly local: CalibrationProfile }> {
-  const root = await mkdtemp(path.join(scratch, 'calibrated-'));
-  const options = {
-    seconds,
-    bytes: '8GiB' as const,
-    concurrencies,
-    ...(inPieces && { readBytes: PIECE_BYTES }),
-  };
-  const disk = () => new FileSystemDriver({ root: dataset.directory });
-  const tier = { driver: new FileSystemDriver({ root, writable: true }), quota: 2 * dataset.bytes };
-  return {
-    throttled: await calibrate({ source: throttled(disk()), tiers: [tier] }, options),
-    local: await calibrate({ source: disk() }, { ...options, seconds: seconds / 4 }),
-  };
-}
-
-/** Seconds of each epoch. */
-async function predict(
-  { dataset, readers }: Case,
-  setup: Setup,
-  strategy: Strategy,
-  profile: CalibrationProfile,
-): Promise<number[]> {
-  const sizesMB = dataset.objects.map(({ size }) => size / 1e6);
-  const capacityMB = readers * Math.max(...sizesMB);
-  const tier = { capacityMB: keptBytes(setup, dataset.bytes) / 1e6, threads: readers };
-  const system = systemOf(profile, {
-    workers: 1,
-    computeMBps: 1e6,
-    preprocessMBps: 1e6,
-    networkMBps: 1,
-    staging: { name: 'readers', capacityMB, threads: readers, read: AT_ONCE },
-    tiers: profile.tiers.map(() => tier),
-  });
-  const simulation = { dataset: { sizesMB }, system, epochs: EPOCHS, batchSize: readers };
-  const [result] = await simulate(simulation, [strategy]);
-  const { epochEnds = [], stagingSeconds = 0 } = result ?? {};
-  return epochEnds.map((end, epoch) => end - (epochEnds[epoch - 1] ?? stagingSeconds));
 }
 
 function sum(values: readonly number[]): number {

@@ -1,12 +1,13 @@
 import path from 'node:path';
 import type { Bench, BenchOptions, Check, Row } from './lib/bench.js';
 import { withScratch } from './lib/scratch.js';
+import { hasSlowMounts } from './lib/slow-mounts.js';
 import { compare, type Comparison } from './prefetch/compare.js';
 import { manyConsumers, stalls, threeEpochs } from './prefetch/consuming.js';
 import { againstGrid } from './prefetch/grid.js';
-import { jittered, throttled, warmDisk } from './prefetch/sources.js';
+import { blocking, jittered, mountBlocking, throttled, warmDisk } from './prefetch/sources.js';
 import { manyProcesses } from './prefetch/processes.js';
-import { makeFiles } from './prefetch/work.js';
+import { makeFiles, type Dataset } from './prefetch/work.js';
 
 const MIB = 1024 * 1024;
 
@@ -43,7 +44,9 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
     of(jittered, small, 12_000),
     of(jittered, shards, 128),
   ])
-    parts.push(await compare(comparison, options));
+    parts.push(await compare(comparison, scratch, options));
+  if (await hasSlowMounts('the source whose calls block'))
+    parts.push(await compareBlocking(small, scratch, options));
   for (const comparison of [
     of(throttled, small, 6000),
     of(jittered, small, 12_000),
@@ -55,6 +58,13 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
   parts.push(await manyProcesses(of(warmDisk, small, 6000), options));
   parts.push(await threeEpochs(small, options));
   return { rows: tableOf(parts), checks: parts.flatMap(({ checks }) => checks) };
+}
+
+async function compareBlocking(files: Dataset, scratch: string, options: BenchOptions): Promise<Part> {
+  await using mount = await mountBlocking(files.directory);
+  const dataset = { ...files, directory: mount.directory };
+  const count = options.quick ? files.count : 1000;
+  return await compare({ source: blocking, dataset, count }, scratch, options);
 }
 
 /** One table of all parts: a column that a part does not have is empty. */

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { alternate, medianMs, ratio, type Setups } from './lib/alternate.js';
 import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 import { CReader } from './lib/c-reader.js';
+import type { RoundProcess } from './lib/round-process.js';
 import { withScratch } from './lib/scratch.js';
 
 const MIB = 1024 * 1024;
@@ -102,7 +103,11 @@ async function makeFiles(root: string, { files, bytes }: Case): Promise<string[]
   return keys;
 }
 
-function startReader({ bytes, batch }: Case, directory: string, keys: readonly string[]): Promise<CReader> {
+function startReader(
+  { bytes, batch }: Case,
+  directory: string,
+  keys: readonly string[],
+): Promise<RoundProcess> {
   const paths = keys.map((key) => path.join(directory, 'source', key));
   return CReader.start({ directory, paths, bytes, threads: 2, slots: batch });
 }

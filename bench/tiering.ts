@@ -12,7 +12,7 @@ import { runRounds } from './tiering/rounds.js';
 const bench: Bench = {
   summary:
     'epochs from a source of 1 ms an operation and 150 MB/s, against the same through tiers and from the local disk ' +
-    '(files in the page cache; x local only is against node:fs)',
+    '(files in the page cache; x local only is against blocking reads in worker threads)',
   run: ({ quick, progress }) =>
     withScratch(async (scratch) => {
       progress('making the data');

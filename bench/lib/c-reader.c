@@ -2,7 +2,7 @@
  * Reads files as fast as a plain C program does: so many threads, each of which opens the next file, preads it into the
  * next slot of its own memory, and closes it.
  *
- * usage: c-reader THREADS BYTES SLOTS < lines: first the name of a file with a path a line, then any line for a round.
+ * usage: c-reader THREADS BYTES SLOTS LIST < a line for each round. LIST has a path a line.
  * Answers each with a line when it has been done: the bytes that were read.
  */
 #include <fcntl.h>
@@ -51,11 +51,11 @@ static void *read_files(void *memory) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   int threads = atoi(argv[1]);
   bytes = strtoull(argv[2], NULL, 10);
   slots = atoi(argv[3]);
-  take_paths(line_of(stdin));
+  take_paths(argv[4]);
   char *memory = malloc(threads * slots * bytes);
   /* Touched once, so that the first round need not be given the pages. */
   memset(memory, 1, threads * slots * bytes);

@@ -21,13 +21,16 @@ export interface Work {
 export type Loop = (work: Work) => Promise<void>;
 
 /** Looks at an object, so that none is left out. */
-function consume(bytes: Uint8Array, size: number): void {
+export function consume(bytes: Uint8Array, size: number): void {
   if (bytes.byteLength !== size) throw new Error(`${bytes.byteLength} of ${size} bytes came`);
   if (bytes[size >> 1] === undefined) throw new Error('a byte is missing');
 }
 
-const whole = (driver: StorageDriver, key: string, size: number) =>
-  driver.read(key, { offset: 0, length: size });
+/** How one reads an object without the SDK; where only a driver knows how slow the source is, that driver. */
+function byHand({ directory, driver, size }: Work, isDirect: boolean): (key: string) => Promise<Uint8Array> {
+  if (isDirect) return (key) => fs.readFile(path.join(directory, key));
+  return (key) => driver.read(key, { offset: 0, length: size });
+}
 
 export const sequentialReadFile: Loop = async ({ directory, keys, size }) => {
   for (const key of keys) consume(await fs.readFile(path.join(directory, key)), size);
@@ -35,11 +38,10 @@ export const sequentialReadFile: Loop = async ({ directory, keys, size }) => {
 
 /** So many reads at a time, by p-limit. */
 export function limited(concurrency: number, isDirect: boolean): Loop {
-  return async ({ directory, keys, size, driver }) => {
+  return async (work) => {
+    const { keys, size } = work;
     const limit = pLimit(concurrency);
-    const read = isDirect
-      ? (key: string) => fs.readFile(path.join(directory, key))
-      : (key: string) => whole(driver, key, size);
+    const read = byHand(work, isDirect);
     await Promise.all(keys.map((key) => limit(async () => consume(await read(key), size))));
   };
 }
@@ -78,13 +80,15 @@ export function workerPool(files: number): Loop {
  * What TF.js offers: an asynchronous map, read ahead by so many. The bytes go by the side of the pipeline, which would
  * look into each element of an array (1 MB/s).
  */
-export function tfjsPrefetch(ahead: number): Loop {
-  return async ({ keys, size, driver }) => {
+export function tfjsPrefetch(ahead: number, isDirect: boolean): Loop {
+  return async (work) => {
+    const { keys, size } = work;
+    const readOne = byHand(work, isDirect);
     const read = new Map<number, Uint8Array>();
     const samples = tfdata
       .array(keys.map((_, place) => place))
       .mapAsync(async (place) => {
-        read.set(place, await whole(driver, keys[place] ?? '', size));
+        read.set(place, await readOne(keys[place] ?? ''));
         return place;
       })
       .prefetch(ahead);

@@ -7,11 +7,14 @@ import {
   type StorageDriver,
 } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { SlowMount } from '../../tools/fuse/slow-mount.js';
 
 /** Storage of a kind, over files in the page cache. */
 export interface Source {
   readonly name: string;
   readonly open: (directory: string) => StorageDriver;
+  /** Whether its directory may be read by anybody, and not only through the driver. Default: no. */
+  readonly isDirectory?: boolean;
   /** Seconds in which nobody can read so many objects of so many bytes from it, with `concurrency` requests at a time. */
   readonly bound?: (objects: number, bytes: number, concurrency: number) => number;
 }
@@ -21,6 +24,7 @@ const BYTES_PER_SECOND = 150e6;
 
 export const warmDisk: Source = {
   name: 'warm disk',
+  isDirectory: true,
   open: (directory) => new FileSystemDriver({ root: directory }),
 };
 
@@ -28,6 +32,14 @@ export const throttled: Source = throttledBy('5 ms, 150 MB/s', LATENCY_MS);
 
 /** The source of SYSTEMS.md section 5, from which PRISMA's original takes 25.8 s for three epochs. */
 export const nearby: Source = throttledBy('1 ms, 150 MB/s', 1);
+
+/** A file system whose calls block, where the directory of a dataset is the mount of `mountBlocking`. */
+export const blocking: Source = { ...warmDisk, name: 'FUSE, 5 ms an open, 5 ms a read' };
+
+/** Shows a directory as `blocking` has it. Closed by the caller. */
+export function mountBlocking(directory: string): Promise<SlowMount> {
+  return SlowMount.start(directory, { openMs: LATENCY_MS, readMs: LATENCY_MS });
+}
 
 /** A latency whose 99th percentile is ten times its median, and no cap. */
 export const jittered: Source = {

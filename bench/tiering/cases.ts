@@ -8,7 +8,8 @@ export interface NamedDataset {
   readonly dataset: Dataset;
 }
 
-type Datasets = readonly [shards: NamedDataset, smallFiles: NamedDataset];
+/** The two kinds. */
+export type Datasets = readonly [shards: NamedDataset, smallFiles: NamedDataset];
 
 /** Large files and small ones. */
 export async function makeDatasets(scratch: string, quick: boolean): Promise<Datasets> {

@@ -11,6 +11,11 @@ export interface Loader {
   readonly pieceBytes?: number;
 }
 
+/** Bytes that are read of an object at a time. */
+export function pieceBytesOf({ size }: DataObject, { inPieces, pieceBytes = PIECE_BYTES }: Loader): number {
+  return inPieces ? Math.min(pieceBytes, size) : size;
+}
+
 /** Reads every object once: each reader takes the next of the order when it is done with one. */
 export async function readAll(
   access: Access,
@@ -30,14 +35,10 @@ export async function readAll(
 
 async function readPieces(access: Access, object: DataObject, buffer: Uint8Array): Promise<void> {
   const open = await access.open(object);
-  try {
-    for (let offset = 0; offset < object.size; offset += buffer.byteLength) {
-      const length = Math.min(buffer.byteLength, object.size - offset);
-      const target = buffer.subarray(0, length);
-      const count = await open.readInto(target, offset);
-      assertPiece(object, offset, target.subarray(0, count), length);
-    }
-  } finally {
-    await open.close();
+  for (let offset = 0; offset < object.size; offset += buffer.byteLength) {
+    const length = Math.min(buffer.byteLength, object.size - offset);
+    const target = buffer.subarray(0, length);
+    const count = await open.readInto(target, offset);
+    assertPiece(object, offset, target.subarray(0, count), length);
   }
 }

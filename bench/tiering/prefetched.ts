@@ -1,15 +1,15 @@
 import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
-import { SlowMount } from '../../tools/fuse/slow-mount.js';
 import { atMost, type BenchOptions, type Check, type Row } from '../lib/bench.js';
 import { besideBusyLoops } from '../lib/busy.js';
 import { runInChild } from '../lib/child.js';
+import { quotaOnDisk } from '../lib/on-disk.js';
+import { hasSlowMounts } from '../lib/slow-mounts.js';
 import type { NamedDataset } from './cases.js';
 import { CHUNK_BYTES, MB } from './figures.js';
-import { emptyFiles, EPOCHS, SOURCE_BYTES_PER_SECOND, SOURCE_LATENCY_MS } from './run.js';
+import { emptyFiles, EPOCHS, mountSlowly, SOURCE_BYTES_PER_SECOND } from './run.js';
 import { ROOM_FOR_ALL, ROOM_FOR_SOME } from './setups.js';
 import type { SlowBy, Trained, Training } from './training.js';
-import { quotaOnDisk } from '../lib/on-disk.js';
 
 /** One training: what it reads, where it keeps it, and what else the machine does. */
 interface Plan {
@@ -44,7 +44,7 @@ export async function runPrefetched(
   scratch: string,
   { quick, progress }: BenchOptions,
 ): Promise<{ rows: Row[]; checks: Check[] }> {
-  const sources = await usableSources();
+  const sources: SlowBy[] = (await hasSlowMounts('the trainings on FUSE')) ? ['timers', 'FUSE'] : ['timers'];
   // Each training takes a second to start.
   const read = quick ? datasets.slice(-1) : datasets;
   const plans = sources.flatMap((slowBy) => read.flatMap((data) => plansFor(data, slowBy, quick)));
@@ -54,15 +54,6 @@ export async function runPrefetched(
     seen.push({ plan, trained: await train(plan, scratch) });
   }
   return { rows: seen.map(rowOf), checks: checksOf(seen) };
-}
-
-/** Where FUSE cannot be had, only timers; in CI that is a failure. */
-async function usableSources(): Promise<SlowBy[]> {
-  const missing = await SlowMount.missing();
-  if (missing === undefined) return ['timers', 'FUSE'];
-  if (process.env['CI'] === 'true') throw new Error(missing);
-  process.stderr.write(`Without the trainings on FUSE. ${missing}\n`);
-  return ['timers'];
 }
 
 function plansFor(data: NamedDataset, slowBy: SlowBy, quick: boolean): Plan[] {
@@ -100,14 +91,6 @@ async function train(plan: Plan, scratch: string): Promise<Trained> {
   return trained;
 }
 
-function mountSlowly(directory: string): Promise<SlowMount> {
-  return SlowMount.start(directory, {
-    openMs: SOURCE_LATENCY_MS,
-    readMs: SOURCE_LATENCY_MS,
-    bytesPerSecond: SOURCE_BYTES_PER_SECOND,
-  });
-}
-
 function quotaOf({ room, data }: Plan): number {
   return Math.floor(room * data.dataset.bytes);
 }
@@ -122,7 +105,7 @@ function optimum(plan: Plan): number {
   return EPOCHS * plan.data.dataset.bytes - (EPOCHS - 1) * keptBytes(plan);
 }
 
-/** Lists have a number an epoch; `on tier %` is what is on the tier in the end, of what could be. */
+/** Lists have a number an epoch; `source ops` are requests of the kernel where a mount is slow, else calls of the driver; `on tier %` is what is on the tier in the end, of what could be. */
 function rowOf({ plan, trained }: Seen): Row {
   const { data, slowBy, room, busyLoops, threads, whenBehind } = plan;
   const slow = whenBehind === undefined ? '' : `, slow, ${whenBehind}`;
@@ -135,6 +118,7 @@ function rowOf({ plan, trained }: Seen): Row {
     'epoch s': trained.epochs.map(({ seconds }) => seconds),
     'idle s': trained.idleSeconds,
     'CPU s': trained.cpuSeconds,
+    'source ops': trained.epochs.map(({ sourceOperations }) => sourceOperations),
     'source MB': trained.epochs.map(({ sourceBytes }) => Math.round(sourceBytes / MB)),
     'x optimum': trained.sourceBytes / optimum(plan),
     'on tier MB': Math.round(trained.onTierBytes / MB),

@@ -2,9 +2,10 @@ import { mkdtemp, readdir, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { MetricsDriver, systemClock, ThrottleDriver, type Hierarchy, type StorageDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { SlowMount } from '../../tools/fuse/slow-mount.js';
 import { countsOf } from '../lib/counts.js';
 import { shuffled, type Dataset } from './dataset.js';
-import { readAll, type Loader } from './loader.js';
+import type { Loader } from './loader.js';
 import type { Setup } from './setups.js';
 
 /** The source of SYSTEMS.md section 5, so that figures stand beside those of the originals. */
@@ -22,6 +23,8 @@ export interface Case extends Loader {
   readonly dataset: Dataset;
   /** The source answers so many times as fast, and gives so many times as much. Default: 1. */
   readonly sourceTimes?: number;
+  /** Where a slow mount shows the dataset: the source is that. Default: the dataset's directory, which timers slow down. */
+  readonly mounted?: string;
 }
 
 /** A part of a run: filling the tier ahead, or an epoch. */
@@ -52,17 +55,27 @@ export function throttled(driver: StorageDriver, times = 1): StorageDriver {
   });
 }
 
+/** As slow, but by a mount, whose calls block. Closed by the caller. */
+export function mountSlowly(directory: string): Promise<SlowMount> {
+  return SlowMount.start(directory, {
+    openMs: SOURCE_LATENCY_MS,
+    readMs: SOURCE_LATENCY_MS,
+    bytesPerSecond: SOURCE_BYTES_PER_SECOND,
+  });
+}
+
+/** The source of a case, and what counts below whatever slows it down, or above a mount. */
+export function sourceOf({ dataset, sourceTimes, mounted }: Case) {
+  const counted = new MetricsDriver(new FileSystemDriver({ root: mounted ?? dataset.directory }));
+  return { counted, source: mounted === undefined ? throttled(counted, sourceTimes) : counted };
+}
+
 /** Reads all epochs of a dataset under a setup, from an empty tier in a new directory below `scratch`. */
-export async function runSetup(
-  setup: Setup,
-  { dataset, sourceTimes, ...loader }: Case,
-  scratch: string,
-): Promise<Run> {
+export async function runSetup(setup: Setup, which: Case, scratch: string): Promise<Run> {
+  const { dataset } = which;
   const cache = await mkdtemp(path.join(scratch, 'cache-'));
-  const counted = new MetricsDriver(new FileSystemDriver({ root: dataset.directory }));
-  const source = throttled(counted, sourceTimes);
-  const { directory, bytes } = dataset;
-  const { access, hierarchy, close } = await setup.open({ source, directory, cache, bytes });
+  const { counted, source } = sourceOf(which);
+  const { readAll, hierarchy, close } = await setup.open({ source, dataset, loader: which, cache });
   try {
     globalThis.gc?.();
     const before = countsOf(counted).bytes;
@@ -74,7 +87,7 @@ export async function runSetup(
     let idle: Promise<number> | undefined;
     for (let epoch = 0; epoch < (setup.epochs ?? EPOCHS); epoch++) {
       const order = shuffled(dataset, epoch);
-      epochs.push(await measure(counted, () => readAll(access, order, loader)));
+      epochs.push(await measure(counted, () => readAll(order)));
       idle ??= hierarchy && secondsUntilIdle(hierarchy);
     }
     const idleSeconds = await idle;

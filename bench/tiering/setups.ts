@@ -1,24 +1,29 @@
 import { Hierarchy, type StorageDriver } from '@tiered/core';
+import { native } from '@tiered/native';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
-import { fromDirectory, fromDriver, throughHierarchy, type Access } from './access.js';
 import { quotaOnDisk } from '../lib/on-disk.js';
+import { fromDriver, throughHierarchy, type Access } from './access.js';
+import type { Dataset, DataObject } from './dataset.js';
+import { readAll, type Loader } from './loader.js';
+import { LocalWorkers } from './local-workers.js';
 
 /** What a setup may use. */
 interface Surroundings {
   /** The dataset behind the throttle. */
   readonly source: StorageDriver;
   /** The same dataset on the local disk. */
-  readonly directory: string;
+  readonly dataset: Dataset;
+  /** How it is read. */
+  readonly loader: Loader;
   /** An empty directory on the local disk. */
   readonly cache: string;
-  /** Bytes of the dataset. */
-  readonly bytes: number;
 }
 
 /** A setup at work. */
 interface Opened {
-  readonly access: Access;
+  /** Reads every object once. */
+  readonly readAll: (order: readonly DataObject[]) => Promise<void>;
   /** There if the setup has tiers: to fill them ahead, and to see when they are filled. */
   readonly hierarchy?: Hierarchy;
   readonly close: () => Promise<void>;
@@ -48,7 +53,7 @@ export const ROOM_FOR_SOME = 0.56;
 export const sourceOnly: Setup = {
   name: 'source only',
   everyRound: true,
-  open: async ({ source }) => plain(await new Hierarchy({ source }).start()),
+  open: async ({ source, loader }) => plain(await new Hierarchy({ source }).start(), loader),
 };
 
 /** One epoch is enough: all are alike, and it costs as much as the slowest setup. */
@@ -56,25 +61,28 @@ export const withoutSdk: Setup = {
   name: 'source only, bare driver',
   everyRound: true,
   epochs: 1,
-  open: async ({ source }) => {
+  open: async ({ source, loader }) => {
     await source.open({});
-    return { access: fromDriver(source), close: () => source.close() };
+    return { readAll: by(fromDriver(source), loader), close: () => source.close() };
   },
 };
 
-/** What "local only" means in ratios and checks: the fastest of what a Node loader does on a directory. */
+/** What "local only" means in ratios and checks: the fastest that a loader in Node can be on a directory. */
 export const localOnly: Setup = {
-  name: 'local only, node:fs',
+  name: 'local only, blocking workers',
   everyRound: true,
   local: true,
-  open: async ({ directory }) => ({ access: fromDirectory(directory), close: async () => undefined }),
+  open: async ({ dataset, loader }) => {
+    const workers = await LocalWorkers.start(dataset, loader);
+    return { readAll: (order) => workers.readAll(order), close: () => workers.close() };
+  },
 };
 
 export const localBySdk: Setup = {
-  name: 'local only, by the SDK',
+  name: `local only, SDK (${native().available ? 'native threads' : "Node's pool"})`,
   local: true,
-  open: async ({ directory }) =>
-    plain(await new Hierarchy({ source: new FileSystemDriver({ root: directory }) }).start()),
+  open: async ({ dataset: { directory }, loader }) =>
+    plain(await new Hierarchy({ source: new FileSystemDriver({ root: directory }) }).start(), loader),
 };
 
 export const filledFirst: Setup = {
@@ -119,16 +127,20 @@ export function keptBytes({ room = 0 }: Setup, datasetBytes: number): number {
   return Math.min(datasetBytes, Math.floor(room * datasetBytes));
 }
 
-async function withTier({ source, cache, bytes }: Surroundings, room: number): Promise<Opened> {
+async function withTier({ source, dataset, loader, cache }: Surroundings, room: number): Promise<Opened> {
   const tier = {
     driver: new FileSystemDriver({ root: cache, writable: true }),
     // Blocks of large files hardly count, and those of 100 KB are whole.
-    quota: quotaOnDisk(Math.floor(room * bytes), 0),
+    quota: quotaOnDisk(Math.floor(room * dataset.bytes), 0),
   };
   const hierarchy = new Hierarchy({ source, tiers: [tier], placement: new PlacementHandler() });
-  return { ...plain(await hierarchy.start()), hierarchy };
+  return { ...plain(await hierarchy.start(), loader), hierarchy };
 }
 
-function plain(hierarchy: Hierarchy): Opened {
-  return { access: throughHierarchy(hierarchy), close: () => hierarchy.close() };
+function plain(hierarchy: Hierarchy, loader: Loader): Opened {
+  return { readAll: by(throughHierarchy(hierarchy), loader), close: () => hierarchy.close() };
+}
+
+function by(access: Access, loader: Loader): Opened['readAll'] {
+  return (order) => readAll(access, order, loader);
 }

@@ -25,9 +25,16 @@ export interface Training {
 
 export type SlowBy = 'timers' | 'FUSE';
 
+/** What was seen of an epoch. */
+interface TrainedEpoch {
+  readonly seconds: number;
+  readonly sourceOperations: number;
+  readonly sourceBytes: number;
+}
+
 /** What was seen of a training. */
 export interface Trained {
-  readonly epochs: readonly { readonly seconds: number; readonly sourceBytes: number }[];
+  readonly epochs: readonly TrainedEpoch[];
   /** From the end of the last epoch until nothing was being placed. */
   readonly idleSeconds: number;
   /** Until then, counted at the source, below whatever the SDK counts. */
@@ -41,7 +48,7 @@ const SEED = 1;
 
 async function train(training: Training): Promise<Trained> {
   const { objects, tier, placement } = training;
-  const { driver: source, bytesRead } = sourceOf(training);
+  const { driver: source, counts } = sourceOf(training);
   const files = new FileSystemDriver({ root: tier.directory, writable: true });
   const driver = tier.writesPerSecond === undefined ? files : new SlowWrites(files, tier.writesPerSecond);
   const hierarchy = new Hierarchy({
@@ -51,11 +58,15 @@ async function train(training: Training): Promise<Trained> {
   });
   await hierarchy.start();
   const byKey = new Map(objects.map((object) => [object.key, object]));
-  const epochs: { seconds: number; sourceBytes: number }[] = [];
-  let mark = { at: systemClock.now(), bytes: 0 };
+  const epochs: TrainedEpoch[] = [];
+  let mark = { at: systemClock.now(), operations: 0, bytes: 0 };
   const endEpoch = () => {
-    const now = { at: systemClock.now(), bytes: bytesRead() };
-    epochs.push({ seconds: (now.at - mark.at) / 1000, sourceBytes: now.bytes - mark.bytes });
+    const now = { at: systemClock.now(), ...counts() };
+    epochs.push({
+      seconds: (now.at - mark.at) / 1000,
+      sourceOperations: now.operations - mark.operations,
+      sourceBytes: now.bytes - mark.bytes,
+    });
     mark = now;
   };
   const sequence = shuffledSequence(byKey.keys(), { seed: SEED, epochs: EPOCHS });
@@ -68,7 +79,7 @@ async function train(training: Training): Promise<Trained> {
   await prefetcher.close();
   await hierarchy.idle();
   const idleSeconds = (systemClock.now() - mark.at) / 1000;
-  const sourceBytes = bytesRead();
+  const sourceBytes = counts().bytes;
   await hierarchy.close();
   const { user, system } = process.cpuUsage();
   const cpuSeconds = (user + system) / 1e6;
@@ -77,9 +88,14 @@ async function train(training: Training): Promise<Trained> {
 
 function sourceOf({ source, slowBy }: Training) {
   const files = new FileSystemDriver({ root: source });
-  if (slowBy === 'FUSE') return { driver: files, bytesRead: () => countsOfSlowMount(source).bytes };
+  if (slowBy === 'FUSE') return { driver: files, counts: () => countsOfMount(source) };
   const counted = new MetricsDriver(files);
-  return { driver: throttled(counted), bytesRead: () => countsOf(counted).bytes };
+  return { driver: throttled(counted), counts: () => countsOf(counted) };
+}
+
+function countsOfMount(directory: string) {
+  const { lookup, getattr, open, read, bytes } = countsOfSlowMount(directory);
+  return { operations: lookup + getattr + open + read, bytes };
 }
 
 function assertSample({ key, data }: Sample, byKey: ReadonlyMap<string, DataObject>): void {

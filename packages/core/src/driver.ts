@@ -24,9 +24,15 @@ export interface DriverCapabilities {
   readonly buffersWrites: boolean;
   /**
    * Which threads read files: `native` ones, as many as are wanted, or those of `node`, four for all of the process unless
-   * UV_THREADPOOL_SIZE says otherwise. Undefined where nothing is read from files.
+   * UV_THREADPOOL_SIZE says otherwise; `workers` are worker threads that come to their aid where storage is slow. Undefined where
+   * nothing is read from files.
    */
-  readonly threads?: 'native' | 'node' | undefined;
+  readonly threads?: 'native' | 'workers' | 'node' | undefined;
+  /**
+   * Single reads that are really under way at the same time, at most, however many are asked for: the others wait for a thread.
+   * Undefined where there is no such limit.
+   */
+  readonly readsAtOnce?: number | undefined;
 }
 
 /** An object as its storage describes it. */

@@ -103,6 +103,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     return this.#namespace;
   }
 
+  /** Reads of the source that are really under way at the same time, at most; undefined where there is no such limit. */
+  get readsAtOnce(): number | undefined {
+    return this.#source.capabilities.readsAtOnce;
+  }
+
   /**
    * Opens every driver and takes in the source's listing (event `scan` tells how far it is). Resolves to this
    * hierarchy, so that `await using h = await new Hierarchy({...}).start()` works. If it fails or is aborted,
@@ -284,8 +289,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
     this.#assertUsable(options.signal);
-    let objects = 0;
-    let bytes = 0;
+    let [objects, bytes] = [0, 0];
     for await (const page of this.#listSource(options)) {
       objects += page.length;
       for (const { size } of page) bytes += size;
@@ -365,8 +369,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     assertKey(key);
     const known = this.#namespace.find(key);
     if (known !== ABSENT) return known;
-    const pending = this.#lookups.get(key) ?? this.#startLookUp(key);
-    const id = await raceAbort(pending, signal);
+    const id = await raceAbort(this.#lookups.get(key) ?? this.#startLookUp(key), signal);
     this.#assertUsable(signal);
     return id;
   }

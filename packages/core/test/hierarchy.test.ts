@@ -23,6 +23,13 @@ async function memoryWith(objects: Record<string, Uint8Array>): Promise<MemoryDr
 const DIGITS = Uint8Array.from({ length: 100 }, (_, i) => i);
 const code = (value: string) => ({ code: value });
 
+it('a hierarchy says how many reads its source makes at a time', () => {
+  const source = new MemoryDriver();
+  expect(new Hierarchy({ source }).readsAtOnce).toBeUndefined();
+  const bounded = Object.assign(source, { capabilities: { ...source.capabilities, readsAtOnce: 4 } });
+  expect(new Hierarchy({ source: bounded }).readsAtOnce).toBe(4);
+});
+
 describe('Hierarchy options', () => {
   const memory = () => new MemoryDriver();
   it.each([

@@ -33,6 +33,11 @@ const schema = group('options of the driver', {
     description:
       "Reads under way at the same time in native threads, where they are available; 0 for Node's thread pool. Default: 128.",
   }).optional(),
+  workerThreads: wholeNumber(0, {
+    title: 'Worker threads',
+    description:
+      'Reads of a slow source under way at the same time in worker threads, where there are no native ones, up to 32; 0 for none. Default: 16.',
+  }).optional(),
   readerThreads: wholeNumber(0, {
     title: 'Reader threads',
     description:

@@ -33,7 +33,7 @@ import { describe } from './listing.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
 import { ReaderThreads } from './reader-threads.js';
 import { RootDirectory } from './root-directory.js';
-import { ThreadPool } from './thread-pool.js';
+import { SLOTS, THREADS, ThreadPool } from './thread-pool.js';
 import { walk } from './walk.js';
 
 /** The unit in which a file's blocks are counted, whatever those of its file system are. */
@@ -54,7 +54,8 @@ const LONGEST_CLOSE_MS = 1000;
  * of a tier may leave at once all the same: the call is left behind. When so many hang that few threads of Node's pool are
  * left, further ones are `TIERED_UNAVAILABLE`, retryable. Small reads of a tier block for as long as they are as fast as
  * memory; batches into shared memory are read by threads for as long. All other reads are made by native threads, up to
- * `nativeThreads` at a time, where `@tiered/native` is available, else by Node's pool (`capabilities.threads` says which).
+ * `nativeThreads` at a time, where `@tiered/native` is available, else by Node's pool, and, of a source that is slow, by up to
+ * `workerThreads` worker threads (`capabilities.threads` says which).
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
@@ -73,7 +74,7 @@ export class FileSystemDriver implements StorageDriver {
     this.#options = checkedOptions(options);
     this.name = `fs:${this.#options.root}`;
     this.#path = path.resolve(this.#options.root);
-    const { writable } = this.#options;
+    const { writable, nativeThreads, workerThreads, readerThreads, clock, blockingCalls } = this.#options;
     this.capabilities = Object.freeze({
       list: true,
       write: writable,
@@ -83,9 +84,9 @@ export class FileSystemDriver implements StorageDriver {
       persistent: true,
       index: writable,
       buffersWrites: false,
-      threads: this.#options.nativeThreads > 0 ? 'native' : 'node',
+      threads: nativeThreads > 0 ? 'native' : workerThreads > 0 ? 'workers' : 'node',
+      readsAtOnce: nativeThreads || workerThreads || (writable ? SLOTS : THREADS),
     });
-    const { clock, nativeThreads, readerThreads, blockingCalls } = this.#options;
     this.#pool = new ThreadPool(clock, writable);
     this.#reader = new FileReader(this, () => this.#root, this.#pool, this.#options);
     const makeThreads = threadsFor(nativeThreads > 0, readerThreads);

@@ -8,15 +8,15 @@ import {
 } from '@tiered/core';
 import { memoryFor } from '@tiered/core/internal';
 import { BlockingMode } from './blocking-mode.js';
-import { openForReading, openForReadingBlocking, readFully, statOf } from './file-reads.js';
+import { nodeCalls, openForReadingBlocking, readFully, type FileLook, type ReadCalls } from './file-reads.js';
 import { isSame } from './listing.js';
 import { notAFile } from './errors.js';
-import { closeFile } from './file-writes.js';
 import { NativeReader } from './native-reader.js';
 import { OpenFiles, type OpenFile } from './open-files.js';
 import type { FileSystemDriverOptions } from './options.js';
 import { readFullyBlocking, sizeIn, versionOf } from './reader-thread/file-calls.js';
 import type { RootDirectory } from './root-directory.js';
+import { SlowCalls } from './slow-calls.js';
 import type { ThreadPool } from './thread-pool.js';
 
 /** Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a placing. */
@@ -39,6 +39,8 @@ export class FileReader {
   readonly #pool: ThreadPool;
   readonly #mode: BlockingMode;
   readonly #native: NativeReader | undefined;
+  readonly #slow: SlowCalls | undefined;
+  readonly #calls: ReadCalls;
   /** Memory that no read uses: of each that was under way at the same time, as many as the pool makes. */
   readonly #scratch: Uint8Array[] = [];
 
@@ -46,12 +48,14 @@ export class FileReader {
     driver: StorageDriver,
     root: () => RootDirectory,
     pool: ThreadPool,
-    { maxOpenFiles, blockingCalls, nativeThreads, clock }: Required<FileSystemDriverOptions>,
+    { maxOpenFiles, blockingCalls, nativeThreads, workerThreads, clock }: Required<FileSystemDriverOptions>,
   ) {
     this.#driver = driver;
     this.#root = root;
     this.#pool = pool;
-    this.files = new OpenFiles(maxOpenFiles, () => blockingCalls && pool.isProven);
+    if (workerThreads > 0) this.#slow = new SlowCalls(clock, workerThreads);
+    this.#calls = this.#slow ?? nodeCalls;
+    this.files = new OpenFiles(maxOpenFiles, () => blockingCalls && pool.isProven, this.#calls);
     this.#mode = new BlockingMode(clock, pool, blockingCalls);
     if (nativeThreads > 0) this.#native = new NativeReader(driver, root, pool, this.files, nativeThreads);
   }
@@ -64,11 +68,16 @@ export class FileReader {
   /** The root was opened. */
   open(): void {
     this.#native?.open();
+    this.#slow?.begin();
   }
 
-  /** Closes all that is open; reads that are under way in native threads are aborted. */
+  /**
+   * Closes all that is open, and ends threads. Reads that are under way in native ones are aborted, those in workers go on, and
+   * are waited for.
+   */
   async close(): Promise<void> {
     await Promise.all([this.#native?.close(), this.files.close()]);
+    await this.#slow?.end();
   }
 
   /** Reads at once; undefined if the thread pool is to do it. */
@@ -95,8 +104,8 @@ export class FileReader {
     if (read !== undefined) return read;
     if (this.#native !== undefined) return this.#native.read(key, options);
     return this.#use('read', key, options, async (file) => {
-      const bytes = memoryFor(await roomFor(file, options));
-      return bytes.subarray(0, await readFully(expected(file), bytes, options.offset));
+      const bytes = memoryFor(await roomFor(file, options, this.#calls));
+      return bytes.subarray(0, await this.#fill(file, bytes, options.offset));
     });
   }
 
@@ -108,9 +117,13 @@ export class FileReader {
     const { offset, signal, progress } = options;
     return this.#use('readInto', key, options, (file) => {
       if (signal !== undefined && this.#pool.mayLeave) return this.#readByScratch(key, file, target, options);
-      if (progress === undefined) return readFully(expected(file), target, offset);
+      if (progress === undefined) return this.#fill(file, target, offset);
       return this.#readInPieces(key, file, target, options, undefined);
     });
+  }
+
+  #fill(file: OpenFile, target: Uint8Array, position: number): Promise<number> {
+    return readFully(expected(file), target, position, this.#calls);
   }
 
   /** A blocking read that waited only for the event loop to turn; undefined if there was none, or it may not block still. */
@@ -144,11 +157,12 @@ export class FileReader {
       if (version !== undefined) this.files.dropOther(key, version);
       return this.files.use(
         key,
-        () => open(root, key, version),
+        () => open(root, key, version, this.#calls),
         async (file) => {
           const result = await read(file);
           const count = typeof result === 'number' ? result : result.byteLength;
-          if (mustLookAt(file, count)) this.#assertFile(operation, key, file, await statOf(file.fd));
+          if (mustLookAt(file, count))
+            this.#assertFile(operation, key, file, await this.#calls.stat(file.fd));
           return result;
         },
       );
@@ -181,20 +195,20 @@ export class FileReader {
     for (let filled = 0; ;) {
       const room = target.subarray(filled, filled + PIECE);
       const piece = scratch?.subarray(0, room.byteLength) ?? room;
-      const count = await readFully(expected(file), piece, offset + filled);
+      const count = await this.#fill(file, piece, offset + filled);
       signal?.throwIfAborted();
       if (scratch !== undefined) room.set(piece.subarray(0, count));
       filled += count;
       if (count < PIECE || filled === target.byteLength) return filled;
       if (progress === undefined) continue;
-      if (mustLookAt(file, filled)) this.#assertFile('readInto', key, file, await statOf(file.fd));
+      if (mustLookAt(file, filled)) this.#assertFile('readInto', key, file, await this.#calls.stat(file.fd));
       signal?.throwIfAborted();
       progress(filled);
     }
   }
 
   /** Called after the bytes were read, because a file may be changed while it is read. */
-  #assertFile(operation: Operation, key: string, file: OpenFile, now: fs.BigIntStats): void {
+  #assertFile(operation: Operation, key: string, file: OpenFile, now: FileLook): void {
     if (!now.isFile()) throw notAFile(this.#driver, operation, key);
     const { version, verified, isVerified } = file;
     if (version === undefined) return;
@@ -225,15 +239,20 @@ export class FileReader {
   }
 }
 
-async function open(root: RootDirectory, key: string, version: string | undefined): Promise<OpenFile> {
+async function open(
+  root: RootDirectory,
+  key: string,
+  version: string | undefined,
+  calls: ReadCalls,
+): Promise<OpenFile> {
   const filePath = root.pathOf(key);
-  const fd = await openForReading(filePath);
+  const fd = await calls.open(filePath);
   try {
     await root.assertDescriptorInside(fd, filePath, key);
     return { fd, version, isVerified: false };
   } catch (error) {
     // Nothing that was only read from is lost if this fails.
-    await closeFile(fd).catch(() => undefined);
+    await calls.close(fd).catch(() => undefined);
     throw error;
   }
 }
@@ -249,10 +268,10 @@ function mustLookAt({ version }: OpenFile, count: number): boolean {
 }
 
 /** Bytes of memory for a read: what was asked for, and not more than there may be. */
-async function roomFor(file: OpenFile, { offset, length }: ReadOptions): Promise<number> {
+async function roomFor(file: OpenFile, { offset, length }: ReadOptions, calls: ReadCalls): Promise<number> {
   const { size } = expected(file);
   const isUnseen = size === Infinity && length > MOST_UNSEEN;
-  return Math.max(0, Math.min(length, (isUnseen ? Number((await statOf(file.fd)).size) : size) - offset));
+  return Math.max(0, Math.min(length, (isUnseen ? Number((await calls.stat(file.fd)).size) : size) - offset));
 }
 
 function fstatBlocking(fd: number): fs.BigIntStats {

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { ObjectStat } from '@tiered/core';
 import { hasErrno } from './errors.js';
+import type { FileLook } from './file-reads.js';
 import { problemOf } from './keys.js';
 import { isInside, versionOf } from './reader-thread/file-calls.js';
 
@@ -11,7 +12,7 @@ export function describe(key: string, stat: fs.BigIntStats): ObjectStat {
 }
 
 /** Whether two looks at files found the same version, without the strings of `versionOf`. */
-export function isSame(one: fs.BigIntStats, other: fs.BigIntStats): boolean {
+export function isSame(one: FileLook, other: FileLook): boolean {
   return one.mtimeNs === other.mtimeNs && one.size === other.size && one.ino === other.ino;
 }
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { LRUCache } from 'lru-cache';
-import { closeFile } from './file-writes.js';
+import type { FileLook, ReadCalls } from './file-reads.js';
 
 /** A file that is open for reading. What it is nobody has asked yet: that would be a request where files are remote. */
 export interface OpenFile {
@@ -10,7 +10,7 @@ export interface OpenFile {
   /** Whether a read has found that it is of that version. */
   isVerified: boolean;
   /** What it was then, if that was looked at here. */
-  verified?: fs.BigIntStats;
+  verified?: FileLook;
 }
 
 /** What is open of a key, or about to be. */
@@ -42,6 +42,7 @@ export class OpenFiles {
   /** What is in use and not in the cache. */
   readonly #leaving = new Set<Entry>();
   readonly #closeAtOnce: () => boolean;
+  readonly #calls: Pick<ReadCalls, 'close'>;
   readonly #closing = new Set<Promise<void>>();
   #open = 0;
 
@@ -49,9 +50,11 @@ export class OpenFiles {
    * @param max Descriptors kept open while nobody uses them; reads under way may hold more.
    * @param closeAtOnce Whether to close by a blocking call: on a local disk that costs a microsecond, and a trip
    * through the thread pool twenty.
+   * @param calls Closes them otherwise.
    */
-  constructor(max: number, closeAtOnce: () => boolean) {
+  constructor(max: number, closeAtOnce: () => boolean, calls: Pick<ReadCalls, 'close'>) {
     this.#closeAtOnce = closeAtOnce;
+    this.#calls = calls;
     this.#entries = new LRUCache({ max, dispose: (entry) => this.#retire(entry) });
   }
 
@@ -197,7 +200,7 @@ export class OpenFiles {
       this.#open -= 1;
       this.#closing.delete(closing);
     };
-    const closing = closeFile(entry.fd).then(closed, closed);
+    const closing = this.#calls.close(entry.fd).then(closed, closed);
     this.#closing.add(closing);
   }
 }

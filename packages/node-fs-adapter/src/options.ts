@@ -2,9 +2,13 @@ import { systemClock, type Clock } from '@tiered/core';
 import { assertCounts, assertNoTilde, configError } from '@tiered/core/internal';
 import { native } from '@tiered/native';
 import { READERS, type ReadableBy } from './access.js';
+import { THREADS } from './thread-pool.js';
 
 /** Threads of one kind that a driver may have. */
 const MOST_THREADS = 256;
+
+/** Worker threads for single reads at most: 32 of them are some 300 MB. */
+const MOST_WORKERS = 32;
 
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {
@@ -48,6 +52,14 @@ export interface FileSystemDriverOptions {
    */
   readonly nativeThreads?: number;
   /**
+   * Reads of a source under way at the same time in worker threads, up to 32, where there are no native ones; 0 for none. They start,
+   * one after the other, when more reads wait than Node's thread pool has threads (see `nativeThreads`) and calls of the file system take
+   * 2 ms and more; fast storage starts none. Each takes some 9 MB and 40 ms of a processor, up to 1 MiB more for reads into memory that
+   * is not in a SharedArrayBuffer, and ends after 10 s without a read. Default: 16, some 150 MB. Without effect if
+   * UV_THREADPOOL_SIZE is as large.
+   */
+  readonly workerThreads?: number;
+  /**
    * Threads that read batches (`readMany`) into shared memory as long as that is as fast as memory; 0 for none. They start
    * with the first such batch, and end at `close`; they are native ones where single reads are. Default: 2: they keep two cores
    * busy, more gain little. Only on Linux.
@@ -63,7 +75,7 @@ export interface FileSystemDriverOptions {
   readonly clock?: Clock;
 }
 
-/** The options with their defaults, checked. */
+/** The options with their defaults, checked; no threads of a kind that is not used here. */
 export function checkedOptions(options: FileSystemDriverOptions): Required<FileSystemDriverOptions> {
   const { root, writable = false, fsync = false, maxOpenFiles = 256, listConcurrency = 32 } = options;
   if (typeof root !== 'string' || root.length === 0 || root.includes('\0')) {
@@ -73,16 +85,19 @@ export function checkedOptions(options: FileSystemDriverOptions): Required<FileS
   const {
     blockingCalls = writable,
     nativeThreads = 128,
+    workerThreads = 16,
     readerThreads = 2,
     readableBy = 'owner',
     clock = systemClock,
   } = options;
   if (!READERS.includes(readableBy)) throw configError('readableBy', READERS.join(', '), readableBy);
   assertCounts({ maxOpenFiles, listConcurrency });
-  assertCounts({ nativeThreads, readerThreads }, 0);
-  for (const [field, threads] of Object.entries({ nativeThreads, readerThreads })) {
-    if (threads > MOST_THREADS) throw configError(field, `at most ${MOST_THREADS}`, threads);
+  assertCounts({ nativeThreads, workerThreads, readerThreads }, 0);
+  for (const [field, threads] of Object.entries({ nativeThreads, workerThreads, readerThreads })) {
+    const most = field === 'workerThreads' ? MOST_WORKERS : MOST_THREADS;
+    if (threads > most) throw configError(field, `at most ${most}`, threads);
   }
+  const areNative = native().available && nativeThreads > 0;
   return {
     root,
     writable,
@@ -91,7 +106,8 @@ export function checkedOptions(options: FileSystemDriverOptions): Required<FileS
     maxOpenFiles,
     listConcurrency,
     blockingCalls,
-    nativeThreads: native().available ? nativeThreads : 0,
+    nativeThreads: areNative ? nativeThreads : 0,
+    workerThreads: areNative || writable || workerThreads <= THREADS ? 0 : workerThreads,
     readerThreads,
     clock,
   };

@@ -3,10 +3,10 @@ import { onAbort, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 
 /** Threads that Node has for the calls of all parts of this process. Read once, as libuv does. */
-const THREADS = Math.max(1, Number.parseInt(process.env['UV_THREADPOOL_SIZE'] ?? '', 10) || 4);
+export const THREADS = Math.max(1, Number.parseInt(process.env['UV_THREADPOOL_SIZE'] ?? '', 10) || 4);
 
 /** Calls on tiers at the same time, over all drivers: should all of them hang, a thread is left for the source. */
-const SLOTS = Math.max(1, THREADS - 1);
+export const SLOTS = Math.max(1, THREADS - 1);
 const slots = pLimit(SLOTS);
 /** Calls that go on though nobody waits for them any more. */
 let leftBehind = 0;

@@ -1,15 +1,25 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import type { OperationOptions } from '@tiered/core';
 import { driverConformance } from '@tiered/core/conformance';
 import { FileSystemDriver, type FileSystemDriverOptions } from '@tiered/node-fs-adapter';
 import { describe, it } from 'vitest';
 import { putFile, temporaryDirectory } from './helpers.js';
+import { startWorker, TickingClock } from './ticking.js';
 
-async function subject(options: Omit<FileSystemDriverOptions, 'root'>) {
+/** Reads in worker threads from the beginning. */
+class WithWorker extends FileSystemDriver {
+  override async open(options: OperationOptions): Promise<void> {
+    await super.open(options);
+    await startWorker(this);
+  }
+}
+
+async function subject(options: Omit<FileSystemDriverOptions, 'root'>, Driver = FileSystemDriver) {
   const directory = await temporaryDirectory();
   const root = path.join(directory, 'root');
   if (options.writable !== true) await fs.mkdir(root);
-  const driver = new FileSystemDriver({ root, ...options });
+  const driver = new Driver({ root, ...options });
   return {
     driver,
     openResources: () => driver.openFiles,
@@ -29,4 +39,9 @@ describe('FileSystemDriver for writing, with fsync, a single file kept open and 
 
 describe('FileSystemDriver for reading', () => {
   driverConformance({ test: it, factory: () => subject({}) });
+});
+
+describe('FileSystemDriver for reading, in worker threads', () => {
+  const options = () => ({ nativeThreads: 0, clock: new TickingClock() });
+  driverConformance({ test: it, factory: () => subject(options(), WithWorker) });
 });

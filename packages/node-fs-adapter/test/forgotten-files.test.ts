@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
+import { nodeCalls } from '../src/file-reads.js';
 import { OpenFiles, type OpenFile } from '../src/open-files.js';
 import { temporaryDirectory } from './helpers.js';
 
@@ -75,7 +76,7 @@ class Readings {
 
   constructor(directory: string, max: number, closeAtOnce: boolean) {
     this.#directory = directory;
-    this.files = new OpenFiles(max, () => closeAtOnce);
+    this.files = new OpenFiles(max, () => closeAtOnce, nodeCalls);
   }
 
   async read(one: Reading): Promise<void> {

@@ -1,3 +1,4 @@
+import { producersFor } from './autotuner/limits.js';
 import { BatchSize } from './batch-size.js';
 import type { Epochs } from './epochs.js';
 import { placesOf, type Place, type Source } from './places.js';
@@ -6,6 +7,8 @@ import { placesOf, type Place, type Source } from './places.js';
 export interface Opened {
   readonly size: BatchSize;
   readonly epochs: Epochs;
+  /** Producers that its source has use for. */
+  readonly mostProducers: number;
   readonly placeOf: (key: string) => Place;
   /** Whether it had nothing to admit, or no room, when it was its turn. */
   isPassedOver: boolean;
@@ -15,5 +18,12 @@ export interface Opened {
 
 /** Of a line that has just been made. */
 export function openedOf(source: Source, epochs: Epochs): Opened {
-  return { size: new BatchSize(), epochs, placeOf: placesOf(source), isPassedOver: false, isOver: false };
+  return {
+    size: new BatchSize(),
+    epochs,
+    mostProducers: producersFor(source.readsAtOnce),
+    placeOf: placesOf(source),
+    isPassedOver: false,
+    isOver: false,
+  };
 }

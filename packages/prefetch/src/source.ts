@@ -2,13 +2,15 @@ import type { Hierarchy, Namespace, OperationOptions, ReadOutcome } from '@tiere
 
 /**
  * What a prefetcher reads from: a `Hierarchy`, or what can stand for one. `namespace` spares a promise for each object
- * whose size is known, and tells levels apart, `readMany` one for each small object; both may be missing.
+ * whose size is known, and tells levels apart, `readMany` one for each small object, and `readsAtOnce` the search for more producers
+ * than can be of use; all of them may be missing.
  */
 export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
   stat(
     key: string,
     options: OperationOptions,
   ): Promise<{ readonly size: number; readonly version?: string | undefined }>;
+  readonly readsAtOnce?: number | undefined;
   readonly namespace?: Pick<Namespace, 'find' | 'sizeOf'> & Partial<Pick<Namespace, 'levelOf'>>;
   readMany?(
     requests: readonly { readonly key: string; readonly target: Uint8Array }[],

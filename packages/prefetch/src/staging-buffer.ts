@@ -359,7 +359,9 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   /** Shows the autotuner what happened, if it is time. */
   #look(): void {
     if (this.#autotuner === undefined || this.#clock.now() < this.#lookAt) return;
-    const observation = this.#meter.observe(this.#tuning, this.#usableProducers);
+    // What the user gave is not bounded by it, so that it is only told.
+    const most = Math.max(1, ...[...this.#lines.values()].map(({ mostProducers }) => mostProducers));
+    const observation = this.#meter.observe(this.#tuning, Math.min(most, this.#usableProducers));
     this.#follow(this.#autotuner.decide(observation), observation);
     this.#wake();
   }

@@ -336,6 +336,28 @@ describe('tuning', () => {
     await driver.releaseAll(prefetcher.close());
   });
 
+  it('[P9] is told how many producers the source has use for, which bounds none that the user gave', async () => {
+    const clock = new ManualClock();
+    for (const [readsAtOnce, most] of [
+      [undefined, 64],
+      [3, 6],
+      [50, 64],
+    ] as const) {
+      const source = new ThrottleDriver(await objects(SIZES), { latencyMs: 50, clock });
+      Object.assign(source, { capabilities: { ...source.capabilities, readsAtOnce } });
+      const hierarchy = await clock.run(started(source, { scan: true, clock }));
+      const autotuner = new Scripted(tuning);
+      const prefetcher = new Prefetcher(hierarchy, sequence, { autotuner, clock });
+      const given = new Prefetcher(hierarchy, sequence, { producers: 9, clock });
+      const all = Promise.all([collect(prefetcher), collect(given)]);
+      await clock.advance(20);
+      expect(given.stats().reading).toBe(9);
+      await clock.run(all);
+      expect(new Set(autotuner.seen.map(({ usableProducers }) => usableProducers))).toEqual(new Set([most]));
+      await clock.run(hierarchy.close());
+    }
+  });
+
   it('[P9] leaves memory and samples alone that the user gave', async () => {
     const hierarchy = await over(await objects(SIZES));
     const staging = new StagingBuffer({

@@ -147,7 +147,10 @@ class AdaptiveTuner {
       return this.#keep('nothing was read and nobody waits', Math.min(2 * seen.elapsedMs, UNHURRIED_MS));
     this.#most = Math.min(this.#limits.producers, observation.usableProducers);
     if (this.#tuning.producers > this.#most && this.#limits.fixed.producers === undefined)
-      return this.#restart(`they read batches, so that there is use for ${this.#most} producers`, this.#most);
+      return this.#restart(
+        `there is use for ${this.#most} producers: they read batches, or the source makes no more reads at a time`,
+        this.#most,
+      );
     this.#still = moved ? new Totals() : this.#still.plus(seen);
     if (this.#isStuck && this.#memory.grow(this.#tuning, this.#limits))
       return this.#change(this.#tuning.producers, 'nothing moves: consumers starve and there is no room');

@@ -37,7 +37,10 @@ export interface TuningObservation {
   readonly fullMs: number;
   /** Mean number of producers at work. */
   readonly busyProducers: number;
-  /** Producers that there is use for now: fewer than the limit where they read batches, which use up the budget of requests. */
+  /**
+   * Producers that there is use for now: fewer than the limit where they read batches, which use up the budget of requests, and
+   * where the source makes only so many reads at a time.
+   */
   readonly usableProducers: number;
   /**
    * PRISMA's records of buffer usage, one each time a sample is put in or taken out: the share of `tuning.samples`

@@ -11,6 +11,14 @@ export function withinLimits(wanted: Tuning, limits: TuningLimits): Tuning {
   };
 }
 
+/** For each read that a source makes at a time another one that waits for its turn, so that no thread of it stands still. */
+const FOR_EACH_READ = 2;
+
+/** Producers at most that there is use for where a source makes so many reads at a time. */
+export function producersFor(readsAtOnce = Infinity): number {
+  return Math.max(1, FOR_EACH_READ * readsAtOnce);
+}
+
 /** The number, or the bound that it is beyond; the upper one where they contradict each other. */
 export function between(low: number, value: number, high: number): number {
   return Math.min(Math.max(low, value), high);

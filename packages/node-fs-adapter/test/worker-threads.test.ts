@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { isTieredError } from '@tiered/core';
-import { ManualClock, someBytes } from '@tiered/core/testing';
+import { ManualClock, someBytes, ticked } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -126,6 +126,8 @@ describe('worker threads for reads', () => {
     const there = await source({ clock, maxOpenFiles: 1 });
     for (let round = 0; round < 20; round++) {
       const reading = readAll(there);
+      // Until the calls have begun.
+      await ticked();
       clock.pass(round === 3 ? 1000 : 0);
       expect(await reading).toEqual(KEYS);
     }
@@ -134,16 +136,16 @@ describe('worker threads for reads', () => {
 
   it('are not started because the event loop computes, so that calls are seen late', async () => {
     const clock = new ManualClock();
-    const there = await source({ clock, maxOpenFiles: 1 });
+    const there = await source({ clock });
     let isOver = false;
-    const reading = readAll(there, 2 * THREADS).finally(() => (isOver = true));
+    const reading = Promise.all([1, 2, 3].map(() => readAll(there, 16))).finally(() => (isOver = true));
     while (!isOver) {
       // Meanwhile all calls end that have begun.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
       clock.pass(1000);
       await turn();
     }
-    expect(await reading).toEqual(KEYS);
+    expect(await reading).toEqual([KEYS, KEYS, KEYS]);
     expect(there.workers).toEqual([]);
   });
 

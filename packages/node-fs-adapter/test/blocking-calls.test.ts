@@ -45,7 +45,8 @@ async function blockingCalls({ driver }: Place, beforeRead?: (i: number) => void
   return blocking;
 }
 
-const files = { maxOpenFiles: COUNT };
+/** Without workers, for which each call looks at the clock. */
+const files = { maxOpenFiles: COUNT, workerThreads: 0 };
 
 it('reads of a fast tier block, but for one in many that lets the event loop turn', async () => {
   const clock = new SteppingClock(0.01);

@@ -17,7 +17,7 @@ async function over(options: HedgeDriverOptions) {
     unsteady,
     driver,
     /** So many reads one after the other, and how long each took; the second request of each takes so long. */
-    async reads(count: number, firstMs = 10, secondMs = 10): Promise<number[]> {
+    reads: async (count: number, firstMs = 10, secondMs = 10): Promise<number[]> => {
       const took: number[] = [];
       for (let i = 0; i < count; i++) {
         unsteady.plans.splice(0, Infinity, { ms: firstMs }, { ms: secondMs });
@@ -29,7 +29,7 @@ async function over(options: HedgeDriverOptions) {
       return took;
     },
     /** So many reads at the same time, of which no request ends before the others have all begun. */
-    async atOnce(count: number, firstMs: number, secondMs: number): Promise<void> {
+    atOnce: async (count: number, firstMs: number, secondMs: number): Promise<void> => {
       const all = (ms: number) => Array.from({ length: count }, () => ({ ms }));
       unsteady.plans.splice(0, Infinity, ...all(firstMs), ...all(secondMs));
       await clock.run(Promise.all(Array.from({ length: count }, read)));

@@ -205,6 +205,17 @@ describe('an abort by the caller', () => {
     expect(outcome).toEqual({ error: REASON });
   });
 
+  it('is followed by no second request while the first takes its time to end', async () => {
+    const { clock, unsteady, driver } = await prepared([{ ms: 500, lingersMs: 70 }]);
+    const controller = new AbortController();
+    const outcome = outcomeOf(WAYS.readInto(driver, controller.signal));
+    await clock.advance(5);
+    controller.abort(REASON);
+    await clock.advance(1000);
+    expect(outcome).toEqual({ error: REASON });
+    expect([unsteady.requests, driver.metrics().hedges]).toEqual([1, 0]);
+  });
+
   it('that came before asks nothing', async () => {
     const { clock, driver } = await prepared([]);
     await expect(clock.run(WAYS.read(driver, AbortSignal.abort(REASON)))).rejects.toBe(REASON);

@@ -2,6 +2,7 @@ import { onAbort } from '../../abort.js';
 import type { Clock } from '../../clock.js';
 import { isTieredError } from '../../errors.js';
 import type { Allowance } from './allowance.js';
+import type { LateWatch } from './late-watch.js';
 
 /** Why a request is ended whose answer nobody needs any more. No caller sees it. */
 const ANSWERED = new Error('tiered: the other request of a hedged read gave the answer');
@@ -29,6 +30,7 @@ export interface HedgeableRead<T> {
 export interface HedgeHost {
   readonly clock: Clock;
   readonly allowance: Allowance;
+  readonly watch: LateWatch;
   /** Waits for both requests before the driver is closed. */
   readonly outlives: (requests: Promise<unknown>) => void;
 }
@@ -46,7 +48,8 @@ export class HedgedRead<T> {
   readonly #lateAfterMs: number;
   readonly #host: HedgeHost;
   readonly #endOfFirst = new AbortController();
-  readonly #endOfSecond = new AbortController();
+  /** Of a read that is late. */
+  #endOfSecond: AbortController | undefined;
   #isHedged = false;
 
   constructor(read: HedgeableRead<T>, lateAfterMs: number, host: HedgeHost) {
@@ -58,14 +61,20 @@ export class HedgedRead<T> {
   async run(): Promise<T> {
     const stopListening = onAbort(this.#read.signal, (reason) => {
       this.#endOfFirst.abort(reason);
-      this.#endOfSecond.abort(reason);
+      this.#endOfSecond?.abort(reason);
     });
     const first = outcomeOf(this.#read.first(this.#endOfFirst.signal));
-    const second = this.#second();
+    let stopWatching: () => void = () => undefined;
+    const second = new Promise<Uint8Array | undefined>((resolve) => {
+      stopWatching = this.#host.watch.after(this.#lateAfterMs - LAST_MS, () => resolve(this.#second()));
+    });
     try {
       return await this.#either(first, second);
     } finally {
       stopListening();
+      stopWatching();
+      // It may have become late in this very moment.
+      this.#endOfSecond?.abort(ANSWERED);
       if (this.#isHedged) this.#letGo(Promise.all([first, second]));
     }
   }
@@ -80,7 +89,7 @@ export class HedgedRead<T> {
       const mayPass = 'error' in outcome && isTieredError(outcome.error) && outcome.error.retryable;
       answer = mayPass && this.#isHedged && !isAborted() ? await second : undefined;
       if (answer === undefined || !this.#read.agrees(answer)) {
-        this.#endOfSecond.abort(ANSWERED);
+        this.#endOfSecond?.abort(ANSWERED);
         if (this.#isHedged && !isAborted()) allowance.lost();
         if ('error' in outcome) throw outcome.error;
         return outcome.value;
@@ -95,10 +104,12 @@ export class HedgedRead<T> {
   /** The answer to a second request; undefined if there was none, or it failed. */
   async #second(): Promise<Uint8Array | undefined> {
     const { clock, allowance } = this.#host;
+    // A caller that lost interest wants no second request, however long the first takes to end.
+    if (this.#endOfFirst.signal.aborted) return undefined;
+    this.#endOfSecond = new AbortController();
     const { signal } = this.#endOfSecond;
     try {
-      // An event loop that was kept busy fires timers before it looks at answers that have come: the second timer begins after that look.
-      await clock.sleep(this.#lateAfterMs - LAST_MS, signal);
+      // An event loop that was kept busy fires timers before it looks at answers that have come: this one begins after that look.
       await clock.sleep(Math.min(LAST_MS, this.#lateAfterMs), signal);
       if (!allowance.take(this.#read.bytes)) return undefined;
       this.#isHedged = true;

@@ -5,7 +5,14 @@ import { hasSlowMounts } from './lib/slow-mounts.js';
 import { compare, type Comparison } from './prefetch/compare.js';
 import { manyConsumers, stalls, threeEpochs } from './prefetch/consuming.js';
 import { againstGrid } from './prefetch/grid.js';
-import { blocking, jittered, mountBlocking, throttled, warmDisk } from './prefetch/sources.js';
+import {
+  blocking,
+  jittered,
+  jitteredAndHedged,
+  mountBlocking,
+  throttled,
+  warmDisk,
+} from './prefetch/sources.js';
 import { manyProcesses } from './prefetch/processes.js';
 import { makeFiles, type Dataset } from './prefetch/work.js';
 
@@ -50,6 +57,7 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
   for (const comparison of [
     of(throttled, small, 6000),
     of(jittered, small, 12_000),
+    of(jitteredAndHedged, small, 12_000),
     of(warmDisk, small, 36_000),
   ])
     parts.push(await againstGrid(comparison, options));

@@ -29,6 +29,22 @@ const decorators = fc.record({
   ),
 });
 
+/** What only a source may have. */
+const ofSource = fc.record(
+  {
+    hedge: fc.record(
+      {
+        budget: fc.double({ min: 0.01, max: 1, noNaN: true }),
+        percentile: fc.double({ min: 0.5, max: 0.999, noNaN: true }),
+        minDelayMs: milliseconds,
+        memory: large,
+      },
+      { requiredKeys: [] },
+    ),
+  },
+  { requiredKeys: [] },
+);
+
 /** Options of a driver that takes any: under keys that no level has, and without variables. */
 const anyOptions = fc.dictionary(
   fc.string({ unit: fc.constantFrom('a', 'b', '.', ' ', '-', ':', '#', '"', '\n') }).map((key) => `x${key}`),
@@ -41,8 +57,8 @@ const anyOptions = fc.dictionary(
  */
 export function someConfig(noting: string): fc.Arbitrary<HierarchyConfig> {
   const source = fc
-    .tuple(anyOptions, decorators)
-    .map(([options, around]) => ({ ...options, ...around, driver: noting }));
+    .tuple(anyOptions, decorators, ofSource)
+    .map(([options, around, own]) => ({ ...options, ...around, ...own, driver: noting }));
   const tier = fc
     .tuple(
       fc.oneof(

@@ -76,10 +76,12 @@ async function make(): Promise<{ schema: JsonSchema; tables: string }> {
       placement,
     },
   };
+  const { hedge = {}, ...everyLevel } = source?.properties ?? {};
   const { quota = {}, readDeadlineMs = {} } = tier?.properties ?? {};
   const tables = tablesOf({
     'The file': file ?? {},
-    'Every level': source ?? {},
+    'Every level': { ...source, properties: everyLevel },
+    'The source': { properties: { hedge } },
     'Every tier': { properties: { quota, readDeadlineMs }, required: tier?.required },
     ...Object.fromEntries(Object.entries(drivers).map(([name, options]) => [`\`driver: ${name}\``, options])),
     '`placement`': placement,

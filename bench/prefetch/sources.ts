@@ -1,4 +1,5 @@
 import {
+  HedgeDriver,
   InterceptingDriver,
   Random,
   systemClock,
@@ -45,6 +46,12 @@ export function mountBlocking(directory: string): Promise<SlowMount> {
 export const jittered: Source = {
   name: 'jitter, median 2 ms, p99 20 ms',
   open: (directory) => new JitterDriver(new FileSystemDriver({ root: directory }), 2, 10),
+};
+
+/** The same with hedged reads. */
+export const jitteredAndHedged: Source = {
+  name: `${jittered.name}, hedged`,
+  open: (directory) => new HedgeDriver(jittered.open(directory)),
 };
 
 function throttledBy(name: string, latencyMs: number): Source {

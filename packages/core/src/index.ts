@@ -12,6 +12,7 @@ export {
   type OptionsSchema,
   type PlacementConfig,
   type PlacementFactory,
+  type SourceConfig,
   type TierConfig,
 } from './config/contract.js';
 export * from './decorators/index.js';

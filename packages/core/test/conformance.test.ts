@@ -1,6 +1,7 @@
 import {
   bufferedWriter,
   FaultDriver,
+  HedgeDriver,
   InterceptingDriver,
   LimitDriver,
   MemoryDriver,
@@ -38,6 +39,19 @@ const WRAPPERS: Record<string, (inner: StorageDriver) => StorageDriver> = {
   PrefixDriver: (inner) => new PrefixDriver(inner, 'datasets/one/'),
   MetricsDriver: (inner) => new MetricsDriver(inner),
   'FaultDriver without rules': (inner) => new FaultDriver(inner, { rules: [] }),
+  'HedgeDriver over FaultDriver that delays every third read': (inner) =>
+    new HedgeDriver(
+      new FaultDriver(inner, {
+        rules: [
+          {
+            operations: ['read', 'readInto'],
+            probability: 1 / 3,
+            fault: { kind: 'delay', ms: 5 },
+          },
+        ],
+      }),
+      { percentile: 0.5, budget: 1 },
+    ),
   'RetryDriver over FaultDriver that fails every third read': (inner) =>
     new RetryDriver(
       new FaultDriver(inner, {

@@ -1,5 +1,6 @@
 import type { ByteSize } from '../bytes.js';
 import type { Clock } from '../clock.js';
+import type { HedgeDriverOptions } from '../decorators/hedge-driver.js';
 import type { LimitDriverOptions } from '../decorators/limit-driver.js';
 import type { RetryDriverOptions } from '../decorators/retry-driver.js';
 import type { ThrottleDriverOptions } from '../decorators/throttle-driver.js';
@@ -10,7 +11,7 @@ import type { Placement, VersionPolicy } from '../placement.js';
 export interface HierarchyConfig {
   /** The JSON Schema, for editors; not read. */
   readonly $schema?: string;
-  readonly source: LevelConfig;
+  readonly source: SourceConfig;
   /** Fastest first. */
   readonly tiers?: readonly TierConfig[];
   readonly placement?: PlacementConfig;
@@ -28,6 +29,11 @@ export interface LevelConfig {
   readonly limit?: LimitDriverOptions;
   readonly throttle?: Omit<ThrottleDriverOptions, 'clock'>;
   readonly [option: string]: unknown;
+}
+
+/** The level that has all. */
+export interface SourceConfig extends LevelConfig {
+  readonly hedge?: Omit<HedgeDriverOptions, 'clock'>;
 }
 
 /** A level above the source. */

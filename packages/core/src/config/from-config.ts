@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { systemClock } from '../clock.js';
+import { HedgeDriver } from '../decorators/hedge-driver.js';
 import { LimitDriver } from '../decorators/limit-driver.js';
 import { PrefixDriver } from '../decorators/prefix-driver.js';
 import { RetryDriver } from '../decorators/retry-driver.js';
@@ -15,6 +16,7 @@ import type {
   HierarchyConfig,
   LevelConfig,
   OptionsSchema,
+  SourceConfig,
 } from './contract.js';
 import { located, readDocument, type ConfigDocument, type Path } from './document.js';
 import { expandVariables } from './environment.js';
@@ -25,7 +27,7 @@ import { hierarchySchema, sourceSchema, tierSchema } from './schema.js';
 type Mapping = Readonly<Record<string, unknown>>;
 
 /** What stands beside the options of a driver. */
-type LevelFields = Pick<LevelConfig, 'prefix' | 'retry' | 'limit' | 'throttle'>;
+type LevelFields = Pick<LevelConfig, 'prefix' | 'retry' | 'limit' | 'throttle'> & Pick<SourceConfig, 'hedge'>;
 
 /** The schema of a mapping, and the keys that it has. */
 interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
@@ -172,15 +174,16 @@ function madeOf<Made>(problems: Problems, where: Path, given: unknown, make: () 
   }
 }
 
-/** From the inside out: retries are outside, so that their pauses hold no slot of the limit. */
+/** From the inside out: retries are outside, so that their pauses hold no slot of the limit, and neither looks like a late read. */
 function decorated(
   inner: StorageDriver,
-  { prefix, throttle, limit, retry }: LevelFields,
+  { prefix, throttle, hedge, limit, retry }: LevelFields,
   { clock }: FactoryContext,
 ): StorageDriver {
   let driver = inner;
   if (prefix !== undefined) driver = new PrefixDriver(driver, prefix);
   if (throttle !== undefined) driver = new ThrottleDriver(driver, { ...throttle, clock });
+  if (hedge !== undefined) driver = new HedgeDriver(driver, { ...hedge, clock });
   if (limit !== undefined) driver = new LimitDriver(driver, limit);
   if (retry !== undefined) driver = new RetryDriver(driver, { ...retry, clock });
   return driver;

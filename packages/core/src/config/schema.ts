@@ -38,6 +38,42 @@ const limit = group('options of a limit, such as { concurrency: 16 }', {
   description: 'Bounds how many operations reach the storage at the same time. Default: no bound.',
 });
 
+const budget = expected('a share of more than 0 and at most 1');
+const percentile = expected('a share from 0.5 to 0.999');
+
+const hedge = group('options of hedged reads, such as { budget: 0.05 }', {
+  budget: z
+    .number(budget)
+    .positive(budget)
+    .max(1, budget)
+    .meta({
+      title: 'Budget',
+      description: 'Second requests at most, as a share of the reads, up to 1. Default: 0.05.',
+    })
+    .optional(),
+  percentile: z
+    .number(percentile)
+    .min(0.5, percentile)
+    .max(0.999, percentile)
+    .meta({
+      title: 'Percentile',
+      description: 'The share of the reads of like size that are not late, up to 0.999. Default: 0.95.',
+    })
+    .optional(),
+  minDelayMs: milliseconds('at least 0', {
+    title: 'Least delay',
+    description: 'Milliseconds before which no read is late. Default: 1.',
+  }).optional(),
+  memory: byteSize(0, {
+    title: 'Memory',
+    description: 'Bytes that second requests may bring at a time. Default: 64MiB.',
+  }).optional(),
+}).meta({
+  title: 'Hedged reads',
+  description:
+    'A second request for reads that take longer than nearly all others, for sources with jitter; the first answer counts. Default: none.',
+});
+
 const throttle = group('options of a throttle, such as { latencyMs: 1 }', {
   latencyMs: milliseconds('at least 0', {
     title: 'Latency',
@@ -78,7 +114,7 @@ const A_LEVEL = 'a mapping with driver, such as { driver: fs, root: /data }';
 const A_TIER = 'a mapping with driver and quota, such as { driver: memory, quota: 8GiB }';
 
 /** What the source has beside the options of its driver. */
-export const sourceSchema = group(A_LEVEL, levelFields);
+export const sourceSchema = group(A_LEVEL, { ...levelFields, hedge: hedge.optional() });
 
 /** What a tier has beside the options of its driver. */
 export const tierSchema = group(A_TIER, {

@@ -219,6 +219,22 @@ describe('what a level has around its driver', () => {
     expect(await timeToRead({ throttle: { latencyMs: 10 }, limit: { concurrency: 1 } }, 2)).toBe(30);
   });
 
+  it('is hedges between the throttle and the limit, which counts a read and its second request as one', async () => {
+    const clock = new ManualClock();
+    const source = {
+      driver: driverPath('uneven'),
+      throttle: { latencyMs: 10 },
+      hedge: { budget: 1, percentile: 0.5 },
+      limit: { concurrency: 1 },
+    };
+    const hierarchy = await Hierarchy.fromConfig({ source }, { clock });
+    await clock.run(hierarchy.start());
+    const begin = clock.now();
+    for (let i = 0; i < 5; i++) await clock.run(hierarchy.read('object'));
+    expect(clock.now() - begin).toBe(4 * 10 + 20);
+    await hierarchy.close();
+  });
+
   it('is retries outside the others: each try is throttled', async () => {
     const retry = { attempts: 3, baseDelayMs: 0.001, maxDelayMs: 0.001 };
     expect(await timeToRead({ failures: 2 })).toBe('TIERED_FAULT_INJECTED');

@@ -49,6 +49,17 @@ describe('a mistake in a configuration', () => {
     ['an unknown option of retries', sourceWith({ retry: { tries: 1 } }), 'source.retry.tries'],
     ['a limit without a number', sourceWith({ limit: {} }), 'source.limit.concurrency'],
     ['a limit of nothing', sourceWith({ limit: { concurrency: 0 } }), 'source.limit.concurrency'],
+    ['hedges without a budget', sourceWith({ hedge: { budget: 0 } }), 'source.hedge.budget'],
+    ['hedges of everything twice', sourceWith({ hedge: { budget: 2 } }), 'source.hedge.budget'],
+    ['hedges of nothing', sourceWith({ hedge: { percentile: 1 } }), 'source.hedge.percentile'],
+    ['hedges of nearly all', sourceWith({ hedge: { percentile: 0.1 } }), 'source.hedge.percentile'],
+    ['hedges in the past', sourceWith({ hedge: { minDelayMs: -1 } }), 'source.hedge.minDelayMs'],
+    ['hedges of much', sourceWith({ hedge: { memory: 'much' } }), 'source.hedge.memory'],
+    [
+      'a tier with hedges',
+      { ...sourceWith({}), tiers: [{ driver: 'memory', quota: 1, hedge: {} }] },
+      'tiers[0].hedge',
+    ],
     ['time that runs back', sourceWith({ throttle: { latencyMs: -1 } }), 'source.throttle.latencyMs'],
     ['no bandwidth', sourceWith({ throttle: { bytesPerSecond: '0MB' } }), 'source.throttle.bytesPerSecond'],
     [

@@ -1,0 +1,184 @@
+import { parseBytes, type ByteSize } from '../bytes.js';
+import { systemClock, type Clock } from '../clock.js';
+import type { ReadIntoOptions, ReadOptions, StorageDriver } from '../driver.js';
+import { configError } from '../errors.js';
+import { Allowance, type HedgeCounts } from './hedging/allowance.js';
+import { HedgedRead, type HedgeableRead, type HedgeHost } from './hedging/hedged-read.js';
+import { LateWatch } from './hedging/late-watch.js';
+import { Latencies } from './hedging/latencies.js';
+import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
+
+/** Options of `HedgeDriver`. */
+export interface HedgeDriverOptions {
+  /**
+   * Second requests at most, as a share of the reads, more than 0 and at most 1. Default: 0.05, which is what the default percentile
+   * makes late: a twentieth more load for the source.
+   */
+  readonly budget?: number;
+  /**
+   * The share of the reads of like size that are not late, from 0.5 to 0.999. Default: 0.95, as in "The Tail at Scale": earlier and
+   * the budget is spent on reads that are nearly done, later and most of the wait is over.
+   */
+  readonly percentile?: number;
+  /** Milliseconds before which no read is late. Default: 1, as timers are no finer: whatever is faster than that is left alone. */
+  readonly minDelayMs?: number;
+  /** Bytes that second requests may bring at a time; one that alone is larger is never made. Default: 64 MiB, four large chunks. */
+  readonly memory?: ByteSize;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
+
+/** What a `HedgeDriver` did since it was made. */
+export interface HedgeMetrics extends HedgeCounts {
+  /** Reads that ended, failed ones included. */
+  readonly reads: number;
+  /** Whether no hedges are made, or single ones to see whether they help again. */
+  readonly isOff: boolean;
+}
+
+/**
+ * Hedged reads: a `read` or `readInto` that takes longer than nearly all of its size did lately gets a second request beside the first;
+ * the first answer counts, and the other request is aborted. Against jitter, where now and then a read takes ten times as long as
+ * others ("The Tail at Scale", Dean and Barroso, 2013). It does not help a source that is slow because it is busy; there hedges are
+ * turned off when 16 in a row brought nothing, for a second at first and up to a minute later, until one wins again.
+ *
+ * The result is that of one of the two requests, whole: no byte is of one and the next of the other, also if the object changes
+ * meanwhile and no version was asked for. The second request reads into memory of its own, which is copied to the caller's when the first
+ * has let go of that. So a `readInto` waits for the first request to end its abort; a `read` does not. What was told as `progress`
+ * stays: a second answer that differs from it is not used. An error of the second request is not told. One of the first is, unless it is
+ * `retryable` while a second request is under way: then that decides. An abort ends both, and is answered as the first answers it.
+ *
+ * There are no hedges until 2 / (1 - percentile) reads of like size (within a power of two) have ended, and at most 16 at a time.
+ * `stat` is not hedged: a listing makes it rare, and it would take from the budget of reads. Batches are made as single reads.
+ * `close` waits for requests that were aborted.
+ *
+ * **Order.** Inside `RetryDriver` and `LimitDriver`: outside, their pauses and queues would look like a slow source, and a second request
+ * would wait behind the first. So the limit counts a read and its hedge as one. Outside `ThrottleDriver` and `FaultDriver`, and a
+ * `MetricsDriver` inside counts both requests. Not around a tier, which has `readDeadlineMs`, and loses the threads of its batches.
+ *
+ * Costs an abort signal and a place in a window a read, some 30 us of the event loop's thread: not for sources that answer as fast as a disk.
+ */
+export class HedgeDriver extends InterceptingDriver {
+  readonly #minDelayMs: number;
+  readonly #clock: Clock;
+  readonly #latencies: Latencies;
+  readonly #allowance: Allowance;
+  readonly #host: HedgeHost;
+  /** Requests that nobody waits for but `close`. */
+  readonly #ending = new Set<Promise<unknown>>();
+  #reads = 0;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for numbers that cannot work. */
+  constructor(inner: StorageDriver, options: HedgeDriverOptions = {}) {
+    super(inner);
+    const {
+      budget = 0.05,
+      percentile = 0.95,
+      minDelayMs = 1,
+      memory = '64MiB',
+      clock = systemClock,
+    } = options;
+    if (!(budget > 0 && budget <= 1))
+      throw configError('budget', 'a share of more than 0 and at most 1', budget);
+    if (!(percentile >= 0.5 && percentile <= 0.999))
+      throw configError('percentile', 'a share from 0.5 to 0.999', percentile);
+    if (!(minDelayMs >= 0 && minDelayMs < Infinity))
+      throw configError('minDelayMs', 'milliseconds of at least 0', minDelayMs);
+    this.#minDelayMs = minDelayMs;
+    this.#clock = clock;
+    this.#latencies = new Latencies(percentile);
+    this.#allowance = new Allowance(budget, parseBytes(memory, 'memory'), () => clock.now());
+    const watch = new LateWatch(clock);
+    this.#host = {
+      clock,
+      watch,
+      allowance: this.#allowance,
+      outlives: (requests) => this.#outlives(requests),
+    };
+  }
+
+  /** A snapshot since the driver was made. */
+  metrics(): HedgeMetrics {
+    const { counts, isOff } = this.#allowance;
+    return { reads: this.#reads, ...counts, isOff };
+  }
+
+  override read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    return this.#hedged({
+      bytes: options.length,
+      signal: options.signal,
+      isIntoMemory: false,
+      first: (signal) => this.inner.read(key, { ...options, signal }),
+      second: (signal) => this.inner.read(key, { ...options, signal }),
+      agrees: () => true,
+      resultOf: (answer) => answer,
+    });
+  }
+
+  override readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    const { offset, version, progress } = options;
+    let told = 0;
+    const telling = (signal: AbortSignal | undefined): ReadIntoOptions['progress'] =>
+      progress &&
+      ((bytes) => {
+        if (signal?.aborted === true) return;
+        told = Math.max(told, bytes);
+        progress(bytes);
+      });
+    return this.#hedged({
+      bytes: target.byteLength,
+      signal: options.signal,
+      isIntoMemory: true,
+      first: (signal) =>
+        this.inner.readInto(key, target, { offset, version, signal, progress: telling(signal) }),
+      second: (signal) => this.inner.read(key, { offset, length: target.byteLength, version, signal }),
+      agrees: (answer) => Buffer.compare(answer.subarray(0, told), target.subarray(0, told)) === 0,
+      resultOf: (answer) => {
+        target.set(answer);
+        return answer.byteLength;
+      },
+    });
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all(this.#ending);
+    await super.close();
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    return call.proceed();
+  }
+
+  async #hedged<T>(read: HedgeableRead<T>): Promise<T> {
+    const percentile = this.#latencies.lateAfterMs(read.bytes);
+    const lateAfterMs = percentile === undefined ? Infinity : Math.max(percentile, this.#minDelayMs);
+    const first = (signal: AbortSignal | undefined) => this.#timed(read, lateAfterMs, signal);
+    try {
+      // The caller's own signal where nothing else could end it.
+      if (lateAfterMs === Infinity) return await first(read.signal);
+      return await new HedgedRead({ ...read, first }, lateAfterMs, this.#host).run();
+    } finally {
+      this.#reads += 1;
+      this.#allowance.earn();
+    }
+  }
+
+  #outlives(requests: Promise<unknown>): void {
+    this.#ending.add(requests);
+    void requests.then(() => this.#ending.delete(requests));
+  }
+
+  /** The first request of a read, whose latency is noted if it is known, or known to be late. */
+  async #timed<T>(read: HedgeableRead<T>, lateAfterMs: number, signal: AbortSignal | undefined): Promise<T> {
+    const start = this.#clock.now();
+    let hasSucceeded = false;
+    try {
+      const result = await read.first(signal);
+      hasSucceeded = true;
+      return result;
+    } finally {
+      const ms = this.#clock.now() - start;
+      if (hasSucceeded || ms >= lateAfterMs) this.#latencies.add(read.bytes, ms);
+    }
+  }
+}

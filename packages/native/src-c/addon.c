@@ -124,6 +124,14 @@ NAPI_MODULE_INIT() {
       {"openFile", NULL, open_file, NULL, NULL, NULL, napi_enumerable, NULL},
       {"tryRead", NULL, try_read, NULL, NULL, NULL, napi_enumerable, NULL},
       {"writeFile", NULL, write_file, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"makeMemory", NULL, memory_make, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"mapMemory", NULL, memory_map, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"emptyMemory", NULL, memory_empty, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"detachMemory", NULL, memory_detach, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"giveDescriptor", NULL, descriptor_give, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"takeDescriptor", NULL, descriptor_take, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"connectTo", NULL, socket_connect, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"userBehind", NULL, socket_user, NULL, NULL, NULL, napi_enumerable, NULL},
   };
   napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions);
   return exports;

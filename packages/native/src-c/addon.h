@@ -1,4 +1,4 @@
-/* The functions that give jobs away. */
+/* The functions that give jobs away, and those that share memory. */
 #ifndef TIERED_ADDON_H
 #define TIERED_ADDON_H
 
@@ -9,5 +9,14 @@ napi_value read_piece(napi_env env, napi_callback_info info);
 napi_value open_file(napi_env env, napi_callback_info info);
 napi_value try_read(napi_env env, napi_callback_info info);
 napi_value write_file(napi_env env, napi_callback_info info);
+
+napi_value memory_make(napi_env env, napi_callback_info info);
+napi_value memory_map(napi_env env, napi_callback_info info);
+napi_value memory_empty(napi_env env, napi_callback_info info);
+napi_value memory_detach(napi_env env, napi_callback_info info);
+napi_value descriptor_give(napi_env env, napi_callback_info info);
+napi_value descriptor_take(napi_env env, napi_callback_info info);
+napi_value socket_connect(napi_env env, napi_callback_info info);
+napi_value socket_user(napi_env env, napi_callback_info info);
 
 #endif

@@ -45,7 +45,7 @@ struct pool {
   struct job *posted, *posted_end;
 };
 
-/* Jobs, pools and threads that exist, in the whole process: 0 when nothing leaks. */
+/* Jobs, pools, threads and mappings that exist, in the whole process: 0 when nothing leaks. */
 extern atomic_int live_objects;
 
 /* A pool of the environment's thread, which holds the one reference; NULL with errno set. */

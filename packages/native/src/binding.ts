@@ -74,4 +74,18 @@ export interface Binding {
     numbers: Float64Array,
     keep: readonly [Float64Array, BigUint64Array, ...Uint8Array[]],
   ): void;
+  /** The descriptor of new memory, of 1 byte to 1 GiB; else a negative errno, as of all that follow. */
+  makeMemory(bytes: number): number;
+  /** All of it, as long as anything uses the buffer. EINVAL if it is not sealed, or of another length. */
+  mapMemory(fd: number, bytes: number): ArrayBuffer | number;
+  /** Only of what was mapped. It is zeros then, for all who have mapped it. */
+  emptyMemory(buffer: ArrayBuffer): number;
+  /** It has no bytes from here on, and is unmapped soon. */
+  detachMemory(buffer: ArrayBuffer): void;
+  giveDescriptor(socket: number, fd: number): number;
+  /** The descriptor that has come. */
+  takeDescriptor(socket: number): number;
+  /** The descriptor of a socket that does not block, and that said this. */
+  connectTo(path: string, greeting: Uint8Array): number;
+  userBehind(socket: number): number;
 }

@@ -10,4 +10,5 @@ export {
   type TargetOptions,
 } from './io-threads.js';
 export { native, type Native } from './load.js';
-export { failureOf, NativeError, type FailureCode, type WriteStep } from './outcomes.js';
+export { failureOf, NativeError, type FailureCode, type MemoryStep, type WriteStep } from './outcomes.js';
+export { MemoryRequest, MOST_SHARED_BYTES, SharedMemory } from './shared-memory.js';

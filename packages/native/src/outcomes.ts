@@ -46,6 +46,9 @@ export const STEPS = [
 /** What a write was at when it failed. */
 export type WriteStep = (typeof STEPS)[number];
 
+/** What is done so that two processes share memory. */
+export type MemoryStep = 'make' | 'map' | 'give' | 'connect' | 'receive';
+
 /** A failed call of the system, with the fields that errors of `node:fs` have, so that it can be taken for one. */
 export class NativeError extends Error {
   override readonly name = 'NativeError';
@@ -53,13 +56,13 @@ export class NativeError extends Error {
   readonly code: FailureCode;
   /** The number behind it; negative. */
   readonly errno: number;
-  /** What was done: `open`, `read`, or the step of a write. */
-  readonly syscall: 'open' | 'read' | WriteStep;
+  /** What was done: `open`, `read`, the step of a write, or what was to be done with shared memory. */
+  readonly syscall: 'open' | 'read' | WriteStep | MemoryStep;
 
   /**
    * @param outcome Below 0.
    * @param syscall What was done.
-   * @param what Of which file, as messages name it.
+   * @param what Of which file or other thing, as messages name it.
    */
   constructor(outcome: number, syscall: NativeError['syscall'], what: string) {
     const code = failureOf(outcome);

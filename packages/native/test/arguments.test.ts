@@ -168,6 +168,13 @@ const CALLS = fc.oneof(
         [new Float64Array(2), new BigUint64Array(24), ...parts],
       ]),
   ),
+  // Nothing that gets a byte of a socket: it could be one of the test's own.
+  call('makeMemory', fc.tuple(fc.constantFrom(0, 0.5, 2 ** 31))),
+  call('mapMemory', fc.tuple(fd, length)),
+  call('emptyMemory', fc.tuple(usualMemory.map(({ buffer }) => buffer))),
+  call('detachMemory', fc.tuple(usualMemory.map(({ buffer }) => buffer))),
+  call('connectTo', fc.tuple(fc.constantFrom('/none', '', 'a\0', 'x'.repeat(200)), usualMemory)),
+  call('userBehind', fc.tuple(fd)),
 );
 
 /** A call that can be made, or the same with something else in the place of an argument, or fewer of them. */

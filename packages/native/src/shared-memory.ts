@@ -1,0 +1,113 @@
+import fs from 'node:fs';
+import { markAsUntransferable } from 'node:worker_threads';
+import { binding } from './load.js';
+import { NativeError, type MemoryStep } from './outcomes.js';
+
+/** Bytes that two processes share at most, 1 GiB: more is a mistake. */
+export const MOST_SHARED_BYTES = 2 ** 30;
+
+/**
+ * Memory that two processes have mapped, of a fixed length that neither can change (`memfd_create` with seals). Both read and write
+ * it, and no order of that is promised: who may touch which bytes when, they say to each other otherwise.
+ *
+ * Made by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the memory goes with the
+ * last of the two, also if they are killed. Its pages are taken from the system when they are first touched.
+ */
+export class SharedMemory {
+  /** All of it. Cannot be transferred to a thread. */
+  readonly buffer: ArrayBuffer;
+
+  private constructor(buffer: ArrayBuffer) {
+    markAsUntransferable(buffer);
+    this.buffer = buffer;
+  }
+
+  /**
+   * Makes memory, and gives it to whoever has the other end of a connected UNIX domain socket, with a byte of its own. Waits for
+   * nothing; some 20 us.
+   * @param socket A descriptor. Nobody else may be writing to it.
+   * @param bytes 1 to `MOST_SHARED_BYTES`.
+   * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not available.
+   */
+  static give(socket: number, bytes: number): SharedMemory {
+    const functions = binding();
+    const fd = checked(functions.makeMemory(bytes), 'make', `${bytes} bytes of shared memory`);
+    try {
+      checked(functions.giveDescriptor(socket, fd), 'give', `shared memory to socket ${socket}`);
+      return SharedMemory.map(fd, bytes);
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  /** @internal Maps what a descriptor stands for. @throws NativeError, of code `EINVAL` if the other side could take it away again. */
+  static map(fd: number, bytes: number): SharedMemory {
+    const buffer = binding().mapMemory(fd, bytes);
+    if (typeof buffer !== 'number') return new SharedMemory(buffer);
+    throw new NativeError(buffer, 'map', `${bytes} bytes of shared memory`);
+  }
+
+  /** Gives its pages back to the system: it stays where it is, and is zeros, for both. */
+  empty(): void {
+    binding().emptyMemory(this.buffer);
+  }
+
+  /** Unmaps it here, at once: the buffer and all views have no bytes from here on. Without this that is left to the garbage collector. */
+  detach(): void {
+    binding().detachMemory(this.buffer);
+  }
+}
+
+/** A connection by which a process asks another one for memory, which that one gives by `SharedMemory.give`. */
+export class MemoryRequest implements Disposable {
+  /** Who listens at the other end. */
+  readonly user: number;
+  #socket: number | undefined;
+
+  /**
+   * Connects, and says what is to be said. Waits for nothing: `EAGAIN` if too many others connect.
+   * @param path Of a UNIX domain socket.
+   * @param greeting By which the other side knows what is asked for; a few KB at most.
+   * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not available.
+   */
+  constructor(path: string, greeting: Uint8Array) {
+    const functions = binding();
+    this.#socket = checked(functions.connectTo(path, greeting), 'connect', `to ${JSON.stringify(path)}`);
+    try {
+      this.user = checked(functions.userBehind(this.#socket), 'connect', `to ${JSON.stringify(path)}`);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Maps the memory that was given. Waits for nothing.
+   * @param bytes As long as it must be.
+   * @throws NativeError: `EAGAIN` if nothing was given yet, `EPROTO` if it was no memory, `EINVAL` if it has another length, or if the
+   * other side could take it away again.
+   */
+  receive(bytes: number): SharedMemory {
+    const fd = checked(binding().takeDescriptor(this.#socket ?? -1), 'receive', 'shared memory');
+    try {
+      return SharedMemory.map(fd, bytes);
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  /** Idempotent. What was received stays. */
+  close(): void {
+    if (this.#socket !== undefined) fs.closeSync(this.#socket);
+    this.#socket = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+function checked(outcome: number, step: MemoryStep, what: string): number {
+  if (outcome < 0) throw new NativeError(outcome, step, what);
+  return outcome;
+}

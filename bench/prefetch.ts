@@ -63,7 +63,7 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
     parts.push(await againstGrid(comparison, options));
   parts.push(await stalls(of(throttled, small, 1500), options));
   parts.push(await manyConsumers(of(warmDisk, small, 36_000), options));
-  parts.push(await manyProcesses(of(warmDisk, small, 6000), options));
+  parts.push(await manyProcesses(of(warmDisk, small, 18_000), options));
   parts.push(await threeEpochs(small, options));
   return { rows: tableOf(parts), checks: parts.flatMap(({ checks }) => checks) };
 }

@@ -6,7 +6,7 @@
 export const LADDER = {
   core: [],
   tiering: ['core'],
-  prefetch: ['core'],
+  prefetch: ['core', 'native'],
   'node-fs-adapter': ['core', 'native'],
   's3-adapter': ['core'],
   'opendal-adapter': ['core'],

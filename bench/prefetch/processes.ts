@@ -1,49 +1,85 @@
+import { native } from '@tiered/native';
 import { listSequence, Prefetcher, servePrefetcher } from '@tiered/prefetch';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import type { BenchOptions, Check, Row } from '../lib/bench.js';
+import { median } from '../lib/alternate.js';
+import { atLeast, type BenchOptions, type Check, type Row } from '../lib/bench.js';
 import type { Comparison } from './compare.js';
 import { openWork, secondsOf } from './work.js';
 
 const PROCESSES = [1, 2, 4, 8];
+const TRANSPORTS = ['socket', 'memory'] as const;
 
-/** What comes through the socket to so many processes that each take a share. */
+/** Objects a second that came through the socket to one process before memory was shared. */
+const THROUGH_SOCKET = 5600;
+
+type Transport = (typeof TRANSPORTS)[number];
+
+/** What comes to so many processes that each take a share: through the socket, and in memory that is shared with them, in alternation. */
 export async function manyProcesses(
-  { source, dataset, count }: Comparison,
+  comparison: Comparison,
   { quick, progress }: BenchOptions,
 ): Promise<{ rows: Row[]; checks: Check[] }> {
+  const { source, dataset, count } = comparison;
   const what = `processes, ${source.name}, ${dataset.name}`;
-  const rows: Row[] = [];
-  for (const processes of quick ? PROCESSES.slice(0, 2) : PROCESSES) {
-    progress(`${what}: ${processes}`);
-    const work = await openWork(dataset, source, count);
-    const socket = path.join(dataset.directory, '..', 'prefetch.sock');
-    const prefetcher = new Prefetcher(work.hierarchy, listSequence(work.keys));
-    const server = await servePrefetcher(prefetcher, { path: socket });
-    const children = await Promise.all(Array.from({ length: processes }, () => startClient(socket)));
-    const seconds = await secondsOf(async () => {
-      const ended = children.map((child) => once(child, 'message') as Promise<[number]>);
-      for (const child of children) child.send('begin');
-      const bytes = (await Promise.all(ended)).reduce((sum, [part]) => sum + part, 0);
-      if (bytes !== count * dataset.size) throw new Error(`${bytes} bytes came of ${count * dataset.size}`);
-    });
-    await server.close();
-    await prefetcher.close();
-    await work.hierarchy.close();
-    rows.push({
-      what,
-      setting: `${processes}`,
-      seconds,
-      'objects/s': Math.round(count / seconds),
-      stalled: [],
-    });
+  const transports = native().available ? TRANSPORTS : TRANSPORTS.slice(0, 1);
+  const settings = (quick ? PROCESSES.slice(0, 2) : PROCESSES).flatMap((processes) =>
+    transports.map((transport) => ({ processes, transport, rates: [] as number[] })),
+  );
+  const rounds = quick ? 1 : 5;
+  for (let round = 0; round < rounds; round++) {
+    for (const { processes, transport, rates } of settings) {
+      progress(`${what}: ${processes} by ${transport}, round ${round + 1} of ${rounds}`);
+      rates.push(count / (await secondsBy(transport, processes, comparison)));
+    }
   }
-  return { rows, checks: [] };
+  const ratesOf = (processes: number, transport: Transport) =>
+    settings.find((setting) => setting.processes === processes && setting.transport === transport)?.rates ??
+    [];
+  const ratio = (rates: readonly number[], base: readonly number[]) =>
+    median(rates.map((rate, round) => rate / (base[round] ?? Number.NaN)));
+  const rows = settings.map(({ processes, transport, rates }): Row => ({
+    what,
+    setting: `${processes}, ${transport}`,
+    seconds: count / median(rates),
+    'objects/s': Math.round(median(rates)),
+    'x socket': ratio(rates, ratesOf(processes, 'socket')),
+    'x one process': ratio(rates, ratesOf(1, transport)),
+    stalled: [],
+  }));
+  if (quick || transports.length === 1) return { rows, checks: [] };
+  const checks = [
+    atLeast(`${what}: one, in memory`, median(ratesOf(1, 'memory')), 5 * THROUGH_SOCKET, 'objects/s'),
+    atLeast(`${what}: 8 against one, in memory`, ratio(ratesOf(8, 'memory'), ratesOf(1, 'memory')), 0.9, 'x'),
+  ];
+  return { rows, checks };
 }
 
-async function startClient(socket: string): Promise<ChildProcess> {
-  const child = fork(new URL('client.ts', import.meta.url), [socket]);
+async function secondsBy(
+  transport: Transport,
+  processes: number,
+  { source, dataset, count }: Comparison,
+): Promise<number> {
+  const work = await openWork(dataset, source, count);
+  const socket = path.join(dataset.directory, '..', 'prefetch.sock');
+  const prefetcher = new Prefetcher(work.hierarchy, listSequence(work.keys));
+  const server = await servePrefetcher(prefetcher, { path: socket });
+  const children = await Promise.all(Array.from({ length: processes }, () => startClient(socket, transport)));
+  const seconds = await secondsOf(async () => {
+    const ended = children.map((child) => once(child, 'message') as Promise<[number]>);
+    for (const child of children) child.send('begin');
+    const bytes = (await Promise.all(ended)).reduce((sum, [part]) => sum + part, 0);
+    if (bytes !== count * dataset.size) throw new Error(`${bytes} bytes came of ${count * dataset.size}`);
+  });
+  await server.close();
+  await prefetcher.close();
+  await work.hierarchy.close();
+  return seconds;
+}
+
+async function startClient(socket: string, transport: Transport): Promise<ChildProcess> {
+  const child = fork(new URL('client.ts', import.meta.url), [socket, transport]);
   await once(child, 'message');
   return child;
 }

@@ -17,12 +17,12 @@ interface Piece {
 const ALIGNMENT = 64;
 
 /**
- * Circular memory on one `SharedArrayBuffer`: pieces are taken one behind the other and come back in any order; what
+ * Circular memory on one buffer: pieces are taken one behind the other and come back in any order; what
  * is free is used again once everything taken before it is free too. So it never fragments, and taking a piece costs
  * the same however many there are. The part in use follows `limit`; the rest is address space that was never touched.
  */
 export class Arena {
-  readonly buffer: SharedArrayBuffer;
+  readonly buffer: SharedArrayBuffer | ArrayBuffer;
   readonly #pieces = new Queue<Piece>();
   readonly #shared: { heldBytes: number };
   #limit: number;
@@ -30,13 +30,13 @@ export class Arena {
   #usedBytes = 0;
 
   /**
-   * @param capacity Bytes that `limit` may grow to.
+   * @param memory Bytes that `limit` may grow to, of a `SharedArrayBuffer` of its own, or the buffer itself.
    * @param shared Where its bytes are counted as well.
    */
-  constructor(capacity: number, shared = { heldBytes: 0 }) {
+  constructor(memory: number | ArrayBuffer, shared = { heldBytes: 0 }) {
     this.#shared = shared;
-    this.buffer = new SharedArrayBuffer(capacity);
-    this.#limit = capacity;
+    this.buffer = typeof memory === 'number' ? new SharedArrayBuffer(memory) : memory;
+    this.#limit = this.buffer.byteLength;
   }
 
   /** Bytes of pieces that were not given back. */

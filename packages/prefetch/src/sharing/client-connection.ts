@@ -2,6 +2,7 @@ import { isTieredError, TieredError, type ErrorCode } from '@tiered/core';
 import { onAbort, raceAbort } from '@tiered/core/internal';
 import net from 'node:net';
 import pLimit, { type LimitFunction } from 'p-limit';
+import { ClientMemory, type MemoryOffer } from './client-memory.js';
 import { errorFrom } from './error-body.js';
 import { FrameDecoder, type Payload } from './frame-decoder.js';
 import {
@@ -15,7 +16,7 @@ import {
   type SampleHead,
 } from './protocol.js';
 import { assertSocketPath } from './socket-path.js';
-import { assertTrusted } from './socket-trust.js';
+import { assertTrusted, type Trust } from './socket-trust.js';
 
 /** Where received bytes arrive before they are copied to where they belong; as much as a system call gives. */
 const RECEIVE_BYTES = 256 * 1024;
@@ -25,10 +26,8 @@ const CONNECTING: ReadonlySet<string> = new Set(['lstat', 'readlink', 'connect']
 
 const LAST_ID = 2 ** 32 - 1;
 
-/** Whose sockets are trusted, beside those of this user and of root. */
-type Trust = readonly number[] | 'any';
-
 type ServerFrame = Frame<typeof SERVER_FRAMES>;
+type Greeting = Extract<ServerFrame, { type: 'hello' }>['body'];
 
 /** Takes the parts of an answer as they come; throws if they cannot be an answer. */
 export interface Answer {
@@ -38,10 +37,21 @@ export interface Answer {
   end(): void;
 }
 
+/** The answer to a request of which nothing comes but its end. */
+const NO_ANSWER: Answer = { sample: unexpected, data: unexpected, end: () => undefined };
+
 interface Pending {
   readonly answer: Answer;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** How a client connects. */
+export interface ConnectionOptions {
+  readonly path: string;
+  readonly trust: Trust;
+  /** Whether memory is shared, if that is possible. */
+  readonly sharesMemory: boolean;
 }
 
 /** One connection to a server: any number of requests at the same time, each with its answer. */
@@ -53,6 +63,8 @@ export class ClientConnection {
   #greeting: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | undefined;
   #requests: LimitFunction = pLimit(1);
   #maxSamples = 1;
+  #offer: MemoryOffer | undefined;
+  #memory: ClientMemory | undefined;
   #lastId = 0;
   #isGreeted = false;
   /** Why there is nothing more to come. */
@@ -72,22 +84,31 @@ export class ClientConnection {
   }
 
   /**
-   * Connects, to a socket of those who are trusted, and exchanges greetings. Abort rejects with `signal.reason` and leaves
+   * Connects, to a socket of those who are trusted, exchanges greetings, and shares memory if that is possible. Abort rejects with `signal.reason` and leaves
    * nothing behind.
    */
-  static async open(path: string, trust: Trust, signal: AbortSignal | undefined): Promise<ClientConnection> {
+  static async open(
+    { path, trust, sharesMemory }: ConnectionOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<ClientConnection> {
     assertSocketPath(path);
     signal?.throwIfAborted();
     if (trust !== 'any') await raceAbort(found(path, trust), signal);
     const connection = new ClientConnection(path);
     try {
       await raceAbort(connection.#greet(), signal);
+      if (sharesMemory) await raceAbort(connection.#shareMemory(path, trust), signal);
       connection.#socket.unref();
       return connection;
     } catch (error) {
       await connection.close(error);
       throw error;
     }
+  }
+
+  /** Memory that samples lie in; undefined if they come through the socket. */
+  get memory(): ClientMemory | undefined {
+    return this.#memory;
   }
 
   /** Samples that one request may ask for. */
@@ -148,6 +169,14 @@ export class ClientConnection {
     });
   }
 
+  async #shareMemory(path: string, trust: Trust): Promise<void> {
+    if (this.#offer === undefined) return;
+    const share = (id: number) => encodeHead(CLIENT_FRAMES.share, id, undefined);
+    const ask = () => this.request(share, NO_ANSWER, undefined);
+    this.#memory = await ClientMemory.receive(path, trust, this.#offer, ask);
+    if (this.#ended !== undefined) throw this.#ended.reason;
+  }
+
   #nextId(): number {
     do this.#lastId = this.#lastId === LAST_ID ? 1 : this.#lastId + 1;
     while (this.#pending.has(this.#lastId));
@@ -167,16 +196,17 @@ export class ClientConnection {
   }
 
   #accept(frame: ServerFrame | Payload): void {
-    if (frame.type === 'hello') this.#begin(frame.body.maxRequests, frame.body.maxSamples);
+    if (frame.type === 'hello') this.#begin(frame.body);
     else if (frame.type === 'error' && frame.id === 0) this.end(errorFrom(frame.body));
     else this.#answer(frame);
   }
 
-  #begin(maxRequests: number, maxSamples: number): void {
+  #begin({ maxRequests, maxSamples, token, memoryBytes }: Greeting): void {
     if (this.#isGreeted) throw malformed('a second hello');
     this.#isGreeted = true;
     this.#requests = pLimit(maxRequests);
     this.#maxSamples = maxSamples;
+    if (token !== undefined && memoryBytes !== undefined) this.#offer = { token, bytes: memoryBytes };
     this.#greeting?.resolve();
   }
 
@@ -212,6 +242,10 @@ async function found(path: string, trust: readonly number[]): Promise<void> {
   } catch (error) {
     throw isTieredError(error) ? error : fromSystem(error as Error, path);
   }
+}
+
+function unexpected(): never {
+  throw malformed('a sample or data that nobody asked for');
 }
 
 function lost(): TieredError {

@@ -22,19 +22,27 @@ export interface PrefetchClientOptions extends OperationOptions {
    * 4 GiB, the most that every supported Node holds in one piece.
    */
   readonly maxSampleBytes?: ByteSize;
+  /**
+   * Whether samples may lie in memory that the server shares with this client alone, so that their bytes do not go through the
+   * socket. Without it each has memory of its own. Default: true.
+   */
+  readonly sharesMemory?: boolean;
 }
 
 /**
  * Takes samples from a prefetcher in another process of the same user, which shares it by `servePrefetcher`. Each sample
  * goes to one client: k processes that iterate share one sequence.
  *
- * A `SampleReader` as the contract says, with these particulars. Samples have memory of their own, which the garbage
- * collector frees after `release`. Takes are answered in the order of the calls. A `take` that is aborted rejects at once; samples that
+ * A `SampleReader` as the contract says, with these particulars. Where `@tiered/native` is available to both sides, samples lie in memory
+ * that the server shares with this client alone (`transport`), and that serves other samples after their release: what
+ * is kept beyond it has to be copied. A sample for which there is no room there comes through the socket, and so do all if memory
+ * cannot be shared; then it has memory of its own, which the garbage collector frees after `release`. Takes are answered in the order of the calls. A `take` that is aborted rejects at once; samples that
  * the server had taken for it already come nonetheless, and the next `take` gets them. A `take` gives no more samples
  * than the server allows (`maxSamples`). When the server is gone, calls reject with `TIERED_UNAVAILABLE`, and what
  * was received stays valid. A call that waits keeps its process running, and an open client that nobody closed does not.
  *
- * Cost: a call is a round trip between processes; bytes are copied into the socket, out of it, and to their place.
+ * Cost: a call is a round trip between processes; bytes are copied once, by the server, or through the socket into it, out of it,
+ * and to their place.
  */
 export class PrefetchClient implements SampleReader {
   readonly #connection: ClientConnection;
@@ -59,9 +67,17 @@ export class PrefetchClient implements SampleReader {
    * abort rejects with `signal.reason`, and has no effect later.
    */
   static async connect(options: PrefetchClientOptions): Promise<PrefetchClient> {
-    const { path, trust = [], maxSampleBytes = '4GiB', signal } = options;
+    const { path, trust = [], maxSampleBytes = '4GiB', sharesMemory = true, signal } = options;
     const bytes = parseBytes(maxSampleBytes, 'maxSampleBytes');
-    return new PrefetchClient(await ClientConnection.open(path, trust, signal), bytes);
+    return new PrefetchClient(await ClientConnection.open({ path, trust, sharesMemory }, signal), bytes);
+  }
+
+  /**
+   * How samples come: in memory that is shared with the server, or through the socket, because one side has no `@tiered/native` or does
+   * not want to share, or the system does not hand memory over. Stays as it is.
+   */
+  get transport(): 'memory' | 'socket' {
+    return this.#connection.memory === undefined ? 'socket' : 'memory';
   }
 
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
@@ -109,6 +125,7 @@ export class PrefetchClient implements SampleReader {
     this.#received.length = 0;
     for (const sample of this.#held) sample.release();
     await this.#connection.close(closedError());
+    this.#connection.memory?.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -119,10 +136,12 @@ export class PrefetchClient implements SampleReader {
   async #receive(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (this.#received.length > 0) return;
-    const body = { most: Math.min(most, this.#connection.maxSamples) };
-    const limits = { ...body, maxSampleBytes: this.#maxSampleBytes };
-    const answer = new SampleAssembly(limits, this.#held, (sample) => this.#received.push(sample));
-    const frame = (id: number) => encodeHead(CLIENT_FRAMES.take, id, body);
+    const { memory, maxSamples } = this.#connection;
+    const limits = { most: Math.min(most, maxSamples), maxSampleBytes: this.#maxSampleBytes };
+    const answer = new SampleAssembly(limits, memory, this.#held, (sample) => this.#received.push(sample));
+    const body = { most: limits.most, memory: memory !== undefined };
+    const frame = (id: number) =>
+      Buffer.concat([...(memory?.releases() ?? []), encodeHead(CLIENT_FRAMES.take, id, body)]);
     await this.#connection.request(frame, answer, signal);
   }
 }

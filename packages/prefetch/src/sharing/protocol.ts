@@ -36,25 +36,40 @@ export type Frame<S extends FrameSet> = {
 const count = z.int().min(0);
 const noBody = z.undefined();
 const hello = { protocol: z.literal(PROTOCOL), version: count };
+/** Where in shared memory a sample lies, and the number by which it is given back. */
+const place = { offset: count.optional(), piece: count.optional() };
 
 /** What a client sends. */
 export const CLIENT_FRAMES = {
   hello: { code: 1, body: z.object(hello), payload: false },
-  take: { code: 2, body: z.object({ most: z.int().min(1) }), payload: false },
+  take: {
+    code: 2,
+    body: z.object({ most: z.int().min(1), memory: z.boolean().optional() }),
+    payload: false,
+  },
   read: { code: 3, body: z.object({ key: z.string(), offset: count, length: count }), payload: false },
   abort: { code: 4, body: noBody, payload: false },
+  attach: { code: 5, body: z.object({ token: z.string() }), payload: false },
+  share: { code: 6, body: noBody, payload: false },
+  release: { code: 7, body: z.object({ first: count, count: z.int().min(1) }), payload: false },
 } as const satisfies FrameSet;
 
 /** What a server sends. */
 export const SERVER_FRAMES = {
   hello: {
     code: 1,
-    body: z.object({ ...hello, maxRequests: z.int().min(1), maxSamples: z.int().min(1) }),
+    body: z.object({
+      ...hello,
+      maxRequests: z.int().min(1),
+      maxSamples: z.int().min(1),
+      token: z.string().optional(),
+      memoryBytes: z.int().min(1).optional(),
+    }),
     payload: false,
   },
   sample: {
     code: 16,
-    body: z.object({ key: z.string(), epoch: count, position: count, size: count }),
+    body: z.object({ key: z.string(), epoch: count, position: count, size: count, ...place }),
     payload: true,
   },
   data: { code: 17, body: noBody, payload: true },

@@ -2,21 +2,30 @@ import { TieredError } from '@tiered/core';
 import { tooLargeError } from '../errors.js';
 import type { Sample } from '../sample.js';
 import type { Answer } from './client-connection.js';
+import type { ClientMemory } from './client-memory.js';
 import { malformed, type SampleHead } from './protocol.js';
 
-/** A sample whose bytes were received into memory of its own. */
+/** A sample whose bytes have come: into memory of its own, or into shared memory. */
 class ReceivedSample implements Sample {
   readonly key: string;
   readonly epoch: number;
   readonly position: number;
   readonly #held: Set<Sample>;
   #data: Uint8Array | undefined;
+  #onRelease: (() => void) | undefined;
 
-  constructor({ key, epoch, position }: SampleHead, data: Uint8Array, held: Set<Sample>) {
+  /** @param onRelease Called once, when the bytes are not looked at any more. */
+  constructor(
+    { key, epoch, position }: SampleHead,
+    data: Uint8Array,
+    held: Set<Sample>,
+    onRelease?: () => void,
+  ) {
     this.key = key;
     this.epoch = epoch;
     this.position = position;
     this.#data = data;
+    this.#onRelease = onRelease;
     this.#held = held.add(this);
   }
 
@@ -31,8 +40,11 @@ class ReceivedSample implements Sample {
   }
 
   release(): void {
+    const onRelease = this.#onRelease;
     this.#data = undefined;
+    this.#onRelease = undefined;
     this.#held.delete(this);
+    onRelease?.();
   }
 
   [Symbol.dispose](): void {
@@ -51,6 +63,7 @@ interface SampleLimits {
 /** The answer to a `take`. */
 export class SampleAssembly implements Answer {
   readonly #limits: SampleLimits;
+  readonly #memory: ClientMemory | undefined;
   readonly #held: Set<Sample>;
   readonly #receive: (sample: Sample) => void;
   #samples = 0;
@@ -58,11 +71,18 @@ export class SampleAssembly implements Answer {
   #filled = 0;
 
   /**
+   * @param memory Where samples may lie.
    * @param held Knows each sample until it is released.
    * @param receive Is given each sample when it is complete.
    */
-  constructor(limits: SampleLimits, held: Set<Sample>, receive: (sample: Sample) => void) {
+  constructor(
+    limits: SampleLimits,
+    memory: ClientMemory | undefined,
+    held: Set<Sample>,
+    receive: (sample: Sample) => void,
+  ) {
     this.#limits = limits;
+    this.#memory = memory;
     this.#held = held;
     this.#receive = receive;
   }
@@ -73,6 +93,10 @@ export class SampleAssembly implements Answer {
     if (this.#samples > this.#limits.most)
       throw malformed(`more than the ${this.#limits.most} samples asked for`);
     if (head.size > this.#limits.maxSampleBytes) throw aboveLimit(head, this.#limits.maxSampleBytes);
+    if (head.piece !== undefined) {
+      this.#receive(this.#placed(head, head.piece));
+      return;
+    }
     this.#next = { head, bytes: memoryFor(head) };
     this.#filled = 0;
     this.#finish();
@@ -88,6 +112,12 @@ export class SampleAssembly implements Answer {
 
   end(): void {
     if (this.#next !== undefined) throw malformed('a sample has fewer bytes than it was said to have');
+  }
+
+  #placed(head: SampleHead, piece: number): Sample {
+    const memory = this.#memory;
+    if (memory === undefined) throw malformed('a sample lies in memory that is not shared');
+    return new ReceivedSample(head, memory.bytesOf(head), this.#held, () => memory.release(piece));
   }
 
   #finish(): void {

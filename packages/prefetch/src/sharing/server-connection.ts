@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import { errorBody } from './error-body.js';
 import type { Sample, SampleReader } from '../sample.js';
 import { FrameDecoder, type Payload } from './frame-decoder.js';
+import type { Handovers } from './handovers.js';
 import { piecesOf, type PieceReader } from './pieces.js';
 import {
   CLIENT_FRAMES,
@@ -15,9 +16,13 @@ import {
   VERSION,
   type Frame,
 } from './protocol.js';
+import { ServerMemory } from './server-memory.js';
 
 /** Small samples are written together, up to so many bytes: then a system call costs little beside its bytes. */
 const GROUP_BYTES = 256 * 1024;
+
+/** Is written when all before it is. */
+const NOTHING = new Uint8Array();
 
 /** The id of what concerns the whole connection. */
 const NO_REQUEST = 0;
@@ -34,6 +39,8 @@ interface ConnectionLimits {
 export interface ConnectionHost {
   readonly reader: SampleReader & PieceReader;
   readonly limits: ConnectionLimits;
+  /** How clients get shared memory; undefined if they get none. */
+  readonly handovers: Handovers | undefined;
   /**
    * The client said what it must.
    * @throws What it is refused with.
@@ -65,7 +72,11 @@ export class ServerConnection {
   readonly #takes = pLimit(1);
   /** Resolves when the socket is closed and everything done for this client has ended. */
   readonly closed: Promise<void>;
-  #greeted = false;
+  /** A client, or the second connection of one, by which it gets memory. */
+  #role: 'unknown' | 'client' | 'attached' = 'unknown';
+  /** By which the second connection is known. */
+  #token: string | undefined;
+  #memory: ServerMemory | undefined;
 
   constructor(socket: net.Socket, host: ConnectionHost) {
     this.#socket = socket;
@@ -89,7 +100,9 @@ export class ServerConnection {
   async #abandon(): Promise<void> {
     const running = [...this.#requests.values()];
     for (const { controller } of running) controller.abort(gone());
+    if (this.#token !== undefined) this.#host.handovers?.withdraw(this.#token);
     await Promise.all(running.map(({ done }) => done));
+    this.#memory?.close();
   }
 
   #receive(chunk: Uint8Array): void {
@@ -103,7 +116,10 @@ export class ServerConnection {
   }
 
   #obey(frame: ClientFrame | Payload): void {
-    if (frame.type !== 'hello' && !this.#greeted) throw malformed('the first frame is not hello');
+    if (this.#role === 'attached') throw malformed('a frame behind attach');
+    const isFirst = frame.type === 'hello' || frame.type === 'attach';
+    if (isFirst !== (this.#role === 'unknown'))
+      throw malformed(isFirst ? 'a second hello, or attach' : 'the first frame is not hello');
     switch (frame.type) {
       case 'hello':
         this.#greet(frame.body.version);
@@ -118,32 +134,64 @@ export class ServerConnection {
       case 'abort':
         this.#requests.get(frame.id)?.controller.abort();
         break;
+      case 'attach':
+        this.#attach(frame.body.token);
+        break;
+      case 'share':
+        this.#start(frame.id, () => this.#share());
+        break;
+      case 'release':
+        if (this.#memory === undefined) throw malformed('it gives back memory that it does not have');
+        this.#memory.release(frame.body.first, frame.body.count);
+        break;
       case 'payload':
         throw malformed('clients send no payload');
     }
   }
 
   #greet(version: number): void {
-    if (this.#greeted) throw malformed('a second hello');
     if (version !== VERSION)
       throw new TieredError(
         'TIERED_UNSUPPORTED',
         `The server of this prefetcher speaks version ${VERSION} of the protocol, the client version ${version}; use the same version of @tiered/prefetch for both.`,
       );
     this.#host.admit();
-    this.#greeted = true;
-    const { maxRequests, maxSamples } = this.#host.limits;
-    const body = { protocol: PROTOCOL, version: VERSION, maxRequests, maxSamples } as const;
+    this.#role = 'client';
+    const { limits, handovers } = this.#host;
+    const { maxRequests, maxSamples } = limits;
+    this.#token = handovers?.offer();
+    const memory = handovers && this.#token && { token: this.#token, memoryBytes: handovers.bytes };
+    const body = { protocol: PROTOCOL, version: VERSION, maxRequests, maxSamples, ...memory } as const;
     this.#socket.write(encodeHead(SERVER_FRAMES.hello, NO_REQUEST, body));
   }
 
-  #start(id: number, answer: (signal: AbortSignal) => Promise<void>): void {
+  #attach(token: string): void {
+    this.#role = 'attached';
+    if (this.#host.handovers === undefined) this.#socket.destroy();
+    else this.#host.handovers.attach(token, this.#socket);
+  }
+
+  async #share(): Promise<readonly Uint8Array[]> {
+    const { handovers } = this.#host;
+    if (handovers === undefined || this.#token === undefined || this.#memory !== undefined)
+      throw notOffered();
+    const { descriptor, close } = await handovers.taken(this.#token);
+    try {
+      if (!this.#socket.destroyed) this.#memory = new ServerMemory(descriptor, handovers.bytes);
+    } finally {
+      close();
+    }
+    return [];
+  }
+
+  /** @param answer Resolves to what is still to be written, with the last frame. */
+  #start(id: number, answer: (signal: AbortSignal) => Promise<readonly Uint8Array[]>): void {
     if (id === NO_REQUEST || this.#requests.has(id)) throw malformed(`the id ${id} is in use`);
     if (this.#requests.size >= this.#host.limits.maxRequests) throw malformed('too many requests under way');
     const controller = new AbortController();
     const done = answer(controller.signal)
       .then(
-        () => encodeHead(SERVER_FRAMES.end, id, undefined),
+        (rest) => Buffer.concat([...rest, encodeHead(SERVER_FRAMES.end, id, undefined)]),
         (error: unknown) => encodeHead(SERVER_FRAMES.error, id, errorBody(error)),
       )
       .then((last) => {
@@ -154,24 +202,32 @@ export class ServerConnection {
   }
 
   async #take(
-    { id, body: { most } }: Extract<Request, { type: 'take' }>,
+    { id, body: { most, memory = false } }: Extract<Request, { type: 'take' }>,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<readonly Uint8Array[]> {
     signal.throwIfAborted();
+    // What the take before left to be written.
+    if (this.#socket.writableLength > 0) await this.#send([NOTHING]);
     const samples = await this.#host.reader.take(most, { signal });
     try {
-      for (const group of groupsOf(samples)) {
-        await this.#send(group.flatMap((sample) => framesOf(id, sample)));
-        for (const sample of group) sample.release();
+      for (const { frames, sent } of groupsOf(id, samples, memory ? this.#memory : undefined)) {
+        if (sent.length === 0) return frames;
+        await this.#send(frames);
+        for (const sample of sent) sample.release();
       }
+      return [];
     } finally {
       for (const sample of samples) sample.release();
     }
   }
 
-  async #read({ id, body }: Extract<Request, { type: 'read' }>, signal: AbortSignal): Promise<void> {
+  async #read(
+    { id, body }: Extract<Request, { type: 'read' }>,
+    signal: AbortSignal,
+  ): Promise<readonly Uint8Array[]> {
     for await (const piece of piecesOf(this.#host.reader, body, { signal }))
       await this.#send([encodeHead(SERVER_FRAMES.data, id, undefined, piece.byteLength), piece]);
+    return [];
   }
 
   /**
@@ -187,6 +243,13 @@ export class ServerConnection {
       this.#socket.uncork();
     });
   }
+}
+
+function notOffered(): TieredError {
+  return new TieredError(
+    'TIERED_UNSUPPORTED',
+    'This server has no memory to share with the client, or shares it already; samples come through the socket.',
+  );
 }
 
 function gone(): DOMException {
@@ -207,15 +270,37 @@ function framesOf(id: number, sample: Sample): Uint8Array[] {
   return parts;
 }
 
-function* groupsOf(samples: readonly Sample[]): Generator<readonly Sample[], void, undefined> {
-  let group: Sample[] = [];
+/** A sample that lies in shared memory now, and is the prefetcher's no more; undefined if there is no room for it. */
+function placedFrame(id: number, sample: Sample, memory: ServerMemory | undefined): Buffer | undefined {
+  const { key, epoch, position, data } = sample;
+  const place = memory?.place(data);
+  if (place === undefined) return undefined;
+  const size = data.byteLength;
+  sample.release();
+  return encodeHead(SERVER_FRAMES.sample, id, { key, epoch, position, size, ...place });
+}
+
+/** What is written together, in the order of the samples. Only what goes through the socket ends a group, so that one without it is the last. */
+function* groupsOf(
+  id: number,
+  samples: readonly Sample[],
+  memory: ServerMemory | undefined,
+): Generator<{ readonly frames: readonly Uint8Array[]; readonly sent: readonly Sample[] }, void, undefined> {
+  let frames: Uint8Array[] = [];
+  let sent: Sample[] = [];
   let bytes = 0;
   for (const sample of samples) {
-    group.push(sample);
-    bytes += sample.data.byteLength;
+    const placed = placedFrame(id, sample, memory);
+    if (placed === undefined) {
+      bytes += sample.data.byteLength;
+      frames.push(...framesOf(id, sample));
+      sent.push(sample);
+    } else {
+      frames.push(placed);
+    }
     if (bytes < GROUP_BYTES) continue;
-    yield group;
-    [group, bytes] = [[], 0];
+    yield { frames, sent };
+    [frames, sent, bytes] = [[], [], 0];
   }
-  if (group.length > 0) yield group;
+  if (frames.length > 0) yield { frames, sent };
 }

@@ -1,7 +1,9 @@
-import { TieredError, type OperationOptions } from '@tiered/core';
-import { assertCounts, onAbort, SafeEmitter } from '@tiered/core/internal';
+import { parseBytes, TieredError, type ByteSize, type OperationOptions } from '@tiered/core';
+import { assertCounts, configError, onAbort, SafeEmitter } from '@tiered/core/internal';
+import { MOST_SHARED_BYTES, native } from '@tiered/native';
 import net from 'node:net';
 import type { SampleReader } from '../sample.js';
+import { Handovers } from './handovers.js';
 import { ServerConnection } from './server-connection.js';
 import { listenPrivately } from './socket-path.js';
 
@@ -18,6 +20,12 @@ export interface ServePrefetcherOptions extends OperationOptions {
   readonly maxSamples?: number;
   /** Calls of one client that are served at the same time, at least 1; more wait in the client. Default: 16. */
   readonly maxRequests?: number;
+  /**
+   * Memory for each client that is shared with it, at most 1 GiB: its samples lie in there until it releases them, and do not go
+   * through the socket. What does not fit goes through the socket. It is beside the budget of the prefetcher, and is taken from the
+   * system as it is used. 0 for none. Default: 64 MiB, two batches of 256 samples of 100 KB.
+   */
+  readonly clientMemory?: ByteSize;
 }
 
 /** What a `PrefetchServer` tells while it works. */
@@ -31,7 +39,9 @@ export interface PrefetchServerEvents {
  * (mode 0600): `PrefetchClient.connect({ path })`. The reader stays the caller's to close, after the server.
  *
  * A client that dies, or does not keep to the protocol, is closed alone: samples taken for it that were not sent yet are
- * released, and its reads are aborted. For each client the server uses, beside samples, up to 16 MiB a read under way. A longer read is
+ * released, and its reads are aborted. For each client the server uses, beside samples, up to 16 MiB a read under way, and
+ * `clientMemory` where `@tiered/native` is available to both: samples are copied in there once, instead of
+ * through the socket. A longer read is
  * made of several; if the object is replaced meanwhile it rejects with `TIERED_SOURCE_CHANGED` (retryable), as far as the reader is a
  * `Prefetcher` whose source tells versions.
  * No Windows: it has no such sockets in Node.
@@ -43,11 +53,26 @@ export async function servePrefetcher(
   reader: SampleReader,
   options: ServePrefetcherOptions,
 ): Promise<PrefetchServer> {
-  const { path, signal, maxClients = 64, maxSamples = 256, maxRequests = 16 } = options;
+  const {
+    path,
+    signal,
+    maxClients = 64,
+    maxSamples = 256,
+    maxRequests = 16,
+    clientMemory = '64MiB',
+  } = options;
+  const memoryBytes = parseBytes(clientMemory, 'clientMemory');
+  if (memoryBytes > MOST_SHARED_BYTES) throw configError('clientMemory', 'at most 1 GiB', clientMemory);
   assertCounts({ maxClients, maxSamples, maxRequests });
   signal?.throwIfAborted();
   const listener = new net.Server();
-  const server = new PrefetchServer(reader, listener, { path, maxClients, maxSamples, maxRequests });
+  const server = new PrefetchServer(reader, listener, {
+    path,
+    maxClients,
+    maxSamples,
+    maxRequests,
+    memoryBytes: native().available ? memoryBytes : 0,
+  });
   const removePath = await listenPrivately(listener, path);
   server.opened(removePath, signal);
   if (signal?.aborted !== true) return server;
@@ -55,7 +80,10 @@ export async function servePrefetcher(
   throw signal.reason;
 }
 
-type Limits = Required<Omit<ServePrefetcherOptions, 'signal'>>;
+type Limits = Required<Omit<ServePrefetcherOptions, 'signal' | 'clientMemory'>> & {
+  /** Shared with each client; 0 for none. */
+  readonly memoryBytes: number;
+};
 
 /** Serves clients until it is closed; made by `servePrefetcher`. */
 export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements AsyncDisposable {
@@ -64,6 +92,7 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
   readonly #reader: SampleReader;
   readonly #listener: net.Server;
   readonly #limits: Limits;
+  readonly #handovers: Handovers | undefined;
   /** All connections, also those that have not said who they are. */
   readonly #connections = new Set<ServerConnection>();
   #clients = 0;
@@ -79,8 +108,9 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
     this.#reader = reader;
     this.#listener = listener;
     this.#limits = limits;
-    // One who is refused is told so; there is an end to that too.
-    listener.maxConnections = 2 * limits.maxClients;
+    this.#handovers = limits.memoryBytes > 0 ? new Handovers(limits.memoryBytes) : undefined;
+    // A client that gets memory has a second one for a moment. One who is refused is told so; there is an end to that too.
+    listener.maxConnections = 3 * limits.maxClients;
     listener.on('connection', (socket) => this.#connect(socket));
   }
 
@@ -129,6 +159,7 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
     const connection = new ServerConnection(socket, {
       reader: this.#reader,
       limits: this.#limits,
+      handovers: this.#handovers,
       admit: () => {
         if (this.#clients >= this.#limits.maxClients) throw tooManyClients(this.#limits.maxClients);
         this.#clients += 1;

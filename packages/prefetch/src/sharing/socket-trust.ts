@@ -13,6 +13,14 @@ const STICKY = 0o1000;
 
 const ROOT = 0;
 
+/** Whose sockets are trusted, beside those of this user and of root. */
+export type Trust = readonly number[] | 'any';
+
+/** Whether this user may be at the other end of a socket. */
+export function isTrustedUser(user: number, trust: Trust): boolean {
+  return trust === 'any' || [process.geteuid?.(), ROOT, ...trust].includes(user);
+}
+
 /**
  * Refuses a socket that another user may have put there, by the rules by which ssh refuses files: the socket, every
  * directory above it and every link on the way belong to this user, to root or to a user in `trust`, and nobody else may

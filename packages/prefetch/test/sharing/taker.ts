@@ -11,24 +11,32 @@ export class Taker {
   readonly exited: Promise<unknown[]>;
   /** Resolves when it holds its samples and waits. */
   readonly holds: Promise<void>;
+  /** How its samples come. */
+  readonly transport: Promise<string>;
   /** Called with every batch. */
   onTook: () => void = () => undefined;
   readonly #child: ChildProcess;
 
-  constructor(share: Share) {
+  /** @param env What is different there. */
+  constructor(share: Share, env: NodeJS.ProcessEnv = {}) {
     const script = path.join(import.meta.dirname, 'children/take-share.ts');
     const args = ['--conditions=tiered-source', '--import', 'tsx', script, JSON.stringify(share)];
-    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    this.#child = spawn(process.execPath, args, {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: { ...process.env, ...env },
+    });
     this.exited = once(this.#child, 'exit');
-    this.holds = new Promise((resolve) => {
-      this.#child.on('message', (said: Said) => {
-        if ('holds' in said) {
-          resolve();
-          return;
-        }
+    let hasTransport: (transport: string) => void = () => undefined;
+    let doesHold = () => {};
+    this.transport = new Promise((resolve) => (hasTransport = resolve));
+    this.holds = new Promise((resolve) => (doesHold = resolve));
+    this.#child.on('message', (said: Said) => {
+      if ('holds' in said) doesHold();
+      else if ('transport' in said) hasTransport(said.transport);
+      else {
         this.took.push(...said.took);
         this.onTook();
-      });
+      }
     });
     onTestFinished(() => this.kill());
   }

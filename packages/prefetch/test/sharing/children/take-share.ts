@@ -11,14 +11,16 @@ export interface Share {
   readonly leavesOpen?: boolean;
 }
 
-/** What it says: the samples of a batch that had the right bytes, or that it holds. */
-export type Said = { readonly took: readonly number[] } | { readonly holds: true };
+/** What it says: how its samples come, those of a batch that had the right bytes, or that it holds. */
+export type Said =
+  { readonly transport: string } | { readonly took: readonly number[] } | { readonly holds: true };
 
 const { path, batch, holdAfter, leavesOpen = false } = JSON.parse(process.argv[2] ?? '') as Share;
 
 const say = (said: Said) => new Promise((resolve) => process.send?.(said, resolve));
 
 const client = await PrefetchClient.connect({ path });
+await say({ transport: client.transport });
 for (let n = 1; ; n++) {
   const samples = await client.take(batch);
   if (samples.length === 0) break;

@@ -25,7 +25,7 @@ export function findCacache(): string | undefined {
 }
 
 /** Where a directory of files has its cache beside it. */
-export function cacheBeside(directory: string): string {
+function cacheBeside(directory: string): string {
   return path.join(directory, '..', 'cacache');
 }
 

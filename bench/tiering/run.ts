@@ -9,7 +9,7 @@ import type { Loader } from './loader.js';
 import type { Setup } from './setups.js';
 
 /** The source of SYSTEMS.md section 5, so that figures stand beside those of the originals. */
-export const SOURCE_LATENCY_MS = 1;
+const SOURCE_LATENCY_MS = 1;
 export const SOURCE_BYTES_PER_SECOND = 150e6;
 
 export const EPOCHS = 3;

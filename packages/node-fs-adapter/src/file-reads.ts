@@ -18,14 +18,14 @@ export interface ReadCalls {
 }
 
 /** Opens a file for reading, without waiting for anything but the disk. */
-export function openForReading(filePath: string): Promise<number> {
+function openForReading(filePath: string): Promise<number> {
   return new Promise((resolve, reject) => {
     fs.open(filePath, OPEN_FLAGS, (error, fd) => (error ? reject(error) : resolve(fd)));
   });
 }
 
 /** As `openForReading`, blocking. */
-export function openForReadingBlocking(filePath: string): number {
+function openForReadingBlocking(filePath: string): number {
   return fs.openSync(filePath, OPEN_FLAGS);
 }
 

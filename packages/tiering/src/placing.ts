@@ -6,6 +6,8 @@ import type { Part, PlacingFailure, PlacingParts } from './placing-parts.js';
 import type { Ticket } from './source-gate.js';
 import type { Copy, CopyContent } from './store/tier-store.js';
 
+const NOTHING = Promise.resolve(new Uint8Array(0));
+
 /** Lanes stop waiting for memory by this: an error of its own for each would cost more than all else. */
 const MAY_GO = new Error('Nothing is left to wait for.');
 
@@ -23,12 +25,13 @@ const WRITTEN = 2;
  * a missing chunk asks for it at once, ahead of everything in the background, if there is memory for it; who needs one that is
  * arriving waits for that; a written one is read back from the tier. A few *lanes* ask for what is missing, from where the last reader
  * was onwards, because readers mostly go on. Readers get copies of their parts of a chunk as these arrive; when all of it is there it is
- * summed, and written to the tier at its place; then its memory is free. With the last one the copy is published.
+ * summed, and written to the tier at its place; then its memory is free. With the last one the copy is published. A copy of one chunk is
+ * written and published in one call of the tier, and its readers are served from memory until that has ended.
  *
  * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range, and for memory
  * for them; not for the tier, unless the bytes are only there. Nobody outside sees the memory of a chunk, so what is written is
  * what came. Memory is held for chunks that are arriving, and for what a driver keeps until the copy is published. A
- * file is open from the first chunk that is written. After `done` nothing is held and nothing is under way, and either the copy is
+ * file is open from the first chunk that is written, if there are several. After `done` nothing is held and nothing is under way, and either the copy is
  * published, or there is no trace of it.
  */
 export class Placing {
@@ -208,9 +211,9 @@ export class Placing {
     const options = { offset, signal };
     const writer = await this.#writer;
     let count = (await writer?.readInto(target, options).catch(() => 0)) ?? 0;
-    if (count !== target.byteLength && this.#publishing !== undefined) {
+    if (count !== target.byteLength) {
       await this.#publishing;
-      count = await claim.readInto(target, options).catch(() => 0);
+      if (this.#copy !== undefined) count = await claim.readInto(target, options).catch(() => 0);
     }
     signal.throwIfAborted();
     // No tier can fail a read that the source can serve.
@@ -302,23 +305,36 @@ export class Placing {
 
   /** Writes a chunk once it is there, and publishes the copy with the last one. Never rejects. */
   async #settle(chunk: number, arriving: Promise<Uint8Array>): Promise<void> {
-    const { writers, chunkBytes, closing } = this.#parts;
     let side: 'source' | 'tier' = 'source';
     try {
       const bytes = await arriving;
       side = 'tier';
-      await writers.run(bytes.byteLength, async () => {
+      await this.#parts.writers.run(bytes.byteLength, async () => {
         if (this.#failure !== undefined) return;
-        const writer = await this.#openWriter();
-        await writer.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
-        this.#state[chunk] = WRITTEN;
-        this.#written += 1;
-        // Not in a turn of its own: behind all writes that wait, thousands of files would be open.
-        if (this.#written === this.#state.length) await this.#publish();
+        if (this.#state.length > 1) await this.#write(chunk, bytes);
+        else await this.#writeWhole(bytes);
       });
     } catch (error) {
       this.#fail({ error, side });
     }
+  }
+
+  /** Writes one chunk of several. */
+  async #write(chunk: number, bytes: Uint8Array): Promise<void> {
+    const { chunkBytes, closing } = this.#parts;
+    const writer = await this.#openWriter();
+    await writer.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
+    this.#state[chunk] = WRITTEN;
+    this.#written += 1;
+    // Not in a turn of its own: behind all writes that wait, thousands of files would be open.
+    if (this.#written === this.#state.length) await this.#publish();
+  }
+
+  /** Writes all of a copy of one chunk, or none, and publishes it. */
+  async #writeWhole(bytes: Uint8Array): Promise<void> {
+    const { claim, closing } = this.#parts;
+    this.#copy = await claim.write(bytes, this.content, { signal: closing });
+    this.#state.fill(WRITTEN);
   }
 
   #openWriter(): Promise<ObjectWriter> {
@@ -328,13 +344,13 @@ export class Placing {
 
   /** Brings everything, and sees it published. */
   async #run(): Promise<PlacingFailure | undefined> {
-    const { budget, writers, lanes } = this.#parts;
+    const { budget, lanes } = this.#parts;
     // Whoever made this may want a chunk first.
     await Promise.resolve();
     const count = Math.min(lanes, this.#state.length);
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);
-    if (this.#state.length === 0) await writers.run(0, () => this.#publish());
+    if (this.#state.length === 0) await this.#settle(0, NOTHING);
     const writer = await this.#writer?.catch(() => undefined);
     await writer?.discard();
     if (this.#reserved > 0) budget.release(this.#reserved);

@@ -1,7 +1,8 @@
-import { isTieredError, type ObjectWriter } from '@tiered/core';
+import { isTieredError } from '@tiered/core';
 import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
 import { allEnded } from './all-ended.js';
 import { Arriving } from './arriving.js';
+import { GrowingCopy } from './growing-copy.js';
 import type { Part, PlacingFailure, PlacingParts } from './placing-parts.js';
 import type { Ticket } from './source-gate.js';
 import type { Copy, CopyContent } from './store/tier-store.js';
@@ -46,9 +47,7 @@ export class Placing {
   /** Readers of chunks for which there is no memory yet; called when the chunk was asked for, or will not be. */
   readonly #waiting = new Map<number, ((stalled: boolean) => void)[]>();
   readonly #work = new Set<Promise<void>>();
-  #writer: Promise<ObjectWriter> | undefined;
-  #publishing: Promise<void> | undefined;
-  #copy: Copy | undefined;
+  readonly #growing: GrowingCopy;
   /** Bytes of memory for all of it, taken with the first chunk where the driver keeps the copy until it is published. */
   #reserved = 0;
   #written = 0;
@@ -59,6 +58,7 @@ export class Placing {
 
   constructor(parts: PlacingParts) {
     this.#parts = parts;
+    this.#growing = new GrowingCopy(parts.claim);
     const stopListening = onAbort(parts.closing, (error) => this.#fail({ error, side: 'source' }));
     const chunks = Math.ceil(parts.claim.bytes / parts.chunkBytes);
     this.#state = new Uint8Array(chunks);
@@ -104,8 +104,9 @@ export class Placing {
 
   /** The copy, once it is published. */
   get copy(): Copy {
-    invariant(this.#copy !== undefined, 'a copy was asked for that is not published');
-    return this.#copy;
+    const { published } = this.#growing;
+    invariant(published !== undefined, 'a copy was asked for that is not published');
+    return published;
   }
 
   /** What is known of the copy once all its chunks are written. */
@@ -207,17 +208,10 @@ export class Placing {
   }
 
   async #readBackUnder(signal: AbortSignal, offset: number, target: Uint8Array): Promise<void> {
-    const { claim, fill } = this.#parts;
-    const options = { offset, signal };
-    const writer = await this.#writer;
-    let count = (await writer?.readInto(target, options).catch(() => 0)) ?? 0;
-    if (count !== target.byteLength) {
-      await this.#publishing;
-      if (this.#copy !== undefined) count = await claim.readInto(target, options).catch(() => 0);
-    }
+    const count = await this.#growing.readInto(target, { offset, signal });
     signal.throwIfAborted();
     // No tier can fail a read that the source can serve.
-    if (count !== target.byteLength) await fill(target, offset, signal);
+    if (count !== target.byteLength) await this.#parts.fill(target, offset, signal);
   }
 
   /**
@@ -322,8 +316,7 @@ export class Placing {
   /** Writes one chunk of several. */
   async #write(chunk: number, bytes: Uint8Array): Promise<void> {
     const { chunkBytes, closing } = this.#parts;
-    const writer = await this.#openWriter();
-    await writer.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
+    await this.#growing.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
     this.#state[chunk] = WRITTEN;
     this.#written += 1;
     // Not in a turn of its own: behind all writes that wait, thousands of files would be open.
@@ -332,14 +325,8 @@ export class Placing {
 
   /** Writes all of a copy of one chunk, or none, and publishes it. */
   async #writeWhole(bytes: Uint8Array): Promise<void> {
-    const { claim, closing } = this.#parts;
-    this.#copy = await claim.write(bytes, this.content, { signal: closing });
+    await this.#growing.write(bytes, this.content, { signal: this.#parts.closing });
     this.#state.fill(WRITTEN);
-  }
-
-  #openWriter(): Promise<ObjectWriter> {
-    this.#writer ??= this.#parts.claim.create({ signal: this.#parts.closing });
-    return this.#writer;
   }
 
   /** Brings everything, and sees it published. */
@@ -351,11 +338,10 @@ export class Placing {
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);
     if (this.#state.length === 0) await this.#settle(0, NOTHING);
-    const writer = await this.#writer?.catch(() => undefined);
-    await writer?.discard();
+    await this.#growing.discard();
     if (this.#reserved > 0) budget.release(this.#reserved);
     // What was published is there, whatever failed or was ended meanwhile.
-    return this.#copy === undefined ? this.#failure : undefined;
+    return this.#growing.published === undefined ? this.#failure : undefined;
   }
 
   /** Asks for chunks that are missing, one after the other. */
@@ -390,24 +376,19 @@ export class Placing {
     return chunk === -1 ? undefined : chunk;
   }
 
-  /** Publishes the copy. Once that has begun it is seen to its end, also at close: whether it is there must be known. */
+  /** Publishes the copy of several chunks. */
   async #publish(): Promise<void> {
     if (this.#failure !== undefined) return;
     invariant(
       this.#state.every((state) => state === WRITTEN),
       'a copy is to be published that is not whole',
     );
-    await (this.#publishing = this.#publishWhole());
-  }
-
-  async #publishWhole(): Promise<void> {
     try {
-      const writer = await this.#openWriter();
-      this.#copy = await this.#parts.claim.publish(writer, this.content, {});
+      await this.#growing.publish(this.content);
     } catch (error) {
       // What the closing said before a publish has failed is not how that ended.
       this.#failure = undefined;
-      this.#fail({ error, side: 'tier' });
+      throw error;
     }
   }
 

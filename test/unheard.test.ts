@@ -41,7 +41,10 @@ const FULL: FaultRule = {
   operations: ['write', 'writeAt'],
   fault: { kind: 'fail', code: 'TIERED_NO_SPACE', retryable: false },
 };
-const BROKEN: FaultRule = { operations: ['write', 'create', 'writeAt'], fault: { kind: 'fail', code: 'TIERED_IO' } };
+const BROKEN: FaultRule = {
+  operations: ['write', 'create', 'writeAt'],
+  fault: { kind: 'fail', code: 'TIERED_IO' },
+};
 
 describe('what nobody listens to', () => {
   it('[R2] a tier that was deleted is told in a line, and not again and again', async () => {

@@ -90,6 +90,7 @@ const CALLS = [
   ['any', 30],
   ['index', 6],
   ['index', 20],
+  ['write', 5],
   ['create', 5],
   ['writeAt', 12],
   ['publish', 5],

@@ -102,14 +102,14 @@ function readIfThere(file: string): Buffer | undefined {
   return fs.existsSync(file) ? fs.readFileSync(file) : undefined;
 }
 
-/** A hierarchy in the middle of placing: calls of this kind wait until they are let go. */
+/** A hierarchy in the middle of placing: calls of this kind, and writes of a whole copy, wait until they are let go. */
 async function holding(
   operation: 'publish' | 'writeAt',
   place: Place,
 ): Promise<{ hierarchy: Hierarchy; release: (work?: () => Promise<unknown>) => Promise<void> }> {
   const tiers: HoldingDriver[] = [];
   const { hierarchy } = hierarchyOf(place, (driver) => {
-    const tier = new HoldingDriver(driver, { operations: [operation] });
+    const tier = new HoldingDriver(driver, { operations: ['write', operation] });
     tiers.push(tier);
     return tier;
   });

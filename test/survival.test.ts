@@ -355,7 +355,16 @@ describe('what a hierarchy survives', () => {
       { kind: 'fail-after' },
       { kind: 'truncate' },
     );
-    const operations = ['stat', 'read', 'readInto', 'create', 'writeAt', 'publish', 'delete'] as const;
+    const operations = [
+      'stat',
+      'read',
+      'readInto',
+      'write',
+      'create',
+      'writeAt',
+      'publish',
+      'delete',
+    ] as const;
     const rule = fc.record({ fault: faultOf, probability: fc.double({ min: 0, max: 1, noNaN: true }) });
     const tierRules = fc.array(rule, { maxLength: 3 });
     const read = fc.record({

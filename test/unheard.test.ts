@@ -38,10 +38,13 @@ async function startOn(root: string, rules: readonly FaultRule[], options: Parti
 }
 
 const FULL: FaultRule = {
-  operations: ['writeAt'],
+  operations: ['write', 'writeAt'],
   fault: { kind: 'fail', code: 'TIERED_NO_SPACE', retryable: false },
 };
-const BROKEN: FaultRule = { operations: ['create', 'writeAt'], fault: { kind: 'fail', code: 'TIERED_IO' } };
+const BROKEN: FaultRule = {
+  operations: ['write', 'create', 'writeAt'],
+  fault: { kind: 'fail', code: 'TIERED_IO' },
+};
 
 describe('what nobody listens to', () => {
   it('[R2] a tier that was deleted is told in a line, and not again and again', async () => {

@@ -22,8 +22,8 @@ export interface KillPoint {
 
 /** Calls that only look. */
 const LOOKS = ['open', 'openIndex', 'list', 'stat', 'read', 'readInto', 'usage'];
-/** Before the first a claim is recorded, after the second that the copy is placed, around the third that it leaves. */
-const RECORDED = ['create', 'publish', 'delete'];
+/** Before a copy is begun its claim is recorded, after it was published that it is placed, around its deletion that it leaves. */
+const RECORDED = ['write', 'create', 'publish', 'delete'];
 /** Looks at the index's files before a process dies all the same: some milliseconds. */
 const MOST_LOOKS = 2000;
 

@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes in all; parts that are not shared are copied. */
-static bool set_parts(napi_env env, struct write_file *job, napi_value keep, uint32_t count, double *bytes) {
+/* Bytes in all; parts that may be taken away are copied. */
+static bool set_parts(napi_env env, struct write_file *job, napi_value keep, uint32_t count, bool is_fixed, double *bytes) {
   job->parts = calloc(count + 1, sizeof *job->parts);
   if (job->parts == NULL) return throw_range(env, "there is no memory");
   for (uint32_t i = 0; i < count; i++) {
     struct memory part;
     if (!get_memory_at(env, keep, KEPT_PARTS + i, &part)) return false;
-    if (!part.is_shared) {
+    if (is_fixed) part.is_fixed = true;
+    if (!part.is_fixed) {
       uint8_t *copy = malloc(part.length + 1);
       if (copy == NULL) return throw_range(env, "there is no memory");
       if (part.length > 0) memcpy(copy, part.data, part.length);
@@ -62,26 +63,27 @@ static bool set_names(napi_env env, struct write_file *job, napi_value text) {
   return (job->target != NULL && at == NULL) || throw_range(env, "expected two names");
 }
 
-/* writeFile(pool, id, texts, numbers, keep) */
+/* writeFile(pool, id, texts, numbers, keep, isFixed) */
 napi_value write_file(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
   double id, bytes = 0;
+  bool is_fixed;
   napi_value keep;
   uint32_t kept;
   double *numbers;
   size_t length;
-  if (!get_arguments(env, info, 5, &arguments)) return NULL;
+  if (!get_arguments(env, info, 6, &arguments)) return NULL;
   napi_value *values = arguments.values;
   if (!get_array(env, values[4], KEPT_PARTS, &keep, &kept)) return NULL;
   if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[1], MOST_WHOLE, &id)) return NULL;
-  if (!get_numbers(env, values[3], &numbers, &length)) return NULL;
+  if (!get_numbers(env, values[3], &numbers, &length) || !get_flag(env, values[5], &is_fixed)) return NULL;
   struct write_file *job = new_write_file(pool, id);
   if (job == NULL) return nothing(throw_range(env, "there is no memory"));
   /* An abort waits until the temporary file is gone, unless that may take for ever. */
   job->job.is_direct = !pool->may_hang;
   bool is_ready = set_options(env, job, numbers, length) && set_names(env, job, values[2]) &&
-                  set_parts(env, job, keep, kept - KEPT_PARTS, &bytes) && set_sums(env, job, keep, bytes);
+                  set_parts(env, job, keep, kept - KEPT_PARTS, is_fixed, &bytes) && set_sums(env, job, keep, bytes);
   submit(env, pool, &job->job, keep, is_ready);
   return NULL;
 }

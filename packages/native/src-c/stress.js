@@ -30,10 +30,10 @@ function begin(pool) {
   const job = begun++;
   if (job % 4 === 3) {
     const results = /** @type {const} */ ([new Float64Array(2), new BigUint64Array(100)]);
-    functions.writeFile(pool, job, `tmp-${job}\0w`, new Float64Array([0o600, 0, 0, 65_536]), [
-      ...results,
-      shared.subarray(0, SIZE),
-    ]);
+    const isFixed = job % 8 === 7;
+    const part = isFixed ? new Uint8Array(SIZE) : shared.subarray(0, SIZE);
+    const options = new Float64Array([0o600, 0, 0, 65_536]);
+    functions.writeFile(pool, job, `tmp-${job}\0w`, options, [...results, part], isFixed);
   } else {
     const memory = job % 2 === 1 ? shared : new Uint8Array(FILES * SIZE);
     const results = new Float64Array(2 * FILES + 1).fill(ABORTED);

@@ -50,7 +50,7 @@ static void add_to_sum(struct writing *writing, const uint8_t *bytes, size_t len
 /* Writes and sums a piece while it is in the processor's cache. */
 static int64_t write_piece(struct writing *writing, const struct memory *part, const uint8_t *bytes, size_t length) {
   struct job *job = &writing->job->job;
-  if (part->is_shared && !job->is_direct) {
+  if (part->is_fixed && !job->is_direct) {
     uint8_t *scratch = scratch_of(writing->self);
     if (scratch == NULL) return -ENOMEM;
     if (!begin_use(job, writing->self)) return ABORTED;
@@ -196,7 +196,7 @@ static void deliver(napi_env env, struct job *base, napi_value keep, uint32_t fr
 static void destroy(struct job *base) {
   struct write_file *job = (struct write_file *)base;
   for (uint32_t i = 0; i < job->parts_count; i++)
-    if (!job->parts[i].is_shared) free(job->parts[i].data);
+    if (!job->parts[i].is_fixed) free(job->parts[i].data);
   free(job->parts);
   free(job->sums);
   free(job->text);

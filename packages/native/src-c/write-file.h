@@ -19,7 +19,7 @@ struct write_file {
   /* Bytes for each sum; 0 for none. */
   uint64_t sum_every, sums_count;
   uint64_t *sums;
-  /* Those that are not shared are copies of our own. */
+  /* Those that are not fixed are copies of our own. */
   struct memory *parts;
   uint32_t parts_count;
   enum step step;

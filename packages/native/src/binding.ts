@@ -66,6 +66,7 @@ export interface Binding {
    * @param texts The temporary and the final key, with NUL between.
    * @param numbers Mode, 1 if it is synced, 1 if only if absent, and bytes of each sum.
    * @param keep Room for outcome and step, and for the sums; the parts.
+   * @param isFixed Whether no part is transferred or shrunk until the job is over; if one is all the same, freed memory is written to the file.
    */
   writeFile(
     pool: number,
@@ -73,6 +74,7 @@ export interface Binding {
     texts: string,
     numbers: Float64Array,
     keep: readonly [Float64Array, BigUint64Array, ...Uint8Array[]],
+    isFixed: boolean,
   ): void;
   /** The descriptor of new memory, of 1 byte to 1 GiB; else a negative errno, as of all that follow. */
   makeMemory(bytes: number): number;

@@ -77,8 +77,13 @@ export interface FileToWrite extends OperationOptions {
   readonly temporary: string;
   /** The key that it gets; in a directory that is there, on the same file system. */
   readonly target: string;
-  /** The content, in order. What is in an ArrayBuffer is copied at once, by the main thread: some 100 us a MiB. */
+  /** The content, in order. What is in an ArrayBuffer is copied at once, by the main thread, unless `areFixed`: some 100 us a MiB. */
   readonly parts: readonly Uint8Array[];
+  /**
+   * Whether nobody transfers or shrinks the buffers of parts until the call has settled. Then threads read an ArrayBuffer too, and nothing is
+   * copied, as `fs.write` does. If it is not true, memory that was freed is read. Default: false.
+   */
+  readonly areFixed?: boolean;
   /** Of the file; bits for others whatever the umask is. Default: 0o600, as the SDK keeps what it writes to its owner. */
   readonly mode?: number;
   /** Whether content and name are on the disk itself before it is over. Default: false, as a tier can be filled again. */
@@ -262,6 +267,7 @@ export class IoThreads implements AsyncDisposable {
       temporary,
       target,
       parts,
+      areFixed = false,
       mode = 0o600,
       fsync = false,
       ifAbsent = false,
@@ -275,7 +281,7 @@ export class IoThreads implements AsyncDisposable {
     const sums = new BigUint64Array(sumEvery > 0 ? Math.ceil(bytes / sumEvery) : 0);
     const numbers = new Float64Array([mode, Number(fsync), Number(ifAbsent), sumEvery]);
     await this.#jobs.run(signal, (functions, pool, job) =>
-      functions.writeFile(pool, job, `${temporary}\0${target}`, numbers, [result, sums, ...parts]),
+      functions.writeFile(pool, job, `${temporary}\0${target}`, numbers, [result, sums, ...parts], areFixed),
     );
     const [outcome = ABORTED, step = 0] = result;
     if (outcome < 0) throw this.#failure(outcome, STEPS[step] ?? 'write', JSON.stringify(target), signal);

@@ -70,9 +70,10 @@ describeNative('aborts and closes', () => {
   it.each(WAYS)('of writes leave a whole file or none (mayHang %s, seed %d)', async (mayHang, seed) => {
     const random = new Random(seed);
     const root = temporaryDirectory();
-    const part = targetOf(2_000_000);
-    part.set(someBytes(part.byteLength, 1));
+    const parts = [true, false].map((isShared) => targetOf(2_000_000, isShared));
+    for (const part of parts) part.set(someBytes(part.byteLength, 1));
     for (let round = 0; round < 40; round++) {
+      const part = parts[round % 2] ?? new Uint8Array();
       const io = threadsOn(root, { mayHang });
       const controller = new AbortController();
       const { signal } = controller;
@@ -80,6 +81,7 @@ describeNative('aborts and closes', () => {
         temporary: 'tmp',
         target: `${round}`,
         parts: [part],
+        areFixed: true,
         sumEvery: 65_536,
         signal,
       });

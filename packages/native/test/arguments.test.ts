@@ -166,6 +166,7 @@ const CALLS = fc.oneof(
       .map(([to, id, name, every, parts]) => [
         ...[to, id, `${name}\0to-${name}`, new Float64Array([0o600, name & 1, (name >> 1) & 1, every])],
         [new Float64Array(2), new BigUint64Array(24), ...parts],
+        false,
       ]),
   ),
   // Nothing that gets a byte of a socket: it could be one of the test's own.

@@ -38,7 +38,7 @@ const PROGRAM = `
       const id = job++;
       if (id % 3 === 2) {
         const keep = [new Float64Array(2), new BigUint64Array(100), shared.subarray(0, SIZE)];
-        return io.writeFile(pool, id, 'tmp-' + process.pid + '-' + io.thread + '-' + id + '\\0written', new Float64Array([0o600, 0, 0, 65536]), keep);
+        return io.writeFile(pool, id, 'tmp-' + process.pid + '-' + io.thread + '-' + id + '\\0written', new Float64Array([0o600, 0, 0, 65536]), keep, false);
       }
       const memory = id % 3 === 0 ? shared : new Uint8Array(COUNT * SIZE);
       const numbers = Float64Array.from({ length: 4 * COUNT }, (_, i) => [0, (i >> 2) * SIZE, SIZE, 0][i % 4]);
@@ -146,7 +146,7 @@ describeNative('an environment', () => {
       const io = require(task.addon), result = new Float64Array(2);
       const part = new Uint8Array(new SharedArrayBuffer(100000));
       const pool = io.open(task.root, 1, false, 1000, () => console.log(...result));
-      io.writeFile(pool, 0, 'tmp\\0to', new Float64Array([384, 1, 0, 0]), [result, new BigUint64Array(0), part]);`;
+      io.writeFile(pool, 0, 'tmp\\0to', new Float64Array([384, 1, 0, 0]), [result, new BigUint64Array(0), part], false);`;
     // EFBIG, step 2; the signal that comes with it is for no thread of ours.
     expect(await output(taskOn(root, {}), program, `ulimit -f 1; ${START}`)).toBe('-27 2\n');
     expect(fs.readdirSync(root)).not.toContain('tmp');

@@ -21,30 +21,38 @@ function partOf(length: number, seed: number, isShared: boolean): Uint8Array {
 const names = { temporary: 'tmp/1', target: 'to/file' };
 
 describeNative('writeFile', () => {
-  it.each([false, true])('writes the parts and sums them as the SDK does (mayHang %s)', async (mayHang) => {
-    const root = withDirectories();
-    const io = threadsOn(root, { mayHang });
-    const checksum = await loadChecksum();
-    const parts = fc.array(fc.tuple(fc.oneof(fc.nat(10), fc.nat(600_000)), fc.boolean()), { maxLength: 5 });
-    await fc.assert(
-      fc.asyncProperty(
-        parts,
-        fc.oneof(fc.constant(0), fc.integer({ min: 1000, max: 1_000_000 })),
-        async (sizes, sumEvery) => {
-          const bytes = sizes.map(([length, isShared], i) => partOf(length, i, isShared));
-          const whole = Buffer.concat(bytes);
-          const sums = await io.writeFile({ ...names, parts: bytes, sumEvery });
-          expect(Buffer.compare(fs.readFileSync(path.join(root, 'to/file')), whole)).toBe(0);
-          const expected: bigint[] = [];
-          for (let at = 0; sumEvery > 0 && at < whole.byteLength; at += sumEvery)
-            expected.push(checksum.bytes(whole.subarray(at, at + sumEvery)));
-          expect([...sums]).toEqual(expected);
-        },
-      ),
-      { numRuns: 30 },
-    );
-    expect(fs.readdirSync(path.join(root, 'tmp'))).toEqual([]);
-  });
+  it.each([
+    [false, false],
+    [false, true],
+    [true, false],
+    [true, true],
+  ])(
+    'writes the parts and sums them as the SDK does (mayHang %s, areFixed %s)',
+    async (mayHang, areFixed) => {
+      const root = withDirectories();
+      const io = threadsOn(root, { mayHang });
+      const checksum = await loadChecksum();
+      const parts = fc.array(fc.tuple(fc.oneof(fc.nat(10), fc.nat(600_000)), fc.boolean()), { maxLength: 5 });
+      await fc.assert(
+        fc.asyncProperty(
+          parts,
+          fc.oneof(fc.constant(0), fc.integer({ min: 1000, max: 1_000_000 })),
+          async (sizes, sumEvery) => {
+            const bytes = sizes.map(([length, isShared], i) => partOf(length, i, isShared));
+            const whole = Buffer.concat(bytes);
+            const sums = await io.writeFile({ ...names, parts: bytes, areFixed, sumEvery });
+            expect(Buffer.compare(fs.readFileSync(path.join(root, 'to/file')), whole)).toBe(0);
+            const expected: bigint[] = [];
+            for (let at = 0; sumEvery > 0 && at < whole.byteLength; at += sumEvery)
+              expected.push(checksum.bytes(whole.subarray(at, at + sumEvery)));
+            expect([...sums]).toEqual(expected);
+          },
+        ),
+        { numRuns: 30 },
+      );
+      expect(fs.readdirSync(path.join(root, 'tmp'))).toEqual([]);
+    },
+  );
 
   it('gives the mode whatever the umask is, and syncs', async () => {
     const root = withDirectories();

@@ -29,6 +29,7 @@ import { fromFsError, hasErrno, isFault, notAFile } from './errors.js';
 import { FileReader } from './file-reader.js';
 import { FileWriter } from './file-writer.js';
 import { DirectoryHome } from './index-home.js';
+import { NativeWriter } from './native-writer.js';
 import { describe } from './listing.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
 import { ReaderThreads } from './reader-threads.js';
@@ -67,6 +68,8 @@ export class FileSystemDriver implements StorageDriver {
   readonly #batches: BatchReads;
   readonly #writeMode: BlockingMode;
   readonly #writers = new Set<FileWriter>();
+  /** Of files that are there as a whole, and need not be on the disk itself. */
+  readonly #native: NativeWriter | undefined;
   #opened: RootDirectory | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -74,7 +77,8 @@ export class FileSystemDriver implements StorageDriver {
     this.#options = checkedOptions(options);
     this.name = `fs:${this.#options.root}`;
     this.#path = path.resolve(this.#options.root);
-    const { writable, nativeThreads, workerThreads, readerThreads, clock, blockingCalls } = this.#options;
+    const { writable, nativeThreads, workerThreads, readerThreads, clock, blockingCalls, fsync } =
+      this.#options;
     this.capabilities = Object.freeze({
       list: true,
       write: writable,
@@ -92,6 +96,7 @@ export class FileSystemDriver implements StorageDriver {
     const makeThreads = threadsFor(nativeThreads > 0, readerThreads);
     this.#batches = new BatchReads(this, () => this.#root, this.#pool, makeThreads);
     this.#writeMode = new BlockingMode(clock, this.#pool, blockingCalls);
+    if (writable && nativeThreads > 0 && !fsync) this.#native = new NativeWriter(this.name, () => this.#root);
   }
 
   /** The directory: its real path while the driver is open, else as it was given. */
@@ -102,7 +107,8 @@ export class FileSystemDriver implements StorageDriver {
 
   /** Descriptors that are open now: kept ones, those of reader threads, and writers that have not ended. */
   get openFiles(): number {
-    return this.#reader.openFiles + this.#batches.openFiles + this.#writers.size;
+    const writing = this.#writers.size + (this.#native?.openFiles ?? 0);
+    return this.#reader.openFiles + this.#batches.openFiles + writing;
   }
 
   open({ signal }: OperationOptions): Promise<void> {
@@ -114,6 +120,7 @@ export class FileSystemDriver implements StorageDriver {
         this.name,
       );
       this.#reader.open();
+      this.#native?.open();
       this.#pool.doubt();
     });
   }
@@ -127,6 +134,7 @@ export class FileSystemDriver implements StorageDriver {
       ...[...this.#writers].map((writer) => writer.discard()),
       this.#reader.close(),
       this.#batches.close(),
+      this.#native?.close(),
     ]);
     const closed = new AbortController();
     const longEnough = this.#options.clock.sleep(LONGEST_CLOSE_MS, closed.signal).catch(() => undefined);
@@ -182,6 +190,8 @@ export class FileSystemDriver implements StorageDriver {
 
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     const { signal } = options;
+    if (this.#native !== undefined && data instanceof Uint8Array && data.byteLength === options.size)
+      return this.#writeNatively(this.#native, key, data, options);
     const writer = await this.#create('write', key, options);
     try {
       let offset = 0;
@@ -251,6 +261,13 @@ export class FileSystemDriver implements StorageDriver {
   ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     const { listConcurrency } = this.#options;
     return walk({ root: this.#root.realPath, prefix, concurrency: listConcurrency, measure, signal });
+  }
+
+  #writeNatively(native: NativeWriter, key: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+    return this.#touch('write', key, options.signal, async () => {
+      await native.write(key, bytes, options);
+      this.#reader.files.forget(key);
+    });
   }
 
   /** Begins an object; `operation` is what the caller has asked for, and what errors of its parts name. */

@@ -20,7 +20,7 @@ export interface MoveInOptions {
  * A parent directory may be removed as empty just before the file moves in; then it is made again. Each try that is lost
  * is a neighbour that was deleted meanwhile, so many are lost only where many are.
  */
-const TRIES = 50;
+export const TRIES = 50;
 
 /** Gives a temporary file the name of its object, in one step, and makes the directories above it that are missing. */
 export async function moveIn(temporary: string, options: MoveInOptions): Promise<void> {
@@ -32,16 +32,20 @@ export async function moveIn(temporary: string, options: MoveInOptions): Promise
       else await fs.promises.rename(temporary, filePath);
       return;
     } catch (error) {
-      if (hasErrno(error, 'ENOENT') && attempt < TRIES) continue;
-      if (!hasErrno(error, 'EEXIST', 'ENOTDIR', 'EISDIR', 'ENOTEMPTY')) throw error;
-      throw failure(
-        options,
-        'TIERED_KEY_CONFLICT',
-        'cannot be a file here, because another key made it, or a part of it, the other of file and directory',
-        error,
-      );
+      if (!hasErrno(error, 'ENOENT') || attempt === TRIES) throw conflictOf(error, options);
     }
   }
+}
+
+/** What an error of directories or names says of keys; others pass as they are. */
+export function conflictOf(error: unknown, options: MoveInOptions): unknown {
+  if (!hasErrno(error, 'EEXIST', 'ENOTDIR', 'EISDIR', 'ENOTEMPTY')) return error;
+  return failure(
+    options,
+    'TIERED_KEY_CONFLICT',
+    'cannot be a file here, because another key made it, or a part of it, the other of file and directory',
+    error,
+  );
 }
 
 /** As `moveIn`, blocking, for the directory that is there already, and where another file may be replaced. */
@@ -53,22 +57,26 @@ export function moveInBlocking(temporary: string, { root, key, filePath }: MoveI
 
 /** A rename replaces what is there; a second name for the file is given only if nothing is. */
 async function linkIn(temporary: string, options: MoveInOptions): Promise<void> {
-  const { filePath } = options;
   try {
-    await fs.promises.link(temporary, filePath);
+    await fs.promises.link(temporary, options.filePath);
   } catch (error) {
-    if (hasErrno(error, 'EPERM', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'))
-      throw failure(
-        options,
-        'TIERED_UNSUPPORTED',
-        'cannot be linked: no hard links on this file system',
-        error,
-      );
-    if (!hasErrno(error, 'EEXIST') || (await isDirectory(filePath))) throw error;
-    throw failure(options, 'TIERED_EXISTS', 'is there already, and was not to be replaced', error);
+    throw await refusalOf(error, options);
   }
   // The object is there. The other name is in nobody's way, and goes at the next open() if it does not now.
   await fs.promises.unlink(temporary).catch(() => undefined);
+}
+
+/** What it says if no second name could be given; errors that are of directories pass as they are. */
+export async function refusalOf(error: unknown, options: MoveInOptions): Promise<unknown> {
+  if (hasErrno(error, 'EPERM', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'))
+    return failure(
+      options,
+      'TIERED_UNSUPPORTED',
+      'cannot be linked: no hard links on this file system',
+      error,
+    );
+  if (!hasErrno(error, 'EEXIST') || (await isDirectory(options.filePath))) return error;
+  return failure(options, 'TIERED_EXISTS', 'is there already, and was not to be replaced', error);
 }
 
 async function isDirectory(filePath: string): Promise<boolean> {

@@ -40,15 +40,16 @@ export interface FileSystemDriverOptions {
    */
   readonly maxOpenFiles?: number;
   /**
-   * Whether reads and writes of up to 256 KiB, and the making and moving in of files, may be blocking system calls as
-   * long as those are as fast as memory. Default: as `writable`: a tier is a local disk whose files are mostly in the
+   * Whether reads of up to 256 KiB, writes of such parts, and the making and moving in of files, may be blocking system calls as
+   * long as those are as fast as memory; what native threads write never blocks. Default: as `writable`: a tier is a local disk whose files are mostly in the
    * page cache, a source is shared and may be slow at any moment.
    */
   readonly blockingCalls?: boolean;
   /**
    * Reads under way at the same time, from 1 to 256, in native threads, where `@tiered/native` is available; 0 for Node's
    * thread pool, which has four threads for all of the process unless UV_THREADPOOL_SIZE says otherwise. A thread starts when a
-   * read finds none idle, and costs some 10 KB. Default: 128, more than loaders have under way.
+   * read finds none idle, and costs some 10 KB. Default: 128, more than loaders have under way. Objects that are written at once, without
+   * `fsync`, have four native threads more, unless there are to be none.
    */
   readonly nativeThreads?: number;
   /**

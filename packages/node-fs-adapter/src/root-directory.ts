@@ -8,6 +8,9 @@ import { leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
 import { isPresent, Presence, presences, removePresence } from './presence.js';
 import { isInside } from './reader-thread/file-calls.js';
 
+/** Where temporary files are, below the root. */
+const TEMPORARY = path.join(PRIVATE_DIRECTORY, 'tmp');
+
 /** The mode of what is the driver's alone. */
 const PRIVATE = 0o700;
 
@@ -157,10 +160,20 @@ export class RootDirectory {
     return path.join(this.realPath, PRIVATE_DIRECTORY, 'index.db');
   }
 
+  /** Makes sure of the place of temporary files; see `inPrivateDirectory`. */
+  restorePrivateDirectory(): Promise<void> {
+    return this.inPrivateDirectory(() => fs.promises.access(this.#temporaryDirectory));
+  }
+
   /** A path for a temporary file on the same file system, unlike any other; its name says whose it is. */
   temporaryPath(): string {
+    return this.realPath + path.sep + this.temporaryKey();
+  }
+
+  /** As `temporaryPath`, below the root. */
+  temporaryKey(): string {
     this.#named += 1;
-    return `${this.#temporaryDirectory}${path.sep}${this.#id}.${this.#named}`;
+    return `${TEMPORARY}${path.sep}${this.#id}.${this.#named}`;
   }
 
   /**
@@ -259,7 +272,7 @@ export class RootDirectory {
   }
 
   get #temporaryDirectory(): string {
-    return path.join(this.realPath, PRIVATE_DIRECTORY, 'tmp');
+    return path.join(this.realPath, TEMPORARY);
   }
 
   get #membersDirectory(): string {

@@ -1,10 +1,13 @@
-import { isTieredError, type ObjectWriter } from '@tiered/core';
+import { isTieredError } from '@tiered/core';
 import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
 import { allEnded } from './all-ended.js';
 import { Arriving } from './arriving.js';
+import { GrowingCopy } from './growing-copy.js';
 import type { Part, PlacingFailure, PlacingParts } from './placing-parts.js';
 import type { Ticket } from './source-gate.js';
 import type { Copy, CopyContent } from './store/tier-store.js';
+
+const NOTHING = Promise.resolve(new Uint8Array(0));
 
 /** Lanes stop waiting for memory by this: an error of its own for each would cost more than all else. */
 const MAY_GO = new Error('Nothing is left to wait for.');
@@ -23,12 +26,13 @@ const WRITTEN = 2;
  * a missing chunk asks for it at once, ahead of everything in the background, if there is memory for it; who needs one that is
  * arriving waits for that; a written one is read back from the tier. A few *lanes* ask for what is missing, from where the last reader
  * was onwards, because readers mostly go on. Readers get copies of their parts of a chunk as these arrive; when all of it is there it is
- * summed, and written to the tier at its place; then its memory is free. With the last one the copy is published.
+ * summed, and written to the tier at its place; then its memory is free. With the last one the copy is published. A copy of one chunk is
+ * written and published in one call of the tier, and its readers are served from memory until that has ended.
  *
  * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range, and for memory
  * for them; not for the tier, unless the bytes are only there. Nobody outside sees the memory of a chunk, so what is written is
  * what came. Memory is held for chunks that are arriving, and for what a driver keeps until the copy is published. A
- * file is open from the first chunk that is written. After `done` nothing is held and nothing is under way, and either the copy is
+ * file is open from the first chunk that is written, if there are several. After `done` nothing is held and nothing is under way, and either the copy is
  * published, or there is no trace of it.
  */
 export class Placing {
@@ -43,9 +47,7 @@ export class Placing {
   /** Readers of chunks for which there is no memory yet; called when the chunk was asked for, or will not be. */
   readonly #waiting = new Map<number, ((stalled: boolean) => void)[]>();
   readonly #work = new Set<Promise<void>>();
-  #writer: Promise<ObjectWriter> | undefined;
-  #publishing: Promise<void> | undefined;
-  #copy: Copy | undefined;
+  readonly #growing: GrowingCopy;
   /** Bytes of memory for all of it, taken with the first chunk where the driver keeps the copy until it is published. */
   #reserved = 0;
   #written = 0;
@@ -56,6 +58,7 @@ export class Placing {
 
   constructor(parts: PlacingParts) {
     this.#parts = parts;
+    this.#growing = new GrowingCopy(parts.claim);
     const stopListening = onAbort(parts.closing, (error) => this.#fail({ error, side: 'source' }));
     const chunks = Math.ceil(parts.claim.bytes / parts.chunkBytes);
     this.#state = new Uint8Array(chunks);
@@ -101,8 +104,9 @@ export class Placing {
 
   /** The copy, once it is published. */
   get copy(): Copy {
-    invariant(this.#copy !== undefined, 'a copy was asked for that is not published');
-    return this.#copy;
+    const { published } = this.#growing;
+    invariant(published !== undefined, 'a copy was asked for that is not published');
+    return published;
   }
 
   /** What is known of the copy once all its chunks are written. */
@@ -204,17 +208,10 @@ export class Placing {
   }
 
   async #readBackUnder(signal: AbortSignal, offset: number, target: Uint8Array): Promise<void> {
-    const { claim, fill } = this.#parts;
-    const options = { offset, signal };
-    const writer = await this.#writer;
-    let count = (await writer?.readInto(target, options).catch(() => 0)) ?? 0;
-    if (count !== target.byteLength && this.#publishing !== undefined) {
-      await this.#publishing;
-      count = await claim.readInto(target, options).catch(() => 0);
-    }
+    const count = await this.#growing.readInto(target, { offset, signal });
     signal.throwIfAborted();
     // No tier can fail a read that the source can serve.
-    if (count !== target.byteLength) await fill(target, offset, signal);
+    if (count !== target.byteLength) await this.#parts.fill(target, offset, signal);
   }
 
   /**
@@ -302,44 +299,49 @@ export class Placing {
 
   /** Writes a chunk once it is there, and publishes the copy with the last one. Never rejects. */
   async #settle(chunk: number, arriving: Promise<Uint8Array>): Promise<void> {
-    const { writers, chunkBytes, closing } = this.#parts;
     let side: 'source' | 'tier' = 'source';
     try {
       const bytes = await arriving;
       side = 'tier';
-      await writers.run(bytes.byteLength, async () => {
+      await this.#parts.writers.run(bytes.byteLength, async () => {
         if (this.#failure !== undefined) return;
-        const writer = await this.#openWriter();
-        await writer.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
-        this.#state[chunk] = WRITTEN;
-        this.#written += 1;
-        // Not in a turn of its own: behind all writes that wait, thousands of files would be open.
-        if (this.#written === this.#state.length) await this.#publish();
+        if (this.#state.length > 1) await this.#write(chunk, bytes);
+        else await this.#writeWhole(bytes);
       });
     } catch (error) {
       this.#fail({ error, side });
     }
   }
 
-  #openWriter(): Promise<ObjectWriter> {
-    this.#writer ??= this.#parts.claim.create({ signal: this.#parts.closing });
-    return this.#writer;
+  /** Writes one chunk of several. */
+  async #write(chunk: number, bytes: Uint8Array): Promise<void> {
+    const { chunkBytes, closing } = this.#parts;
+    await this.#growing.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
+    this.#state[chunk] = WRITTEN;
+    this.#written += 1;
+    // Not in a turn of its own: behind all writes that wait, thousands of files would be open.
+    if (this.#written === this.#state.length) await this.#publish();
+  }
+
+  /** Writes all of a copy of one chunk, or none, and publishes it. */
+  async #writeWhole(bytes: Uint8Array): Promise<void> {
+    await this.#growing.write(bytes, this.content, { signal: this.#parts.closing });
+    this.#state.fill(WRITTEN);
   }
 
   /** Brings everything, and sees it published. */
   async #run(): Promise<PlacingFailure | undefined> {
-    const { budget, writers, lanes } = this.#parts;
+    const { budget, lanes } = this.#parts;
     // Whoever made this may want a chunk first.
     await Promise.resolve();
     const count = Math.min(lanes, this.#state.length);
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);
-    if (this.#state.length === 0) await writers.run(0, () => this.#publish());
-    const writer = await this.#writer?.catch(() => undefined);
-    await writer?.discard();
+    if (this.#state.length === 0) await this.#settle(0, NOTHING);
+    await this.#growing.discard();
     if (this.#reserved > 0) budget.release(this.#reserved);
     // What was published is there, whatever failed or was ended meanwhile.
-    return this.#copy === undefined ? this.#failure : undefined;
+    return this.#growing.published === undefined ? this.#failure : undefined;
   }
 
   /** Asks for chunks that are missing, one after the other. */
@@ -374,24 +376,19 @@ export class Placing {
     return chunk === -1 ? undefined : chunk;
   }
 
-  /** Publishes the copy. Once that has begun it is seen to its end, also at close: whether it is there must be known. */
+  /** Publishes the copy of several chunks. */
   async #publish(): Promise<void> {
     if (this.#failure !== undefined) return;
     invariant(
       this.#state.every((state) => state === WRITTEN),
       'a copy is to be published that is not whole',
     );
-    await (this.#publishing = this.#publishWhole());
-  }
-
-  async #publishWhole(): Promise<void> {
     try {
-      const writer = await this.#openWriter();
-      this.#copy = await this.#parts.claim.publish(writer, this.content, {});
+      await this.#growing.publish(this.content);
     } catch (error) {
       // What the closing said before a publish has failed is not how that ended.
       this.#failure = undefined;
-      this.#fail({ error, side: 'tier' });
+      throw error;
     }
   }
 

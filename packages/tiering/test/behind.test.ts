@@ -32,14 +32,15 @@ class Buffering extends InterceptingDriver {
   }
 }
 
-/** Counts the copies that are being written. */
+/** Counts the copies that are being written at once. */
 class Writing extends InterceptingDriver {
   most = 0;
   #now = 0;
   protected override async intercept<T>(call: DriverCall<T>): Promise<T> {
-    if (call.operation === 'create') this.most = Math.max(this.most, ++this.#now);
+    if (call.operation !== 'write') return call.proceed();
+    this.most = Math.max(this.most, ++this.#now);
     const result = await call.proceed();
-    if (call.operation === 'publish') this.#now -= 1;
+    this.#now -= 1;
     return result;
   }
 }
@@ -113,7 +114,7 @@ describe('tiers that are slower than the source', () => {
         const clock = new ManualClock();
         const objects = objectsOf(sizes);
         const source = new MetricsDriver(await memoryWith(objects));
-        const held = new HoldingDriver(new MemoryDriver(), { operations: ['writeAt', 'publish'] });
+        const held = new HoldingDriver(new MemoryDriver(), { operations: ['writeAt', 'publish', 'write'] });
         const total = sizes.reduce((sum, size) => sum + size, 0);
         const memory = buffers ? 1200 + chunk * memoryChunks : chunk * memoryChunks;
         const tier = { driver: buffers ? new Buffering(held) : held, quota: total };
@@ -146,7 +147,7 @@ describe('tiers that are slower than the source', () => {
     const clock = new ManualClock();
     const objects = objectsOf([100, 100, 100]);
     const source = new MetricsDriver(await memoryWith(objects));
-    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['writeAt'] });
+    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
     const options = { chunk: 100, memory: 150, whenBehind: 'goOn', concurrency: 1 } as const;
     const hierarchy = await startWith(clock, source, { driver: tier, quota: 1000 }, options);
     for (const key of objects.keys()) await hierarchy.read(key);
@@ -166,7 +167,7 @@ describe('tiers that are slower than the source', () => {
   it('[B1] [C1] who waits for memory ends with its signal, and with close', async () => {
     const clock = new ManualClock();
     const objects = objectsOf([100, 100, 100]);
-    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['writeAt'] });
+    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
     const hierarchy = await startWith(
       clock,
       await memoryWith(objects),
@@ -216,7 +217,7 @@ describe('tiers that are slower than the source', () => {
 
   it('has no more files open than writes under way, however many objects wait to be written', async () => {
     const objects = objectsOf(Array.from({ length: 500 }, () => 100));
-    const held = new HoldingDriver(new MemoryDriver(), { operations: ['writeAt'] });
+    const held = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
     const tier = new Writing(held);
     const options = { chunk: 100, concurrency: 3 };
     const source = await memoryWith(objects);

@@ -103,7 +103,7 @@ describe('PlacementHandler', () => {
 
   it('[F3] a read waits neither for the tier nor for the pool', async () => {
     const objects = objectsOf([100, 100, 100]);
-    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['writeAt'] });
+    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
     const hierarchy = await startHierarchy(await memoryWith(objects), [{ driver: tier, quota: 1000 }], {
       concurrency: 1,
       chunk: 100,
@@ -155,7 +155,7 @@ describe('PlacementHandler', () => {
 
   it('places no more at a time than its memory allows, and reads the rest without placing, until there is memory', async () => {
     const objects = objectsOf([100, 100, 100]);
-    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['writeAt'] });
+    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
     const hierarchy = await startHierarchy(await memoryWith(objects), [{ driver: tier, quota: 1000 }], {
       memory: 200,
       chunk: 100,
@@ -277,7 +277,7 @@ describe('PlacementHandler', () => {
 
   it('[A1] what was fetched of an older version is neither served nor published as the new one', async () => {
     const source = await memoryWith(objectsOf([100, 100]));
-    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['publish'] });
+    const tier = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
     const placement = new PlacementHandler({ concurrency: 1, chunk: 100 });
     const hierarchy = new Hierarchy({
       source,

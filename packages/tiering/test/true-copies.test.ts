@@ -53,7 +53,7 @@ it('[R1] [A1] what a caller does with its bytes reaches neither the tier nor ano
       async (ranges, chunk, quota) => {
         const objects = objectsOf([1000]);
         const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
-        const tier = new HoldingDriver(new MemoryDriver(), { operations: ['writeAt'] });
+        const tier = new HoldingDriver(new MemoryDriver(), { operations: ['write', 'writeAt'] });
         const tiers = quota < chunk ? [] : [{ driver: tier, quota }];
         const hierarchy = await startHierarchy(source, tiers, { chunk });
         const reads = ranges.map(async ({ offset, length }, i) => {

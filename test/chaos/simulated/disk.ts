@@ -1,5 +1,6 @@
 import {
   MemoryDriver,
+  checkedPieces,
   notFound,
   type CreateOptions,
   type IndexHome,
@@ -7,6 +8,8 @@ import {
   type OperationOptions,
   type Random,
   type ReadOptions,
+  type WriteData,
+  type WriteOptions,
 } from '@tiered/core';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -131,6 +134,29 @@ export class SimulatedDisk extends CopyingDriver {
       publish,
       discard,
     };
+  }
+
+  /** As `write`, with an instant at which it is half written: a process may be killed then. */
+  async writeFor(
+    member: string,
+    key: string,
+    data: WriteData,
+    options: WriteOptions,
+    slowly: (write: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const writer = await this.createFor(member, key, options);
+    try {
+      let offset = 0;
+      for await (const piece of checkedPieces(this, key, data, options)) {
+        const at = { offset, signal: options.signal };
+        await slowly(() => writer.writeAt(piece, at));
+        offset += piece.byteLength;
+      }
+      await writer.publish({ signal: options.signal });
+    } catch (error) {
+      await writer.discard();
+      throw error;
+    }
   }
 
   /** All that there is so far is on the disk itself, and no power cut takes it. */

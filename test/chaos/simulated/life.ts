@@ -12,6 +12,8 @@ import {
   type IndexHome,
   type ObjectWriter,
   type StorageDriver,
+  type WriteData,
+  type WriteOptions,
 } from '@tiered/core';
 import { firstFit, lru, PlacementHandler, promoting } from '@tiered/tiering';
 import { CHUNK, type Start } from '../steps.js';
@@ -22,7 +24,7 @@ import { ProcessDriver, SimulatedProcess } from './process.js';
 
 const POLICIES = { firstFit, lru, promoting: promoting(lru) };
 const READS = ['read', 'readInto'] as const;
-const CHANGES = ['create', 'writeAt', 'publish', 'delete'] as const;
+const CHANGES = ['write', 'create', 'writeAt', 'publish', 'delete'] as const;
 const REST = ['open', 'openIndex', 'stat', 'list'] as const;
 
 /** Faults of a tier's driver, each with a part of the rate. */
@@ -35,7 +37,7 @@ function tierRules(percent: number): FaultRule[] {
     { operations: [...READS, ...CHANGES, ...REST], probability, fault: { kind: 'fail', code: 'TIERED_IO' } },
     { operations: CHANGES, probability: probability / 2, fault: { kind: 'fail-after', code: 'TIERED_IO' } },
     {
-      operations: ['create', 'writeAt'],
+      operations: ['write', 'create', 'writeAt'],
       probability: probability / 4,
       fault: { kind: 'fail', code: 'TIERED_NO_SPACE', retryable: false },
     },
@@ -161,6 +163,11 @@ class OwnDisk extends InterceptingDriver {
     this.#way = way;
     this.#members = members;
     this.#process = process;
+  }
+
+  override write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    const member = this.#members.at(-1) ?? '';
+    return this.#disk.writeFor(member, key, data, options, (write) => this.#process.slowly(write));
   }
 
   override create(key: string, options: CreateOptions): Promise<ObjectWriter> {

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 
-// Writes four objects over and over, all at the same time, until it is killed. Says so on stdout with each piece.
+// Writes four objects over and over, all at the same time, until it is killed: two in pieces, and two at once. Says so on stdout with each piece.
 const PIECES = 16;
 const PIECE = 4096;
 
@@ -24,7 +24,10 @@ async function* pieces(fill: number): AsyncGenerator<Uint8Array, void, undefined
 const driver = new FileSystemDriver({ root: process.argv[2] ?? '', writable: true });
 await driver.open({});
 for (let round = 0; ; round = (round + 1) % 60) {
-  const write = (object: number) =>
-    driver.write(`dir/${object}`, pieces(4 * round + object), { size: PIECES * PIECE });
+  const write = (object: number) => {
+    const fill = 4 * round + object;
+    const data = object % 2 === 0 ? pieces(fill) : new Uint8Array(PIECES * PIECE).fill(fill);
+    return driver.write(`dir/${object}`, data, { size: PIECES * PIECE });
+  };
   await Promise.all([0, 1, 2, 3].map(write));
 }

@@ -9,7 +9,7 @@ import { ABSENT, copyName, identityOf, OperationScope, tagOf, type Checksum } fr
 import { MARKER, Owner } from './owner.js';
 import { Quota } from './quota.js';
 import { readTrailer, trailerBytes, trailerOf } from './trailer.js';
-import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
+import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
 /** For so long a look at the marker holds, in milliseconds: another owner is found within this time, at a request each. */
 const OWNED_FOR_MS = 5000;
@@ -110,20 +110,28 @@ export class BucketStore implements TierStore {
     if (this.#sizes.has(tag) || taken > this.#quota.free) return undefined;
     const name = copyName(key, tag);
     const end = this.#quota.claim(taken);
+    const trailer = ({ sums }: CopyContent) => trailerOf(described, sums, this.#parts.checksum);
+    const placed = (content: CopyContent) => {
+      end();
+      this.#take(tag, taken);
+      return { name, tag, key, version, bytes, content, tailBytes, dataset: this.#dataset };
+    };
     return {
       store: this,
       name,
       bytes,
+      write: async (data, content, { signal }) => {
+        await this.#assertOwned(signal);
+        await driver.write(name, inOrder(data, trailer(content)), { size: taken, signal });
+        return placed(content);
+      },
       create: (options) => driver.create(name, { size: taken, ...options }),
       readInto: (target, options) => driver.readInto(name, target, options),
       publish: async (writer, content, { signal }) => {
         await this.#assertOwned(signal);
-        const trailer = trailerOf(described, content.sums, this.#parts.checksum);
-        await writer.writeAt(trailer, { offset: bytes, signal });
+        await writer.writeAt(trailer(content), { offset: bytes, signal });
         await writer.publish({ signal });
-        end();
-        this.#take(tag, taken);
-        return { name, tag, key, version, bytes, content, tailBytes, dataset: this.#dataset };
+        return placed(content);
       },
       release: async () => {
         if (!this.#isLost) await driver.delete(name, {});
@@ -265,6 +273,11 @@ export class BucketStore implements TierStore {
     this.#isLost = true;
     throw takenOverError(this.tier);
   }
+}
+
+/** Pieces, and not one that holds both: the memory for that nobody has taken. */
+async function* inOrder(...pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void, undefined> {
+  yield* pieces;
 }
 
 function takenOverError({ driver }: Tier): TieredError {

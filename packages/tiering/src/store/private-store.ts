@@ -1,7 +1,7 @@
 import type { Tier } from '@tiered/core';
 import { copyName, newTag } from '@tiered/core/internal';
 import { Quota } from './quota.js';
-import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
+import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
 /** What a tier holds that is this process's alone and ends with it, such as RAM. */
 export class PrivateStore implements TierStore {
@@ -54,20 +54,22 @@ export class PrivateStore implements TierStore {
     const name = tag === undefined ? key : copyName(key, tag);
     this.#names.add(name);
     const end = this.#quota.claim(bytes);
+    const placed = (content: CopyContent) => {
+      end();
+      this.#quota.used += bytes;
+      const copy = { name, tag, key, version, bytes, content, dataset: this.#dataset };
+      this.#copies.set(key, [...(this.#copies.get(key) ?? []), copy]);
+      return copy;
+    };
     return {
       store: this,
       name,
       bytes,
+      write: (data, content, options) =>
+        driver.write(name, data, { size: bytes, ...options }).then(() => placed(content)),
       create: (options) => driver.create(name, { size: bytes, ...options }),
       readInto: (target, options) => driver.readInto(name, target, options),
-      publish: async (writer, content, options) => {
-        await writer.publish(options);
-        end();
-        this.#quota.used += bytes;
-        const copy = { name, tag, key, version, bytes, content, dataset: this.#dataset };
-        this.#copies.set(key, [...(this.#copies.get(key) ?? []), copy]);
-        return copy;
-      },
+      publish: (writer, content, options) => writer.publish(options).then(() => placed(content)),
       release: async () => {
         await driver.delete(name, {});
         this.#names.delete(name);

@@ -1,4 +1,4 @@
-import type { Clock, IndexHome, Tier } from '@tiered/core';
+import type { Clock, IndexHome, OperationOptions, Tier } from '@tiered/core';
 import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
 import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
@@ -196,21 +196,24 @@ export class SharedStore implements TierStore {
     recorded.catch(() => undefined);
     const end = once(() => lease.giveBack(above));
     const { driver } = this.tier;
+    const moveIn = async (content: CopyContent, options: OperationOptions, move: () => Promise<void>) => {
+      if (!(await raceAbort(recorded, options.signal)))
+        throw this.current ? takenError(this.tier, key) : takenForDeadError(this.tier);
+      if (!this.current) throw notCurrentError(this.tier);
+      await move();
+      const copy = await this.#placed(row, content);
+      end();
+      return copy;
+    };
     return {
       store: this,
       name,
       bytes,
+      write: (data, content, options) =>
+        moveIn(content, options, () => driver.write(name, data, { size: bytes, ...options })),
       create: (options) => driver.create(name, { size: bytes, ...options }),
       readInto: (target, options) => driver.readInto(name, target, options),
-      publish: async (writer, content, { signal }) => {
-        if (!(await raceAbort(recorded, signal)))
-          throw this.current ? takenError(this.tier, key) : takenForDeadError(this.tier);
-        if (!this.current) throw notCurrentError(this.tier);
-        await writer.publish({ signal });
-        const copy = await this.#placed(row, content);
-        end();
-        return copy;
-      },
+      publish: (writer, content, options) => moveIn(content, options, () => writer.publish(options)),
       release: () => this.#release(row, recorded, end),
     };
   }

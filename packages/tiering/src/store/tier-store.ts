@@ -42,12 +42,19 @@ export interface Candidate extends Omit<CopyIdentity, 'dataset'> {
   readonly chunkBytes: number;
 }
 
-/** Bytes of a tier that belong to a copy on its way. Ends once, by `publish` or `release`. */
+/** Bytes of a tier that belong to a copy on its way. Ends once, by `write`, `publish` or `release`. */
 export interface Claim {
   readonly store: TierStore;
   readonly name: string;
   readonly bytes: number;
-  /** Begins to write the copy. */
+  /**
+   * Writes all of a copy at once, and publishes it: in place of `create` and `publish`, for a copy of one chunk or none. The bytes are the
+   * caller's again when it has settled. An abort while the copy is just being published has no effect. Where it failed there may be a file
+   * all the same, as after `publish`.
+   * @throws As `publish`.
+   */
+  write(bytes: Uint8Array, content: CopyContent, options: OperationOptions): Promise<Copy>;
+  /** Begins to write the copy, in parts. */
   create(options: OperationOptions): Promise<ObjectWriter>;
   /** Reads what was published. */
   readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number>;

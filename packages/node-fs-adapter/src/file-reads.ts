@@ -25,7 +25,7 @@ function openForReading(filePath: string): Promise<number> {
 }
 
 /** As `openForReading`, blocking. */
-function openForReadingBlocking(filePath: string): number {
+export function openForReadingBlocking(filePath: string): number {
   return fs.openSync(filePath, OPEN_FLAGS);
 }
 

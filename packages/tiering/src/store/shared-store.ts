@@ -201,6 +201,8 @@ export class SharedStore implements TierStore {
         throw this.current ? takenError(this.tier, key) : takenForDeadError(this.tier);
       if (!this.current) throw notCurrentError(this.tier);
       await move();
+      // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
+      if (!this.current) throw notCurrentError(this.tier);
       const copy = await this.#placed(row, content);
       end();
       return copy;

@@ -130,8 +130,7 @@ export function keptBytes({ room = 0 }: Setup, datasetBytes: number): number {
 async function withTier({ source, dataset, loader, cache }: Surroundings, room: number): Promise<Opened> {
   const tier = {
     driver: new FileSystemDriver({ root: cache, writable: true }),
-    // Blocks of large files hardly count, and those of 100 KB are whole.
-    quota: quotaOnDisk(Math.floor(room * dataset.bytes), 0),
+    quota: quotaOnDisk(Math.floor(room * dataset.bytes), Math.floor(room * dataset.objects.length)),
   };
   const hierarchy = new Hierarchy({ source, tiers: [tier], placement: new PlacementHandler() });
   return { ...plain(await hierarchy.start(), loader), hierarchy };

@@ -1,5 +1,5 @@
 import { configError } from '@tiered/core/internal';
-import Queue from 'yocto-queue';
+import Denque from 'denque';
 import type { Access } from './access-sequence.js';
 
 /** Accesses as the look-ahead asks for them. */
@@ -53,7 +53,7 @@ class IteratorFeed implements AccessFeed {
 class StreamFeed implements AccessFeed {
   readonly #accesses: AsyncIterable<Access | string>;
   readonly #onReady: () => void;
-  readonly #ready = new Queue<Access>();
+  readonly #ready = new Denque<Access>();
   #iterator: AsyncIterator<Access | string> | undefined;
   #count = 0;
   #isPulling = false;
@@ -67,8 +67,8 @@ class StreamFeed implements AccessFeed {
   }
 
   next(): Access | 'later' | undefined {
-    const access = this.#ready.dequeue();
-    if (this.#ready.size <= STREAMED_AHEAD / 2) void this.#pull();
+    const access = this.#ready.shift();
+    if (this.#ready.length <= STREAMED_AHEAD / 2) void this.#pull();
     if (access !== undefined) return access;
     if (this.#failure !== undefined) throw this.#failure.error;
     return this.#isOver ? undefined : 'later';
@@ -84,10 +84,10 @@ class StreamFeed implements AccessFeed {
   async #pull(): Promise<void> {
     if (this.#isPulling || this.#isOver) return;
     this.#isPulling = true;
-    while (!this.#isOver && this.#ready.size < STREAMED_AHEAD) {
+    while (!this.#isOver && this.#ready.length < STREAMED_AHEAD) {
       await this.#pullOne();
       // Else whoever was told of the first has the others to look at as well.
-      if (this.#ready.size <= 1) this.#onReady();
+      if (this.#ready.length <= 1) this.#onReady();
     }
     this.#isPulling = false;
   }
@@ -98,7 +98,7 @@ class StreamFeed implements AccessFeed {
       const step = await this.#iterator.next();
       if (this.#isOver) return;
       if (step.done === true) this.#isOver = true;
-      else this.#ready.enqueue(accessOf(step.value, this.#count++));
+      else this.#ready.push(accessOf(step.value, this.#count++));
     } catch (error) {
       this.#isOver = true;
       this.#failure = { error };

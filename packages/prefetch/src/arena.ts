@@ -1,5 +1,5 @@
 import { configError, invariant } from '@tiered/core/internal';
-import Queue from 'yocto-queue';
+import Denque from 'denque';
 
 /** Memory lent by an arena, or of its own where the arena has no room. */
 export interface Block {
@@ -23,7 +23,7 @@ const ALIGNMENT = 64;
  */
 export class Arena {
   readonly buffer: SharedArrayBuffer | ArrayBuffer;
-  readonly #pieces = new Queue<Piece>();
+  readonly #pieces = new Denque<Piece>();
   readonly #shared: { heldBytes: number };
   #limit: number;
   #head = 0;
@@ -59,7 +59,7 @@ export class Arena {
     const start = this.#roomFor(length);
     if (start === undefined) return undefined;
     const piece: Piece = { start, isFree: false };
-    this.#pieces.enqueue(piece);
+    this.#pieces.push(piece);
     this.#head = start + length;
     this.#count(length);
     return {
@@ -68,7 +68,7 @@ export class Arena {
         invariant(!piece.isFree, 'memory was given back twice');
         piece.isFree = true;
         this.#count(-length);
-        while (this.#pieces.peek()?.isFree === true) this.#pieces.dequeue();
+        while (this.#pieces.peekFront()?.isFree === true) this.#pieces.shift();
       },
     };
   }
@@ -79,7 +79,7 @@ export class Arena {
   }
 
   #roomFor(length: number): number | undefined {
-    const oldest = this.#pieces.peek();
+    const oldest = this.#pieces.peekFront();
     if (oldest === undefined) return length <= this.#limit ? 0 : undefined;
     const hasWrapped = this.#head <= oldest.start;
     const end = hasWrapped ? Math.min(oldest.start, this.#limit) : this.#limit;

@@ -135,20 +135,18 @@ export class Entry {
 }
 
 /** A sample in the hands of a consumer. */
-export class LentSample implements Sample {
+export abstract class LentSample implements Sample {
   readonly key: string;
   readonly epoch: number;
   readonly position: number;
+  /** Undefined once it was released. */
   #bytes: Uint8Array | undefined;
-  #onRelease: ((sample: LentSample) => void) | undefined;
 
-  /** @param onRelease Called once, when the bytes are not looked at any more. */
-  constructor(access: Access, bytes: Uint8Array, onRelease: (sample: LentSample) => void) {
-    this.key = access.key;
-    this.epoch = access.epoch;
-    this.position = access.position;
+  constructor({ key, epoch, position }: Access, bytes: Uint8Array) {
+    this.key = key;
+    this.epoch = epoch;
+    this.position = position;
     this.#bytes = bytes;
-    this.#onRelease = onRelease;
   }
 
   get data(): Uint8Array {
@@ -157,13 +155,15 @@ export class LentSample implements Sample {
   }
 
   release(): void {
-    const onRelease = this.#onRelease;
+    if (this.#bytes === undefined) return;
     this.#bytes = undefined;
-    this.#onRelease = undefined;
-    onRelease?.(this);
+    this.onRelease();
   }
 
   [Symbol.dispose](): void {
     this.release();
   }
+
+  /** Called once, when the bytes are not looked at any more. */
+  protected abstract onRelease(): void;
 }

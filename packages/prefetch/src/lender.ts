@@ -1,4 +1,5 @@
 import type { Access } from './access-sequence.js';
+import type { Block } from './arena.js';
 import { LentSample, type Entry } from './entry.js';
 import { tooLargeError } from './errors.js';
 import type { Sample } from './sample.js';
@@ -46,11 +47,46 @@ function copyOf(key: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   }
 }
 
+/** What becomes of a loan that was given back. */
+type TakeBack = (loan: Loan) => void;
+
+/** A sample that is its consumer's until the release. */
+class Loan extends LentSample {
+  readonly block: Block;
+  /** The copy that its consumer looks at, if it is one. */
+  readonly own: Uint8Array<ArrayBuffer> | undefined;
+  readonly bytes: number;
+  /** Where it is among all that are lent. */
+  at: number;
+  readonly #takeBack: TakeBack;
+
+  constructor(
+    entry: Entry,
+    block: Block,
+    own: Uint8Array<ArrayBuffer> | undefined,
+    at: number,
+    takeBack: TakeBack,
+  ) {
+    super(entry.access, own ?? entry.bytes);
+    this.block = block;
+    this.own = own;
+    this.bytes = entry.bytes.byteLength;
+    this.at = at;
+    this.#takeBack = takeBack;
+  }
+
+  protected override onRelease(): void {
+    this.#takeBack(this);
+  }
+}
+
 /** Gives samples to consumers, and knows what they hold. */
 export class Lender {
   readonly #lending: Lending;
   readonly #onRelease: () => void;
-  readonly #lent = new Set<LentSample>();
+  /** Not a Set: one of objects that live so shortly costs the collector more than they do. */
+  readonly #lent: Loan[] = [];
+  readonly #takeBack: TakeBack = (loan) => this.#receive(loan);
   /** Of samples that consumers hold. */
   bytes = 0;
 
@@ -62,7 +98,7 @@ export class Lender {
 
   /** Samples that consumers hold. */
   get count(): number {
-    return this.#lent.size;
+    return this.#lent.length;
   }
 
   /**
@@ -79,22 +115,27 @@ export class Lender {
       return copy;
     }
     const own = this.#lending === 'detached' ? copyOf(access.key, bytes) : undefined;
-    const block = window.remove(entry);
-    const { byteLength } = bytes;
-    this.bytes += byteLength;
-    const sample = new LentSample(access, own ?? bytes, (released) => {
-      this.bytes -= byteLength;
-      block.free();
-      this.#lent.delete(released);
-      // Its consumer may have given it away already.
-      if (own !== undefined && own.byteLength > 0) structuredClone(own.buffer, { transfer: [own.buffer] });
-      this.#onRelease();
-    });
-    this.#lent.add(sample);
-    return sample;
+    const loan = new Loan(entry, window.remove(entry), own, this.#lent.length, this.#takeBack);
+    this.#lent.push(loan);
+    this.bytes += loan.bytes;
+    return loan;
   }
 
   releaseAll(): void {
-    for (const sample of this.#lent) sample.release();
+    for (let last = this.#lent.at(-1); last !== undefined; last = this.#lent.at(-1)) last.release();
+  }
+
+  #receive(loan: Loan): void {
+    const { at, block, own, bytes } = loan;
+    this.bytes -= bytes;
+    block.free();
+    const last = this.#lent.pop();
+    if (last !== undefined && last !== loan) {
+      this.#lent[at] = last;
+      last.at = at;
+    }
+    // Its consumer may have given it away already.
+    if (own !== undefined && own.byteLength > 0) structuredClone(own.buffer, { transfer: [own.buffer] });
+    this.#onRelease();
   }
 }

@@ -12,8 +12,10 @@ import type { PrefetcherState } from './state.js';
 /** What a line tells the staging buffer that it belongs to. */
 export interface LineHost {
   readonly clock: Clock;
-  /** Something may be admitted, or is wanted: a consumer came or left, or memory was given back. */
+  /** Something may be admitted, or is wanted: a consumer came or left, or an access has come. */
   wake(): void;
+  /** Memory was given back. Told for each sample, so that it has to cost nothing while there is room anyway. */
+  released(): void;
   /** So many more consumers wait. */
   starving(change: number): void;
   /** The next sample had no room when its turn came. Told once for each. */

@@ -8,6 +8,7 @@ import { LookAhead, type Upcoming } from './look-ahead.js';
 import type { BatchLimits, LineHost, LineParts, LinePosition, Taken } from './line-parts.js';
 import { NamedReads } from './named-reads.js';
 import { readEntries } from './read-entries.js';
+import { Room } from './room.js';
 import type { Sample, SampleReadOptions } from './sample.js';
 import type { SampleSource } from './source.js';
 import type { Skips } from './skips.js';
@@ -44,6 +45,7 @@ export class Line {
   readonly #window = new Window();
   /** What consumers hold. */
   readonly lender: Lender;
+  readonly room: Room;
   readonly #skips: Skips;
   readonly #named: NamedReads;
   readonly #reads = new Set<Promise<void>>();
@@ -61,9 +63,6 @@ export class Line {
   #isInOrder = false;
   /** What ended it, and where it stood then. */
   #failure: { readonly error: unknown; readonly position: LinePosition } | undefined;
-  /** Samples that may be there for consumers, PRISMA's N, beside those that as many producers read, or hold until there is room. */
-  mostSamples = Infinity;
-  producers = Infinity;
 
   constructor({ source, accesses, resumed, weight, lending, skips, onEnd, memory, host }: LineParts) {
     this.weight = weight;
@@ -72,7 +71,8 @@ export class Line {
     this.#source = source;
     this.#host = host;
     this.#skips = skips;
-    this.lender = new Lender(lending, () => host.wake());
+    this.lender = new Lender(lending, () => host.released());
+    this.room = new Room(this.#window, this.lender, memory, this.waiters);
     this.#onEnd = onEnd;
     this.#ahead = new LookAhead({
       source,
@@ -126,7 +126,7 @@ export class Line {
     const batch: Entry[] = [];
     let bytes = 0;
     this.isFull = false;
-    while (batch.length < limits.samples && !this.#areProducersBusy) {
+    while (batch.length < limits.samples && !this.room.areProducersBusy) {
       const next = this.#peek();
       if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
       const block = this.#blockFor(next);
@@ -170,6 +170,16 @@ export class Line {
     const waiting = this.waiters.wait({ most, epoch }, signal);
     this.#host.wake();
     return waiting;
+  }
+
+  /** The next sample, if it is there and nobody waits for it. As `take` otherwise. */
+  takeNow(epoch: number | undefined): Sample | undefined {
+    const head = this.#window.head();
+    if (head?.state !== 'ready' || (epoch !== undefined && epoch !== head.access.epoch)) return undefined;
+    if (this.#failure !== undefined || this.#isTelling || this.waiters.first() !== undefined)
+      return undefined;
+    this.#isInOrder = true;
+    return this.#collect(1, epoch)?.[0];
   }
 
   /** As `SampleReader.read`. */
@@ -228,18 +238,9 @@ export class Line {
     entry.fail(error);
   }
 
-  /** Whether each of its producers has a sample to read: there may be room for more, and nobody to read them. */
-  get #areProducersBusy(): boolean {
-    return this.reading >= this.producers && this.readySamples < this.mostSamples;
-  }
-
   #blockFor({ access, size }: Upcoming): Block | undefined {
-    const stored = Math.min(this.mostSamples, this.#window.settled);
-    if (this.#window.count >= stored + this.producers) return undefined;
-    const isAlone = this.lender.count === 0 && this.memory.shared.hasRoomFor(size);
-    const isNeeded = this.#window.count === 0 && (isAlone || this.waiters.count > 0);
     try {
-      return this.memory.take(size, isNeeded);
+      return this.room.take(size);
     } catch (error) {
       this.#fail(this.#enter(access, 0, blockOfItsOwn(0)), tooLargeError(access.key, size, error));
       return undefined;

@@ -19,7 +19,8 @@ import type { Line } from './line.js';
 import { levelsOf, type EpochProfile, type LevelReads } from './epochs.js';
 import type { Source } from './places.js';
 import type { Profile } from './profile.js';
-import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
+import { samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
+import { batchesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 import { Skips, type SkippedSample } from './skips.js';
 import { closeLine, epochsOf, openLine, StagingBuffer } from './staging-buffer.js';
 import { fingerprintOf } from './fingerprint.js';
@@ -152,9 +153,18 @@ export class Prefetcher implements SampleReader {
   #resumed: PrefetcherState | undefined;
   #opened: Line | undefined;
   #closed: Promise<void> | undefined;
-  /** Samples that were taken for lists which nobody has got. */
-  readonly #waiting = new Set<Sample>();
+  /** Samples that were taken for lists which nobody has got, or will get. */
+  readonly #ungiven = new Set<readonly Sample[]>();
   #loops = 0;
+  readonly #loop: LoopListener = {
+    began: () => {
+      this.#loops += 1;
+    },
+    ended: (isAtEnd) => {
+      this.#loops -= 1;
+      return isAtEnd || this.#loops > 0 ? undefined : this.#close('loop');
+    },
+  };
   #turnedAt: number;
 
   /**
@@ -197,11 +207,11 @@ export class Prefetcher implements SampleReader {
 
   /** As `epoch`, in lists as `batches` gives them. */
   epochBatches(size: number): AsyncIterableIterator<readonly Sample[]> {
-    return batchesOf(this.#oneEpoch(), size, this.#waiting);
+    return batchesOf(this.#oneEpoch(), size, this.#ungiven);
   }
 
   /** Takes from one epoch only. */
-  #oneEpoch(): Pick<SampleReader, 'take'> {
+  #oneEpoch(): SampleTaker {
     let epoch = this.#line.next?.epoch;
     const take = async (most: number) => {
       const samples = await this.#take(most, {}, epoch);
@@ -209,7 +219,16 @@ export class Prefetcher implements SampleReader {
       epoch ??= samples[0]?.epoch;
       return samples;
     };
-    return { take };
+    return { take, takeNow: () => (epoch === undefined ? undefined : this.#takeNow(epoch)) };
+  }
+
+  /** A sample that is there, unless the event loop is to turn first. */
+  #takeNow(epoch?: number): Sample | undefined {
+    return this.#isTurnDue ? undefined : this.#line.takeNow(epoch);
+  }
+
+  get #isTurnDue(): boolean {
+    return this.#clock.now() - this.#turnedAt >= TURN_EVERY_MS;
   }
 
   async #take(
@@ -218,7 +237,7 @@ export class Prefetcher implements SampleReader {
     epoch: number | undefined,
   ): Promise<readonly Sample[]> {
     assertCounts({ most });
-    if (this.#clock.now() - this.#turnedAt >= TURN_EVERY_MS) {
+    if (this.#isTurnDue) {
       await this.#clock.turn();
       this.#turnedAt = this.#clock.now();
     }
@@ -237,11 +256,15 @@ export class Prefetcher implements SampleReader {
   }
 
   batches(size: number): AsyncIterableIterator<readonly Sample[]> {
-    return this.#loop(batchesOf(this, size, this.#waiting));
+    return this.#loopOver(batchesOf(this, size, this.#ungiven));
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<Sample> {
-    return this.#loop(samplesOf(this));
+    const taker = {
+      take: (most: number) => this.#take(most, {}, undefined),
+      takeNow: () => this.#takeNow(),
+    };
+    return samplesOf(taker, this.#loop);
   }
 
   /**
@@ -254,7 +277,7 @@ export class Prefetcher implements SampleReader {
    */
   state(): PrefetcherState {
     const sequence = this.#sequence();
-    const position = withGivenBack(this.#line.position(), this.#waiting, sequence);
+    const position = withGivenBack(this.#line.position(), [...this.#ungiven].flat(), sequence);
     const { next, taken, early } = position;
     const epoch = next?.epoch ?? sequence.epochs;
     return {
@@ -360,15 +383,14 @@ export class Prefetcher implements SampleReader {
     );
   }
 
-  async *#loop<T>(samples: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
-    let hasEnded = false;
-    this.#loops += 1;
+  async *#loopOver<T>(samples: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
+    let isAtEnd = false;
+    this.#loop.began();
     try {
       yield* samples;
-      hasEnded = true;
+      isAtEnd = true;
     } finally {
-      this.#loops -= 1;
-      if (!hasEnded && this.#loops === 0) await this.#close('loop');
+      await this.#loop.ended(isAtEnd);
     }
   }
 }

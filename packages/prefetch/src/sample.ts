@@ -56,55 +56,52 @@ export interface SampleReader extends AsyncIterable<Sample>, AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** `SampleReader[Symbol.asyncIterator]` by means of `take`. */
-export async function* samplesOf(reader: Pick<SampleReader, 'take'>): AsyncIterableIterator<Sample> {
-  for (;;) {
-    const [sample] = await reader.take(1);
-    if (sample === undefined) return;
-    try {
-      yield sample;
-    } finally {
-      sample.release();
-    }
-  }
-}
-
 /**
  * `SampleReader.batches` by means of `take`.
- * @param waiting Has each sample that was taken and not given out in a list, also when nobody will get it any more.
+ * @param ungiven Has each sample that was taken and not given out in a list, also when nobody will get it any more.
  */
 export function batchesOf(
   reader: Pick<SampleReader, 'take'>,
   size: number,
-  waiting = new Set<Sample>(),
+  ungiven = new Set<readonly Sample[]>(),
 ): AsyncIterableIterator<readonly Sample[]> {
   assertCounts({ size });
-  return listsOf(reader, size, waiting);
+  return listsOf(reader, size, ungiven);
 }
 
 async function* listsOf(
   reader: Pick<SampleReader, 'take'>,
   size: number,
-  waiting: Set<Sample>,
+  ungiven: Set<readonly Sample[]>,
 ): AsyncIterableIterator<readonly Sample[]> {
   let ahead: readonly Sample[] = [];
-  const batch: Sample[] = [];
+  let batch: Sample[] = [];
+  ungiven.add(batch);
   try {
     for (;;) {
       const epoch = batch[0]?.epoch;
       const more = ahead.length > 0 ? ahead : await reader.take(size - batch.length);
-      ahead = [];
-      for (const sample of more) waiting.add(sample);
       if (more.length === 0 && batch.length === 0) return;
       const sameEpoch = epoch === undefined || more[0]?.epoch === epoch;
       if (sameEpoch) batch.push(...more);
-      else ahead = more;
+      ungiven.delete(ahead);
+      ahead = sameEpoch ? [] : more;
+      ungiven.add(ahead);
       if (sameEpoch && more.length > 0 && batch.length < size) continue;
-      for (const sample of batch) waiting.delete(sample);
+      ungiven.delete(batch);
       yield batch;
-      for (const sample of batch.splice(0)) sample.release();
+      release(batch);
+      batch = [];
+      ungiven.add(batch);
     }
   } finally {
-    for (const sample of [...batch, ...ahead]) sample.release();
+    for (const list of [batch, ahead]) {
+      release(list);
+      if (list.length === 0) ungiven.delete(list);
+    }
   }
+}
+
+function release(samples: readonly Sample[]): void {
+  for (const sample of samples) sample.release();
 }

@@ -179,12 +179,11 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
           this.#leaveIfOver(line, opened);
           this.#wake();
         },
-        starving: (change) => {
-          for (const meter of [this.#meter, epochs.meter]) meter.starving(change);
+        released: () => {
+          if (this.#isFull()) this.#wake();
         },
-        refused: () => {
-          for (const meter of [this.#meter, epochs.meter]) meter.refused();
-        },
+        starving: (change) => [this.#meter, epochs.meter].forEach((meter) => meter.starving(change)),
+        refused: () => [this.#meter, epochs.meter].forEach((meter) => meter.refused()),
         moved: (moving, taken) => this.#moved(moving, epochs, taken),
       },
     });
@@ -220,9 +219,9 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     for (const line of this.#lines.keys()) {
       const share = line.weight / weights;
       line.memory.limit = Math.floor(memoryBytes * share);
-      line.mostSamples = Math.max(1, Math.floor(samples * share));
+      line.room.mostSamples = Math.max(1, Math.floor(samples * share));
       // Where bytes alone decide, what is read is bounded by the producers that there are.
-      line.producers = Number.isFinite(samples) ? Math.max(1, Math.floor(producers * share)) : Infinity;
+      line.room.producers = Number.isFinite(samples) ? Math.max(1, Math.floor(producers * share)) : Infinity;
     }
   }
 

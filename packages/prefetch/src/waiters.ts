@@ -1,6 +1,6 @@
 import type { Clock } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
-import Queue from 'yocto-queue';
+import Denque from 'denque';
 import type { Sample } from './sample.js';
 
 /** A consumer that came before its sample was there. */
@@ -16,7 +16,7 @@ export interface Waiter {
 export class Waiters {
   readonly #clock: Clock;
   readonly #onChange: (waiting: number) => void;
-  readonly #queue = new Queue<Waiter & { isGone: boolean }>();
+  readonly #queue = new Denque<Waiter & { isGone: boolean }>();
   #waiting = 0;
   #isServing = false;
   /** Milliseconds that consumers waited, summed over them. */
@@ -53,7 +53,7 @@ export class Waiters {
             reject(error);
           },
         };
-        this.#queue.enqueue(waiter);
+        this.#queue.push(waiter);
         stopListening = onAbort(signal, (reason) => waiter.reject(reason));
       }),
     );
@@ -93,12 +93,14 @@ export class Waiters {
 
   /** Who has waited longest; undefined if nobody waits for the next sample. */
   first(): Waiter | undefined {
-    while (this.#queue.peek()?.isGone === true) this.#queue.dequeue();
-    return this.#queue.peek();
+    while (this.#queue.peekFront()?.isGone === true) this.#queue.shift();
+    return this.#queue.peekFront();
   }
 
   rejectAll(error: unknown): void {
-    for (const waiter of this.#queue.drain()) if (!waiter.isGone) waiter.reject(error);
+    const waiting = this.#queue.toArray();
+    this.#queue.clear();
+    for (const waiter of waiting) if (!waiter.isGone) waiter.reject(error);
   }
 
   #change(by: number): void {

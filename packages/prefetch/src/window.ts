@@ -1,4 +1,4 @@
-import Queue from 'yocto-queue';
+import Denque from 'denque';
 import type { Access } from './access-sequence.js';
 import type { Block } from './arena.js';
 import type { Entry } from './entry.js';
@@ -8,7 +8,8 @@ type Placed = Entry | { readonly state: 'gone'; readonly access: Access };
 
 /** Entries that were admitted and not taken, in the order of the sequence and by the key of their object. */
 export class Window {
-  readonly #entries = new Queue<Placed>();
+  /** Not a linked list, whose nodes that are gone keep those behind them from the collector. */
+  readonly #entries = new Denque<Placed>();
   /** Of an object that is in it more than once, in order. */
   readonly #byKey = new Map<string, Entry[]>();
   #count = 0;
@@ -22,7 +23,7 @@ export class Window {
 
   add(entry: Entry): void {
     this.#count += 1;
-    this.#entries.enqueue(entry);
+    this.#entries.push(entry);
     const same = this.#byKey.get(entry.access.key);
     if (same === undefined) this.#byKey.set(entry.access.key, [entry]);
     else same.push(entry);
@@ -30,15 +31,15 @@ export class Window {
 
   /** An access was taken before it was admitted: its place is kept as long as there are entries before it. */
   pass(access: Access): void {
-    this.#entries.enqueue({ state: 'gone', access });
+    this.#entries.push({ state: 'gone', access });
   }
 
   /** The first that is still in it. */
   head(): Entry | undefined {
     for (;;) {
-      const first = this.#entries.peek();
+      const first = this.#entries.peekFront();
       if (first?.state !== 'gone') return first;
-      this.#entries.dequeue();
+      this.#entries.shift();
     }
   }
 
@@ -60,12 +61,15 @@ export class Window {
 
   /** Those that are still in it. */
   *entries(): IterableIterator<Entry> {
-    for (const entry of this.#entries) if (entry.state !== 'gone') yield entry;
+    for (const entry of this.#entries.toArray()) if (entry.state !== 'gone') yield entry;
   }
 
   /** Accesses behind the first entry that is still in it, that are not in it themselves. */
   gone(): Access[] {
     this.head();
-    return [...this.#entries].filter(({ state }) => state === 'gone').map(({ access }) => access);
+    return this.#entries
+      .toArray()
+      .filter(({ state }) => state === 'gone')
+      .map(({ access }) => access);
   }
 }

@@ -2,7 +2,8 @@ import { parseBytes, TieredError, type ByteSize, type OperationOptions } from '@
 import { assertCounts, onAbort, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { rangeInvalidError } from '../errors.js';
-import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
+import { samplesOf } from '../sample-loop.js';
+import { batchesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
 import { ClientConnection } from './client-connection.js';
 import { CLIENT_FRAMES, encodeHead } from './protocol.js';
 import { ReadAssembly, SampleAssembly } from './received-samples.js';

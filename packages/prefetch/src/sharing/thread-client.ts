@@ -3,7 +3,8 @@ import type { OperationOptions } from '@tiered/core';
 import { assertCounts, onAbort } from '@tiered/core/internal';
 import { LentSample } from '../entry.js';
 import { threadClosedError } from '../errors.js';
-import { batchesOf, samplesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
+import { samplesOf } from '../sample-loop.js';
+import { batchesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';
 import { errorFrom } from './error-body.js';
 import {
   DOORBELL,
@@ -13,6 +14,20 @@ import {
   type ThreadHello,
   type ThreadRequest,
 } from './thread-messages.js';
+
+/** A sample that this thread holds. */
+class HeldSample extends LentSample {
+  readonly #onReleased: () => void;
+
+  constructor(lent: LentToThread, onReleased: () => void) {
+    super(lent, lent.data);
+    this.#onReleased = onReleased;
+  }
+
+  protected override onRelease(): void {
+    this.#onReleased();
+  }
+}
 
 /** A request that has not been answered. */
 interface Pending {
@@ -29,7 +44,7 @@ interface Pending {
 export class ThreadPrefetchClient implements SampleReader {
   readonly #port: MessagePort;
   readonly #pending = new Map<number, Pending>();
-  readonly #held = new Set<LentSample>();
+  readonly #held = new Set<HeldSample>();
   #flags: Int32Array | undefined;
   #next = 0;
   #closed: Promise<void> | undefined;
@@ -127,8 +142,8 @@ export class ThreadPrefetchClient implements SampleReader {
     else pending?.resolve(message);
   }
 
-  #hold(lent: LentToThread): LentSample {
-    const sample = new LentSample(lent, lent.data, () => {
+  #hold(lent: LentToThread): HeldSample {
+    const sample = new HeldSample(lent, () => {
       this.#held.delete(sample);
       const flags = this.#flags as Int32Array;
       Atomics.store(flags, lent.slot, RELEASED);

@@ -1,0 +1,41 @@
+import type { Block } from './arena.js';
+import type { Lender } from './lender.js';
+import type { LineMemory } from './line-memory.js';
+import type { Waiters } from './waiters.js';
+import type { Window } from './window.js';
+
+/** What bounds the samples of a line: their bytes, and, as PRISMA has it, their number. */
+export class Room {
+  readonly #window: Window;
+  readonly #lender: Lender;
+  readonly #memory: LineMemory;
+  readonly #waiters: Waiters;
+  /** Samples that may be there for consumers, PRISMA's N, beside those that as many producers read, or hold until there is room. */
+  mostSamples = Infinity;
+  producers = Infinity;
+
+  constructor(window: Window, lender: Lender, memory: LineMemory, waiters: Waiters) {
+    this.#window = window;
+    this.#lender = lender;
+    this.#memory = memory;
+    this.#waiters = waiters;
+  }
+
+  /** Whether each of its producers has a sample to read: there may be room for more, and nobody to read them. */
+  get areProducersBusy(): boolean {
+    const { count, settled } = this.#window;
+    return count - settled >= this.producers && settled < this.mostSamples;
+  }
+
+  /**
+   * Memory for the next sample; undefined if there is no room.
+   * @throws RangeError if it is needed in any case, and there is none at all.
+   */
+  take(bytes: number): Block | undefined {
+    const { count, settled } = this.#window;
+    if (count >= Math.min(this.mostSamples, settled) + this.producers) return undefined;
+    const isAlone = this.#lender.count === 0 && this.#memory.shared.hasRoomFor(bytes);
+    const isNeeded = count === 0 && (isAlone || this.#waiters.count > 0);
+    return this.#memory.take(bytes, isNeeded);
+  }
+}

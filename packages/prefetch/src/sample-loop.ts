@@ -1,0 +1,117 @@
+import type { OperationOptions } from '@tiered/core';
+import type { Sample } from './sample.js';
+
+/** Where loops take samples from. */
+export interface SampleTaker {
+  /** As `SampleReader.take`. */
+  take(most: number, options?: OperationOptions): Promise<readonly Sample[]>;
+  /** The next sample, if it is there and nobody has to be waited for. */
+  takeNow?(): Sample | undefined;
+}
+
+/** What is told of a loop, which may never begin. */
+export interface LoopListener {
+  /** Its first sample was asked for. */
+  began(): void;
+  /** It got the last sample, or it was left before that, by its consumer or because a sample could not be read. Once. */
+  ended(isAtEnd: boolean): Promise<void> | undefined;
+}
+
+type Result = IteratorResult<Sample, undefined>;
+
+const OVER: Result = { done: true, value: undefined };
+
+/** `SampleReader[Symbol.asyncIterator]` by means of `take`. */
+export function samplesOf(taker: SampleTaker, listener?: LoopListener): AsyncIterableIterator<Sample> {
+  return new SampleLoop(taker, listener);
+}
+
+/**
+ * Samples one by one, each released when the next is asked for. It does what an async generator would do, calls that overlap
+ * included, which are answered in their order. Written out, because a sample that is there already costs one promise so, where
+ * a generator within a generator makes eight.
+ */
+class SampleLoop implements AsyncIterableIterator<Sample> {
+  readonly #taker: SampleTaker;
+  readonly #listener: LoopListener | undefined;
+  #state: 'new' | 'begun' | 'over' = 'new';
+  /** The sample that its consumer has. */
+  #held: Sample | undefined;
+  /** The last call, if it has yet to be answered. */
+  #underWay: Promise<Result> | undefined;
+
+  constructor(taker: SampleTaker, listener: LoopListener | undefined) {
+    this.#taker = taker;
+    this.#listener = listener;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Result> {
+    if (this.#underWay !== undefined || this.#state !== 'begun') return this.#inTurn(() => this.#next());
+    try {
+      const sample = this.#takeNow();
+      return sample === undefined
+        ? this.#inTurn(() => this.#next())
+        : Promise.resolve({ done: false, value: sample });
+    } catch (error) {
+      return this.#inTurn(() => this.#fail(error));
+    }
+  }
+
+  return(): Promise<Result> {
+    return this.#inTurn(() => this.#leave(false));
+  }
+
+  #takeNow(): Sample | undefined {
+    this.#release();
+    this.#held = this.#taker.takeNow?.();
+    return this.#held;
+  }
+
+  async #next(): Promise<Result> {
+    if (this.#state === 'over') return OVER;
+    if (this.#state === 'new') {
+      this.#state = 'begun';
+      this.#listener?.began();
+    }
+    this.#release();
+    try {
+      [this.#held] = await this.#taker.take(1);
+    } catch (error) {
+      return this.#fail(error);
+    }
+    return this.#held === undefined ? this.#leave(true) : { done: false, value: this.#held };
+  }
+
+  async #fail(error: unknown): Promise<never> {
+    await this.#leave(false);
+    throw error;
+  }
+
+  async #leave(isAtEnd: boolean): Promise<Result> {
+    const hadBegun = this.#state === 'begun';
+    this.#state = 'over';
+    this.#release();
+    if (hadBegun) await this.#listener?.ended(isAtEnd);
+    return OVER;
+  }
+
+  /** Makes a call when those before it have been answered. */
+  #inTurn(call: () => Promise<Result>): Promise<Result> {
+    const answer = this.#underWay === undefined ? call() : this.#underWay.then(call, call);
+    this.#underWay = answer;
+    const answered = () => {
+      if (this.#underWay === answer) this.#underWay = undefined;
+    };
+    answer.then(answered, answered);
+    return answer;
+  }
+
+  #release(): void {
+    this.#held?.release();
+    this.#held = undefined;
+  }
+}

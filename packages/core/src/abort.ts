@@ -81,17 +81,27 @@ export async function* untilAborted<T>(
   }
 }
 
+/** What the operations of one caller's signal run under. */
+interface Shared {
+  readonly controller: AbortController;
+  readonly stopListening: () => void;
+  running: number;
+}
+
 /**
  * Operations that share an end. Each runs under a signal that aborts with its caller's or when the scope is closed;
- * closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on Node 20.)
+ * closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on Node 20.) Operations that have the
+ * same caller's signal and overlap share theirs: to make one for each takes longer than to read what is in memory.
  */
 export class OperationScope {
-  readonly #running = new Map<AbortController, Promise<unknown>>();
+  readonly #callers = new Map<AbortSignal | undefined, Shared>();
+  #running = 0;
   #closeReason: Error | undefined;
+  #onSettled: (() => void)[] = [];
 
   /** How many operations have not settled. */
   get size(): number {
-    return this.#running.size;
+    return this.#running;
   }
 
   /** Starts an operation; rejects at once if the scope is closed or the caller's signal has aborted. */
@@ -101,15 +111,13 @@ export class OperationScope {
   ): Promise<T> {
     if (this.#closeReason !== undefined) throw this.#closeReason;
     callerSignal?.throwIfAborted();
-    const controller = new AbortController();
-    const stopListening = onAbort(callerSignal, (reason) => controller.abort(reason));
+    const shared = this.#callers.get(callerSignal) ?? this.#share(callerSignal);
+    shared.running += 1;
+    this.#running += 1;
     try {
-      const running = operation(controller.signal);
-      this.#running.set(controller, running);
-      return await running;
+      return await operation(shared.controller.signal);
     } finally {
-      this.#running.delete(controller);
-      stopListening();
+      this.#settled(callerSignal, shared);
     }
   }
 
@@ -126,7 +134,26 @@ export class OperationScope {
   /** Aborts every operation with `reason`, refuses new ones with it, and waits until all have settled. Idempotent. */
   async close(reason: Error): Promise<void> {
     this.#closeReason ??= reason;
-    for (const controller of this.#running.keys()) controller.abort(reason);
-    while (this.#running.size > 0) await Promise.allSettled(this.#running.values());
+    for (const { controller } of [...this.#callers.values()]) controller.abort(reason);
+    if (this.#running > 0) await new Promise<void>((resolve) => this.#onSettled.push(resolve));
+  }
+
+  #share(callerSignal: AbortSignal | undefined): Shared {
+    const controller = new AbortController();
+    const stopListening = onAbort(callerSignal, (reason) => controller.abort(reason));
+    const shared = { controller, stopListening, running: 0 };
+    this.#callers.set(callerSignal, shared);
+    return shared;
+  }
+
+  #settled(callerSignal: AbortSignal | undefined, shared: Shared): void {
+    shared.running -= 1;
+    this.#running -= 1;
+    if (shared.running === 0) {
+      shared.stopListening();
+      this.#callers.delete(callerSignal);
+    }
+    if (this.#running > 0) return;
+    for (const resolve of this.#onSettled.splice(0)) resolve();
   }
 }

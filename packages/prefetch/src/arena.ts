@@ -8,9 +8,27 @@ export interface Block {
   free(): void;
 }
 
-interface Piece {
+/** Memory of an arena: an object of its own and not a closure, as there is one for each sample. */
+class Piece implements Block {
   readonly start: number;
-  isFree: boolean;
+  /** Bytes that it takes. */
+  readonly length: number;
+  readonly bytes: Uint8Array;
+  readonly #onFree: (piece: Piece) => void;
+  isFree = false;
+
+  constructor(buffer: ArrayBufferLike, start: number, bytes: number, onFree: (piece: Piece) => void) {
+    this.start = start;
+    this.length = memoryOf(bytes);
+    this.bytes = new Uint8Array(buffer, start, bytes);
+    this.#onFree = onFree;
+  }
+
+  free(): void {
+    invariant(!this.isFree, 'memory was given back twice');
+    this.isFree = true;
+    this.#onFree(this);
+  }
 }
 
 /** Samples begin at cache lines, so that any typed array can be a view on them. */
@@ -25,6 +43,10 @@ export class Arena {
   readonly buffer: SharedArrayBuffer | ArrayBuffer;
   readonly #pieces = new Denque<Piece>();
   readonly #shared: { heldBytes: number };
+  readonly #onFree = ({ length }: Piece) => {
+    this.#count(-length);
+    while (this.#pieces.peekFront()?.isFree === true) this.#pieces.shift();
+  };
   #limit: number;
   #head = 0;
   #usedBytes = 0;
@@ -58,19 +80,11 @@ export class Arena {
     const length = memoryOf(bytes);
     const start = this.#roomFor(length);
     if (start === undefined) return undefined;
-    const piece: Piece = { start, isFree: false };
+    const piece = new Piece(this.buffer, start, bytes, this.#onFree);
     this.#pieces.push(piece);
     this.#head = start + length;
     this.#count(length);
-    return {
-      bytes: new Uint8Array(this.buffer, start, bytes),
-      free: () => {
-        invariant(!piece.isFree, 'memory was given back twice');
-        piece.isFree = true;
-        this.#count(-length);
-        while (this.#pieces.peekFront()?.isFree === true) this.#pieces.shift();
-      },
-    };
+    return piece;
   }
 
   #count(bytes: number): void {

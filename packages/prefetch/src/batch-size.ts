@@ -108,6 +108,8 @@ export class BatchSize {
   #judgeTry(sampleMs: number): void {
     this.#isTrying = false;
     this.#isFast = sampleMs <= FAST_SAMPLE_MS;
+    // What was slow before was the machine, or another epoch.
+    if (this.#isFast) this.#pause = FIRST_PAUSE;
     this.#batchesOfTry += 1;
     const mayGoOn = sampleMs <= SLOW_SAMPLE_MS && this.#batchesOfTry < BATCHES_OF_A_TRY;
     if (this.#isFast || mayGoOn) return;

@@ -22,9 +22,10 @@ export class Entry {
   #block: Block;
   #bytes: Uint8Array;
   readonly #memory: Pick<LineMemory, 'outside'>;
-  readonly #followers: Entry[] = [];
+  /** None, as nearly always: neither an array is made nor a closure, as there is an entry for each sample. */
+  #followers: Entry[] | undefined;
   #lookers: (() => void)[] | undefined;
-  readonly #onSettled: () => void;
+  readonly #onSettled: (entry: Entry) => void;
 
   /**
    * @param memory Gives it other memory if its object has another size than it was told.
@@ -36,7 +37,7 @@ export class Entry {
     order: number,
     block: Block,
     memory: Pick<LineMemory, 'outside'>,
-    onSettled: () => void,
+    onSettled: (entry: Entry) => void,
   ) {
     this.access = access;
     this.size = size;
@@ -72,7 +73,7 @@ export class Entry {
 
   /** Gets its bytes from an entry of the same object, that is being read or there: PRISMA's n_reads. */
   follow(first: Entry): void {
-    if (first.state === 'reading') first.#followers.push(this);
+    if (first.state === 'reading') (first.#followers ??= []).push(this);
     else this.#end(this.#copyFrom(first));
   }
 
@@ -82,18 +83,19 @@ export class Entry {
     if (block !== this.#block) this.#block.free();
     this.#block = block;
     this.#bytes = bytes;
+    const followers = this.#followers;
     // First, because its memory may be given back when it has settled.
-    const failures = this.#followers.map((follower) => follower.#copyFrom(this));
+    const failures = followers?.map((follower) => follower.#copyFrom(this));
     this.#settle('ready');
     // By then others may follow these.
-    for (const [i, follower] of this.#followers.entries()) follower.#end(failures[i]);
+    followers?.forEach((follower, i) => follower.#end(failures?.[i]));
   }
 
   fail(error: unknown): void {
     invariant(this.state === 'reading', 'a sample was read twice');
     this.error = error;
     this.#settle('failed');
-    for (const follower of this.#followers) follower.fail(error);
+    this.#followers?.forEach((follower) => follower.fail(error));
   }
 
   /** Leaves the line with its memory; whoever takes it gives that back. */
@@ -130,7 +132,7 @@ export class Entry {
     const lookers = this.#lookers;
     this.#lookers = undefined;
     if (lookers !== undefined) for (const look of lookers) look();
-    this.#onSettled();
+    this.#onSettled(this);
   }
 }
 

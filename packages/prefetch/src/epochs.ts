@@ -42,6 +42,11 @@ export class Epochs {
     this.meter = new Meter(clock);
   }
 
+  /** The epoch that consumers are in. */
+  get epoch(): number | undefined {
+    return this.#epoch;
+  }
+
   /**
    * Consumers take samples of this epoch.
    * @param longer What was counted since the buffer was made, for what the epoch alone does not show.

@@ -50,6 +50,7 @@ export class Line {
   readonly #named: NamedReads;
   readonly #reads = new Set<Promise<void>>();
   #admitted = 0;
+  readonly #onSettled = (entry: Entry) => this.#settled(entry);
   /** Whether the next sample had no room when it was last looked at. */
   isFull = false;
   #isToServe = false;
@@ -176,8 +177,7 @@ export class Line {
   takeNow(epoch: number | undefined): Sample | undefined {
     const head = this.#window.head();
     if (head?.state !== 'ready' || (epoch !== undefined && epoch !== head.access.epoch)) return undefined;
-    if (this.#failure !== undefined || this.#isTelling || this.waiters.first() !== undefined)
-      return undefined;
+    if (this.#failure !== undefined || this.#isTelling || this.waiters.first()) return undefined;
     this.#isInOrder = true;
     return this.#collect(1, epoch)?.[0];
   }
@@ -249,7 +249,7 @@ export class Line {
 
   #enter(access: Access, size: number, block: Block): Entry {
     this.#ahead.advance();
-    const entry = new Entry(access, size, this.#admitted, block, this.memory, () => this.#settled(entry));
+    const entry = new Entry(access, size, this.#admitted, block, this.memory, this.#onSettled);
     this.#admitted += 1;
     this.#window.add(entry);
     return entry;

@@ -21,14 +21,14 @@ async function readAtOnce(source: SampleSource, batch: readonly Entry[], signal:
   const outcomes = await outcomesOf(source, batch, signal);
   // No promise for those that are whole, which is nearly all.
   const singly: Promise<void>[] = [];
-  for (const [i, entry] of batch.entries()) {
+  batch.forEach((entry, i) => {
     const outcome = outcomes[i];
     if (outcome === undefined) singly.push(readOne(source, entry, signal));
     else if ('error' in outcome) entry.fail(outcome.error);
     else if (isWhole(source, entry.access.key, entry.size, outcome.bytes)) entry.succeed(entry.bytes);
     else singly.push(readOne(source, entry, signal, outcome.bytes));
-  }
-  await Promise.all(singly);
+  });
+  if (singly.length > 0) await Promise.all(singly);
 }
 
 /** How each read of the batch ended; none if the batch failed as such, which says nothing of the objects in it. */

@@ -335,7 +335,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     const usage = Number.isFinite(most) ? line.readySamples / most : line.memory.heldBytes / memoryBytes;
     this.#meter.usage(Math.min(100, usage * 100));
     if (samples === 0) return;
-    epochs.enter(epoch, this.#settings, this.#meter);
+    if (epoch !== epochs.epoch) epochs.enter(epoch, this.#settings, this.#meter);
     for (const meter of [this.#meter, epochs.meter]) meter.taken(samples, bytes);
     this.#look();
   }

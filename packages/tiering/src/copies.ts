@@ -2,6 +2,7 @@ import { isTieredError, type DropReason, type PlacementHost, type Tier } from '@
 import type { OperationOptions } from '@tiered/core';
 import { ABSENT, invariant, type Checksum, type OperationScope } from '@tiered/core/internal';
 import { CheckedCopy } from './checked-copy.js';
+import type { Haste } from './haste.js';
 import { isLasting } from './lasting-copies.js';
 import { Openings } from './openings.js';
 import { Removals } from './removals.js';
@@ -30,6 +31,7 @@ export class Copies {
   readonly #takeOvers: TakeOvers;
   readonly #tierReads: OperationScope;
   readonly #closing: AbortSignal;
+  readonly #haste: Haste;
   /** Called when a level may grant again what it could not. */
   onRoom: () => void = () => undefined;
   /** Called when a copy that was there is served from now on. */
@@ -41,7 +43,9 @@ export class Copies {
     checksum: Checksum,
     tierReads: OperationScope,
     closing: AbortSignal,
+    haste: Haste,
   ) {
+    this.#haste = haste;
     this.#host = host;
     this.#checksum = checksum;
     this.#tierReads = tierReads;
@@ -73,9 +77,10 @@ export class Copies {
     checksum: Checksum,
     tierReads: OperationScope,
     closing: AbortSignal,
+    haste: Haste,
     options: OperationOptions,
   ): Promise<Copies> {
-    const copies = new Copies(host, checksum, tierReads, closing);
+    const copies = new Copies(host, checksum, tierReads, closing, haste);
     try {
       for (const tier of host.tiers)
         copies.#stores.push(await openAtStart(tier, host, checksum, copies.#told(tier), options));
@@ -103,7 +108,7 @@ export class Copies {
 
   /** Removals, takings over and openings under way. */
   get underWay(): Promise<void>[] {
-    const asked = this.#stores.flatMap((store) => store.asked ?? []);
+    const asked = this.#stores.flatMap(({ asked: room = [], underWay = [] }) => [...underWay].concat(room));
     return [...asked, ...this.removals.underWay, ...this.#openings.underWay, ...this.#takeOvers.underWay];
   }
 
@@ -315,6 +320,7 @@ export class Copies {
   #told(tier: Tier): StoreEvents {
     return {
       closing: this.#closing,
+      haste: this.#haste,
       onLost: () => this.#openings.again(this.storeAt(tier.level)),
       onRoom: () => this.onRoom(),
       onTaken: () => {
@@ -326,9 +332,9 @@ export class Copies {
   }
 
   /** If a copy is the one that is served, it is not any more. */
-  #withdraw(level: number, { key, name }: Copy): void {
+  #withdraw(level: number, { key, tag }: Copy): void {
     const id = this.#host.namespace.find(key);
-    if (id === ABSENT || this.#level(id) !== level || this.#host.nameOf(id) !== name) return;
+    if (id === ABSENT || this.#level(id) !== level || this.#host.tagOf(id) !== tag) return;
     this.#checked.delete(id);
     this.#host.withdraw(id);
   }

@@ -63,6 +63,8 @@ export class Placings {
   /** Objects whose slower copy is being looked up, to be moved up. */
   readonly #promoting = new Map<number, Promise<void>>();
   readonly #lasting: LastingCopies;
+  /** Errors of tiers that were told of: all copies of one segment have the same. */
+  readonly #told = new WeakSet<object>();
   /** Objects of several chunks that are on their way. */
   #large = 0;
   readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
@@ -334,7 +336,10 @@ export class Placings {
       const lost = claim.bytes - writtenBytes;
       store.shrink(held, lost > 0 ? lost : claim.bytes);
       host.tierShrunk(tier, store.quotaBytes);
-    } else if (side === 'tier') host.tierFault(tier, 'write', key, error);
+    } else if (side === 'tier' && !(isTieredError(error) && this.#told.has(error))) {
+      if (isTieredError(error)) this.#told.add(error);
+      host.tierFault(tier, 'write', key, error);
+    }
     host.placementFailed(id, tier.level, error);
   }
 

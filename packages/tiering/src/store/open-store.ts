@@ -1,5 +1,6 @@
 import type { OperationOptions, PlacementHost, Tier } from '@tiered/core';
 import { identityOf, isMistake, type Checksum } from '@tiered/core/internal';
+import type { Haste } from '../haste.js';
 import { BucketStore } from './bucket-store.js';
 import { ClosedStore } from './closed-store.js';
 import { PrivateStore } from './private-store.js';
@@ -18,6 +19,8 @@ export interface StoreEvents {
   readonly onRoom: () => void;
   /** Another process has the tier from now on, as the error of the call says that met it. */
   readonly onTaken: () => void;
+  /** Whether what is gathered is to be written at once. */
+  readonly haste: Haste;
 }
 
 /**

@@ -1,43 +1,24 @@
-import type { Clock, IndexHome, OperationOptions, Tier } from '@tiered/core';
-import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
+import type { OperationOptions, Tier } from '@tiered/core';
+import { copyName, isPacked, newTag, raceAbort } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
 import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
-import { Accounts, OWN_DIRECTORIES } from './accounts.js';
+import { Accounts } from './accounts.js';
 import { Completeness } from './completeness.js';
-import { copyOf, packSums } from './copy-record.js';
+import { packSums } from './copy-record.js';
+import { IndexedCopies } from './indexed-copies.js';
 import type { ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js';
 import { IndexWriter } from './index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
 import { inodeOf, openIndex, untilFree, type OpenedIndex } from './open-index.js';
+import { Packing } from './packing.js';
 import { once } from './quota.js';
-import { deleteUnknown } from './sweep.js';
+import type { SharedStoreParts } from './shared-store-parts.js';
+import { completeIndex } from './sweep.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
-
-/** What a store needs. */
-export interface SharedStoreParts {
-  readonly tier: Tier;
-  readonly home: IndexHome;
-  /** Whose objects are placed: copies of other datasets are left alone. */
-  readonly dataset: string;
-  readonly checksum: Checksum;
-  readonly clock: Clock;
-  /** Another process removed a copy of this dataset: it is not to be served any more. */
-  readonly onLeft: (copy: Copy) => void;
-  /** The index is not this process's any more: the tier is to be opened again. */
-  readonly onLost: () => void;
-  /** What a claim was answered `later` for has been asked for. */
-  readonly onRoom: () => void;
-  /** Aborts when everything is about to end: nobody is waited for any more. */
-  readonly closing: AbortSignal;
-}
 
 /** Of so many looks one is at who runs: so long, 5 s, may what a killed process had stay taken while others go on. */
 const LOOKS_A_CHECK = 20;
-/** Copies a page; bounds how long one page keeps the event loop. */
-const PAGE = 1000;
-
-const BEFORE_ALL: CopyRef = { key: '', dataset: 0, tag: -1 };
 
 /**
  * What one tier holds, kept in a database on the tier so that the next start, and other processes, know it too.
@@ -62,12 +43,16 @@ export class SharedStore implements TierStore {
   readonly #closing = new AbortController();
   readonly #inode: bigint;
   readonly #leftovers: Leftovers;
+  readonly #copies: IndexedCopies;
+  /** Gathers small copies, where they are to be packed. */
+  #packing: Packing | undefined;
   #dataset = 0;
   #seen: number;
   #asked: Promise<void> | undefined;
   #isLost = false;
   #looks = 0;
   #looking: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
   /** Whether something was changed that was not looked at yet. */
   #isBehind = false;
   #isSwept = false;
@@ -86,8 +71,12 @@ export class SharedStore implements TierStore {
     this.#seen = joined.state.seq;
     const isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
     this.#complete = new Completeness(isComplete, (signal) => this.#sweep(signal));
-    this.#accounts = new Accounts(parts.tier, parts.home, joined.state, () => this.#lose());
-    const { clock, closing, home } = parts;
+    this.#accounts = new Accounts(parts.tier, parts.home, joined.state, {
+      onLost: () => this.#lose(),
+      onEmptied: (segments) => this.#leftovers.delete(segments),
+    });
+    const { clock, closing, home, dataset, checksum } = parts;
+    this.#copies = new IndexedCopies({ client, checksum, dataset, datasetNumber: joined.dataset });
     const ends = { ended: this.#closing.signal, ending: closing };
     this.#writer = new IndexWriter(client, home.member, clock, this.#accounts, ends);
     this.#leftovers = new Leftovers(client, parts.home, (row) =>
@@ -159,6 +148,10 @@ export class SharedStore implements TierStore {
     return this.#accounts.excessBytes;
   }
 
+  get underWay(): readonly Promise<void>[] {
+    return [...(this.#packing?.underWay ?? []), ...this.#leftovers.underWay];
+  }
+
   get asked(): Promise<void> | undefined {
     return this.#asked;
   }
@@ -176,20 +169,16 @@ export class SharedStore implements TierStore {
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
     if (!this.#complete.isReached) return 'later';
+    const packed = this.#claimPacked(object, bytes);
+    if (packed !== undefined) return packed;
     const { key, version, size } = object;
     const tag = newTag();
     const name = copyName(key, tag);
-    const { lease, unleased } = this.#accounts;
+    const { lease } = this.#accounts;
     const occupied = lease.occupied(bytes);
     const above = lease.directories(name);
-    if (!lease.take(occupied + above, unleased)) {
-      if (!lease.hasRoom(occupied + above, unleased)) return undefined;
-      // While nothing can be asked for, claims are made again and again.
-      if (!this.#writer.isHeldUp) lease.want(occupied + above);
-      this.#ask();
-      return 'later';
-    }
-    if (lease.isLow) this.#writer.write();
+    const isTaken = this.#take(occupied + above);
+    if (isTaken !== true) return isTaken;
     const row = { key, dataset: this.#dataset, tag, version, size, bytes, occupied };
     const recorded = this.#writer.claim(row);
     // Looked at when the copy is published.
@@ -220,19 +209,41 @@ export class SharedStore implements TierStore {
     };
   }
 
-  async find(key: string): Promise<readonly Copy[]> {
-    const rows = await this.#client.call('find', { dataset: this.#dataset, key });
-    return rows.map((row) => this.#copyOf(row));
+  /** As `claim`, of a copy that is gathered with others; undefined if it is to have a file, or none of it has room. */
+  #claimPacked(object: Candidate, bytes: number): Claim | 'later' | undefined {
+    if (this.tier.layout !== 'packed') return undefined;
+    const mine = { store: this, lease: this.#accounts.lease, writer: this.#writer };
+    this.#packing ??= new Packing({ ...this.#parts, ...mine, datasetNumber: this.#dataset });
+    const room = this.#packing.roomFor(object, bytes);
+    if (room === undefined) return undefined;
+    const isTaken = this.#take(room);
+    return isTaken === true ? this.#packing.claim(object, bytes, room) : isTaken;
   }
 
-  async *pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
-    for (let after = BEFORE_ALL; ;) {
-      const rows = await this.#client.call('page', { dataset: this.#dataset, others, after, limit: PAGE });
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      yield rows.map((row) => this.#copyOf(row));
-      after = last;
+  /** Takes bytes of the lease; answers as `claim` if they are not there. */
+  #take(bytes: number): true | 'later' | undefined {
+    const { lease, unleased } = this.#accounts;
+    if (lease.take(bytes, unleased)) {
+      if (lease.isLow) this.#writer.write();
+      return true;
     }
+    if (!lease.hasRoom(bytes, unleased)) return undefined;
+    // While nothing can be asked for, claims are made again and again.
+    if (!this.#writer.isHeldUp) lease.want(bytes);
+    this.#ask();
+    return 'later';
+  }
+
+  find(key: string): Promise<readonly Copy[]> {
+    return this.#copies.find(key);
+  }
+
+  pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
+    return this.#copies.pages(others);
+  }
+
+  together(copy: Copy): Promise<readonly Copy[]> {
+    return this.#copies.together(copy);
   }
 
   async remove({ name, row }: Copy): Promise<void> {
@@ -240,17 +251,26 @@ export class SharedStore implements TierStore {
     if (row === undefined || !this.current) return;
     await this.#writer.leaving(row);
     await this.#deleteFile(name, row);
+    // If it was the last one of its segment.
+    await this.#leftovers.settled();
   }
 
   shrink(held: number, lost: number): void {
     this.#writer.quota(this.#accounts.shrink(held, lost));
   }
 
-  async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return;
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    // What was written is said to be, unless that is another index's.
+    if (this.current) await this.#packing?.close();
     this.#closing.abort(notCurrentError(this.tier));
+    await this.#packing?.close();
     // A look that has begun goes to the storage, which is about to be closed.
     await this.#looking;
+    await this.#leftovers.settled();
     await this.#writer.settled();
     // Before others are told that nothing is open here.
     await this.#parts.home.close();
@@ -268,20 +288,10 @@ export class SharedStore implements TierStore {
     this.#parts.onRoom();
   }
 
-  /**
-   * Sees to it that all that is on the storage is in the index, where that is not known: the index is new, or the machine was
-   * started since, and a power cut may have come between. Costs a listing; until then nothing is placed, because what is not
-   * known fills the tier too.
-   */
-  async #sweep(signal: AbortSignal | undefined): Promise<void> {
-    const { home, tier } = this.#parts;
-    const { blockBytes, isOnTier } = home;
+  #sweep(signal: AbortSignal | undefined): Promise<void> {
     const before = this.#accounts.state.overhead;
-    const { directories } = await deleteUnknown(this.#client, tier, signal);
-    const overhead = isOnTier ? (directories + OWN_DIRECTORIES) * blockBytes : 0;
-    await this.#writer.patiently(() => this.#client.call('swept', { boot: this.#boot, overhead, before }));
-    this.#writer.write();
-    await this.#writer.settled();
+    const mine = { client: this.#client, writer: this.#writer, boot: this.#boot, before };
+    return completeIndex({ ...this.#parts, ...mine }, signal);
   }
 
   /** Since when the machine runs, and in which file that was noted: an index that was brought from elsewhere knows nothing of what is here. */
@@ -336,9 +346,12 @@ export class SharedStore implements TierStore {
 
   /** Deletes what is under the name of a copy that nobody is shown, and says so. */
   async #deleteFile(name: string, ref: CopyRef): Promise<void> {
-    await this.tier.driver.delete(name, {});
-    // A reader that has it open still fills the tier.
-    await this.#parts.home.forget(name);
+    // A packed copy has none: it is a part of its segment, which goes with the last of them.
+    if (!isPacked(ref.tag)) {
+      await this.tier.driver.delete(name, {});
+      // A reader that has it open still fills the tier.
+      await this.#parts.home.forget(name);
+    }
     await this.#writer.gone(ref);
   }
 
@@ -347,6 +360,7 @@ export class SharedStore implements TierStore {
     if (this.#isLost) return;
     this.#accounts.lease.looked();
     await this.#leftovers.tryAgain();
+    await this.#packing?.tryAgain();
     this.#looks += 1;
     if (this.#looks % LOOKS_A_CHECK === 0) await this.#check();
     const { home } = this.#parts;
@@ -374,15 +388,11 @@ export class SharedStore implements TierStore {
     const { home, onLeft, dataset } = this.#parts;
     for (const row of await this.#client.call('left', { after: this.#seen })) {
       if (row.member === home.member) continue;
-      const copy = this.#copyOf(row);
+      const copy = this.#copies.copyOf(row);
       if (row.dataset === this.#dataset && copy.dataset === dataset) onLeft(copy);
-      await home.forget(copy.name);
+      if (!isPacked(row.tag)) await home.forget(copy.name);
     }
     this.#seen = seq;
     this.#writer.seen(seq);
-  }
-
-  #copyOf(row: CopyRow): Copy {
-    return copyOf(row, this.#parts.dataset, this.#parts.checksum);
   }
 }

@@ -43,6 +43,9 @@ export interface ReadPathParts {
 /** Reads that meet a changed object try again with the new one; one that changes all the time must not hold them forever. */
 const TRIES = 3;
 
+/** What tells a copy from any other; see `CopyNames`. */
+type Tag = number | undefined;
+
 /**
  * The way of a read, and what happens when a tier fails on it.
  *
@@ -145,12 +148,12 @@ export class ReadPath {
     const size = this.#namespace.sizeOf(id);
     const length = clampLength(key, size, offset, target.byteLength);
     if (length === 0) return this.gave(0);
+    const range = target.subarray(0, length);
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
     try {
       if (tier !== undefined && this.#choice?.prefersSource(tier, length) === true) {
-        const range = target.subarray(0, length);
         const count = await this.#sooner(tier, options, () =>
           this.#placement.readInto(id, offset, range, options).then(() => length),
         );
@@ -160,7 +163,6 @@ export class ReadPath {
         const tag = this.tagOf(id);
         try {
           const at = offsetInFile(tag) + offset;
-          const range = target.subarray(0, length);
           const count = await tier.readInto(this.fileOf(id, key, tag), range, { offset: at, signal });
           if (count === length) {
             this.served(tier, id, length);
@@ -174,7 +176,6 @@ export class ReadPath {
         if (!this.isAt(tier, id, tag) && tries > 1)
           return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
       }
-      const range = target.subarray(0, length);
       const read = await this.#unlessChanged(id, size, options, tries, () =>
         this.#placement.readInto(id, offset, range, options).then(() => length),
       );
@@ -317,7 +318,7 @@ export class ReadPath {
   }
 
   /** The file on its tier that an object's copy is in. */
-  fileOf(id: number, key: string, tag: number | undefined): string {
+  fileOf(id: number, key: string, tag: Tag): string {
     return this.#names.fileOf(id, key, tag);
   }
 
@@ -340,18 +341,11 @@ export class ReadPath {
   }
 
   /** Whether this is still the copy that is served. */
-  isAt({ level }: Tier, id: number, tag: number | undefined): boolean {
+  isAt({ level }: Tier, id: number, tag: Tag): boolean {
     return this.#namespace.levelOf(id) === level && this.tagOf(id) === tag;
   }
 
-  #tierShort(
-    tier: Tier,
-    id: number,
-    tag: number | undefined,
-    operation: Operation,
-    got: number,
-    wanted: number,
-  ): void {
+  #tierShort(tier: Tier, id: number, tag: Tag, operation: Operation, got: number, wanted: number): void {
     // A copy that was withdrawn while it was read may end anywhere.
     if (!this.isAt(tier, id, tag)) return;
     const key = this.#namespace.keyOf(id);
@@ -363,7 +357,7 @@ export class ReadPath {
   }
 
   /** A tier failed a read of an object. */
-  tierFailed(tier: Tier, id: number, tag: number | undefined, operation: Operation, error: unknown): void {
+  tierFailed(tier: Tier, id: number, tag: Tag, operation: Operation, error: unknown): void {
     if (this.#closing.signal.aborted) return;
     // A copy that was moved away while the read was under way is no fault of the tier.
     if (!this.isAt(tier, id, tag)) return;

@@ -2,7 +2,6 @@ import { isTieredError, type DropReason, type PlacementHost, type Tier } from '@
 import type { OperationOptions } from '@tiered/core';
 import { ABSENT, invariant, type Checksum, type OperationScope } from '@tiered/core/internal';
 import { CheckedCopy } from './checked-copy.js';
-import type { Haste } from './haste.js';
 import { isLasting } from './lasting-copies.js';
 import { Openings } from './openings.js';
 import { Removals } from './removals.js';
@@ -31,7 +30,7 @@ export class Copies {
   readonly #takeOvers: TakeOvers;
   readonly #tierReads: OperationScope;
   readonly #closing: AbortSignal;
-  readonly #haste: Haste;
+  readonly #events: Pick<StoreEvents, 'closing' | 'haste'>;
   /** Called when a level may grant again what it could not. */
   onRoom: () => void = () => undefined;
   /** Called when a copy that was there is served from now on. */
@@ -42,10 +41,10 @@ export class Copies {
     host: PlacementHost,
     checksum: Checksum,
     tierReads: OperationScope,
-    closing: AbortSignal,
-    haste: Haste,
+    events: Pick<StoreEvents, 'closing' | 'haste'>,
   ) {
-    this.#haste = haste;
+    const { closing } = events;
+    this.#events = events;
     this.#host = host;
     this.#checksum = checksum;
     this.#tierReads = tierReads;
@@ -76,11 +75,10 @@ export class Copies {
     host: PlacementHost,
     checksum: Checksum,
     tierReads: OperationScope,
-    closing: AbortSignal,
-    haste: Haste,
+    events: Pick<StoreEvents, 'closing' | 'haste'>,
     options: OperationOptions,
   ): Promise<Copies> {
-    const copies = new Copies(host, checksum, tierReads, closing, haste);
+    const copies = new Copies(host, checksum, tierReads, events);
     try {
       for (const tier of host.tiers)
         copies.#stores.push(await openAtStart(tier, host, checksum, copies.#told(tier), options));
@@ -319,8 +317,7 @@ export class Copies {
   /** What a store that is open tells. */
   #told(tier: Tier): StoreEvents {
     return {
-      closing: this.#closing,
-      haste: this.#haste,
+      ...this.#events,
       onLost: () => this.#openings.again(this.storeAt(tier.level)),
       onRoom: () => this.onRoom(),
       onTaken: () => {

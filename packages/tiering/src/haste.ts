@@ -1,19 +1,22 @@
+import type { MemoryBudget } from './memory-budget.js';
+
 /**
  * Whether what is gathered, to be written together, is to be written at once: somebody waits until all is placed, or for the memory that
  * it takes, or everything ends.
  */
 export class Haste {
-  readonly #isShort: () => boolean;
+  readonly #budget: MemoryBudget;
   readonly #listeners = new Set<() => void>();
   #waiting = 0;
 
-  /** @param isShort Whether somebody waits for memory. */
-  constructor(isShort: () => boolean) {
-    this.#isShort = isShort;
+  /** @param budget What is gathered takes memory of it. */
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget;
+    budget.onWait = () => this.tell();
   }
 
   get is(): boolean {
-    return this.#waiting > 0 || this.#isShort();
+    return this.#waiting > 0 || this.#budget.isWaitedFor;
   }
 
   /** Somebody waits until all is placed. Returns how that ends. */

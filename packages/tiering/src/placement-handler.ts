@@ -117,12 +117,8 @@ export class PlacementHandler implements Placement {
       if (quotaBytes < least)
         throw configError(`tiers[${level}].quota`, `at least one chunk, which is ${least} bytes`, quotaBytes);
       // What leaves one by one would leave holes, and their room would not be free.
-      if (layout === 'packed' && this.seesHits)
-        throw configError(
-          `tiers[${level}].layout`,
-          `"files", or a policy that lets nothing go and moves nothing, as firstFit, and not ${this.#policy.name}`,
-          layout,
-        );
+      const expected = `"files", or a policy that lets nothing go and moves nothing, as firstFit, and not ${this.#policy.name}`;
+      if (layout === 'packed' && this.seesHits) throw configError(`tiers[${level}].layout`, expected, layout);
     }
     if (tiers.length > 0) this.#policy.assertLevels?.(tiers.length);
   }
@@ -136,10 +132,9 @@ export class PlacementHandler implements Placement {
     const budget = new MemoryBudget(this.#memoryBytes, host.clock);
     const gate = new SourceGate(this.#concurrency);
     const source = new SourceReads(host, this.#chunkSize);
-    const haste = new Haste(() => budget.isWaitedFor);
-    budget.onWait = () => haste.tell();
+    const haste = new Haste(budget);
     const closing = this.#closing.signal;
-    const copies = await Copies.open(host, checksum, this.#tierReads, closing, haste, options);
+    const copies = await Copies.open(host, checksum, this.#tierReads, { closing, haste }, options);
     const placings = new Placings({
       host,
       policy: this.#policy,
@@ -194,8 +189,8 @@ export class PlacementHandler implements Placement {
   place(id: number, { signal }: OperationOptions): Promise<number> {
     // So many at a time: whoever waits for room looks again whenever a placing has ended.
     const calm = this.#parts.haste.begin();
-    const placed = this.#places(() => placeNow(this.#parts, this.#closing.signal, id, signal)).finally(calm);
-    return raceAbort(placed, signal);
+    const placing = () => placeNow(this.#parts, this.#closing.signal, id, signal);
+    return raceAbort(this.#places(placing).finally(calm), signal);
   }
 
   lost(id: number, level: number, reason: DropReason): void {

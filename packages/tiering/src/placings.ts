@@ -321,8 +321,7 @@ export class Placings {
 
   #failed(id: number, tier: Tier, claim: Claim, { writtenBytes }: Placing, failure: PlacingFailure): void {
     const { host, copies, closing } = this.#parts;
-    const { error, side } = failure;
-    const { store } = claim;
+    const [{ error, side }, { store }] = [failure, claim];
     const key = host.namespace.keyOf(id);
     const held = store.usedBytes + store.claimedBytes;
     void copies.release(claim, key);
@@ -333,8 +332,7 @@ export class Placings {
       this.#refused.add(`${tier.level} ${id}`);
     } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) {
       // If all of it was written it is a directory, say, for which there was no room: some of it is to count as lost.
-      const lost = claim.bytes - writtenBytes;
-      store.shrink(held, lost > 0 ? lost : claim.bytes);
+      store.shrink(held, claim.bytes - writtenBytes || claim.bytes);
       host.tierShrunk(tier, store.quotaBytes);
     } else if (side === 'tier' && !(isTieredError(error) && this.#told.has(error))) {
       if (isTieredError(error)) this.#told.add(error);

@@ -131,6 +131,8 @@ export class Segment {
     this.#isEnded = false;
     if (!store.current) throw notCurrentError(store.tier);
     await store.tier.driver.write(this.#name, this.#joined(), { size: this.#row.bytes });
+    // An index that was begun meanwhile may have been completed before the file was there: `end` removes it.
+    if (!store.current) throw notCurrentError(store.tier);
   }
 
   /** Claims what it takes; what its copies have claimed beyond that is given back. */

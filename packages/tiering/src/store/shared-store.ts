@@ -1,21 +1,20 @@
-import type { OperationOptions, Tier } from '@tiered/core';
-import { copyName, isPacked, newTag, raceAbort } from '@tiered/core/internal';
+import type { Tier } from '@tiered/core';
+import { copyName, isPacked } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
-import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
+import { notCurrentError } from '../tier-errors.js';
 import { Accounts } from './accounts.js';
 import { Completeness } from './completeness.js';
-import { packSums } from './copy-record.js';
+import { FileClaims, type FileClaimsParts } from './file-claims.js';
 import { IndexedCopies } from './indexed-copies.js';
-import type { ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js';
+import type { CopyRef, IndexState } from './index-messages.js';
 import { IndexWriter } from './index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
 import { inodeOf, openIndex, untilFree, type OpenedIndex } from './open-index.js';
 import { Packing } from './packing.js';
-import { once } from './quota.js';
 import type { SharedStoreParts } from './shared-store-parts.js';
 import { completeIndex } from './sweep.js';
-import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
+import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
 
 /** Of so many looks one is at who runs: so long, 5 s, may what a killed process had stay taken while others go on. */
 const LOOKS_A_CHECK = 20;
@@ -44,6 +43,9 @@ export class SharedStore implements TierStore {
   readonly #inode: bigint;
   readonly #leftovers: Leftovers;
   readonly #copies: IndexedCopies;
+  readonly #files: FileClaims;
+  /** What those need who make claims. */
+  readonly #own: Pick<FileClaimsParts, 'store' | 'writer' | 'lease' | 'datasetNumber'>;
   /** Gathers small copies, where they are to be packed. */
   #packing: Packing | undefined;
   #dataset = 0;
@@ -82,6 +84,18 @@ export class SharedStore implements TierStore {
     this.#leftovers = new Leftovers(client, parts.home, (row) =>
       this.#deleteFile(copyName(row.key, row.tag), row),
     );
+    this.#own = {
+      store: this,
+      writer: this.#writer,
+      lease: this.#accounts.lease,
+      datasetNumber: joined.dataset,
+    };
+    this.#files = new FileClaims({
+      ...parts,
+      ...this.#own,
+      take: (bytes) => this.#take(bytes),
+      deleteFile: (name, ref) => this.#deleteFile(name, ref),
+    });
   }
 
   /**
@@ -169,51 +183,13 @@ export class SharedStore implements TierStore {
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
     if (!this.#complete.isReached) return 'later';
-    const packed = this.#claimPacked(object, bytes);
-    if (packed !== undefined) return packed;
-    const { key, version, size } = object;
-    const tag = newTag();
-    const name = copyName(key, tag);
-    const { lease } = this.#accounts;
-    const occupied = lease.occupied(bytes);
-    const above = lease.directories(name);
-    const isTaken = this.#take(occupied + above);
-    if (isTaken !== true) return isTaken;
-    const row = { key, dataset: this.#dataset, tag, version, size, bytes, occupied };
-    const recorded = this.#writer.claim(row);
-    // Looked at when the copy is published.
-    recorded.catch(() => undefined);
-    const end = once(() => lease.giveBack(above));
-    const { driver } = this.tier;
-    const moveIn = async (content: CopyContent, options: OperationOptions, move: () => Promise<void>) => {
-      if (!(await raceAbort(recorded, options.signal)))
-        throw this.current ? takenError(this.tier, key) : takenForDeadError(this.tier);
-      if (!this.current) throw notCurrentError(this.tier);
-      await move();
-      // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
-      if (!this.current) throw notCurrentError(this.tier);
-      const copy = await this.#placed(row, content);
-      end();
-      return copy;
-    };
-    return {
-      store: this,
-      name,
-      bytes,
-      write: (data, content, options) =>
-        moveIn(content, options, () => driver.write(name, data, { size: bytes, ...options })),
-      create: (options) => driver.create(name, { size: bytes, ...options }),
-      readInto: (target, options) => driver.readInto(name, target, options),
-      publish: (writer, content, options) => moveIn(content, options, () => writer.publish(options)),
-      release: () => this.#release(row, recorded, end),
-    };
+    return this.#claimPacked(object, bytes) ?? this.#files.claim(object, bytes);
   }
 
   /** As `claim`, of a copy that is gathered with others; undefined if it is to have a file, or none of it has room. */
   #claimPacked(object: Candidate, bytes: number): Claim | 'later' | undefined {
     if (this.tier.layout !== 'packed') return undefined;
-    const mine = { store: this, lease: this.#accounts.lease, writer: this.#writer };
-    this.#packing ??= new Packing({ ...this.#parts, ...mine, datasetNumber: this.#dataset });
+    this.#packing ??= new Packing({ ...this.#parts, ...this.#own });
     const room = this.#packing.roomFor(object, bytes);
     if (room === undefined) return undefined;
     const isTaken = this.#take(room);
@@ -315,33 +291,6 @@ export class SharedStore implements TierStore {
     if (this.#isLost || this.#closing.signal.aborted) return;
     this.#isLost = true;
     this.#parts.onLost();
-  }
-
-  async #placed(row: ClaimRow, content: CopyContent): Promise<Copy> {
-    const { checksum, dataset } = this.#parts;
-    const chunk = content.chunkBytes;
-    const sums = packSums({ ...row, chunk }, content.sums, checksum);
-    if (!(await this.#writer.placed({ ...row, chunk, sums }))) throw takenForDeadError(this.tier);
-    const { key, version, bytes, tag } = row;
-    const placed: CopyRow = { ...row, chunk, sums, member: undefined, seq: 0 };
-    return { name: copyName(key, tag), tag, key, version, bytes, content, dataset, row: placed };
-  }
-
-  async #release(row: ClaimRow, recorded: Promise<boolean>, end: () => void): Promise<void> {
-    if (!(await recorded.catch(() => false))) {
-      end();
-      return;
-    }
-    // Also if others took this process for dead: what it published after they cleared up, nobody else would find.
-    const name = copyName(row.key, row.tag);
-    if (!this.current) {
-      await this.tier.driver.delete(name, {});
-      end();
-      return;
-    }
-    // Whoever asked tries again if it fails.
-    await this.#deleteFile(name, row);
-    end();
   }
 
   /** Deletes what is under the name of a copy that nobody is shown, and says so. */

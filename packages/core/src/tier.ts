@@ -29,9 +29,10 @@ export interface TierOptions {
   /**
    * How copies lie on the storage. `files`: each is a file of its own, which other programs can open. `packed`: those of up to 256 KiB are
    * gathered in segments of up to 4 MiB, so that reading one is a read of a file that is open already, and a tier of small objects has a
-   * thousandth of the files; what was read a moment before a process was killed is fetched again, and the room of a
-   * copy that is removed is free when all of its segment are. What is on the tier stays as it is, so this can be changed at any time. Only for
-   * drivers with an index, and policies that let nothing go. Default: `files`.
+   * thousandth of the files. What was read a moment before a process was killed is fetched again. The room of copies that
+   * are removed is free when more than half of their segment are, and the others were written anew; a policy that lets copies go
+   * lets whole segments go, without what was read lately. What is on the tier stays as it is, so this can be changed at any time. Only for
+   * drivers with an index. Default: `files`.
    */
   readonly layout?: TierLayout | undefined;
 }

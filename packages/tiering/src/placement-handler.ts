@@ -107,18 +107,12 @@ export class PlacementHandler implements Placement {
     this.#chunkSize = new ChunkSize(chunk, this.#memoryBytes);
   }
 
-  /**
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk, and for a packed layout with a policy that lets
-   * copies go, or moves them.
-   */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk. */
   assertTiers(tiers: readonly Tier[]): void {
-    for (const { level, quotaBytes, layout } of tiers) {
+    for (const { level, quotaBytes } of tiers) {
       const least = this.#chunkSize.smallest;
       if (quotaBytes < least)
         throw configError(`tiers[${level}].quota`, `at least one chunk, which is ${least} bytes`, quotaBytes);
-      // What leaves one by one would leave holes, and their room would not be free.
-      const expected = `"files", or a policy that lets nothing go and moves nothing, as firstFit, and not ${this.#policy.name}`;
-      if (layout === 'packed' && this.seesHits) throw configError(`tiers[${level}].layout`, expected, layout);
     }
     if (tiers.length > 0) this.#policy.assertLevels?.(tiers.length);
   }

@@ -143,8 +143,7 @@ export const tierSchema = group(A_TIER, {
     title: 'Layout',
     description:
       'How copies lie on the storage: files, each of its own, for other programs to open; or packed, small ones gathered in files of ' +
-      'up to 4 MiB, which reads them several times as fast. Packed needs a driver with an index, such as fs, and a policy that lets ' +
-      'nothing go. Default: files.',
+      'up to 4 MiB, which reads them several times as fast. Packed needs a driver with an index, such as fs. Default: files.',
   }).optional(),
 });
 

@@ -2,7 +2,17 @@
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import Database from 'libsql';
-import { FORM, PACKED_INDEX, PAGE_BYTES, SCHEMA, SEGMENT, STATES, UNFINISHED } from './schema.js';
+import {
+  FORM,
+  PACKED_INDEX,
+  PAGE_BYTES,
+  SCHEMA,
+  SEGMENT,
+  SPARSE,
+  SPARSE_INDEX,
+  STATES,
+  UNFINISHED,
+} from './schema.js';
 
 /**
  * @typedef {import('../store/index-messages.js').Calls} Calls
@@ -15,6 +25,8 @@ import { FORM, PACKED_INDEX, PAGE_BYTES, SCHEMA, SEGMENT, STATES, UNFINISHED } f
 const BUSY_MS = 5;
 /** Memory for pages of the index, in KiB. */
 const CACHE_KIB = 1024;
+/** Segments that are told of at once as less than half full. */
+const SPARSE_AT_A_TIME = 64;
 
 /**
  * What a tier's index says, and the changes of it: each method is a transaction of its own. Runs in a thread, because a
@@ -50,7 +62,7 @@ export class Records {
       const form = Number(this.one('PRAGMA user_version')['user_version']);
       if (form === FORM) return 'known';
       if (form === FORM - 1) {
-        this.db.exec(`${PACKED_INDEX} PRAGMA user_version = ${FORM}`);
+        this.db.exec(`${PACKED_INDEX} ${SPARSE_INDEX} PRAGMA user_version = ${FORM}`);
         return 'known';
       }
       if (form !== 0) return 'foreign';
@@ -121,6 +133,7 @@ export class Records {
       const lost = [
         ...batch.placed.filter((copy) => !this.place(member, copy)),
         ...batch.packed.filter((copy) => !this.pack(member, copy)),
+        ...batch.moved.filter((copy) => !this.move(member, copy)),
         ...batch.sealed.filter((segment) => !this.seal(member, segment)),
       ].map(({ tag }) => tag);
       this.letLeave(member, batch.leaving);
@@ -173,6 +186,14 @@ export class Records {
       `SELECT ${COLUMNS} FROM copies WHERE tag < 0 AND tag BETWEEN ? AND ? AND state = ${STATES.placed}`,
       [first, last],
     ).map(rowOf);
+  }
+
+  /** @type {Calls['sparse']} */
+  sparse() {
+    return this.all(
+      `SELECT tag FROM copies INDEXED BY sparse WHERE ${SPARSE} AND state = ${STATES.placed} LIMIT ?`,
+      [SPARSE_AT_A_TIME],
+    ).map(({ tag }) => Number(tag));
   }
 
   /** @type {Calls['inherit']} */
@@ -313,6 +334,27 @@ export class Records {
   }
 
   /**
+   * Records a copy in a segment that this member fills, and that it is in another one no more: there is one at every moment.
+   *
+   * @param {string} member
+   * @param {import('../store/index-messages.js').MovedRow} moved
+   */
+  move(member, moved) {
+    const which = 'key = ? AND dataset = ? AND tag = ?';
+    const old = [moved.key, moved.dataset, moved.from];
+    this.run('UPDATE meta SET seq = seq + 1');
+    const { changes } = this.run(
+      `UPDATE copies SET state = ${STATES.left}, member = ?, seq = (SELECT seq FROM meta)
+         WHERE ${which} AND state = ${STATES.placed}`,
+      [member, ...old],
+    );
+    if (changes === 0) return false;
+    if (this.pack(member, moved)) return true;
+    this.run(`UPDATE copies SET state = ${STATES.placed}, member = NULL WHERE ${which}`, old);
+    return false;
+  }
+
+  /**
    * Nothing more comes into a segment. Says whether anything is in it; one with nothing leaves.
    *
    * @param {string} member
@@ -401,8 +443,13 @@ export class Records {
   purge(member) {
     const which = `state = ${STATES.left} AND ${UNFINISHED} AND NOT EXISTS
          (SELECT 1 FROM members WHERE id IS NOT copies.member AND seen < copies.seq)`;
-    const packed = this.all(`SELECT tag FROM copies WHERE ${which} AND +tag < 0`);
+    const packed = this.all(`SELECT tag, bytes FROM copies WHERE ${which} AND +tag < 0`);
     this.run(`DELETE FROM copies WHERE ${which}`);
+    for (const { tag, bytes } of packed)
+      this.run(`UPDATE copies SET chunk = chunk + 2 * ? WHERE ${IS_SEGMENT}`, [
+        bytes,
+        ...refOf(segmentOf(Number(tag))),
+      ]);
     const emptied = segmentsOf(packed)
       .filter((segment) => !this.holds(segment) && this.occupiedBy(segment) > 0)
       .map((tag) => ({ key: SEGMENT.key, dataset: SEGMENT.dataset, tag }));

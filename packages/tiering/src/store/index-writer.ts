@@ -1,7 +1,7 @@
 import { isTieredError, type Clock } from '@tiered/core';
 import type { IndexClient } from '../index-client.js';
 import { PAGE_BYTES } from '../index-thread/schema.js';
-import type { Applied, Batch, ClaimRow, CopyRef, PackedRow, PlacedRow } from './index-messages.js';
+import type { Applied, Batch, ClaimRow, CopyRef, MovedRow, PackedRow, PlacedRow } from './index-messages.js';
 
 /** How long to leave the index to another writer, in milliseconds: at first, and at most. */
 const FIRST_PAUSE_MS = 2;
@@ -22,10 +22,11 @@ type Change =
   | { readonly kind: 'claims'; readonly row: ClaimRow }
   | { readonly kind: 'placed'; readonly row: PlacedRow }
   | { readonly kind: 'packed'; readonly row: PackedRow }
+  | { readonly kind: 'moved'; readonly row: MovedRow }
   | { readonly kind: 'sealed' | 'leaving' | 'gone'; readonly row: CopyRef };
 
 /** Changes that others may have made impossible. */
-const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'sealed'];
+const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'moved', 'sealed'];
 
 /** A change, with who waits for it. */
 type Entry = Change & {
@@ -69,7 +70,8 @@ const PAGES_A_PACKED_ROW = 2;
 const KEY_CHARS_A_PAGE = 128;
 
 function pagesOf({ kind, row }: Entry): number {
-  const sumsBytes = kind === 'placed' || kind === 'packed' ? row.sums.byteLength : 0;
+  const hasSums = kind === 'placed' || kind === 'packed' || kind === 'moved';
+  const sumsBytes = hasSums ? row.sums.byteLength : 0;
   const pages = kind === 'packed' ? PAGES_A_PACKED_ROW : PAGES_A_ROW;
   return pages + Math.floor(row.key.length / KEY_CHARS_A_PAGE) + Math.floor(sumsBytes / PAGE_BYTES);
 }
@@ -141,6 +143,11 @@ export class IndexWriter {
   /** False if another process has such a copy, or the segment is this one's no more. */
   packed(row: PackedRow): Promise<boolean> {
     return this.#add({ kind: 'packed', row });
+  }
+
+  /** As `packed`; false also if it is not where it was any more. */
+  moved(row: MovedRow): Promise<boolean> {
+    return this.#add({ kind: 'moved', row });
   }
 
   /** Nothing more comes into a segment. False if nothing is in it: then it leaves. */
@@ -220,6 +227,7 @@ export class IndexWriter {
       claims,
       placed: pending.entries.flatMap(({ kind, row }) => (kind === 'placed' ? [row] : [])),
       packed: pending.entries.flatMap(({ kind, row }) => (kind === 'packed' ? [row] : [])),
+      moved: pending.entries.flatMap(({ kind, row }) => (kind === 'moved' ? [row] : [])),
       sealed: pending.entries.flatMap(({ kind, row }) => (kind === 'sealed' ? [row] : [])),
       leaving: pending.entries.flatMap(({ kind, row }) => (kind === 'leaving' ? [row] : [])),
       gone: pending.entries.flatMap(({ kind, row }) => (kind === 'gone' ? [row] : [])),

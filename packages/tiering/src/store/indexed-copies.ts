@@ -1,4 +1,4 @@
-import { isPacked, type Checksum } from '@tiered/core/internal';
+import { isPacked, packedTag, type Checksum } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
 import { SEGMENT } from '../index-thread/schema.js';
 import { copyOf } from './copy-record.js';
@@ -51,6 +51,21 @@ export class IndexedCopies {
   async together(copy: Copy): Promise<readonly Copy[]> {
     const { tag } = copy;
     if (tag === undefined || !isPacked(tag)) return [copy];
+    return this.#inSegmentOf(tag);
+  }
+
+  /** See `TierStore`. */
+  async sparse(): Promise<readonly Copy[]> {
+    const { client, datasetNumber } = this.#parts;
+    for (const segment of await client.call('sparse', undefined)) {
+      // What is in a segment is of one dataset; nothing is where it was moved already, and others have not let go of it.
+      const copies = await this.#inSegmentOf(packedTag(segment, 0));
+      if (copies[0]?.row?.dataset === datasetNumber) return copies;
+    }
+    return [];
+  }
+
+  async #inSegmentOf(tag: number): Promise<readonly Copy[]> {
     const rows = await this.#parts.client.call('together', { tag });
     return rows.map((row) => this.copyOf(row));
   }

@@ -17,6 +17,8 @@ export interface StoreEvents {
   readonly onLost: () => void;
   /** What a claim was answered `later` for has been asked for. */
   readonly onRoom: () => void;
+  /** There are segments that are less than half full. */
+  readonly onSparse: () => void;
   /** Another process has the tier from now on, as the error of the call says that met it. */
   readonly onTaken: () => void;
   /** Whether what is gathered is to be written at once. */

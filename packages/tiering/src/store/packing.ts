@@ -3,14 +3,26 @@ import type { Haste } from '../haste.js';
 import { notCurrentError } from '../tier-errors.js';
 import { once } from './quota.js';
 import { Segment, type PackedCopy, type SegmentParts } from './segment.js';
-import type { Candidate, Claim, Copy } from './tier-store.js';
+import type { Candidate, Claim, Copy, RewrittenCopy } from './tier-store.js';
 
 /** Copies of more bytes have files of their own: of those, opening one costs little beside reading it. */
 const LARGEST = 256 * 1024;
+/** Segments are not larger than this part of the quota: where copies leave, a segment is what leaves at once. */
+const SHARE = 16;
 /** Nothing new came for so long, in milliseconds: what is gathered is written. */
 const MOMENT_MS = 200;
 /** Segments that are being written at the same time: while one waits for the disk, the other is recorded. */
 const WRITES = 2;
+
+/** Bytes of a segment at most, unless a single copy has more. */
+function mostBytes(quotaBytes: number): number {
+  return Math.min(SEGMENT_BYTES, Math.floor(quotaBytes / SHARE));
+}
+
+/** Bytes of a packed tier that are kept for copies that are moved out of a segment: at most half of one are. */
+export function rewritingRoom(quotaBytes: number): number {
+  return Math.floor(mostBytes(quotaBytes) / 2);
+}
 
 const ENDED = new Error('what was gathered is being written');
 
@@ -113,6 +125,26 @@ export class Packing {
     };
   }
 
+  /** What copies take in a segment of their own. */
+  roomForAll(copies: readonly RewrittenCopy[]): number {
+    return this.#parts.lease.occupied(copies.reduce((sum, { data }) => sum + aligned(data.byteLength), 0));
+  }
+
+  /** Writes copies together that are in other segments, into room that was taken of the lease. See `TierStore.rewrite`. */
+  rewrite(copies: readonly RewrittenCopy[], room: number): Promise<readonly PromiseSettledResult<Copy>[]> {
+    const packed: PackedCopy[] = [];
+    const ends = copies.map(
+      ({ copy: { key, version, tag }, content, data }, i) =>
+        new Promise<Copy>((resolve, reject) => {
+          const object = { key, version, size: content.size, chunkBytes: content.chunkBytes };
+          packed.push({ object, data, content, from: tag, room: i === 0 ? room : 0, resolve, reject });
+        }),
+    );
+    if (this.#isClosed) this.#refuse(packed);
+    else this.#beginToWrite(packed);
+    return Promise.allSettled(ends);
+  }
+
   /** Tries again what failed at the end of segments. Never rejects. */
   async tryAgain(): Promise<void> {
     for (const segment of [...this.#again]) await this.#end(segment);
@@ -135,14 +167,15 @@ export class Packing {
       return;
     }
     const bytes = aligned(copy.data.byteLength);
-    if (this.#open !== undefined && this.#open.bytes + bytes > SEGMENT_BYTES) this.#fill(this.#open);
-    const open = (this.#open ??= this.#begin());
+    const most = Math.max(LARGEST, mostBytes(this.#parts.store.quotaBytes));
+    if (this.#open !== undefined && this.#open.bytes + bytes > most) this.#fill(this.#open);
+    const open = (this.#open ??= this.#gather());
     open.copies.push(copy);
     open.bytes += bytes;
     this.#hurry();
   }
 
-  #begin(): Gathering {
+  #gather(): Gathering {
     const gathering: Gathering = { copies: [], bytes: 0, full: new AbortController() };
     void this.#untilQuiet(gathering);
     return gathering;
@@ -182,16 +215,20 @@ export class Packing {
     while (this.#underWay.size < WRITES) {
       const gathering = this.#full.shift();
       if (gathering === undefined) break;
-      const work = this.#write(gathering).then(() => {
-        this.#underWay.delete(work);
-        this.#next();
-      });
-      this.#underWay.add(work);
+      this.#beginToWrite(gathering.copies);
     }
     this.#hurry();
   }
 
-  async #write({ copies }: Gathering): Promise<void> {
+  #beginToWrite(copies: readonly PackedCopy[]): void {
+    const work = this.#write(copies).then(() => {
+      this.#underWay.delete(work);
+      this.#next();
+    });
+    this.#underWay.add(work);
+  }
+
+  async #write(copies: readonly PackedCopy[]): Promise<void> {
     const segment = new Segment(this.#parts, copies);
     await segment.done;
     await this.#end(segment);

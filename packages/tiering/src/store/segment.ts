@@ -21,6 +21,8 @@ export interface PackedCopy {
   readonly object: Candidate;
   readonly data: Uint8Array;
   readonly content: CopyContent;
+  /** Its tag in the segment that it was in, where it is moved. */
+  readonly from?: number;
   /** Bytes of the lease that are its claim's, and its segment's once that is written. */
   readonly room: number;
   readonly resolve: (copy: Copy) => void;
@@ -154,10 +156,10 @@ export class Segment {
 
   async #record(copy: PackedCopy): Promise<void> {
     const { store, writer, dataset } = this.#parts;
-    const { object, content, resolve, reject } = copy;
+    const { object, content, from, resolve, reject } = copy;
     const row = this.#rowOf(copy);
     try {
-      if (!(await writer.packed(row))) {
+      if (!(await (from === undefined ? writer.packed(row) : writer.moved({ ...row, from })))) {
         reject(store.current ? takenError(store.tier, object.key) : takenForDeadError(store.tier));
         return;
       }

@@ -17,6 +17,8 @@ export interface SharedStoreParts {
   readonly onLost: () => void;
   /** What a claim was answered `later` for has been asked for. */
   readonly onRoom: () => void;
+  /** There are segments that are less than half full. */
+  readonly onSparse: () => void;
   /** Aborts when everything is about to end: nobody is waited for any more. */
   readonly closing: AbortSignal;
   /** Whether what is gathered is to be written at once. */

@@ -11,10 +11,10 @@ import { IndexWriter } from './index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
 import { inodeOf, openIndex, untilFree, type OpenedIndex } from './open-index.js';
-import { Packing } from './packing.js';
+import { Packing, rewritingRoom } from './packing.js';
 import type { SharedStoreParts } from './shared-store-parts.js';
 import { completeIndex } from './sweep.js';
-import type { Candidate, Claim, Copy, TierStore } from './tier-store.js';
+import type { Candidate, Claim, Copy, RewrittenCopy, TierStore } from './tier-store.js';
 
 /** Of so many looks one is at who runs: so long, 5 s, may what a killed process had stay taken while others go on. */
 const LOOKS_A_CHECK = 20;
@@ -155,7 +155,10 @@ export class SharedStore implements TierStore {
   }
 
   get freeBytes(): number {
-    return this.#accounts.freeBytes;
+    const { freeBytes } = this.#accounts;
+    return this.tier.layout === 'packed'
+      ? Math.max(0, freeBytes - rewritingRoom(this.quotaBytes))
+      : freeBytes;
   }
 
   get excessBytes(): number {
@@ -188,12 +191,31 @@ export class SharedStore implements TierStore {
 
   /** As `claim`, of a copy that is gathered with others; undefined if it is to have a file, or none of it has room. */
   #claimPacked(object: Candidate, bytes: number): Claim | 'later' | undefined {
-    if (this.tier.layout !== 'packed') return undefined;
-    this.#packing ??= new Packing({ ...this.#parts, ...this.#own });
-    const room = this.#packing.roomFor(object, bytes);
-    if (room === undefined) return undefined;
+    const packing = this.#packed();
+    const room = packing?.roomFor(object, bytes);
+    if (packing === undefined || room === undefined) return undefined;
     const isTaken = this.#take(room);
-    return isTaken === true ? this.#packing.claim(object, bytes, room) : isTaken;
+    return isTaken === true ? packing.claim(object, bytes, room) : isTaken;
+  }
+
+  /** Where copies are packed, what does that. */
+  #packed(): Packing | undefined {
+    if (this.tier.layout !== 'packed') return undefined;
+    return (this.#packing ??= new Packing({ ...this.#parts, ...this.#own }));
+  }
+
+  async rewrite(
+    copies: readonly RewrittenCopy[],
+  ): Promise<readonly PromiseSettledResult<Copy>[] | undefined> {
+    const packing = this.#packed();
+    if (packing === undefined || !this.#complete.isReached || !this.current) return undefined;
+    const room = packing.roomForAll(copies);
+    let isTaken = this.#take(room);
+    if (isTaken === 'later') {
+      await this.#asked;
+      isTaken = this.#take(room);
+    }
+    return isTaken === true ? packing.rewrite(copies, room) : undefined;
   }
 
   /** Takes bytes of the lease; answers as `claim` if they are not there. */
@@ -222,13 +244,22 @@ export class SharedStore implements TierStore {
     return this.#copies.together(copy);
   }
 
+  sparse(): Promise<readonly Copy[]> {
+    return this.#copies.sparse();
+  }
+
   async remove({ name, row }: Copy): Promise<void> {
     // Under another index the name is unknown, and whoever began that index deletes what it does not know.
     if (row === undefined || !this.current) return;
+    if (isPacked(row.tag)) {
+      // It has no file, which would have to be deleted between the two.
+      await Promise.all([this.#writer.leaving(row), this.#writer.gone(row)]);
+      // If it was the last one of its segment.
+      await this.#leftovers.settled();
+      return;
+    }
     await this.#writer.leaving(row);
     await this.#deleteFile(name, row);
-    // If it was the last one of its segment.
-    await this.#leftovers.settled();
   }
 
   shrink(held: number, lost: number): void {
@@ -330,6 +361,8 @@ export class SharedStore implements TierStore {
     const { home } = this.#parts;
     if (!(await home.isRunning(home.member))) this.#lose();
     else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
+    if (this.tier.layout === 'packed' && (await this.#client.call('sparse', undefined)).length > 0)
+      this.#parts.onSparse();
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */

@@ -36,6 +36,13 @@ export interface Copy extends CopyIdentity {
   readonly tailBytes?: number;
 }
 
+/** A copy that is to lie elsewhere on its tier, with its bytes. */
+export interface RewrittenCopy {
+  readonly copy: Copy;
+  readonly content: CopyContent;
+  readonly data: Uint8Array;
+}
+
 /** An object that is to have a copy. */
 export interface Candidate extends Omit<CopyIdentity, 'dataset'> {
   /** Bytes of the object, and of a chunk of it. */
@@ -106,6 +113,13 @@ export interface TierStore {
   pages(options?: { readonly others?: boolean }): AsyncIterable<readonly Copy[]>;
   /** The copies that have to be removed before the bytes of one are free, that one among them. Default: no other. */
   together?(copy: Copy): Promise<readonly Copy[]>;
+  /** Copies, of this dataset, of a segment of whose bytes less than half are copies'; none if there is no such segment. */
+  sparse?(): Promise<readonly Copy[]>;
+  /**
+   * Writes copies of segments together into a new one. Each is in one of both at any moment. Undefined if there is no room
+   * for that now; of one that fails nobody knows where it is.
+   */
+  rewrite?(copies: readonly RewrittenCopy[]): Promise<readonly PromiseSettledResult<Copy>[] | undefined>;
   /** Takes a copy out of service, deletes it, and then gives back its bytes: what is still there still fills the tier. */
   remove(copy: Copy): Promise<void>;
   /**

@@ -42,6 +42,7 @@ const batch = (member: string, changes: Partial<Batch> = {}): Batch => ({
   placed: [],
   packed: [],
   sealed: [],
+  moved: [],
   leaving: [],
   gone: [],
   ...changes,
@@ -386,7 +387,7 @@ describe('segments', () => {
     records.apply(batch('a', { wants: 50 }));
     records.apply(batch('a', { claims: [claimOf(1, 10)] }));
     records.apply(batch('a', { placed: [placedOf(claimOf(1, 10))] }));
-    records.db.exec('DROP INDEX packed; PRAGMA user_version = 1;');
+    records.db.exec('DROP INDEX packed; DROP INDEX sparse; PRAGMA user_version = 1;');
     const later = new Records({ path: path.join(directory, 'index.db'), durable: false, logPages: 8 });
     opened.push(later);
     expect(later.open()).toBe('known');

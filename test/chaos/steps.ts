@@ -10,7 +10,7 @@ export interface Start {
   /** Bytes that it lets each disk hold. */
   readonly quota: number;
   readonly policy: 'firstFit' | 'lru' | 'promoting';
-  /** How copies lie on its disks; where they are packed the policy is `firstFit`. */
+  /** How copies lie on its disks. */
   readonly layout: 'files' | 'packed';
   readonly versions: 'refresh' | 'pin';
   readonly scan: boolean;

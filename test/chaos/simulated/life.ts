@@ -96,8 +96,7 @@ export class Life {
       placement: new PlacementHandler({
         chunk: CHUNK,
         memory: 8 * CHUNK,
-        // Policies that let copies go are refused packed tiers.
-        policy: layout === 'packed' ? firstFit : POLICIES[policy],
+        policy: POLICIES[policy],
         whenBehind,
         concurrency: 3,
       }),

@@ -28,8 +28,8 @@ interface Case {
 }
 
 function cases(quick: boolean): Case[] {
-  const rounds = quick ? 3 : 11;
-  const counts = quick ? [800, 800, 800, 200] : [20_000, 20_000, 10_000, 2000];
+  const rounds = quick ? 3 : 9;
+  const counts = quick ? [800, 800, 800, 200] : [10_000, 10_000, 10_000, 2000];
   return [1000, 4000, 10_000, 100_000].map((bytes, i) => ({ bytes, objects: counts[i] ?? 0, rounds }));
 }
 
@@ -120,7 +120,7 @@ async function measureFilling(
       await fill(hierarchy, keys, bytes);
       await hierarchy.close();
     };
-  const timings = await alternate(setups satisfies Setups, quick ? 1 : 5, (round) =>
+  const timings = await alternate(setups satisfies Setups, quick ? 1 : 3, (round) =>
     progress(`filling with ${bytes} bytes: round ${round}`),
   );
   for (const setup of timings.keys())

@@ -8,7 +8,9 @@ import {
   someBytes,
 } from '@tiered/core/testing';
 import { firstFit, lru, promoting } from '@tiered/tiering';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Records } from '../src/index-thread/records.js';
 import { memoryWith, objectsOf, startHierarchy, until } from './helpers.js';
 import { expectSame, filesOn, fill, LOOK_MS, readAll, start } from './packed-tier.js';
 
@@ -263,6 +265,8 @@ describe('a segment that is less than half full', () => {
     await tier.releaseAll();
     await one.hierarchy.idle();
     expect((await inner.usage({})).bytes).toBeLessThanOrEqual(4 * TAKES + SIZE);
+    const { placed } = copiesOn(inner);
+    expect(placed.sort()).toEqual(['17', '18', '19']);
     expect((await one.hierarchy.stat('15')).level).toBe(1);
     expect((await one.hierarchy.stat('17')).level).toBe(0);
     const reading = readAll(one.hierarchy, objects);
@@ -310,6 +314,15 @@ describe('a segment that is less than half full', () => {
     await next.hierarchy.close();
   });
 });
+
+/** The keys of what the index says is placed. */
+function copiesOn({ directory }: IndexedMemoryDriver): { placed: string[] } {
+  const records = new Records({ path: path.join(directory, 'index.db'), durable: false, logPages: 128 });
+  const options = { dataset: 0, others: true, limit: 1000, after: { key: '', dataset: 1, tag: 0 } };
+  const placed = records.page(options).map(({ key }) => key);
+  records.close();
+  return { placed };
+}
 
 async function namesOn(tier: IndexedMemoryDriver): Promise<string[]> {
   const names: string[] = [];

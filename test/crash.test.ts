@@ -24,11 +24,13 @@ const OBJECTS = 16;
 const KIB = 1024;
 
 /** What a row trains on: each process is killed on all of these at once, at one of them at an exact call. */
-const SHAPES: readonly Pick<Place, 'quotas' | 'policy'>[] = [
+const SHAPES: readonly Pick<Place, 'quotas' | 'policy' | 'layout'>[] = [
   { quotas: [1600 * KIB], policy: 'firstFit' },
   { quotas: [1000 * KIB, 1200 * KIB], policy: 'firstFit' },
   { quotas: [1500 * KIB], policy: 'lru' },
   { quotas: [1000 * KIB, 1200 * KIB], policy: 'promoting' },
+  { quotas: [1600 * KIB], policy: 'firstFit', layout: 'packed' },
+  { quotas: [1500 * KIB], policy: 'lru', layout: 'packed' },
 ];
 
 /** A place, and the keys whose copies were said to be there, and not to be gone. */
@@ -141,8 +143,9 @@ async function check(place: Trained, random: Random): Promise<void> {
   const epochs = await expectTrains(place, life, random);
   restoreFrom(clone, place);
   if (place.policy !== 'firstFit') return;
-  expectNothingTwice(place, epochs);
   expect(life.faults).toEqual([]);
+  // What is on the disk of a packed tier is more than its copies: those of objects that changed stay in their segments for a while.
+  if (place.layout !== 'packed') expectNothingTwice(place, epochs);
 }
 
 let failed = false;

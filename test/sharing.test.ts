@@ -210,6 +210,55 @@ it('[T3] [T4] [R1] [R2] [Q1] three processes at the same time, one of which is k
   expect(expectSound([place]).bytes).toBeGreaterThanOrEqual(bytes);
 });
 
+it.each(['firstFit', 'lru'] as const)(
+  '[T3] [T4] [R1] [Q1] three processes on one packed tier, one of which is killed: they serve each other, and the next to start clears up (%s)',
+  async (policy) => {
+    const quota = policy === 'lru' ? 1_200_000 : 2_900_000;
+    const place: Place = { directory, quotas: [quota], chunk: CHUNK, policy, layout: 'packed' };
+    const random = new Random(1);
+    for (let i = 0; i < 200; i++) putObject(place, `dir/${i}`, 100 + random.below(20_000), i + 1);
+    const [a, b] = [train(place), train(place)];
+    const victim = train(place, { call: 'write', nth: 3, when: 'within' });
+    await Promise.all([a, b, victim].map(({ started }) => started));
+    const expectQuotaHolds = () =>
+      expect(diskUsage(tierOf(place, 0)).diskBytes, 'bytes on the disk').toBeLessThanOrEqual(quota);
+    let placed = 0;
+    // A look takes as long as many of these take to be placed.
+    for (const trainer of [a, b, victim])
+      trainer.onSaid = ({ say }) => say === 'placed' && placed++ % 20 === 0 && expectQuotaHolds();
+    const ends = await Promise.allSettled([a, b, victim].map((one, seed) => one.ask({ ask: 'epoch', seed })));
+    for (const end of ends.slice(0, 2)) if (end.status === 'rejected') throw end.reason;
+    if (ends[2]?.status === 'fulfilled') victim.kill();
+    expect(await victim.exited).toEqual([null, 'SIGKILL']);
+    const next = train(place);
+    await next.started;
+    expect(diskUsage(tierOf(place, 0)).temporary).toEqual([]);
+    expect(diskUsage(tierOf(place, 0)).copies.length, 'files of some 200 copies').toBeLessThan(100);
+    const dataset = bytesOf(objectsOf(place));
+    for (const trainer of policy === 'lru' ? [] : [next, a, b]) await trainer.ask({ ask: 'fill' });
+    for (const trainer of [next, a, b]) {
+      const { brought } = await trainer.ask({ ask: 'epoch', seed: 30 });
+      // All of it has room under first fit, whoever placed it; where copies leave, what they bring is another matter.
+      expect(brought).toBeLessThanOrEqual(policy === 'lru' ? dataset : 0.05 * dataset);
+      expectQuotaHolds();
+    }
+    // Who has looked at what the others did knows of no claim any more.
+    for (const trainer of [next, a, b]) {
+      let reserved = Infinity;
+      while (reserved > 0) ({ reservedBytes: reserved } = await trainer.ask({ ask: 'object', key: 'dir/0' }));
+    }
+    for (const trainer of [next, a, b]) {
+      await trainer.ask({ ask: 'close' });
+      expect(await trainer.exited).toEqual([0, null]);
+    }
+    expectQuotaHolds();
+    expect((await indexContents(place, 0)).unfinished).toBe(0);
+    // What another one lets go of is missing until it is looked at what others did.
+    const faults = [a, b, next].flatMap((one) => one.faults);
+    expect(faults.filter((fault) => policy !== 'lru' || !fault.includes('TIERED_NOT_FOUND'))).toEqual([]);
+  },
+);
+
 it('[T3] [R1] [Q1] two datasets with the same keys on one tier at the same time are not mixed up, and share its quota', async () => {
   const training = newPlace(4_800_000, 'train');
   const val = newPlace(4_800_000, 'val', 1000);

@@ -5,6 +5,7 @@ import {
   type Clock,
   type Random,
   type StorageDriver,
+  type TierLayout,
 } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
@@ -21,6 +22,8 @@ export interface Place {
   readonly quotas: readonly number[];
   readonly chunk: number;
   readonly policy: keyof typeof POLICIES;
+  /** How copies lie on the tiers. Default: `files`. */
+  readonly layout?: TierLayout;
   /** The directory of the dataset in it. Default: `source`. */
   readonly dataset?: string;
 }
@@ -41,7 +44,7 @@ export function hierarchyOf(
   const source = new MetricsDriver(new FileSystemDriver({ root: sourceOf(place) }));
   const tiers = place.quotas.map((quota, level) => {
     const driver = new FileSystemDriver({ root: tierOf(place, level), writable: true });
-    return { driver: around(driver, level), quota };
+    return { driver: around(driver, level), quota, layout: place.layout };
   });
   const placement = new PlacementHandler({ chunk: place.chunk, policy: POLICIES[place.policy] });
   const hierarchy = new Hierarchy({ source, tiers, placement, clock });

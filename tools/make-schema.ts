@@ -77,12 +77,12 @@ async function make(): Promise<{ schema: JsonSchema; tables: string }> {
     },
   };
   const { hedge = {}, ...everyLevel } = source?.properties ?? {};
-  const { quota = {}, readDeadlineMs = {} } = tier?.properties ?? {};
+  const { quota = {}, readDeadlineMs = {}, layout = {} } = tier?.properties ?? {};
   const tables = tablesOf({
     'The file': file ?? {},
     'Every level': { ...source, properties: everyLevel },
     'The source': { properties: { hedge } },
-    'Every tier': { properties: { quota, readDeadlineMs }, required: tier?.required },
+    'Every tier': { properties: { quota, readDeadlineMs, layout }, required: tier?.required },
     ...Object.fromEntries(Object.entries(drivers).map(([name, options]) => [`\`driver: ${name}\``, options])),
     '`placement`': placement,
   });

@@ -26,6 +26,7 @@ it('[R2] [Q1] a start with a smaller quota goes on though the index fails', asyn
     ram: 0,
     quota: 1000,
     policy: 'firstFit',
+    layout: 'files',
     versions: 'refresh',
     scan: true,
     whenBehind: 'wait',

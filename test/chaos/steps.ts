@@ -10,6 +10,8 @@ export interface Start {
   /** Bytes that it lets each disk hold. */
   readonly quota: number;
   readonly policy: 'firstFit' | 'lru' | 'promoting';
+  /** How copies lie on its disks. */
+  readonly layout: 'files' | 'packed';
   readonly versions: 'refresh' | 'pin';
   readonly scan: boolean;
   readonly whenBehind: 'wait' | 'goOn';
@@ -65,7 +67,7 @@ const PROCESSES = 3;
 const who = fc.nat(PROCESSES - 1);
 const key = fc.constantFrom(...KEYS);
 const seed = fc.nat(2 ** 31 - 1);
-const size = fc.oneof(fc.nat(LARGEST), fc.constantFrom(0, 1, CHUNK, CHUNK + 1, LARGEST));
+const size = fc.oneof(fc.nat(LARGEST), fc.nat(CHUNK), fc.constantFrom(0, 1, CHUNK, CHUNK + 1, LARGEST));
 const quota = fc.integer({ min: 20, max: 4 * LARGEST });
 const rate = fc.oneof(
   { arbitrary: fc.constant(0), weight: 3 },
@@ -78,6 +80,7 @@ const start: fc.Arbitrary<Start> = fc.record({
   ram: fc.oneof(fc.constant(0), fc.constant(0), quota),
   quota,
   policy: fc.constantFrom('firstFit' as const, 'lru' as const, 'promoting' as const),
+  layout: fc.constantFrom('files' as const, 'packed' as const),
   versions: fc.constantFrom('refresh' as const, 'refresh' as const, 'pin' as const),
   scan: fc.boolean(),
   whenBehind: fc.constantFrom('wait' as const, 'goOn' as const),

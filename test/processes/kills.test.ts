@@ -64,9 +64,9 @@ function expectNothingWrong(): void {
   }
 }
 
-async function killTheseOften(place: Place, random: Random): Promise<void> {
+async function killTheseOften(place: Place, random: Random, most: number): Promise<void> {
   for (let number = 0; number < PROCESSES; number++) await begin(place, number, random.uint32());
-  for (let kills = 0; kills < KILLS; kills++) {
+  for (let kills = 0; kills < most; kills++) {
     for (let samples = random.below(3); samples >= 0; samples--) {
       await children[random.below(PROCESSES)]?.hears('reads', 1 + random.below(3));
       expect(sample(place), 'bytes on the disk').toBeLessThanOrEqual(place.quota);
@@ -80,23 +80,31 @@ async function killTheseOften(place: Place, random: Random): Promise<void> {
   await Promise.all(children.map((child) => child.kill()));
 }
 
-it('[T3] [T4] [R1] [Q1] four processes, two of them in containers, fill one tier and are killed at any instant: bytes are right, the disk never holds more than the quota, every start works', async () => {
-  const place: Place = { directory, quota: QUOTA, policy: 'lru' };
-  const keys = makeDataset(place, 90, 150_000);
-  try {
-    await killTheseOften(place, new Random(SEED));
-    const { hierarchy } = hierarchyOf(place);
-    await hierarchy.start();
-    for (const key of keys)
-      expect(
-        Buffer.compare(await hierarchy.read(key), fs.readFileSync(path.join(sourceOf(place), key))),
-      ).toBe(0);
-    await hierarchy.idle();
-    expect(bytesOnDisk(tierOf(place))).toBeLessThanOrEqual(QUOTA);
-    await hierarchy.close();
-    expectSoundIndex(place);
-  } catch (cause) {
-    const replay = `TIERED_KILLS_SEED=${SEED} npx vitest run test/processes/kills.test.ts`;
-    throw new Error(`replay with ${replay}: ${String(cause)}`, { cause });
-  }
-}, 300_000);
+it.each([
+  { layout: 'files', objects: 90, largest: 150_000, kills: KILLS },
+  // Small enough to be packed.
+  { layout: 'packed', objects: 900, largest: 15_000, kills: KILLS / 3 },
+] as const)(
+  '[T3] [T4] [R1] [Q1] four processes, two of them in containers, fill one tier and are killed at any instant: bytes are right, the disk never holds more than the quota, every start works ($layout)',
+  async ({ layout, objects, largest, kills }) => {
+    const place: Place = { directory: path.join(directory, layout), quota: QUOTA, policy: 'lru', layout };
+    const keys = makeDataset(place, objects, largest);
+    try {
+      await killTheseOften(place, new Random(SEED), kills);
+      const { hierarchy } = hierarchyOf(place);
+      await hierarchy.start();
+      for (const key of keys)
+        expect(
+          Buffer.compare(await hierarchy.read(key), fs.readFileSync(path.join(sourceOf(place), key))),
+        ).toBe(0);
+      await hierarchy.idle();
+      expect(bytesOnDisk(tierOf(place))).toBeLessThanOrEqual(QUOTA);
+      await hierarchy.close();
+      expectSoundIndex(place);
+    } catch (cause) {
+      const replay = `TIERED_KILLS_SEED=${SEED} npx vitest run test/processes/kills.test.ts`;
+      throw new Error(`replay with ${replay}: ${String(cause)}`, { cause });
+    }
+  },
+  300_000,
+);

@@ -1,4 +1,4 @@
-import { Hierarchy, MetricsDriver, type Clock } from '@tiered/core';
+import { Hierarchy, MetricsDriver, type Clock, type TierLayout } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { firstFit, lru, PlacementHandler } from '@tiered/tiering';
 import path from 'node:path';
@@ -12,6 +12,8 @@ export interface Place {
   readonly quota: number;
   readonly policy: 'firstFit' | 'lru';
   readonly fsync?: boolean;
+  /** How copies lie on the tier. Default: `files`. */
+  readonly layout?: TierLayout;
 }
 
 const CHUNK = 16 * 1024;
@@ -28,12 +30,12 @@ export function hierarchyOf(
   clock?: Clock,
 ): { readonly hierarchy: Hierarchy; readonly brought: () => number } {
   const source = new MetricsDriver(new FileSystemDriver({ root: sourceOf(place) }));
-  const { quota, policy, fsync = false } = place;
+  const { quota, policy, layout, fsync = false } = place;
   const driver = new FileSystemDriver({ root: tierOf(place), writable: true, fsync });
   const placement = new PlacementHandler({ chunk: CHUNK, policy: POLICIES[policy] });
   const hierarchy = new Hierarchy({
     source,
-    tiers: [{ driver, quota }],
+    tiers: [{ driver, quota, layout }],
     placement,
     ...(clock === undefined ? {} : { clock }),
   });

@@ -20,8 +20,6 @@ let keys: string[];
 
 beforeEach(() => {
   directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-power-'));
-  place = { directory, quota: 4_000_000, policy: 'firstFit' };
-  keys = makeDataset(place, 30, 60_000);
 });
 
 afterEach(() => fs.rmSync(directory, { recursive: true, force: true }));
@@ -68,21 +66,31 @@ function cut(earlier: string, random: Random): void {
   rowsOf(place, `UPDATE meta SET boot = 'another boot'`);
 }
 
-it('[T2] [T4] [R1] [Q1] after a power cut every byte is right, the quota holds, and nothing stays that nobody knows', async () => {
-  const random = new Random(SEED);
-  try {
-    for (let cuts = 0; cuts < CUTS; cuts++) {
-      const earlier = path.join(directory, `earlier-${cuts}.db`);
-      await live(earlier);
-      cut(earlier, random);
-      // The first reads after the cut find what is damaged; then all that is left is sound.
-      await live(path.join(directory, `after-${cuts}.db`));
-      expect(bytesOnDisk(tierOf(place))).toBeLessThanOrEqual(place.quota);
-      // What is missing is found when it is read, as long as the tier is in service.
-      expectSoundIndex(place, { mayMiss: true });
+it.each([
+  { layout: 'files', policy: 'firstFit', objects: 30, largest: 60_000, cuts: CUTS },
+  // Small enough to be packed, and more than there is room for.
+  { layout: 'packed', policy: 'lru', objects: 300, largest: 15_000, cuts: CUTS / 2 },
+] as const)(
+  '[T2] [T4] [R1] [Q1] after a power cut every byte is right, the quota holds, and nothing stays that nobody knows ($layout, $policy)',
+  async ({ layout, policy, objects, largest, cuts: most }) => {
+    place = { directory, quota: layout === 'packed' ? 2_500_000 : 4_000_000, policy, layout };
+    keys = makeDataset(place, objects, largest);
+    const random = new Random(SEED);
+    try {
+      for (let cuts = 0; cuts < most; cuts++) {
+        const earlier = path.join(directory, `earlier-${cuts}.db`);
+        await live(earlier);
+        cut(earlier, random);
+        // The first reads after the cut find what is damaged; then all that is left is sound.
+        await live(path.join(directory, `after-${cuts}.db`));
+        expect(bytesOnDisk(tierOf(place))).toBeLessThanOrEqual(place.quota);
+        // What is missing is found when it is read, as long as the tier is in service.
+        expectSoundIndex(place, { mayMiss: true });
+      }
+    } catch (cause) {
+      const replay = `TIERED_POWER_SEED=${SEED} npx vitest run test/processes/power-cut.test.ts`;
+      throw new Error(`replay with ${replay}: ${String(cause)}`, { cause });
     }
-  } catch (cause) {
-    const replay = `TIERED_POWER_SEED=${SEED} npx vitest run test/processes/power-cut.test.ts`;
-    throw new Error(`replay with ${replay}: ${String(cause)}`, { cause });
-  }
-}, 300_000);
+  },
+  300_000,
+);

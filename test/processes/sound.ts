@@ -1,4 +1,4 @@
-import { tagOf } from '@tiered/core/internal';
+import { segmentOf, tagOf } from '@tiered/core/internal';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -11,16 +11,21 @@ import { tierOf, type Place } from './place.js';
  */
 export function expectSoundIndex(place: Place, { mayMiss = false } = {}): void {
   // By one process: to start one takes longer than to answer.
-  const [integrity, meta, sums, copies] = rowsOf(
+  const [integrity, meta, sums, copies, packed] = rowsOf(
     place,
     'PRAGMA integrity_check',
     'SELECT copies, occupied, claimed FROM meta',
     `SELECT count(*) FILTER (WHERE state = 1) AS copies, coalesce(sum(occupied), 0) AS occupied,
       coalesce(sum(occupied) FILTER (WHERE state = 0), 0) AS claimed FROM copies`,
-    'SELECT tag, state FROM copies',
+    'SELECT tag, state FROM copies WHERE tag >= 0',
+    'SELECT tag, state FROM copies WHERE tag < 0',
   );
   expect(integrity).toEqual([{ integrity_check: 'ok' }]);
   expect(meta).toEqual(sums);
+  // A segment has a file, and what is in it has none.
+  const segments = new Set((copies ?? []).map(({ tag }) => Number(tag)));
+  for (const { tag, state } of packed ?? [])
+    expect([state, segments.has(segmentOf(Number(tag)))]).toEqual([1, true]);
   const known = (copies ?? []).map(({ tag, state }) => `${String(tag)} ${String(state)}`);
   const root = tierOf(place);
   const files = fs

@@ -2,6 +2,7 @@ import { readOutcome, type OperationOptions, type ReadOutcome } from './driver.j
 import { isTieredError } from './errors.js';
 import { ABSENT } from './metadata-container.js';
 import type { PlacementRead } from './placement.js';
+import { isPacked, offsetInFile } from './packed-tag.js';
 import { nothingBehind, type ReadPath, type ReadPathParts } from './read-path.js';
 import type { Tier } from './tier.js';
 import type { HierarchyReadRequest } from './read-options.js';
@@ -9,8 +10,11 @@ import { clampLength } from './validation.js';
 
 /** A read on its way: as a driver takes it, and as the placement does. */
 interface KnownRead extends PlacementRead {
-  /** The name of the object on its tier. */
+  /** The file on its tier that the object's copy is in; the offset is one in that file. */
   readonly key: string;
+  /** Which copy is read; undefined if the key tells. */
+  readonly tag: number | undefined;
+  readonly isPart: boolean;
   /** Its place in the batch. */
   readonly index: number;
   /** Bytes of the object, as far as was known when the range was cut to them. */
@@ -74,8 +78,10 @@ export class BatchPath {
       }
       const tier = this.#path.tierOf(id);
       const range = length === target.byteLength ? target : target.subarray(0, length);
-      const name = tier === undefined ? key : this.#path.nameOf(id, key);
-      const read = { index, id, key: name, offset, target: range, size };
+      const tag = tier === undefined ? undefined : this.#path.tagOf(id);
+      const file = this.#path.fileOf(id, key, tag);
+      const at = offsetInFile(tag) + offset;
+      const read = { index, id, key: file, tag, isPart: isPacked(tag), offset: at, target: range, size };
       const group = groups.get(tier);
       if (group === undefined) groups.set(tier, [read]);
       else group.push(read);
@@ -102,15 +108,15 @@ export class BatchPath {
     const unserved: KnownRead[] = [];
     const late: KnownRead[] = [];
     for (const [i, read] of reads.entries()) {
-      const { index, id, key, target } = read;
+      const { index, id, tag, offset, target } = read;
       const outcome = found[i];
       if (outcome !== undefined && 'bytes' in outcome && outcome.bytes === target.byteLength) {
         this.#path.served(tier, id, outcome.bytes);
         batch.outcomes[index] = outcome;
-      } else if (isLate(outcome) && this.#path.isAt(tier, id, key)) {
+      } else if (isLate(outcome) && this.#path.isAt(tier, id, tag)) {
         // To ask the tier again would be to wait as long again.
-        this.#path.tierFailed(tier, id, key, 'readInto', outcome.error);
-        late.push(read);
+        this.#path.tierFailed(tier, id, tag, 'readInto', outcome.error);
+        late.push({ ...read, offset: offset - offsetInFile(tag) });
       } else unserved.push(read);
     }
     await Promise.all([this.#anew(batch, unserved), this.#fromPlacement(batch, late)]);

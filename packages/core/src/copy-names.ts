@@ -1,4 +1,5 @@
 import { copyName } from './copy-name.js';
+import { isPacked, segmentName, segmentOf } from './packed-tag.js';
 
 /** Ids of a page: 64 Ki tags are 512 KiB. */
 const PAGE_BITS = 16;
@@ -7,10 +8,12 @@ const PAGE_ENTRIES = 2 ** PAGE_BITS;
 const KEPT = 8192;
 const NO_TAG = -1;
 
-/** What copies are called on their tiers: 8 bytes an object, in place of a string each. */
+/** Where copies are on their tiers: 8 bytes an object, in place of a string each. */
 export class CopyNames {
   readonly #pages = new Map<number, Float64Array>();
   readonly #kept = new Map<number, string>();
+  /** Names of segments, each of which many copies share. */
+  readonly #segments = new Map<number, string>();
 
   /** The copy of an object is called by its key and this tag; by its key alone if there is none. */
   set(id: number, tag: number | undefined): void {
@@ -23,16 +26,33 @@ export class CopyNames {
     page[id & (PAGE_ENTRIES - 1)] = tag ?? NO_TAG;
   }
 
-  /** The name of an object's copy. */
-  of(id: number, key: string): string {
-    if (this.#pages.size === 0) return key;
+  /** The tag of an object's copy; undefined if its name is the key. */
+  tagOf(id: number): number | undefined {
+    const tag = this.#pages.get(id >>> PAGE_BITS)?.[id & (PAGE_ENTRIES - 1)] ?? NO_TAG;
+    return tag === NO_TAG ? undefined : tag;
+  }
+
+  /**
+   * The name of the file that an object's copy is in.
+   * @param tag As `tagOf` gave it.
+   */
+  fileOf(id: number, key: string, tag: number | undefined): string {
+    if (tag === undefined) return key;
+    if (isPacked(tag)) return this.#segment(segmentOf(tag));
     const known = this.#kept.get(id);
     if (known !== undefined) return known;
-    const tag = this.#pages.get(id >>> PAGE_BITS)?.[id & (PAGE_ENTRIES - 1)] ?? NO_TAG;
-    if (tag === NO_TAG) return key;
     if (this.#kept.size >= KEPT) this.#kept.clear();
     const name = copyName(key, tag);
     this.#kept.set(id, name);
+    return name;
+  }
+
+  #segment(segment: number): string {
+    const known = this.#segments.get(segment);
+    if (known !== undefined) return known;
+    if (this.#segments.size >= KEPT) this.#segments.clear();
+    const name = segmentName(segment);
+    this.#segments.set(segment, name);
     return name;
   }
 }

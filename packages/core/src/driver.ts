@@ -82,6 +82,8 @@ export interface ReadRequest {
   readonly key: string;
   readonly offset: number;
   readonly target: Uint8Array;
+  /** Whether other reads are likely to want other parts of the same object soon, so that it is worth keeping open. Default: false. */
+  readonly isPart?: boolean | undefined;
   /** Only bytes of this version, as in `ReadIntoOptions`. Default: any. */
   readonly version?: string | undefined;
 }

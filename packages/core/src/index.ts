@@ -66,4 +66,4 @@ export {
 export { Random } from './random.js';
 export type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read-options.js';
 export { statsBetween, type HierarchyStats, type ReadStats, type TierStats } from './stats.js';
-export { type Tier, type TierHealth, type TierOptions } from './tier.js';
+export { type Tier, type TierHealth, type TierLayout, type TierOptions } from './tier.js';

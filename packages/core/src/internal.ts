@@ -3,6 +3,18 @@
  */
 export { onAbort, OperationScope, raceAbort } from './abort.js';
 export { copyName, newTag, tagOf } from './copy-name.js';
+export {
+  fileOf,
+  isPacked,
+  newSegment,
+  offsetInFile,
+  packedTag,
+  SEGMENT_BYTES,
+  SEGMENT_UNIT,
+  SEGMENT_UNITS,
+  segmentName,
+  segmentOf,
+} from './packed-tag.js';
 export { loadChecksum, type Checksum } from './checksum.js';
 export { limited } from './limited.js';
 export {

@@ -18,7 +18,7 @@ export interface CopyPlace {
   readonly level: number;
   /** Whether it is whole and trusted: reads go to the tier without asking the placement. */
   readonly direct: boolean;
-  /** What is behind the key in its name on the tier, see `copyName`; undefined if the name is the key. */
+  /** What is behind the key in its name on the tier, see `copyName`, or where it is, see `packedTag`; undefined if the name is the key. */
   readonly tag: number | undefined;
 }
 
@@ -42,8 +42,8 @@ export interface PlacementHost {
   versionToAskFor(version: string): string | undefined;
   /** From now on the object, or the part of it that the copy holds, is served from there. */
   publish(id: number, place: CopyPlace): void;
-  /** The name of an object's copy on its tier. */
-  nameOf(id: number): string;
+  /** The tag of the copy that an object is served from. */
+  tagOf(id: number): number | undefined;
   /** From now on the object is served from the source. */
   withdraw(id: number): void;
   /** Announces a new copy. */

@@ -2,6 +2,7 @@ import { raceAbort } from './abort.js';
 import { BatchPath } from './batch-path.js';
 import type { Clock } from './clock.js';
 import { CopyNames } from './copy-names.js';
+import { offsetInFile } from './packed-tag.js';
 import { assertApart } from './locations.js';
 import { clampLength } from './validation.js';
 import {
@@ -41,6 +42,9 @@ export interface ReadPathParts {
 
 /** Reads that meet a changed object try again with the new one; one that changes all the time must not hold them forever. */
 const TRIES = 3;
+
+/** What tells a copy from any other; see `CopyNames`. */
+type Tag = number | undefined;
 
 /**
  * The way of a read, and what happens when a tier fails on it.
@@ -107,20 +111,21 @@ export class ReadPath {
         if (bytes !== undefined && size === this.#namespace.sizeOf(id)) return bytes;
       }
       if (tier !== undefined) {
-        const name = this.nameOf(id, key);
+        const tag = this.tagOf(id);
         try {
-          const bytes = await tier.read(name, { offset, length, signal });
+          const at = offsetInFile(tag) + offset;
+          const bytes = await tier.read(this.fileOf(id, key, tag), { offset: at, length, signal });
           if (bytes.byteLength === length) {
             this.served(tier, id, length);
             return bytes;
           }
-          this.#tierShort(tier, id, name, 'read', bytes.byteLength, length);
+          this.#tierShort(tier, id, tag, 'read', bytes.byteLength, length);
         } catch (error) {
           signal?.throwIfAborted();
-          this.tierFailed(tier, id, name, 'read', error);
+          this.tierFailed(tier, id, tag, 'read', error);
         }
         // It is another object now: the range is to be looked at anew.
-        if (!this.isAt(tier, id, name) && tries > 1) return await this.read(id, key, options, tries - 1);
+        if (!this.isAt(tier, id, tag) && tries > 1) return await this.read(id, key, options, tries - 1);
       }
       const bytes = await this.#unlessChanged(id, size, options, tries, () =>
         this.#placement.read(id, offset, length, options),
@@ -143,34 +148,34 @@ export class ReadPath {
     const size = this.#namespace.sizeOf(id);
     const length = clampLength(key, size, offset, target.byteLength);
     if (length === 0) return this.gave(0);
+    const range = target.subarray(0, length);
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
     try {
       if (tier !== undefined && this.#choice?.prefersSource(tier, length) === true) {
-        const range = target.subarray(0, length);
         const count = await this.#sooner(tier, options, () =>
           this.#placement.readInto(id, offset, range, options).then(() => length),
         );
         if (count !== undefined && size === this.#namespace.sizeOf(id)) return count;
       }
       if (tier !== undefined) {
-        const name = this.nameOf(id, key);
+        const tag = this.tagOf(id);
         try {
-          const count = await tier.readInto(name, target.subarray(0, length), { offset, signal });
+          const at = offsetInFile(tag) + offset;
+          const count = await tier.readInto(this.fileOf(id, key, tag), range, { offset: at, signal });
           if (count === length) {
             this.served(tier, id, length);
             return count;
           }
-          this.#tierShort(tier, id, name, 'readInto', count, length);
+          this.#tierShort(tier, id, tag, 'readInto', count, length);
         } catch (error) {
           signal?.throwIfAborted();
-          this.tierFailed(tier, id, name, 'readInto', error);
+          this.tierFailed(tier, id, tag, 'readInto', error);
         }
-        if (!this.isAt(tier, id, name) && tries > 1)
+        if (!this.isAt(tier, id, tag) && tries > 1)
           return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
       }
-      const range = target.subarray(0, length);
       const read = await this.#unlessChanged(id, size, options, tries, () =>
         this.#placement.readInto(id, offset, range, options).then(() => length),
       );
@@ -241,7 +246,7 @@ export class ReadPath {
         this.#names.set(id, tag);
         namespace.setLevel(id, level, direct);
       },
-      nameOf: (id) => this.nameOf(id, namespace.keyOf(id)),
+      tagOf: (id) => this.tagOf(id),
       withdraw: (id) => this.#withdraw(id),
       placed: (id, level, bytes) => events.emit('placed', { key: namespace.keyOf(id), level, bytes }),
       dropped: (key, level, reason) => events.emit('dropped', { key, level, reason }),
@@ -307,9 +312,14 @@ export class ReadPath {
     }
   }
 
-  /** The name of an object's copy on its tier. */
-  nameOf(id: number, key: string): string {
-    return this.#names.of(id, key);
+  /** What tells the copy of an object that is served from any other one; undefined if only the key does. */
+  tagOf(id: number): number | undefined {
+    return this.#names.tagOf(id);
+  }
+
+  /** The file on its tier that an object's copy is in. */
+  fileOf(id: number, key: string, tag: Tag): string {
+    return this.#names.fileOf(id, key, tag);
   }
 
   #withdraw(id: number): void {
@@ -331,14 +341,13 @@ export class ReadPath {
   }
 
   /** Whether this is still the copy that is served. */
-  isAt(tier: Tier, id: number, name: string): boolean {
-    const { level } = tier;
-    return this.#namespace.levelOf(id) === level && this.nameOf(id, this.#namespace.keyOf(id)) === name;
+  isAt({ level }: Tier, id: number, tag: Tag): boolean {
+    return this.#namespace.levelOf(id) === level && this.tagOf(id) === tag;
   }
 
-  #tierShort(tier: Tier, id: number, name: string, operation: Operation, got: number, wanted: number): void {
+  #tierShort(tier: Tier, id: number, tag: Tag, operation: Operation, got: number, wanted: number): void {
     // A copy that was withdrawn while it was read may end anywhere.
-    if (!this.isAt(tier, id, name)) return;
+    if (!this.isAt(tier, id, tag)) return;
     const key = this.#namespace.keyOf(id);
     const driver = tier.driver.name;
     const message = `${driver}: ${JSON.stringify(key)} gave ${got} of ${wanted} bytes; the copy is dropped.`;
@@ -348,10 +357,10 @@ export class ReadPath {
   }
 
   /** A tier failed a read of an object. */
-  tierFailed(tier: Tier, id: number, name: string, operation: Operation, error: unknown): void {
+  tierFailed(tier: Tier, id: number, tag: Tag, operation: Operation, error: unknown): void {
     if (this.#closing.signal.aborted) return;
     // A copy that was moved away while the read was under way is no fault of the tier.
-    if (!this.isAt(tier, id, name)) return;
+    if (!this.isAt(tier, id, tag)) return;
     this.#tally.fault(tier, operation, this.#namespace.keyOf(id), error);
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id, 'missing');
   }

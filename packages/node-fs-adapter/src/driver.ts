@@ -32,6 +32,7 @@ import { DirectoryHome } from './index-home.js';
 import { NativeWriter } from './native-writer.js';
 import { describe } from './listing.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
+import { readParts } from './part-reads.js';
 import { ReaderThreads } from './reader-threads.js';
 import { RootDirectory } from './root-directory.js';
 import { SLOTS, THREADS, ThreadPool } from './thread-pool.js';
@@ -185,7 +186,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
-    return this.#batches.readMany(requests, options);
+    if (!requests.some(({ isPart }) => isPart === true)) return this.#batches.readMany(requests, options);
+    return readParts(this.#reader, requests, options, (some) => this.#batches.readMany(some, options));
   }
 
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {

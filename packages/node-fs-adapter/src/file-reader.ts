@@ -100,7 +100,7 @@ export class FileReader {
 
   /** Reads in the thread pool, or after a turn of the event loop, if `readBlocking` waited for one. */
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
-    const read = await this.#afterTurn(() => this.readBlocking(key, options));
+    const read = await this.afterTurn(() => this.readBlocking(key, options));
     if (read !== undefined) return read;
     if (this.#native !== undefined) return this.#native.read(key, options);
     return this.#use('read', key, options, async (file) => {
@@ -111,7 +111,7 @@ export class FileReader {
 
   /** As `read`, into the caller's memory. */
   async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    const read = await this.#afterTurn(() => this.readIntoBlocking(key, target, options));
+    const read = await this.afterTurn(() => this.readIntoBlocking(key, target, options));
     if (read !== undefined) return read;
     if (this.#native !== undefined) return this.#native.readInto(key, target, options);
     const { offset, signal, progress } = options;
@@ -126,8 +126,13 @@ export class FileReader {
     return readFully(expected(file), target, position, this.#calls);
   }
 
+  /** Whether a read may not block only because the event loop is to turn first. */
+  get isTurnDue(): boolean {
+    return this.#mode.isTurnDue;
+  }
+
   /** A blocking read that waited only for the event loop to turn; undefined if there was none, or it may not block still. */
-  async #afterTurn<T>(read: () => T | undefined): Promise<T | undefined> {
+  async afterTurn<T>(read: () => T | undefined): Promise<T | undefined> {
     if (!this.#mode.isTurnDue) return undefined;
     await this.#mode.turn();
     return read();

@@ -1,5 +1,13 @@
 import { TieredError, type Tier } from '@tiered/core';
-import { invariant, raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
+import {
+  fileOf,
+  invariant,
+  isPacked,
+  offsetInFile,
+  raceAbort,
+  type Checksum,
+  type OperationScope,
+} from '@tiered/core/internal';
 import type { Copy, CopyContent } from './store/tier-store.js';
 
 /**
@@ -14,6 +22,9 @@ export class CheckedCopy {
   readonly #tier: Tier;
   readonly #checksum: Checksum;
   readonly #tierReads: OperationScope;
+  /** The file that holds it, and where in that it begins. */
+  readonly #file: string;
+  readonly #base: number;
   readonly #checked: Uint8Array;
   readonly #checking = new Map<number, Promise<Uint8Array>>();
   #left: number;
@@ -25,6 +36,8 @@ export class CheckedCopy {
   constructor(copy: Copy, tier: Tier, checksum: Checksum, tierReads: OperationScope, trusted: boolean) {
     invariant(copy.content !== undefined, 'a copy is to be read of which nothing is known');
     this.copy = copy;
+    this.#file = copy.tag !== undefined && isPacked(copy.tag) ? fileOf(copy.key, copy.tag) : copy.name;
+    this.#base = offsetInFile(copy.tag);
     this.#content = copy.content;
     this.#tier = tier;
     this.#checksum = checksum;
@@ -70,8 +83,8 @@ export class CheckedCopy {
 
   async #intoFrom(chunk: number, target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
     if (this.#checked[chunk] === 1) {
-      const { name } = this.copy;
-      const count = await this.#tier.readInto(name, target, { offset, signal });
+      const at = this.#base + offset;
+      const count = await this.#tier.readInto(this.#file, target, { offset: at, signal });
       if (count !== target.byteLength) throw this.#corrupt(`gave ${count} of ${target.byteLength} bytes`);
       return;
     }
@@ -90,14 +103,15 @@ export class CheckedCopy {
   }
 
   async #readAndCheck(chunk: number): Promise<Uint8Array> {
-    const { name } = this.copy;
     const { bytes: size, chunkBytes, sums } = this.#content;
     const offset = chunk * chunkBytes;
     const length = Math.min(chunkBytes, size - offset);
     // A byte more than the last chunk has: what is longer than it was fills the tier with more than anybody counts.
-    const beyond = chunk === sums.length - 1 && this.copy.tailBytes === undefined ? 1 : 0;
+    const endsFile = this.copy.tailBytes === undefined && !isPacked(this.copy.tag);
+    const beyond = chunk === sums.length - 1 && endsFile ? 1 : 0;
+    const range = { offset: this.#base + offset, length: length + beyond };
     const bytes = await this.#tierReads.run(undefined, (signal) =>
-      this.#tier.read(name, { offset, length: length + beyond, signal }),
+      this.#tier.read(this.#file, { ...range, signal }),
     );
     if (bytes.byteLength !== length)
       throw this.#corrupt(`chunk ${chunk} gave ${bytes.byteLength} bytes where it has ${length}`);

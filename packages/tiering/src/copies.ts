@@ -30,8 +30,11 @@ export class Copies {
   readonly #takeOvers: TakeOvers;
   readonly #tierReads: OperationScope;
   readonly #closing: AbortSignal;
+  readonly #events: Pick<StoreEvents, 'closing' | 'haste'>;
   /** Called when a level may grant again what it could not. */
   onRoom: () => void = () => undefined;
+  /** Called when a level has segments that are less than half full. */
+  onSparse: (level: number) => void = () => undefined;
   /** Called when a copy that was there is served from now on. */
   onAdopted: (id: number, level: number) => void = () => undefined;
   readonly counts = { adopted: 0, damaged: 0, outdated: 0 };
@@ -40,8 +43,10 @@ export class Copies {
     host: PlacementHost,
     checksum: Checksum,
     tierReads: OperationScope,
-    closing: AbortSignal,
+    events: Pick<StoreEvents, 'closing' | 'haste'>,
   ) {
+    const { closing } = events;
+    this.#events = events;
     this.#host = host;
     this.#checksum = checksum;
     this.#tierReads = tierReads;
@@ -72,10 +77,10 @@ export class Copies {
     host: PlacementHost,
     checksum: Checksum,
     tierReads: OperationScope,
-    closing: AbortSignal,
+    events: Pick<StoreEvents, 'closing' | 'haste'>,
     options: OperationOptions,
   ): Promise<Copies> {
-    const copies = new Copies(host, checksum, tierReads, closing);
+    const copies = new Copies(host, checksum, tierReads, events);
     try {
       for (const tier of host.tiers)
         copies.#stores.push(await openAtStart(tier, host, checksum, copies.#told(tier), options));
@@ -103,7 +108,7 @@ export class Copies {
 
   /** Removals, takings over and openings under way. */
   get underWay(): Promise<void>[] {
-    const asked = this.#stores.flatMap((store) => store.asked ?? []);
+    const asked = this.#stores.flatMap(({ asked: room = [], underWay = [] }) => [...underWay].concat(room));
     return [...asked, ...this.removals.underWay, ...this.#openings.underWay, ...this.#takeOvers.underWay];
   }
 
@@ -114,8 +119,7 @@ export class Copies {
 
   /** Resolves when bytes that a claim was answered `later` for were asked for; undefined if none are. */
   get asked(): Promise<void> | undefined {
-    for (const { asked } of this.#stores) if (asked !== undefined) return asked;
-    return undefined;
+    return this.#stores.map(({ asked }) => asked).find((asked) => asked !== undefined);
   }
 
   /** Bytes of a level for a copy that is to come; `later` and undefined as `TierStore.claim`. */
@@ -126,14 +130,15 @@ export class Copies {
     return undefined;
   }
 
-  /** What was claimed was published: it is served from now on. False if the quota became smaller meanwhile. */
-  placed(id: number, { store }: Claim, copy: Copy): boolean {
+  /** What was claimed was published, or moved: it is served from now on. False if the quota became smaller meanwhile. */
+  placed(id: number, { store }: Pick<Claim, 'store'>, copy: Copy): boolean {
     if (store.excessBytes > 0) {
       void this.remove(store, copy);
       return false;
     }
     const checked = new CheckedCopy(copy, store.tier, this.#checksum, this.#tierReads, true);
-    if (!checked.isWhole) this.#checked.set(id, checked);
+    if (checked.isWhole) this.#checked.delete(id);
+    else this.#checked.set(id, checked);
     this.#host.publish(id, { level: store.tier.level, direct: checked.isWhole, tag: copy.tag });
     return true;
   }
@@ -214,7 +219,14 @@ export class Copies {
   async copyOn(id: number, level: number): Promise<Copy | undefined> {
     const copies = await this.storeAt(level).find(this.#host.namespace.keyOf(id));
     const isLeaving = ({ key, name }: Copy) => this.removals.isLeaving(key, level, name);
-    return copies.find((copy) => this.#matches(id, copy) && !isLeaving(copy));
+    return copies.find((copy) => this.matches(id, copy) && !isLeaving(copy));
+  }
+
+  /** Whether a copy is of the object as it is known. */
+  matches(id: number, { content, version }: Copy): boolean {
+    const { namespace, versions } = this.#host;
+    if (content === undefined || content.size !== namespace.sizeOf(id)) return false;
+    return versions === 'ignore' || version === namespace.versionOf(id);
   }
 
   /** Deletes a copy, which is not served any more. Never rejects; what could not be deleted is tried again later. */
@@ -284,7 +296,7 @@ export class Copies {
   #adopt(id: number, store: TierStore, copy: Copy): void {
     const { level } = store.tier;
     const isLeaving = this.removals.isLeaving(copy.key, level, copy.name);
-    if (!this.#matches(id, copy) || isLeaving || this.#stores[level] !== store) return;
+    if (!this.matches(id, copy) || isLeaving || this.#stores[level] !== store) return;
     const present = this.#level(id);
     if (present < level) {
       // It is on a faster tier already, and an object has one copy that lasts.
@@ -304,19 +316,13 @@ export class Copies {
     this.onAdopted(id, level);
   }
 
-  /** Whether a copy is of the object as it is known. */
-  #matches(id: number, { content, version }: Copy): boolean {
-    const { namespace, versions } = this.#host;
-    if (content === undefined || content.size !== namespace.sizeOf(id)) return false;
-    return versions === 'ignore' || version === namespace.versionOf(id);
-  }
-
   /** What a store that is open tells. */
   #told(tier: Tier): StoreEvents {
     return {
-      closing: this.#closing,
+      ...this.#events,
       onLost: () => this.#openings.again(this.storeAt(tier.level)),
       onRoom: () => this.onRoom(),
+      onSparse: () => this.onSparse(tier.level),
       onTaken: () => {
         this.#forgetAll(tier.level);
         this.#stores[tier.level] = new ClosedStore(tier, 'for good');
@@ -326,9 +332,9 @@ export class Copies {
   }
 
   /** If a copy is the one that is served, it is not any more. */
-  #withdraw(level: number, { key, name }: Copy): void {
+  #withdraw(level: number, { key, tag }: Copy): void {
     const id = this.#host.namespace.find(key);
-    if (id === ABSENT || this.#level(id) !== level || this.#host.nameOf(id) !== name) return;
+    if (id === ABSENT || this.#level(id) !== level || this.#host.tagOf(id) !== tag) return;
     this.#checked.delete(id);
     this.#host.withdraw(id);
   }
@@ -337,7 +343,7 @@ export class Copies {
   async #takeOver(store: TierStore): Promise<void> {
     const { level } = store.tier;
     await takeOver(store, this.#host, this.#closing, {
-      matches: (id, copy) => this.#matches(id, copy),
+      matches: (id, copy) => this.matches(id, copy),
       adopt: (id, copy) => this.#takeIn(id, store, copy),
       remove: (copy) => this.remove(store, copy),
       outdated: (copy) => {

@@ -54,6 +54,8 @@ export class MemoryBudget {
   #waitedForTiers = 0;
   #watch: AbortController | undefined;
   #spare: Uint8Array[] = [];
+  /** Called when somebody begins to wait. */
+  onWait: () => void = () => undefined;
 
   constructor(limit: number, clock: Clock) {
     this.#limit = limit;
@@ -67,6 +69,11 @@ export class MemoryBudget {
   /** How many times a reader had to wait for room, because of what tiers had not taken yet. */
   get waitedForTiers(): number {
     return this.#waitedForTiers;
+  }
+
+  /** Whether somebody waits for room. */
+  get isWaitedFor(): boolean {
+    return this.#readers.size + this.#background.size > 0;
   }
 
   /** Whether more than half is free, or all that is in use. */
@@ -154,6 +161,7 @@ export class MemoryBudget {
         this.#admit();
       });
       if (isReader) this.#watchReaders();
+      this.onWait();
     });
   }
 

@@ -28,6 +28,7 @@ import { allEnded } from './all-ended.js';
 import type { CheckedCopy } from './checked-copy.js';
 import { ChunkSize } from './chunk-size.js';
 import { Copies } from './copies.js';
+import { Haste } from './haste.js';
 import { MemoryBudget } from './memory-budget.js';
 import { isCurrent } from './placing-parts.js';
 import type { Placing } from './placing.js';
@@ -125,7 +126,9 @@ export class PlacementHandler implements Placement {
     const budget = new MemoryBudget(this.#memoryBytes, host.clock);
     const gate = new SourceGate(this.#concurrency);
     const source = new SourceReads(host, this.#chunkSize);
-    const copies = await Copies.open(host, checksum, this.#tierReads, this.#closing.signal, options);
+    const haste = new Haste(budget);
+    const closing = this.#closing.signal;
+    const copies = await Copies.open(host, checksum, this.#tierReads, { closing, haste }, options);
     const placings = new Placings({
       host,
       policy: this.#policy,
@@ -139,12 +142,12 @@ export class PlacementHandler implements Placement {
       lanes: this.#concurrency,
       readersWait: this.#readersWait,
       tierReads: this.#tierReads,
-      closing: this.#closing.signal,
+      closing,
     });
     copies.onRoom = () => placings.goOn();
     copies.onAdopted = (known, level) => placings.adopted(known, level);
     copies.begin();
-    this.#attached = { host, budget, source, ranges: new RangeReads(source, gate), copies, placings };
+    this.#attached = { host, budget, haste, source, ranges: new RangeReads(source, gate), copies, placings };
   }
 
   read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
@@ -179,8 +182,9 @@ export class PlacementHandler implements Placement {
 
   place(id: number, { signal }: OperationOptions): Promise<number> {
     // So many at a time: whoever waits for room looks again whenever a placing has ended.
-    const placed = this.#places(() => placeNow(this.#parts, this.#closing.signal, id, signal));
-    return raceAbort(placed, signal);
+    const calm = this.#parts.haste.begin();
+    const placing = () => placeNow(this.#parts, this.#closing.signal, id, signal);
+    return raceAbort(this.#places(placing).finally(calm), signal);
   }
 
   lost(id: number, level: number, reason: DropReason): void {
@@ -192,11 +196,16 @@ export class PlacementHandler implements Placement {
   }
 
   async idle({ signal }: OperationOptions): Promise<void> {
-    const { copies, placings } = this.#parts;
-    for (;;) {
-      const underWay = [...copies.underWay, ...placings.underWay];
-      if (underWay.length === 0) return;
-      await raceAbort(Promise.all(underWay), signal);
+    const { copies, placings, haste } = this.#parts;
+    const calm = haste.begin();
+    try {
+      for (;;) {
+        const underWay = [...copies.underWay, ...placings.underWay];
+        if (underWay.length === 0) return;
+        await raceAbort(Promise.all(underWay), signal);
+      }
+    } finally {
+      calm();
     }
   }
 

@@ -1,5 +1,6 @@
 import type { PlacementHost, PlacementStats } from '@tiered/core';
 import type { Copies } from './copies.js';
+import type { Haste } from './haste.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { Placings } from './placings.js';
 import type { RangeReads } from './range-reads.js';
@@ -10,6 +11,7 @@ import type { SourceReads } from './source-reads.js';
 export interface Parts {
   readonly host: PlacementHost;
   readonly budget: MemoryBudget;
+  readonly haste: Haste;
   readonly source: SourceReads;
   readonly ranges: RangeReads;
   readonly copies: Copies;

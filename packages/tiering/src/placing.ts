@@ -259,7 +259,8 @@ export class Placing {
   }
 
   get #isBuffered(): boolean {
-    return this.#parts.claim.store.tier.driver.capabilities.buffersWrites;
+    const { claim } = this.#parts;
+    return claim.gathers === true || claim.store.tier.driver.capabilities.buffersWrites;
   }
 
   /** Takes memory for a chunk. */
@@ -303,11 +304,14 @@ export class Placing {
     try {
       const bytes = await arriving;
       side = 'tier';
-      await this.#parts.writers.run(bytes.byteLength, async () => {
+      const { claim, writers } = this.#parts;
+      const write = async () => {
         if (this.#failure !== undefined) return;
         if (this.#state.length > 1) await this.#write(chunk, bytes);
         else await this.#writeWhole(bytes);
-      });
+      };
+      // What waits for others must not keep them from being written.
+      await (claim.gathers === true ? write() : writers.run(bytes.byteLength, write));
     } catch (error) {
       this.#fail({ error, side });
     }

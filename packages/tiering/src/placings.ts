@@ -4,11 +4,11 @@ import type { ChunkSize } from './chunk-size.js';
 import type { Copies } from './copies.js';
 import { isLasting, LastingCopies } from './lasting-copies.js';
 import { LeftBehind } from './left-behind.js';
+import { MakingRoom } from './making-room.js';
 import type { MemoryBudget } from './memory-budget.js';
 import { isCurrent, type FillFrom, type PlacingFailure } from './placing-parts.js';
 import { Placing } from './placing.js';
 import type { PlacementCandidate, PlacementPolicy, TierRoom } from './policies/policy.js';
-import { Recency } from './recency.js';
 import type { SourceGate } from './source-gate.js';
 import type { SourceReads } from './source-reads.js';
 import type { Claim } from './store/tier-store.js';
@@ -56,13 +56,15 @@ export interface Running {
 export class Placings {
   readonly #parts: PlacingsParts;
   readonly #running = new Map<number, Running>();
-  readonly #recency: readonly Recency[];
   /** Levels that cannot hold an object whatever room they have, as `level id`. */
   readonly #refused = new Set<string>();
   readonly #leftBehind: LeftBehind;
   /** Objects whose slower copy is being looked up, to be moved up. */
   readonly #promoting = new Map<number, Promise<void>>();
   readonly #lasting: LastingCopies;
+  readonly #room: MakingRoom;
+  /** Errors of tiers that were told of: all copies of one segment have the same. */
+  readonly #told = new WeakSet<object>();
   /** Objects of several chunks that are on their way. */
   #large = 0;
   readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
@@ -73,7 +75,12 @@ export class Placings {
     this.#lasting = new LastingCopies(host, copies, checksum, tierReads);
     const start = (id: number) => this.tryToStart(id);
     this.#leftBehind = new LeftBehind({ budget, clock: host.clock, lanes, closing, start });
-    this.#recency = host.tiers.map(() => new Recency());
+    this.#room = new MakingRoom({
+      ...parts,
+      lasting: this.#lasting,
+      onEvicted: () => void (this.counts.evicted += 1),
+      onFailed: (id, tier, error) => this.copyFailed(id, tier, error),
+    });
   }
 
   get count(): number {
@@ -82,7 +89,7 @@ export class Placings {
 
   get underWay(): Promise<void>[] {
     const placings = [...this.#running.values()].map(({ ended }) => ended);
-    return [...placings, ...this.#promoting.values(), ...this.#leftBehind.underWay];
+    return [...placings, ...this.#promoting.values(), ...this.#leftBehind.underWay, ...this.#room.underWay];
   }
 
   /** Resolves when one of those under way has ended; at once if there is none. */
@@ -150,7 +157,7 @@ export class Placings {
   /** A tier served a read: the policy may want the object to move up, and to know what was read when. */
   hit(id: number, level: number): void {
     const { host, policy } = this.#parts;
-    if (policy.evicts === true) this.#recency[level]?.touch(id, host.namespace.sizeOf(id));
+    this.#room.touch(id, level);
     const trusted = host.namespace.directLevelOf(id) === level;
     if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id)) return;
     const object = this.#candidate(id);
@@ -187,8 +194,7 @@ export class Placings {
 
   /** A copy was taken over: it may leave as well, in any order as long as it was not read. */
   adopted(id: number, level: number): void {
-    const { policy, host } = this.#parts;
-    if (policy.evicts === true) this.#recency[level]?.touch(id, host.namespace.sizeOf(id));
+    this.#room.touch(id, level);
   }
 
   /** A level may grant again what it could not. */
@@ -199,7 +205,7 @@ export class Placings {
   /** The copy of an object must not be served any more. */
   lost(id: number, level: number, reason: DropReason): void {
     this.#lasting.drop(id, level, reason);
-    this.#recency[level]?.forget(id);
+    this.#room.forget(id, level);
   }
 
   /** A tier failed to give what it has of an object. If that is damaged or gone it is dropped, and fetched anew when it is read. */
@@ -309,18 +315,17 @@ export class Placings {
     if (!copies.placed(id, claim, placing.copy)) return;
     if (from === 'source') this.counts.placed += 1;
     else this.counts.promoted += 1;
-    if (this.#parts.policy.evicts === true) this.#recency[level]?.touch(id, claim.bytes);
+    this.#room.touch(id, level, claim.bytes);
     host.placed(id, level, claim.bytes);
     // What other processes serve from, and the next start, stays beside a copy that is gone with this process.
     if (from !== 'source' && isLasting(tier)) copies.removeFrom(id, from.level);
     else if (from !== 'source') copies.cover(id);
-    this.#makeRoom(level, 0);
+    this.#room.on(level, 0);
   }
 
   #failed(id: number, tier: Tier, claim: Claim, { writtenBytes }: Placing, failure: PlacingFailure): void {
     const { host, copies, closing } = this.#parts;
-    const { error, side } = failure;
-    const { store } = claim;
+    const [{ error, side }, { store }] = [failure, claim];
     const key = host.namespace.keyOf(id);
     const held = store.usedBytes + store.claimedBytes;
     void copies.release(claim, key);
@@ -331,10 +336,12 @@ export class Placings {
       this.#refused.add(`${tier.level} ${id}`);
     } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) {
       // If all of it was written it is a directory, say, for which there was no room: some of it is to count as lost.
-      const lost = claim.bytes - writtenBytes;
-      store.shrink(held, lost > 0 ? lost : claim.bytes);
+      store.shrink(held, claim.bytes - writtenBytes || claim.bytes);
       host.tierShrunk(tier, store.quotaBytes);
-    } else if (side === 'tier') host.tierFault(tier, 'write', key, error);
+    } else if (side === 'tier' && !(isTieredError(error) && this.#told.has(error))) {
+      if (isTieredError(error)) this.#told.add(error);
+      host.tierFault(tier, 'write', key, error);
+    }
     host.placementFailed(id, tier.level, error);
   }
 
@@ -347,26 +354,7 @@ export class Placings {
       freeBytes: room.quotaBytes,
     }));
     const level = policy.place(object, empty);
-    if (level !== undefined) this.#makeRoom(level, object.size);
-  }
-
-  /** Keeps room on a level for one more object, where the policy lets objects go. */
-  #makeRoom(level: number, size: number): void {
-    const { policy, copies, host } = this.#parts;
-    const recency = this.#recency[level];
-    if (policy.evicts !== true || recency === undefined) return;
-    let free = copies.storeAt(level).freeBytes + copies.removals.bytesLeaving(level);
-    while (free < Math.max(size, recency.largest)) {
-      const oldest = recency.oldest();
-      if (oldest === undefined) return;
-      const isServed = host.namespace.levelOf(oldest.id) === level;
-      // A copy may have stayed beside a faster one that is served.
-      if (!isServed && !copies.isCovered(oldest.id)) continue;
-      free += oldest.bytes;
-      this.counts.evicted += 1;
-      if (isServed) this.#lasting.drop(oldest.id, level, 'evicted');
-      else copies.removeFrom(oldest.id, level);
-    }
+    if (level !== undefined) this.#room.on(level, object.size);
   }
 
   #fillFromSource(id: number): FillFrom {

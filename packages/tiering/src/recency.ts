@@ -3,6 +3,8 @@ import { LRUCache } from 'lru-cache';
 interface Entry {
   readonly id: number;
   readonly bytes: number;
+  /** How many reads there were before the last one of it. */
+  readAt: number;
 }
 
 /** Which objects of a level were read how recently, for policies that evict. */
@@ -13,6 +15,7 @@ export class Recency {
     sizeCalculation: () => 1,
   });
   #largest = 0;
+  #touches = 0;
 
   /** Bytes of the largest object that was placed: the room to keep free for the next one. */
   get largest(): number {
@@ -22,7 +25,16 @@ export class Recency {
   touch(id: number, bytes: number): void {
     this.#largest = Math.max(this.#largest, bytes);
     // Most are here already, with this size: to look one up is a touch too, and cheaper.
-    if (this.#entries.get(id)?.bytes !== bytes) this.#entries.set(id, { id, bytes });
+    const known = this.#entries.get(id);
+    this.#touches += 1;
+    if (known?.bytes === bytes) known.readAt = this.#touches;
+    else this.#entries.set(id, { id, bytes, readAt: this.#touches });
+  }
+
+  /** When an object was read, if it was one of the last reads: as many as half of the objects. Later ones are larger numbers. */
+  recent(id: number): number | undefined {
+    const readAt = this.#entries.peek(id)?.readAt ?? 0;
+    return 2 * (this.#touches - readAt) < this.#entries.size ? readAt : undefined;
   }
 
   forget(id: number): void {
@@ -30,7 +42,8 @@ export class Recency {
   }
 
   /** The object that was not read for longest, with its bytes; it is forgotten. */
-  oldest(): Entry | undefined {
-    return this.#entries.pop();
+  oldest(): Pick<Entry, 'id' | 'bytes'> | undefined {
+    const oldest = this.#entries.pop();
+    return oldest && { id: oldest.id, bytes: oldest.bytes };
   }
 }

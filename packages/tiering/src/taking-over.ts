@@ -54,8 +54,11 @@ export async function shrinkToQuota(
     for await (const page of store.pages({ others })) {
       for (const copy of page) {
         if (signal?.aborted === true || (await holds())) return;
-        await remove(copy);
-        if (!others) host.dropped(copy.key, level, 'evicted');
+        for (const one of (await store.together?.(copy)) ?? [copy]) {
+          await remove(one);
+          // Those of another dataset in the same segment are no objects of this one.
+          if (!others && one.row?.dataset === copy.row?.dataset) host.dropped(one.key, level, 'evicted');
+        }
       }
     }
   }

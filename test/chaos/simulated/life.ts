@@ -71,10 +71,14 @@ export class Life {
     this.options = options;
     this.clock = clock;
     this.#onFault = onFault;
-    const { seed, ram, quota, policy, versions, scan, faults, whenBehind } = options;
+    const { seed, ram, quota, policy, layout, versions, scan, faults, whenBehind } = options;
     this.process = new SimulatedProcess(clock, new Random(seed, 1));
     this.members = disks.map(() => []);
-    const tiers = disks.map((disk, level) => ({ driver: this.#tier(disk, level), quota }));
+    const tiers = disks.map((disk, level) => ({
+      driver: this.#tier(disk, level),
+      quota,
+      layout,
+    }));
     const rules: FaultRule[] = [
       { operations: [...READS, 'stat'], probability: faults.source / 100, fault: { kind: 'fail' } },
     ];

@@ -26,6 +26,7 @@ const INSPECTOR: Start = {
   ram: 0,
   quota: 1_000_000,
   policy: 'firstFit',
+  layout: 'files',
   versions: 'refresh',
   scan: true,
   whenBehind: 'wait',

@@ -24,7 +24,8 @@ async function fill(client: IndexClient): Promise<void> {
   const rowOf = (tag: number) => ({ key: `key ${tag}`, dataset: 1, tag, version: 'v', ...sizes });
   const claims = Array.from({ length: COPIES }, (_, tag) => rowOf(tag));
   const nothing = { quota: undefined, seen: undefined, overhead: 0, wants: 0, spare: 0, hold: 0 };
-  await client.call('apply', { member, ...nothing, claims, placed: [], leaving: [], gone: [] });
+  const noChanges = { placed: [], packed: [], sealed: [], moved: [], leaving: [], gone: [] };
+  await client.call('apply', { member, ...nothing, claims, ...noChanges });
 }
 
 if (how === 'end') {

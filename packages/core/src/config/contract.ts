@@ -6,6 +6,7 @@ import type { RetryDriverOptions } from '../decorators/retry-driver.js';
 import type { ThrottleDriverOptions } from '../decorators/throttle-driver.js';
 import type { StorageDriver } from '../driver.js';
 import type { Placement, VersionPolicy } from '../placement.js';
+import type { TierLayout } from '../tier.js';
 
 /** A hierarchy as a file or an object describes it; `docs/configuration.md` tells what each field means. */
 export interface HierarchyConfig {
@@ -40,6 +41,7 @@ export interface SourceConfig extends LevelConfig {
 export interface TierConfig extends LevelConfig {
   readonly quota: ByteSize;
   readonly readDeadlineMs?: number;
+  readonly layout?: TierLayout;
 }
 
 /** Options of `PlacementHandler` in `@tiered/tiering`, a policy by its name. */

@@ -59,8 +59,8 @@ export async function fromConfig<Made>(
   for (const [index, tier] of tierList.entries()) {
     const level = await levelOf(problems, ['tiers', index], tier, tierSchema, { ...context, role: 'tier' });
     if (level === undefined) continue;
-    const { quota, readDeadlineMs } = level.fields;
-    tierOptions.push({ driver: level.driver, quota, readDeadlineMs });
+    const { quota, readDeadlineMs, layout } = level.fields;
+    tierOptions.push({ driver: level.driver, quota, readDeadlineMs, layout });
   }
   const needed = placement !== undefined || tierList.length > 0;
   const placementOption = needed ? await placementOf(problems, placement ?? {}, context) : undefined;

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { byteSize, expected, filePath, flag, group, milliseconds, text, wholeNumber } from './fields.js';
+import {
+  byteSize,
+  expected,
+  filePath,
+  flag,
+  group,
+  milliseconds,
+  oneOf,
+  text,
+  wholeNumber,
+} from './fields.js';
 
 const retry = group('options of retries, such as { attempts: 4 }', {
   attempts: wholeNumber(1, {
@@ -128,6 +138,12 @@ export const tierSchema = group(A_TIER, {
     description:
       'Milliseconds after which a read that the tier has not answered is served from the source; a large read has a second ' +
       'more for each 4 MiB. Default: 15000.',
+  }).optional(),
+  layout: oneOf(['files', 'packed'], {
+    title: 'Layout',
+    description:
+      'How copies lie on the storage: files, each of its own, for other programs to open; or packed, small ones gathered in files of ' +
+      'up to 4 MiB, which reads them several times as fast. Packed needs a driver with an index, such as fs. Default: files.',
   }).optional(),
 });
 

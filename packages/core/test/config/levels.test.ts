@@ -22,6 +22,12 @@ it('what the file says of the hierarchy and of its tiers arrives there', async (
   expect(options.tiers?.map(({ readDeadlineMs }) => readDeadlineMs)).toEqual([undefined, 500]);
 });
 
+it('how copies are to lie on a tier arrives there', async () => {
+  const tiers = [{ driver: 'fs', root: '/tier', quota: '8MiB', layout: 'packed' as const }];
+  const options = await loadHierarchyOptions({ source: { driver: 'memory' }, tiers });
+  expect(options.tiers?.map(({ layout }) => layout)).toEqual(['packed']);
+});
+
 describe('a mistake in a configuration', () => {
   it.each([
     ['nothing at all', {}, 'source'],
@@ -76,6 +82,11 @@ describe('a mistake in a configuration', () => {
       'a tier without time',
       { ...sourceWith({}), tiers: [{ driver: 'memory', quota: 1, readDeadlineMs: 0 }] },
       'tiers[0].readDeadlineMs',
+    ],
+    [
+      'a layout that is none',
+      { ...sourceWith({}), tiers: [{ driver: 'memory', quota: 1, layout: 'heap' }] },
+      'tiers[0].layout',
     ],
     [
       'a yes for a size',

@@ -2,7 +2,17 @@
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import Database from 'libsql';
-import { FORM, PAGE_BYTES, SCHEMA, STATES, UNFINISHED } from './schema.js';
+import {
+  FORM,
+  PACKED_INDEX,
+  PAGE_BYTES,
+  SCHEMA,
+  SEGMENT,
+  SPARSE,
+  SPARSE_INDEX,
+  STATES,
+  UNFINISHED,
+} from './schema.js';
 
 /**
  * @typedef {import('../store/index-messages.js').Calls} Calls
@@ -15,6 +25,8 @@ import { FORM, PAGE_BYTES, SCHEMA, STATES, UNFINISHED } from './schema.js';
 const BUSY_MS = 5;
 /** Memory for pages of the index, in KiB. */
 const CACHE_KIB = 1024;
+/** Segments that are told of at once as less than half full. */
+const SPARSE_AT_A_TIME = 64;
 
 /**
  * What a tier's index says, and the changes of it: each method is a transaction of its own. Runs in a thread, because a
@@ -49,6 +61,10 @@ export class Records {
     return this.transaction(() => {
       const form = Number(this.one('PRAGMA user_version')['user_version']);
       if (form === FORM) return 'known';
+      if (form === FORM - 1) {
+        this.db.exec(`${PACKED_INDEX} ${SPARSE_INDEX} PRAGMA user_version = ${FORM}`);
+        return 'known';
+      }
       if (form !== 0) return 'foreign';
       this.db.exec(SCHEMA);
       return 'new';
@@ -76,7 +92,7 @@ export class Records {
   /** @type {Calls['leave']} */
   leave({ member }) {
     this.transaction(() => {
-      this.purge();
+      this.purge(member);
       this.run('DELETE FROM members WHERE id = ?', [member]);
     });
   }
@@ -107,19 +123,24 @@ export class Records {
       if (this.isLogLong()) throw logBusy();
       const { member } = batch;
       if (this.all('SELECT 1 FROM members WHERE id = ?', [member]).length === 0)
-        return { isMember: false, refused: [], lost: [], state: this.stateOf(member) };
+        return { isMember: false, refused: [], lost: [], emptied: [], state: this.stateOf(member) };
       if (batch.quota !== undefined)
         this.run('UPDATE members SET quota = ? WHERE id = ?', [batch.quota, member]);
       if (batch.seen !== undefined)
         this.run('UPDATE members SET seen = max(seen, ?) WHERE id = ?', [batch.seen, member]);
       this.grow(member, batch.overhead);
       const refused = batch.claims.filter((claim) => !this.claim(member, claim)).map(({ tag }) => tag);
-      const lost = batch.placed.filter((copy) => !this.place(member, copy)).map(({ tag }) => tag);
+      const lost = [
+        ...batch.placed.filter((copy) => !this.place(member, copy)),
+        ...batch.packed.filter((copy) => !this.pack(member, copy)),
+        ...batch.moved.filter((copy) => !this.move(member, copy)),
+        ...batch.sealed.filter((segment) => !this.seal(member, segment)),
+      ].map(({ tag }) => tag);
       this.letLeave(member, batch.leaving);
       this.gone(batch.gone);
-      this.purge();
+      const emptied = this.purge(member);
       this.lease(batch);
-      return { isMember: true, refused, lost, state: this.stateOf(member) };
+      return { isMember: true, refused, lost, emptied, state: this.stateOf(member) };
     });
   }
 
@@ -150,27 +171,57 @@ export class Records {
 
   /** @type {Calls['leavingBytes']} */
   leavingBytes() {
-    return Number(
-      this.one(
-        `SELECT coalesce(sum(occupied), 0) AS bytes FROM copies
-           WHERE state >= ${STATES.leaving} AND ${UNFINISHED}`,
-      )['bytes'],
-    );
+    const which = `state >= ${STATES.leaving} AND ${UNFINISHED}`;
+    const { bytes } = this.one(`SELECT sum(occupied) AS bytes FROM copies WHERE ${which}`);
+    const packed = this.all(`SELECT tag FROM copies WHERE ${which} AND +tag < 0`);
+    // Segments that leave as soon as all have let go of what was in them.
+    const emptied = segmentsOf(packed).filter((segment) => !this.holds(segment, STATES.placed));
+    return emptied.reduce((sum, segment) => sum + this.occupiedBy(segment), Number(bytes ?? 0));
+  }
+
+  /** @type {Calls['together']} */
+  together({ tag }) {
+    const [first, last] = tagsIn(segmentOf(tag));
+    return this.all(
+      `SELECT ${COLUMNS} FROM copies WHERE tag < 0 AND tag BETWEEN ? AND ? AND state = ${STATES.placed}`,
+      [first, last],
+    ).map(rowOf);
+  }
+
+  /** @type {Calls['sparse']} */
+  sparse() {
+    return this.all(
+      `SELECT tag FROM copies INDEXED BY sparse WHERE ${SPARSE} AND state = ${STATES.placed} LIMIT ?`,
+      [SPARSE_AT_A_TIME],
+    ).map(({ tag }) => Number(tag));
   }
 
   /** @type {Calls['inherit']} */
   inherit({ member, dead }) {
     return this.transaction(() => {
       for (const id of dead) this.run('DELETE FROM members WHERE id = ?', [id]);
+      this.keepWhole();
       const unfinished = this.all(
         `SELECT ${COLUMNS} FROM copies WHERE state IN (${STATES.claimed}, ${STATES.leaving}) AND ${UNFINISHED}
            AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
       ).map(rowOf);
       this.letLeave(member, unfinished);
       // Nobody waits for the dead any more.
-      this.purge();
-      return unfinished;
+      return [...unfinished, ...this.purge(member)];
     });
+  }
+
+  /**
+   * Segments of members that are gone: copies are recorded in one only once its file is there, so one with copies is whole, if
+   * not as full as it was to be.
+   */
+  keepWhole() {
+    const claimed = this.all(
+      `SELECT tag FROM copies WHERE state = ${STATES.claimed} AND ${UNFINISHED} AND +key = ? AND +dataset = ?
+         AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
+      [SEGMENT.key, SEGMENT.dataset],
+    );
+    for (const tag of claimed.map((row) => Number(row['tag']))) if (this.holds(tag)) this.finish(tag);
   }
 
   /** Tags of every name that may be on the storage. */
@@ -261,6 +312,92 @@ export class Records {
   }
 
   /**
+   * Records a copy in a segment that this member fills.
+   *
+   * @param {string} member
+   * @param {import('../store/index-messages.js').PackedRow} packed
+   */
+  pack(member, { key, dataset, tag, version, size, bytes, chunk, sums }) {
+    const { changes } = this.run(
+      `INSERT INTO copies (key, dataset, tag, version, size, bytes, occupied, chunk, sums, state)
+         SELECT ?, ?, ?, ?, ?, ?, 0, ?, ?, ${STATES.placed} WHERE EXISTS (SELECT 1 FROM copies
+           WHERE ${IS_SEGMENT} AND state = ${STATES.claimed} AND member = ?)
+         AND NOT EXISTS (SELECT 1 FROM copies
+           WHERE key = ? AND dataset = ? AND version = ? AND state <= ${STATES.placed})`,
+      [
+        ...[key, dataset, tag, version, size, bytes, chunk, Buffer.from(sums)],
+        ...[...refOf(segmentOf(tag)), member],
+        ...[key, dataset, version],
+      ],
+    );
+    return changes > 0;
+  }
+
+  /**
+   * Records a copy in a segment that this member fills, and that it is in another one no more: there is one at every moment.
+   *
+   * @param {string} member
+   * @param {import('../store/index-messages.js').MovedRow} moved
+   */
+  move(member, moved) {
+    const which = 'key = ? AND dataset = ? AND tag = ?';
+    const old = [moved.key, moved.dataset, moved.from];
+    this.run('UPDATE meta SET seq = seq + 1');
+    const { changes } = this.run(
+      `UPDATE copies SET state = ${STATES.left}, member = ?, seq = (SELECT seq FROM meta)
+         WHERE ${which} AND state = ${STATES.placed}`,
+      [member, ...old],
+    );
+    if (changes === 0) return false;
+    if (this.pack(member, moved)) return true;
+    this.run(`UPDATE copies SET state = ${STATES.placed}, member = NULL WHERE ${which}`, old);
+    return false;
+  }
+
+  /**
+   * Nothing more comes into a segment. Says whether anything is in it; one with nothing leaves.
+   *
+   * @param {string} member
+   * @param {CopyRef} segment
+   */
+  seal(member, segment) {
+    if (this.holds(segment.tag)) {
+      this.finish(segment.tag);
+      return true;
+    }
+    this.letLeave(member, [segment]);
+    return false;
+  }
+
+  /** @param {number} segment All that is to be in it is. */
+  finish(segment) {
+    const set = `state = ${STATES.placed}, member = NULL`;
+    this.run(`UPDATE copies SET ${set} WHERE ${IS_SEGMENT} AND state = ${STATES.claimed}`, refOf(segment));
+  }
+
+  /**
+   * Whether copies in a segment are in a state up to this one.
+   *
+   * @param {number} segment
+   * @param {number} [state]
+   */
+  holds(segment, state = STATES.left) {
+    const [first, last] = tagsIn(segment);
+    const sql = 'SELECT 1 FROM copies WHERE tag < 0 AND tag BETWEEN ? AND ? AND state <= ? LIMIT 1';
+    return this.all(sql, [first, last, state]).length > 0;
+  }
+
+  /**
+   * What a segment takes that is placed; 0 if it is not.
+   *
+   * @param {number} segment
+   */
+  occupiedBy(segment) {
+    const sql = `SELECT occupied FROM copies WHERE ${IS_SEGMENT} AND state = ${STATES.placed}`;
+    return Number(this.one(sql, refOf(segment))['occupied'] ?? 0);
+  }
+
+  /**
    * @param {string} member
    * @param {readonly CopyRef[]} refs
    */
@@ -297,12 +434,27 @@ export class Records {
     }
   }
 
-  /** Gives back the bytes of what has left and nobody has open any more. */
-  purge() {
-    this.run(
-      `DELETE FROM copies WHERE state = ${STATES.left} AND ${UNFINISHED} AND NOT EXISTS
-         (SELECT 1 FROM members WHERE id IS NOT copies.member AND seen < copies.seq)`,
-    );
+  /**
+   * Gives back the bytes of what has left and nobody has open any more. Segments in which nothing is any more leave, and are this member's
+   * to delete.
+   *
+   * @param {string} member
+   */
+  purge(member) {
+    const which = `state = ${STATES.left} AND ${UNFINISHED} AND NOT EXISTS
+         (SELECT 1 FROM members WHERE id IS NOT copies.member AND seen < copies.seq)`;
+    const packed = this.all(`SELECT tag, bytes FROM copies WHERE ${which} AND +tag < 0`);
+    this.run(`DELETE FROM copies WHERE ${which}`);
+    for (const { tag, bytes } of packed)
+      this.run(`UPDATE copies SET chunk = chunk + 2 * ? WHERE ${IS_SEGMENT}`, [
+        bytes,
+        ...refOf(segmentOf(Number(tag))),
+      ]);
+    const emptied = segmentsOf(packed)
+      .filter((segment) => !this.holds(segment) && this.occupiedBy(segment) > 0)
+      .map((tag) => ({ key: SEGMENT.key, dataset: SEGMENT.dataset, tag }));
+    this.letLeave(member, emptied);
+    return emptied;
   }
 
   /** @param {import('../store/index-messages.js').Batch} batch */
@@ -407,6 +559,41 @@ export class Records {
     if (statement === undefined) this.statements.set(sql, (statement = this.db.prepare(sql)));
     return statement;
   }
+}
+
+const IS_SEGMENT = 'key = ? AND dataset = ? AND tag = ?';
+
+/**
+ * What `IS_SEGMENT` is of.
+ *
+ * @param {number} segment
+ */
+function refOf(segment) {
+  return [SEGMENT.key, SEGMENT.dataset, segment];
+}
+
+/** @param {number} tag Of a copy in a segment. */
+function segmentOf(tag) {
+  return Math.floor((SEGMENT.firstTag - tag) / SEGMENT.units);
+}
+
+/**
+ * The lowest and the highest tag of copies in a segment.
+ *
+ * @param {number} segment
+ */
+function tagsIn(segment) {
+  const last = SEGMENT.firstTag - segment * SEGMENT.units;
+  return [last - SEGMENT.units + 1, last];
+}
+
+/**
+ * The segments of copies, each once.
+ *
+ * @param {readonly Record<string, unknown>[]} packed
+ */
+function segmentsOf(packed) {
+  return [...new Set(packed.map(({ tag }) => segmentOf(Number(tag))))];
 }
 
 const COLUMNS = 'key, dataset, tag, version, size, bytes, occupied, chunk, sums, member, seq';

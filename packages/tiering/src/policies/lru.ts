@@ -10,7 +10,8 @@ import { fits, type PlacementPolicy } from './policy.js';
  * Every miss besides writes to the tier.
  *
  * Room for the next object is made ahead of it, in the background: the tier holds at most its quota less the largest
- * object. Objects are placed whole or not at all.
+ * object. Objects are placed whole or not at all. On a tier with the layout `packed` whole segments leave, without what was read
+ * lately (`segment-room.ts`), and room for one is kept: 4 MiB, or a 16th of the quota.
  */
 export const lru: PlacementPolicy = {
   name: 'lru',

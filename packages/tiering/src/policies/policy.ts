@@ -44,7 +44,10 @@ export interface PlacementPolicy {
    * @throws TieredError `TIERED_CONFIG_INVALID` for a level that it names and that there is not.
    */
   readonly assertLevels?: (tiers: number) => void;
-  /** Whether copies leave a full tier, those first that were not read for longest. Default: nothing ever leaves. */
+  /**
+   * Whether copies leave a full tier, those first that were not read for longest; where they are packed, with others of their segment.
+   * Default: nothing ever leaves.
+   */
   readonly evicts?: boolean;
 }
 

@@ -1,5 +1,5 @@
 import type { IndexHome, Tier } from '@tiered/core';
-import type { Applied, ClaimRow, IndexState } from './index-messages.js';
+import type { Applied, ClaimRow, CopyRef, IndexState } from './index-messages.js';
 import type { Leases } from './index-writer.js';
 import { Lease } from './lease.js';
 import { logRoomOf, transactionPagesOf } from './open-index.js';
@@ -8,24 +8,31 @@ import { lowered } from './quota.js';
 /** Directories of a tier without copies: its own, the private one and two in that. */
 export const OWN_DIRECTORIES = 4;
 
+/** What accounts tell their store. */
+export interface AccountsEvents {
+  /** Others took this process for dead. */
+  readonly onLost: () => void;
+  /** Nothing is in these segments any more, which this process is to delete. */
+  readonly onEmptied: (segments: readonly CopyRef[]) => void;
+}
+
 /** What may be where on a tier, in bytes of its storage: the sums of its index as they were last seen, and this process's lease. */
 export class Accounts implements Leases {
   readonly lease: Lease;
   readonly mostPages: number;
   readonly #tier: Tier;
   readonly #home: IndexHome;
-  readonly #onLost: () => void;
+  readonly #events: AccountsEvents;
   #state: IndexState;
   #wasShared = false;
   #quota: number;
   /** What was said of directories so far. */
   #overhead = 0;
 
-  /** @param onLost Called when others took this process for dead. */
-  constructor(tier: Tier, home: IndexHome, state: IndexState, onLost: () => void) {
+  constructor(tier: Tier, home: IndexHome, state: IndexState, events: AccountsEvents) {
     this.#tier = tier;
     this.#home = home;
-    this.#onLost = onLost;
+    this.#events = events;
     this.#quota = tier.quotaBytes;
     this.mostPages = transactionPagesOf(tier.quotaBytes);
     this.#state = this.#counted(state);
@@ -93,12 +100,13 @@ export class Accounts implements Leases {
     return { ...terms, hold: terms.hold + this.#indexBytes, overhead };
   }
 
-  applied({ isMember, refused, state }: Applied, claims: readonly ClaimRow[]): void {
+  applied({ isMember, refused, emptied, state }: Applied, claims: readonly ClaimRow[]): void {
     const isRefused = new Set(refused);
     for (const { tag, occupied } of claims) this.lease.recorded(occupied, isMember && !isRefused.has(tag));
     this.lease.ended();
     this.learn(state);
-    if (!isMember) this.#onLost();
+    if (emptied.length > 0) this.#events.onEmptied(emptied);
+    if (!isMember) this.#events.onLost();
   }
 
   failed(terms: ReturnType<Leases['terms']>, claims: readonly ClaimRow[]): void {

@@ -23,6 +23,19 @@ export interface PlacedRow extends CopyRef {
   readonly sums: Uint8Array;
 }
 
+/** A copy in a segment: claimed with that, and placed as soon as it is recorded. */
+export interface PackedRow extends PlacedRow {
+  readonly version: string;
+  /** Bytes of the object, and of the copy. */
+  readonly size: number;
+  readonly bytes: number;
+}
+
+/** A copy in a segment that was in another one, under this tag. */
+export interface MovedRow extends PackedRow {
+  readonly from: number;
+}
+
 /** A copy as the index has it. */
 export interface CopyRow extends ClaimRow, PlacedRow {
   /** Who writes or deletes it. */
@@ -46,6 +59,11 @@ export interface Batch {
   readonly hold: number;
   readonly claims: readonly ClaimRow[];
   readonly placed: readonly PlacedRow[];
+  /** Copies in segments that are claimed and whose files are there; and segments to which none is to come any more. */
+  readonly packed: readonly PackedRow[];
+  readonly sealed: readonly CopyRef[];
+  /** Copies that are in another segment from now on, as `packed`. */
+  readonly moved: readonly MovedRow[];
   /** Copies that are not to be served any more, and those whose files are gone. */
   readonly leaving: readonly CopyRef[];
   readonly gone: readonly CopyRef[];
@@ -55,9 +73,11 @@ export interface Batch {
 export interface Applied {
   /** False if others took this member for dead: nothing was changed. */
   readonly isMember: boolean;
-  /** Tags of claims for what another one has or makes, and of copies that were claimed no more. */
+  /** Tags of claims for what another one has or makes; and of copies that were claimed no more, packed or removed by another one, and empty segments. */
   readonly refused: readonly number[];
   readonly lost: readonly number[];
+  /** Segments whose last copy went: their files are this member's to delete from now on. */
+  readonly emptied: readonly CopyRef[];
   readonly state: IndexState;
 }
 
@@ -109,8 +129,12 @@ export interface Calls {
   /** Copies that left after a number. */
   left(options: { readonly after: number }): readonly CopyRow[];
   /** Ends members; gives what those that are gone have left unfinished, which is this member's to delete from now on. */
-  inherit(options: { readonly member: string; readonly dead: readonly string[] }): readonly CopyRow[];
+  inherit(options: { readonly member: string; readonly dead: readonly string[] }): readonly CopyRef[];
   tags(options: undefined): Float64Array;
+  /** The copies that are placed in the segment of one. */
+  together(options: { readonly tag: number }): readonly CopyRow[];
+  /** Some segments of whose bytes less than half are copies'. */
+  sparse(options: undefined): readonly number[];
   /** Bytes of copies that were removed and not yet given back. */
   leavingBytes(options: undefined): number;
   /** Those of the tags that are in the index no more. */

@@ -1,7 +1,7 @@
 import { isTieredError, type Clock } from '@tiered/core';
 import type { IndexClient } from '../index-client.js';
 import { PAGE_BYTES } from '../index-thread/schema.js';
-import type { Applied, Batch, ClaimRow, CopyRef, PlacedRow } from './index-messages.js';
+import type { Applied, Batch, ClaimRow, CopyRef, MovedRow, PackedRow, PlacedRow } from './index-messages.js';
 
 /** How long to leave the index to another writer, in milliseconds: at first, and at most. */
 const FIRST_PAUSE_MS = 2;
@@ -21,7 +21,12 @@ const ENDED = new Error('the call has ended');
 type Change =
   | { readonly kind: 'claims'; readonly row: ClaimRow }
   | { readonly kind: 'placed'; readonly row: PlacedRow }
-  | { readonly kind: 'leaving' | 'gone'; readonly row: CopyRef };
+  | { readonly kind: 'packed'; readonly row: PackedRow }
+  | { readonly kind: 'moved'; readonly row: MovedRow }
+  | { readonly kind: 'sealed' | 'leaving' | 'gone'; readonly row: CopyRef };
+
+/** Changes that others may have made impossible. */
+const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'moved', 'sealed'];
 
 /** A change, with who waits for it. */
 type Entry = Change & {
@@ -59,12 +64,16 @@ class Pending {
  * are read in a random order; and what it takes to split them, by and by. Checksums of large copies have pages of their own.
  */
 const PAGES_A_ROW = 4;
+/** A copy in a segment changes the table alone, and comes with others in the order of their keys. */
+const PAGES_A_PACKED_ROW = 2;
 /** So much of a key is worth one page more: long ones fill pages soon, so that these split more often, and lie deeper. */
 const KEY_CHARS_A_PAGE = 128;
 
 function pagesOf({ kind, row }: Entry): number {
-  const sumsBytes = kind === 'placed' ? row.sums.byteLength : 0;
-  return PAGES_A_ROW + Math.floor(row.key.length / KEY_CHARS_A_PAGE) + Math.floor(sumsBytes / PAGE_BYTES);
+  const hasSums = kind === 'placed' || kind === 'packed' || kind === 'moved';
+  const sumsBytes = hasSums ? row.sums.byteLength : 0;
+  const pages = kind === 'packed' ? PAGES_A_PACKED_ROW : PAGES_A_ROW;
+  return pages + Math.floor(row.key.length / KEY_CHARS_A_PAGE) + Math.floor(sumsBytes / PAGE_BYTES);
 }
 
 /** When a writer ends. */
@@ -81,7 +90,7 @@ export interface Leases {
   readonly mostPages: number;
   /** What the transaction is to say of leases and of directories. */
   terms(): Pick<Batch, 'wants' | 'spare' | 'hold' | 'overhead'>;
-  /** What became of it, and for which claims. */
+  /** What became of it, and for which claims. What was emptied is the store's to delete. */
   applied(outcome: Applied, claims: readonly ClaimRow[]): void;
   /** It failed; nothing was changed. */
   failed(terms: ReturnType<Leases['terms']>, claims: readonly ClaimRow[]): void;
@@ -129,6 +138,21 @@ export class IndexWriter {
   /** False if the copy was claimed no more. */
   placed(row: PlacedRow): Promise<boolean> {
     return this.#add({ kind: 'placed', row });
+  }
+
+  /** False if another process has such a copy, or the segment is this one's no more. */
+  packed(row: PackedRow): Promise<boolean> {
+    return this.#add({ kind: 'packed', row });
+  }
+
+  /** As `packed`; false also if it is not where it was any more. */
+  moved(row: MovedRow): Promise<boolean> {
+    return this.#add({ kind: 'moved', row });
+  }
+
+  /** Nothing more comes into a segment. False if nothing is in it: then it leaves. */
+  sealed(row: CopyRef): Promise<boolean> {
+    return this.#add({ kind: 'sealed', row });
   }
 
   /** From here on nobody is told of the copy. */
@@ -202,6 +226,9 @@ export class IndexWriter {
       seen: pending.seen,
       claims,
       placed: pending.entries.flatMap(({ kind, row }) => (kind === 'placed' ? [row] : [])),
+      packed: pending.entries.flatMap(({ kind, row }) => (kind === 'packed' ? [row] : [])),
+      moved: pending.entries.flatMap(({ kind, row }) => (kind === 'moved' ? [row] : [])),
+      sealed: pending.entries.flatMap(({ kind, row }) => (kind === 'sealed' ? [row] : [])),
       leaving: pending.entries.flatMap(({ kind, row }) => (kind === 'leaving' ? [row] : [])),
       gone: pending.entries.flatMap(({ kind, row }) => (kind === 'gone' ? [row] : [])),
     };
@@ -210,8 +237,7 @@ export class IndexWriter {
       this.#leases.applied(outcome, claims);
       const refused = new Set([...outcome.refused, ...outcome.lost]);
       for (const { kind, row, resolve } of pending.entries) {
-        const mayBeRefused = kind === 'claims' || kind === 'placed';
-        resolve(outcome.isMember && !(mayBeRefused && refused.has(row.tag)));
+        resolve(outcome.isMember && !(MAY_BE_REFUSED.includes(kind) && refused.has(row.tag)));
       }
     } catch (error) {
       this.#leases.failed(terms, claims);

@@ -1,20 +1,24 @@
 import { isTieredError, type IndexHome } from '@tiered/core';
 import type { IndexClient } from '../index-client.js';
-import type { CopyRow } from './index-messages.js';
+import type { CopyRef } from './index-messages.js';
 
 /** How often it is tried to say that this process leaves; if it cannot be said, others see it when they next look who runs. */
 const TRIES_TO_LEAVE = 10;
 
-/** What members that are not running any more have left on a tier, for this one to delete; and the leaving of this one. */
+/**
+ * What is left on a tier for this process to delete, by members that are not running any more, and as segments that nothing is in; and the
+ * leaving of this process.
+ */
 export class Leftovers {
   readonly #client: IndexClient;
   readonly #home: IndexHome;
-  readonly #deleteFile: (row: CopyRow) => Promise<void>;
+  readonly #deleteFile: (row: CopyRef) => Promise<void>;
   /** What could not be deleted yet. */
-  readonly #again = new Set<CopyRow>();
+  readonly #again = new Set<CopyRef>();
+  readonly #underWay = new Set<Promise<void>>();
 
   /** @param deleteFile Deletes the file of a copy, and says so in the index. */
-  constructor(client: IndexClient, home: IndexHome, deleteFile: (row: CopyRow) => Promise<void>) {
+  constructor(client: IndexClient, home: IndexHome, deleteFile: (row: CopyRef) => Promise<void>) {
     this.#client = client;
     this.#home = home;
     this.#deleteFile = deleteFile;
@@ -35,6 +39,24 @@ export class Leftovers {
     for (const row of unfinished) await this.#delete(row);
   }
 
+  /** Deletes files; what fails is tried again. */
+  delete(rows: readonly CopyRef[]): void {
+    for (const row of rows) {
+      const deletion = this.#delete(row).finally(() => this.#underWay.delete(deletion));
+      this.#underWay.add(deletion);
+    }
+  }
+
+  /** What `delete` was called for, and is being deleted. */
+  get underWay(): readonly Promise<void>[] {
+    return [...this.#underWay];
+  }
+
+  /** Resolves when nothing is being deleted that `delete` was called for. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
   /** Deletes what could not be deleted before. */
   async tryAgain(): Promise<void> {
     for (const row of [...this.#again]) await this.#delete(row);
@@ -52,7 +74,7 @@ export class Leftovers {
     }
   }
 
-  async #delete(row: CopyRow): Promise<void> {
+  async #delete(row: CopyRef): Promise<void> {
     this.#again.delete(row);
     await this.#deleteFile(row).catch(() => this.#again.add(row));
   }

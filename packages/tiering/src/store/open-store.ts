@@ -1,5 +1,6 @@
 import type { OperationOptions, PlacementHost, Tier } from '@tiered/core';
 import { identityOf, isMistake, type Checksum } from '@tiered/core/internal';
+import type { Haste } from '../haste.js';
 import { BucketStore } from './bucket-store.js';
 import { ClosedStore } from './closed-store.js';
 import { PrivateStore } from './private-store.js';
@@ -16,8 +17,12 @@ export interface StoreEvents {
   readonly onLost: () => void;
   /** What a claim was answered `later` for has been asked for. */
   readonly onRoom: () => void;
+  /** There are segments that are less than half full. */
+  readonly onSparse: () => void;
   /** Another process has the tier from now on, as the error of the call says that met it. */
   readonly onTaken: () => void;
+  /** Whether what is gathered is to be written at once. */
+  readonly haste: Haste;
 }
 
 /**

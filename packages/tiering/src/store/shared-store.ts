@@ -1,43 +1,23 @@
-import type { Clock, IndexHome, OperationOptions, Tier } from '@tiered/core';
-import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
+import type { Tier } from '@tiered/core';
+import { copyName, isPacked } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
-import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
-import { Accounts, OWN_DIRECTORIES } from './accounts.js';
+import { notCurrentError } from '../tier-errors.js';
+import { Accounts } from './accounts.js';
 import { Completeness } from './completeness.js';
-import { copyOf, packSums } from './copy-record.js';
-import type { ClaimRow, CopyRef, CopyRow, IndexState } from './index-messages.js';
+import { FileClaims, type FileClaimsParts } from './file-claims.js';
+import { IndexedCopies } from './indexed-copies.js';
+import type { CopyRef, IndexState } from './index-messages.js';
 import { IndexWriter } from './index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
 import { inodeOf, openIndex, untilFree, type OpenedIndex } from './open-index.js';
-import { once } from './quota.js';
-import { deleteUnknown } from './sweep.js';
-import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
-
-/** What a store needs. */
-export interface SharedStoreParts {
-  readonly tier: Tier;
-  readonly home: IndexHome;
-  /** Whose objects are placed: copies of other datasets are left alone. */
-  readonly dataset: string;
-  readonly checksum: Checksum;
-  readonly clock: Clock;
-  /** Another process removed a copy of this dataset: it is not to be served any more. */
-  readonly onLeft: (copy: Copy) => void;
-  /** The index is not this process's any more: the tier is to be opened again. */
-  readonly onLost: () => void;
-  /** What a claim was answered `later` for has been asked for. */
-  readonly onRoom: () => void;
-  /** Aborts when everything is about to end: nobody is waited for any more. */
-  readonly closing: AbortSignal;
-}
+import { Packing, rewritingRoom } from './packing.js';
+import type { SharedStoreParts } from './shared-store-parts.js';
+import { completeIndex } from './sweep.js';
+import type { Candidate, Claim, Copy, RewrittenCopy, TierStore } from './tier-store.js';
 
 /** Of so many looks one is at who runs: so long, 5 s, may what a killed process had stay taken while others go on. */
 const LOOKS_A_CHECK = 20;
-/** Copies a page; bounds how long one page keeps the event loop. */
-const PAGE = 1000;
-
-const BEFORE_ALL: CopyRef = { key: '', dataset: 0, tag: -1 };
 
 /**
  * What one tier holds, kept in a database on the tier so that the next start, and other processes, know it too.
@@ -62,12 +42,19 @@ export class SharedStore implements TierStore {
   readonly #closing = new AbortController();
   readonly #inode: bigint;
   readonly #leftovers: Leftovers;
+  readonly #copies: IndexedCopies;
+  readonly #files: FileClaims;
+  /** What those need who make claims. */
+  readonly #own: Pick<FileClaimsParts, 'store' | 'writer' | 'lease' | 'datasetNumber'>;
+  /** Gathers small copies, where they are to be packed. */
+  #packing: Packing | undefined;
   #dataset = 0;
   #seen: number;
   #asked: Promise<void> | undefined;
   #isLost = false;
   #looks = 0;
   #looking: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
   /** Whether something was changed that was not looked at yet. */
   #isBehind = false;
   #isSwept = false;
@@ -86,13 +73,29 @@ export class SharedStore implements TierStore {
     this.#seen = joined.state.seq;
     const isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
     this.#complete = new Completeness(isComplete, (signal) => this.#sweep(signal));
-    this.#accounts = new Accounts(parts.tier, parts.home, joined.state, () => this.#lose());
-    const { clock, closing, home } = parts;
+    this.#accounts = new Accounts(parts.tier, parts.home, joined.state, {
+      onLost: () => this.#lose(),
+      onEmptied: (segments) => this.#leftovers.delete(segments),
+    });
+    const { clock, closing, home, dataset, checksum } = parts;
+    this.#copies = new IndexedCopies({ client, checksum, dataset, datasetNumber: joined.dataset });
     const ends = { ended: this.#closing.signal, ending: closing };
     this.#writer = new IndexWriter(client, home.member, clock, this.#accounts, ends);
     this.#leftovers = new Leftovers(client, parts.home, (row) =>
       this.#deleteFile(copyName(row.key, row.tag), row),
     );
+    this.#own = {
+      store: this,
+      writer: this.#writer,
+      lease: this.#accounts.lease,
+      datasetNumber: joined.dataset,
+    };
+    this.#files = new FileClaims({
+      ...parts,
+      ...this.#own,
+      take: (bytes) => this.#take(bytes),
+      deleteFile: (name, ref) => this.#deleteFile(name, ref),
+    });
   }
 
   /**
@@ -152,11 +155,18 @@ export class SharedStore implements TierStore {
   }
 
   get freeBytes(): number {
-    return this.#accounts.freeBytes;
+    const { freeBytes } = this.#accounts;
+    return this.tier.layout === 'packed'
+      ? Math.max(0, freeBytes - rewritingRoom(this.quotaBytes))
+      : freeBytes;
   }
 
   get excessBytes(): number {
     return this.#accounts.excessBytes;
+  }
+
+  get underWay(): readonly Promise<void>[] {
+    return [...(this.#packing?.underWay ?? []), ...this.#leftovers.underWay];
   }
 
   get asked(): Promise<void> | undefined {
@@ -176,68 +186,78 @@ export class SharedStore implements TierStore {
 
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
     if (!this.#complete.isReached) return 'later';
-    const { key, version, size } = object;
-    const tag = newTag();
-    const name = copyName(key, tag);
+    return this.#claimPacked(object, bytes) ?? this.#files.claim(object, bytes);
+  }
+
+  /** As `claim`, of a copy that is gathered with others; undefined if it is to have a file, or none of it has room. */
+  #claimPacked(object: Candidate, bytes: number): Claim | 'later' | undefined {
+    const packing = this.#packed();
+    const room = packing?.roomFor(object, bytes);
+    if (packing === undefined || room === undefined) return undefined;
+    const isTaken = this.#take(room);
+    return isTaken === true ? packing.claim(object, bytes, room) : isTaken;
+  }
+
+  /** Where copies are packed, what does that. */
+  #packed(): Packing | undefined {
+    if (this.tier.layout !== 'packed') return undefined;
+    return (this.#packing ??= new Packing({ ...this.#parts, ...this.#own }));
+  }
+
+  async rewrite(
+    copies: readonly RewrittenCopy[],
+  ): Promise<readonly PromiseSettledResult<Copy>[] | undefined> {
+    const packing = this.#packed();
+    if (packing === undefined || !this.#complete.isReached || !this.current) return undefined;
+    const room = packing.roomForAll(copies);
+    let isTaken = this.#take(room);
+    if (isTaken === 'later') {
+      await this.#asked;
+      isTaken = this.#take(room);
+    }
+    return isTaken === true ? packing.rewrite(copies, room) : undefined;
+  }
+
+  /** Takes bytes of the lease; answers as `claim` if they are not there. */
+  #take(bytes: number): true | 'later' | undefined {
     const { lease, unleased } = this.#accounts;
-    const occupied = lease.occupied(bytes);
-    const above = lease.directories(name);
-    if (!lease.take(occupied + above, unleased)) {
-      if (!lease.hasRoom(occupied + above, unleased)) return undefined;
-      // While nothing can be asked for, claims are made again and again.
-      if (!this.#writer.isHeldUp) lease.want(occupied + above);
-      this.#ask();
-      return 'later';
+    if (lease.take(bytes, unleased)) {
+      if (lease.isLow) this.#writer.write();
+      return true;
     }
-    if (lease.isLow) this.#writer.write();
-    const row = { key, dataset: this.#dataset, tag, version, size, bytes, occupied };
-    const recorded = this.#writer.claim(row);
-    // Looked at when the copy is published.
-    recorded.catch(() => undefined);
-    const end = once(() => lease.giveBack(above));
-    const { driver } = this.tier;
-    const moveIn = async (content: CopyContent, options: OperationOptions, move: () => Promise<void>) => {
-      if (!(await raceAbort(recorded, options.signal)))
-        throw this.current ? takenError(this.tier, key) : takenForDeadError(this.tier);
-      if (!this.current) throw notCurrentError(this.tier);
-      await move();
-      // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
-      if (!this.current) throw notCurrentError(this.tier);
-      const copy = await this.#placed(row, content);
-      end();
-      return copy;
-    };
-    return {
-      store: this,
-      name,
-      bytes,
-      write: (data, content, options) =>
-        moveIn(content, options, () => driver.write(name, data, { size: bytes, ...options })),
-      create: (options) => driver.create(name, { size: bytes, ...options }),
-      readInto: (target, options) => driver.readInto(name, target, options),
-      publish: (writer, content, options) => moveIn(content, options, () => writer.publish(options)),
-      release: () => this.#release(row, recorded, end),
-    };
+    if (!lease.hasRoom(bytes, unleased)) return undefined;
+    // While nothing can be asked for, claims are made again and again.
+    if (!this.#writer.isHeldUp) lease.want(bytes);
+    this.#ask();
+    return 'later';
   }
 
-  async find(key: string): Promise<readonly Copy[]> {
-    const rows = await this.#client.call('find', { dataset: this.#dataset, key });
-    return rows.map((row) => this.#copyOf(row));
+  find(key: string): Promise<readonly Copy[]> {
+    return this.#copies.find(key);
   }
 
-  async *pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
-    for (let after = BEFORE_ALL; ;) {
-      const rows = await this.#client.call('page', { dataset: this.#dataset, others, after, limit: PAGE });
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      yield rows.map((row) => this.#copyOf(row));
-      after = last;
-    }
+  pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
+    return this.#copies.pages(others);
+  }
+
+  together(copy: Copy): Promise<readonly Copy[]> {
+    return this.#copies.together(copy);
+  }
+
+  sparse(): Promise<readonly Copy[]> {
+    return this.#copies.sparse();
   }
 
   async remove({ name, row }: Copy): Promise<void> {
     // Under another index the name is unknown, and whoever began that index deletes what it does not know.
     if (row === undefined || !this.current) return;
+    if (isPacked(row.tag)) {
+      // It has no file, which would have to be deleted between the two.
+      await Promise.all([this.#writer.leaving(row), this.#writer.gone(row)]);
+      // If it was the last one of its segment.
+      await this.#leftovers.settled();
+      return;
+    }
     await this.#writer.leaving(row);
     await this.#deleteFile(name, row);
   }
@@ -246,11 +266,18 @@ export class SharedStore implements TierStore {
     this.#writer.quota(this.#accounts.shrink(held, lost));
   }
 
-  async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return;
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    // What was written is said to be, unless that is another index's.
+    if (this.current) await this.#packing?.close();
     this.#closing.abort(notCurrentError(this.tier));
+    await this.#packing?.close();
     // A look that has begun goes to the storage, which is about to be closed.
     await this.#looking;
+    await this.#leftovers.settled();
     await this.#writer.settled();
     // Before others are told that nothing is open here.
     await this.#parts.home.close();
@@ -268,20 +295,10 @@ export class SharedStore implements TierStore {
     this.#parts.onRoom();
   }
 
-  /**
-   * Sees to it that all that is on the storage is in the index, where that is not known: the index is new, or the machine was
-   * started since, and a power cut may have come between. Costs a listing; until then nothing is placed, because what is not
-   * known fills the tier too.
-   */
-  async #sweep(signal: AbortSignal | undefined): Promise<void> {
-    const { home, tier } = this.#parts;
-    const { blockBytes, isOnTier } = home;
+  #sweep(signal: AbortSignal | undefined): Promise<void> {
     const before = this.#accounts.state.overhead;
-    const { directories } = await deleteUnknown(this.#client, tier, signal);
-    const overhead = isOnTier ? (directories + OWN_DIRECTORIES) * blockBytes : 0;
-    await this.#writer.patiently(() => this.#client.call('swept', { boot: this.#boot, overhead, before }));
-    this.#writer.write();
-    await this.#writer.settled();
+    const mine = { client: this.#client, writer: this.#writer, boot: this.#boot, before };
+    return completeIndex({ ...this.#parts, ...mine }, signal);
   }
 
   /** Since when the machine runs, and in which file that was noted: an index that was brought from elsewhere knows nothing of what is here. */
@@ -307,38 +324,14 @@ export class SharedStore implements TierStore {
     this.#parts.onLost();
   }
 
-  async #placed(row: ClaimRow, content: CopyContent): Promise<Copy> {
-    const { checksum, dataset } = this.#parts;
-    const chunk = content.chunkBytes;
-    const sums = packSums({ ...row, chunk }, content.sums, checksum);
-    if (!(await this.#writer.placed({ ...row, chunk, sums }))) throw takenForDeadError(this.tier);
-    const { key, version, bytes, tag } = row;
-    const placed: CopyRow = { ...row, chunk, sums, member: undefined, seq: 0 };
-    return { name: copyName(key, tag), tag, key, version, bytes, content, dataset, row: placed };
-  }
-
-  async #release(row: ClaimRow, recorded: Promise<boolean>, end: () => void): Promise<void> {
-    if (!(await recorded.catch(() => false))) {
-      end();
-      return;
-    }
-    // Also if others took this process for dead: what it published after they cleared up, nobody else would find.
-    const name = copyName(row.key, row.tag);
-    if (!this.current) {
-      await this.tier.driver.delete(name, {});
-      end();
-      return;
-    }
-    // Whoever asked tries again if it fails.
-    await this.#deleteFile(name, row);
-    end();
-  }
-
   /** Deletes what is under the name of a copy that nobody is shown, and says so. */
   async #deleteFile(name: string, ref: CopyRef): Promise<void> {
-    await this.tier.driver.delete(name, {});
-    // A reader that has it open still fills the tier.
-    await this.#parts.home.forget(name);
+    // A packed copy has none: it is a part of its segment, which goes with the last of them.
+    if (!isPacked(ref.tag)) {
+      await this.tier.driver.delete(name, {});
+      // A reader that has it open still fills the tier.
+      await this.#parts.home.forget(name);
+    }
     await this.#writer.gone(ref);
   }
 
@@ -347,6 +340,7 @@ export class SharedStore implements TierStore {
     if (this.#isLost) return;
     this.#accounts.lease.looked();
     await this.#leftovers.tryAgain();
+    await this.#packing?.tryAgain();
     this.#looks += 1;
     if (this.#looks % LOOKS_A_CHECK === 0) await this.#check();
     const { home } = this.#parts;
@@ -367,6 +361,8 @@ export class SharedStore implements TierStore {
     const { home } = this.#parts;
     if (!(await home.isRunning(home.member))) this.#lose();
     else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
+    if (this.tier.layout === 'packed' && (await this.#client.call('sparse', undefined)).length > 0)
+      this.#parts.onSparse();
   }
 
   /** Lets go of copies that others removed, and says so: until then their bytes are taken. */
@@ -374,15 +370,11 @@ export class SharedStore implements TierStore {
     const { home, onLeft, dataset } = this.#parts;
     for (const row of await this.#client.call('left', { after: this.#seen })) {
       if (row.member === home.member) continue;
-      const copy = this.#copyOf(row);
+      const copy = this.#copies.copyOf(row);
       if (row.dataset === this.#dataset && copy.dataset === dataset) onLeft(copy);
-      await home.forget(copy.name);
+      if (!isPacked(row.tag)) await home.forget(copy.name);
     }
     this.#seen = seq;
     this.#writer.seen(seq);
-  }
-
-  #copyOf(row: CopyRow): Copy {
-    return copyOf(row, this.#parts.dataset, this.#parts.checksum);
   }
 }

@@ -1,6 +1,36 @@
-import type { Tier } from '@tiered/core';
+import type { IndexHome, Tier } from '@tiered/core';
 import { tagOf } from '@tiered/core/internal';
 import type { IndexClient } from '../index-client.js';
+import { OWN_DIRECTORIES } from './accounts.js';
+import type { IndexWriter } from './index-writer.js';
+
+/** What completing an index needs. */
+export interface CompletingParts {
+  readonly client: IndexClient;
+  readonly writer: IndexWriter;
+  readonly home: IndexHome;
+  readonly tier: Tier;
+  /** Since when the machine runs, and in which index that was noted. */
+  readonly boot: string;
+  /** What the index says that directories take, in bytes. */
+  readonly before: number;
+}
+
+/**
+ * Sees to it that all that is on the storage is in the index, where that is not known: the index is new, or the machine was
+ * started since, and a power cut may have come between. Costs a listing; until then nothing is placed, because what is not
+ * known fills the tier too.
+ */
+export async function completeIndex(
+  { client, writer, home, tier, boot, before }: CompletingParts,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { directories } = await deleteUnknown(client, tier, signal);
+  const overhead = home.isOnTier ? (directories + OWN_DIRECTORIES) * home.blockBytes : 0;
+  await writer.patiently(() => client.call('swept', { boot, overhead, before }));
+  writer.write();
+  await writer.settled();
+}
 
 /**
  * Deletes what is on a tier and not in its index: a power cut may have taken changes of the index with it. Costs a listing, and
@@ -8,7 +38,7 @@ import type { IndexClient } from '../index-client.js';
  *
  * @returns How many directories there are for what remains.
  */
-export async function deleteUnknown(
+async function deleteUnknown(
   index: IndexClient,
   { driver }: Tier,
   signal: AbortSignal | undefined,

@@ -21,10 +21,11 @@ export interface CopyContent {
   readonly sums: readonly bigint[];
 }
 
-/** A copy on the tier, under its name there. */
+/** A copy on the tier. */
 export interface Copy extends CopyIdentity {
+  /** Unlike that of any other copy. That of the file which holds it, if that holds nothing else. */
   readonly name: string;
-  /** What is behind the key in the name; undefined if the name is the key. */
+  /** What is behind the key in the name, or where in which segment it is, see `packedTag`; undefined if the name is the key. */
   readonly tag: number | undefined;
   readonly bytes: number;
   /** Undefined if what is recorded of it is damaged: the copy cannot be trusted, and is to be removed. */
@@ -33,6 +34,13 @@ export interface Copy extends CopyIdentity {
   readonly row?: CopyRow;
   /** Bytes behind the copy's own under its name, where it describes itself. */
   readonly tailBytes?: number;
+}
+
+/** A copy that is to lie elsewhere on its tier, with its bytes. */
+export interface RewrittenCopy {
+  readonly copy: Copy;
+  readonly content: CopyContent;
+  readonly data: Uint8Array;
 }
 
 /** An object that is to have a copy. */
@@ -47,6 +55,8 @@ export interface Claim {
   readonly store: TierStore;
   readonly name: string;
   readonly bytes: number;
+  /** Whether `write` waits until other copies can be written with this one, and keeps them in memory until then. Default: false. */
+  readonly gathers?: boolean;
   /**
    * Writes all of a copy at once, and publishes it: in place of `create` and `publish`, for a copy of one chunk or none. The bytes are the
    * caller's again when it has settled. An abort while the copy is just being published has no effect. Where it failed there may be a file
@@ -88,6 +98,8 @@ export interface TierStore {
   readonly mayHoldMore: boolean;
   /** Bytes of copies that were removed, and count until every process has let go of them. */
   leavingBytes(): Promise<number>;
+  /** What is said of copies that were placed, and deleted of those that were removed, in the background. None of it rejects. */
+  readonly underWay?: readonly Promise<void>[];
   /** Resolves when what `claim` answered `later` for was asked for; undefined if nothing is, or nobody answers. */
   readonly asked: Promise<void> | undefined;
   /**
@@ -99,6 +111,15 @@ export interface TierStore {
   find(key: string): Promise<readonly Copy[]>;
   /** Every copy of the dataset, or of all others, some at a time. */
   pages(options?: { readonly others?: boolean }): AsyncIterable<readonly Copy[]>;
+  /** The copies that have to be removed before the bytes of one are free, that one among them. Default: no other. */
+  together?(copy: Copy): Promise<readonly Copy[]>;
+  /** Copies, of this dataset, of a segment of whose bytes less than half are copies'; none if there is no such segment. */
+  sparse?(): Promise<readonly Copy[]>;
+  /**
+   * Writes copies of segments together into a new one. Each is in one of both at any moment. Undefined if there is no room
+   * for that now; of one that fails nobody knows where it is.
+   */
+  rewrite?(copies: readonly RewrittenCopy[]): Promise<readonly PromiseSettledResult<Copy>[] | undefined>;
   /** Takes a copy out of service, deletes it, and then gives back its bytes: what is still there still fills the tier. */
   remove(copy: Copy): Promise<void>;
   /**

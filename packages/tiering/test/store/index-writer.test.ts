@@ -1,4 +1,5 @@
 import { systemClock } from '@tiered/core';
+import { packedTag } from '@tiered/core/internal';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -103,4 +104,35 @@ it('[Q1] however much is asked for at once, the write-ahead log stays within the
   expect(ended.flat().every((isDone) => isDone)).toBe(true);
   expect(longest).toBeLessThanOrEqual(logRoomOf(QUOTA));
   expect(transactions).toBeLessThan(rows.length);
+});
+
+it('[Q1] so it does where copies are recorded in segments', async () => {
+  let longest = 0;
+  const writer = await writerOf('a', {
+    applied: () => {
+      longest = Math.max(longest, fs.statSync(path.join(directory, 'index.db-wal')).size);
+    },
+  });
+  for (let segment = 0; segment < 4; segment++) {
+    const ref = { key: '', dataset: 0, tag: segment };
+    const claim = { ...ref, version: String(segment), size: 1, bytes: 1, occupied: 1 };
+    expect(await writer.claim(claim)).toBe(true);
+    const rows = Array.from({ length: 500 }, (_, i) => {
+      // In no order of the index.
+      const key = `${Math.imul(500 * segment + i + 1, 0x9e3779b1) >>> 0}${'-'.repeat(100)}`;
+      const sizes = { size: 1, bytes: 1, chunk: 1 };
+      return {
+        key,
+        dataset: 1,
+        tag: packedTag(segment, 16 * i),
+        version: 'v',
+        ...sizes,
+        sums: new Uint8Array(16),
+      };
+    }).sort((a, b) => (a.key < b.key ? -1 : 1));
+    const ended = rows.map((row) => writer.packed(row));
+    expect(await writer.sealed(ref)).toBe(true);
+    expect(await Promise.all(ended)).toEqual(rows.map(() => true));
+  }
+  expect(longest).toBeLessThanOrEqual(logRoomOf(QUOTA));
 });

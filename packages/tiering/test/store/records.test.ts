@@ -1,9 +1,11 @@
+import { packedTag, SEGMENT_UNITS } from '@tiered/core/internal';
 import fc from 'fast-check';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Records } from '../../src/index-thread/records.js';
+import { SEGMENT } from '../../src/index-thread/schema.js';
 import type { Batch, ClaimRow } from '../../src/store/index-messages.js';
 
 const QUOTA = 100;
@@ -38,6 +40,9 @@ const batch = (member: string, changes: Partial<Batch> = {}): Batch => ({
   hold: 0,
   claims: [],
   placed: [],
+  packed: [],
+  sealed: [],
+  moved: [],
   leaving: [],
   gone: [],
   ...changes,
@@ -52,6 +57,34 @@ const claimOf = (tag: number, occupied: number): ClaimRow => ({
   bytes: occupied,
   occupied,
 });
+
+const segmentOf = (tag: number) => ({ key: '', dataset: 0, tag });
+
+const packedRow = (segment: number, offset: number, member = 'v') => ({
+  key: `key ${offset}`,
+  dataset: 1,
+  tag: packedTag(segment, offset),
+  version: member,
+  size: 16,
+  bytes: 16,
+  chunk: 16,
+  sums: new Uint8Array(8),
+});
+
+/** Claims a segment and records copies in it, at these offsets; seals it unless that is left to others. */
+function fillSegment(
+  records: Records,
+  member: string,
+  segment: number,
+  offsets: readonly number[],
+  isSealed = true,
+): ReturnType<Records['apply']> {
+  records.apply(batch(member, { wants: 32 }));
+  const claim = { ...claimOf(segment, 32), ...segmentOf(segment), version: String(segment) };
+  records.apply(batch(member, { claims: [claim] }));
+  const packed = offsets.map((offset) => packedRow(segment, offset));
+  return records.apply(batch(member, { packed, sealed: isSealed ? [segmentOf(segment)] : [] }));
+}
 
 const placedOf = (claim: ClaimRow) => ({ ...claim, chunk: 1, sums: new Uint8Array(8) });
 
@@ -260,6 +293,11 @@ it('no change and no look-up goes through all copies, however many there are; on
   records.apply(batch('a', { claims: [placed, released], seen: 0, quota: QUOTA, overhead: 1 }));
   records.apply(batch('a', { placed: [placedOf(placed)], gone: [released], spare: 1 }));
   records.apply(batch('a', { leaving: [placed], gone: [placed] }));
+  fillSegment(records, 'a', 1, [0, 16]);
+  records.together({ tag: packedTag(1, 0) });
+  records.leavingBytes(undefined);
+  for (const at of [0, 16])
+    records.apply(batch('a', { leaving: [packedRow(1, at)], gone: [packedRow(1, at)] }));
   records.state({ member: 'a' });
   records.members(undefined);
   records.find({ dataset, key: placed.key });
@@ -274,4 +312,89 @@ it('no change and no look-up goes through all copies, however many there are; on
     );
   expect(plans.length).toBeGreaterThan(15);
   expect(plans.filter(([, steps]) => steps.some((step) => step === 'SCAN copies'))).toEqual([]);
+});
+
+describe('segments', () => {
+  const joined = (...members: string[]) => {
+    const records = open();
+    for (const member of members) records.join({ member, quota: QUOTA, dataset: 'data' });
+    return records;
+  };
+  const sums = (records: Records) => {
+    const { occupied, claimed, copies } = records.state({ member: 'a' });
+    return { occupied, claimed, copies };
+  };
+
+  it('have as many units here as in tags', () => {
+    expect(SEGMENT.units).toBe(SEGMENT_UNITS);
+    expect(packedTag(0, 0)).toBe(SEGMENT.firstTag);
+  });
+
+  it('[Q1] take their room until nothing is in them and nobody has anything of them open', () => {
+    const records = joined('a', 'b');
+    expect(fillSegment(records, 'a', 5, [0, 16])).toMatchObject({ lost: [], emptied: [] });
+    expect(sums(records)).toEqual({ occupied: 32, claimed: 0, copies: 3 });
+    const remove = (offset: number) =>
+      records.apply(batch('a', { leaving: [packedRow(5, offset)], gone: [packedRow(5, offset)] }));
+    expect(remove(0).emptied).toEqual([]);
+    expect(records.leavingBytes(undefined)).toBe(0);
+    const { state, emptied } = remove(16);
+    expect(emptied).toEqual([]);
+    expect([sums(records).occupied, records.leavingBytes(undefined)]).toEqual([32, 32]);
+    // Both copies left, and the other one says that it has let go of them: the segment is its to delete.
+    expect(records.apply(batch('b', { seen: state.seq })).emptied).toEqual([segmentOf(5)]);
+    expect(records.left({ after: state.seq }).map(({ tag }) => tag)).toEqual([5]);
+    const gone = records.apply(batch('b', { gone: [segmentOf(5)] }));
+    expect(sums(records).occupied).toBe(32);
+    records.apply(batch('a', { seen: gone.state.seq }));
+    expect(sums(records)).toEqual({ occupied: 0, claimed: 0, copies: 0 });
+  });
+
+  it('[T4] of a member that is gone stay if copies were recorded in them, and are for its heir to delete else', () => {
+    const records = joined('a', 'b');
+    fillSegment(records, 'a', 5, [0], false);
+    fillSegment(records, 'a', 6, [], false);
+    expect(sums(records)).toEqual({ occupied: 64, claimed: 64, copies: 1 });
+    expect(records.inherit({ member: 'b', dead: ['a'] }).map(({ tag }) => tag)).toEqual([6]);
+    expect(sums(records)).toEqual({ occupied: 64, claimed: 0, copies: 2 });
+    records.apply(batch('b', { gone: [segmentOf(6)] }));
+    expect(sums(records)).toEqual({ occupied: 32, claimed: 0, copies: 2 });
+  });
+
+  it('[T3] take no copy that another one has, and none of who does not fill them', () => {
+    const records = joined('a', 'b');
+    fillSegment(records, 'a', 5, [0]);
+    const { lost } = fillSegment(records, 'b', 6, [0]);
+    // Refused, so that nothing is in the segment either.
+    expect(lost).toEqual([packedTag(6, 0), 6]);
+    fillSegment(records, 'b', 7, [16], false);
+    expect(records.apply(batch('a', { packed: [packedRow(7, 32)] })).lost).toEqual([packedTag(7, 32)]);
+  });
+
+  it('are sealed as often as it is said, and emptied ones leave', () => {
+    const records = joined('a');
+    fillSegment(records, 'a', 5, [0]);
+    expect(records.apply(batch('a', { sealed: [segmentOf(5)] })).lost).toEqual([]);
+    const { emptied } = records.apply(batch('a', { leaving: [packedRow(5, 0)], gone: [packedRow(5, 0)] }));
+    expect(emptied).toEqual([segmentOf(5)]);
+    expect(records.apply(batch('a', { sealed: [segmentOf(5)] })).lost).toEqual([5]);
+    records.apply(batch('a', { gone: [segmentOf(5)] }));
+    expect(sums(records)).toEqual({ occupied: 0, claimed: 0, copies: 0 });
+  });
+
+  it('[T1] an index of the form before is brought into this one, with all that is in it', () => {
+    const records = joined('a');
+    records.apply(batch('a', { wants: 50 }));
+    records.apply(batch('a', { claims: [claimOf(1, 10)] }));
+    records.apply(batch('a', { placed: [placedOf(claimOf(1, 10))] }));
+    records.db.exec('DROP INDEX packed; DROP INDEX sparse; PRAGMA user_version = 1;');
+    const later = new Records({ path: path.join(directory, 'index.db'), durable: false, logPages: 8 });
+    opened.push(later);
+    expect(later.open()).toBe('known');
+    later.join({ member: 'b', quota: QUOTA, dataset: 'data' });
+    expect(later.find({ dataset: 1, key: 'key 1' })).toHaveLength(1);
+    fillSegment(later, 'b', 5, [0]);
+    expect(later.together({ tag: packedTag(5, 0) })).toHaveLength(1);
+    expect(later.open()).toBe('known');
+  });
 });

@@ -1,0 +1,41 @@
+import type { OperationOptions, ReadOutcome, ReadRequest } from '@tiered/core';
+import type { FileReader } from './file-reader.js';
+
+type ReadMany = (
+  requests: readonly ReadRequest[],
+  options: OperationOptions,
+) => Promise<readonly ReadOutcome[]>;
+
+/**
+ * A batch with parts of files that hold many objects. Such a file is kept open, so that while storage is as fast as memory one blocking
+ * system call reads a part: less than it costs to open the file in a thread. What is no such part, or may not block, is read with the others.
+ * @param others Reads a batch.
+ */
+export async function readParts(
+  reader: FileReader,
+  requests: readonly ReadRequest[],
+  options: OperationOptions,
+  others: ReadMany,
+): Promise<readonly ReadOutcome[]> {
+  const outcomes: ReadOutcome[] = [];
+  const unread: number[] = [];
+  for (const [index, { isPart, key, target, offset, version }] of requests.entries()) {
+    let count: number | undefined;
+    if (isPart === true && options.signal?.aborted !== true) {
+      const range = { offset, version };
+      count = reader.readIntoBlocking(key, target, range);
+      if (count === undefined && reader.isTurnDue)
+        count = await reader.afterTurn(() => reader.readIntoBlocking(key, target, range));
+    }
+    if (count === undefined) unread.push(index);
+    outcomes.push({ bytes: count ?? 0 });
+  }
+  if (unread.length === 0) return outcomes;
+  const again = unread.flatMap((index) => requests[index] ?? []);
+  const found = (await others(again, options)).values();
+  for (const index of unread) {
+    const { value } = found.next();
+    if (value !== undefined) outcomes[index] = value;
+  }
+  return outcomes;
+}

@@ -35,7 +35,10 @@ export interface Figures {
   /** What was read from where: the source, then the tiers, as far as anything was. */
   readonly places: readonly PlaceReads[];
   readonly tuning: Tuning;
-  readonly limits: Pick<Tuning, 'producers' | 'memoryBytes'>;
+  readonly limits: Pick<Tuning, 'producers' | 'memoryBytes'> & {
+    /** Reads that the source really makes at a time, at most, however many producers there are; `Infinity` where there is no such limit. */
+    readonly readsAtOnce: number;
+  };
 }
 
 /** What a staging buffer has measured since it was made: PRISMA's profiler (thesis, section 4.2.6), and what it means. */

@@ -26,7 +26,8 @@ export interface StagingBufferOptions {
   readonly producers?: number | undefined;
   /**
    * Reads under way at the same time at most: the budget of requests to the source. Producers are never more, and read
-   * small objects in batches, from storage as fast as memory, only as far as all of them together keep to it.
+   * small objects in batches, from storage as fast as memory, only as far as all of them together keep to it. A source whose first
+   * reads of small objects wait is asked for all of them at once, for a moment: give what it can bear, also beside others.
    * Default: `producers`; if those are tuned, 64.
    */
   readonly maxProducers?: number | undefined;
@@ -96,6 +97,8 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   readonly #memory: SharedMemory;
   #tuning: Tuning;
   #lookAt = Infinity;
+  /** Of all sources that it has read from, the one that makes most reads at a time. */
+  #readsAtOnce = 0;
   /** Reads under way: those of a batch each count. */
   #requests = 0;
   #hasBegun = false;
@@ -152,7 +155,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
 
   get #settings(): Settings {
     const limits = { producers: this.#maxProducers, memoryBytes: this.memoryBytes };
-    return { tuning: this.#tuning, limits };
+    return { tuning: this.#tuning, limits: { ...limits, readsAtOnce: this.#readsAtOnce || Infinity } };
   }
 
   static {
@@ -164,6 +167,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   #open(parts: OpenParts): Line {
     const epochs = new Epochs(this.#clock, parts.source);
     const opened = openedOf(parts.source, epochs);
+    this.#readsAtOnce = Math.max(this.#readsAtOnce, parts.source.readsAtOnce ?? Infinity);
     const line: Line = new Line({
       ...parts,
       onEnd: () => {

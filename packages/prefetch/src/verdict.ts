@@ -5,14 +5,16 @@ import type { Figures } from './profile.js';
 /**
  * What keeps a loader from going faster. Of the source or a tier, where producers spend most of their time: its *latency*, if
  * more reads at a time bring more; its *bandwidth*, if they do not, be it bytes or operations that are bounded; just its
- * name, as long as there were always about so many reads that nobody can tell. *tier writes*: reads wait until tiers have
- * taken what was read before.
+ * name, as long as there were always about so many reads that nobody can tell. *source threads*: producers wait for the few
+ * reads that its driver makes at a time, so that nobody can tell what it would give to more. *tier writes*: reads wait until
+ * tiers have taken what was read before.
  */
 export type Limit =
   | 'consumer'
   | 'cpu'
   | 'memory'
   | 'tier writes'
+  | 'source threads'
   | 'unknown'
   | `${'source' | 'tier'}${'' | ' latency' | ' bandwidth'}`;
 
@@ -45,6 +47,8 @@ const RISES = 0.5;
 const OFTEN_MISSED = 0.1;
 /** Where so many of the reads that fill tiers wait for them, it is them who set the pace. */
 const OFTEN_WAITED = 0.5;
+/** Of so many more reads than the driver makes at a time some always wait for the others. */
+const CLEARLY_MORE = 1.1;
 /** Fewer samples say nothing. */
 const FEWEST_SAMPLES = 8;
 
@@ -89,7 +93,11 @@ export function verdictOf(measured: Measured, stats?: HierarchyStats): Verdict {
 }
 
 /** What limits a loader that waits for the source, or for a tier. */
-function ofPlace({ seconds, tuning, limits, places }: Measured, place: PlaceReads, waited: string): Verdict {
+function ofPlace(
+  { seconds, busyProducers, tuning, limits, places }: Measured,
+  place: PlaceReads,
+  waited: string,
+): Verdict {
   const { level, samples, bytes, readMs, underWay, scaling } = place;
   const which = level === undefined ? 'source' : 'tier';
   const name = level === undefined ? 'the source' : `tier ${level}`;
@@ -97,6 +105,14 @@ function ofPlace({ seconds, tuning, limits, places }: Measured, place: PlaceRead
   const part = samples === all ? '' : `, which gives ${percent(samples / all)} of the samples,`;
   const times = `a read of ${name}${part} takes ${ms(readMs)} with ${underWay.toFixed(1)} under way`;
   const where = level === undefined ? {} : { level };
+  // Of batches there are few at a time, for which a driver has threads of their own.
+  const atOnce = Math.min(underWay, busyProducers);
+  const { readsAtOnce } = limits;
+  if (level === undefined && atOnce > CLEARLY_MORE * readsAtOnce)
+    return {
+      limit: 'source threads',
+      text: `${waited}, and ${times}, of which its driver makes only ${readsAtOnce} at a time: the others wait for their turn, and more producers would too. Let the driver make more: of files by @tiered/native, or a larger UV_THREADPOOL_SIZE; otherwise by its options (nativeThreads, workerThreads). Larger objects, or a tier that holds the data, would help too.`,
+    };
   if (scaling === undefined)
     return {
       ...where,
@@ -109,7 +125,10 @@ function ofPlace({ seconds, tuning, limits, places }: Measured, place: PlaceRead
       limit: `${which} bandwidth`,
       text: `${waited}, and ${times}: it gives ${formatBytes(Math.round(bytes / seconds))}/s in ${rounded(samples / seconds)} reads/s, and no more with more reads at a time. A faster tier that holds the data, or smaller data, would help, and larger objects where it is reads that are bounded; more producers would not.`,
     };
-  const most = tuning.producers >= limits.producers ? `, the most that is allowed: raise maxProducers` : '';
+  const most =
+    tuning.producers >= limits.producers
+      ? `, the most that is allowed: raise maxProducers${threadsToo(limits)}`
+      : '';
   return {
     ...where,
     limit: `${which} latency`,
@@ -135,6 +154,11 @@ function withTiers(verdict: Verdict, { source, placement }: HierarchyStats, wait
   }
   const why = `No tier had room for the objects of ${declined} reads, which every epoch reads from the source ${all}. Larger tiers would hold them.`;
   return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'full' };
+}
+
+/** What is to be raised beside the budget of requests. */
+function threadsToo({ producers, readsAtOnce }: Measured['limits']): string {
+  return producers < readsAtOnce ? '' : `, and the ${readsAtOnce} reads that the driver makes at a time`;
 }
 
 function percent(share: number): string {

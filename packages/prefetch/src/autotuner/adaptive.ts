@@ -11,9 +11,11 @@
  *   was the limit in one: consumers starve (the source, or too few producers), or they do not (the consumer).
  * - `Curve` holds the throughput of each number of producers that was tried, and where to look next. It ends at the
  *   fewest producers that are within a few percent of the best.
+ * - `Opening` has the first word, for small objects: where the first reads wait for the source, it asks all producers at once how
+ *   many there is use for, instead of climbing there.
  * - `Memory` gives each number of producers room for two rounds of reads, and doubles it as long as producers
  *   stand still while consumers starve.
- * - `AdaptiveTuner`, here, drives the three: *searching*, where every window moves the search on, and *settled*, where
+ * - `AdaptiveTuner`, here, drives them: *searching*, where every window moves the search on, and *settled*, where
  *   windows are long, and only compared with what was found. It searches anew when the workload is another (in long
  *   strides), and from time to time (in short ones), as what was measured in a hurry can be wrong.
  *
@@ -21,21 +23,21 @@
  * - Nothing above the limits, and what is fixed stays as given, whatever is observed.
  * - No decision without a read, but for the one that ends a standstill: consumers starve, and there is no room.
  * - The first window after a change does not count: it is made of reads that began before.
- * - More producers only while consumers starve. Fewer, as soon as fewer do.
+ * - More producers only while consumers starve. Fewer, as soon as fewer do. Too many for a moment, if reads wait.
  * - Searches that find nothing new become rarer, so that the number of changes grows with the logarithm of time.
  */
 import { invariant } from '@tiered/core/internal';
 import type { Autotuner, Tuning, TuningDecision, TuningLimits, TuningObservation } from './autotuner.js';
 import { Curve, LONG_STRIDE, type Stride } from './curve.js';
-import { assertOptions, between, withinLimits } from './limits.js';
+import { assertOptions, withinLimits } from './limits.js';
 import { Memory } from './memory.js';
+import { LOOK_MS, Opening } from './opening.js';
 import { Totals } from './totals.js';
 import { Watch } from './watch.js';
 
 /**
- * Producers to begin with, which spares the search its first tenths of a second: for small objects twice what PRISMA ends
- * at, since to come down costs no throughput; for large objects, of which a link is full sooner and a search has fewer to
- * learn from, one that reads and one whose read begins.
+ * Producers to begin with: for small objects twice what PRISMA ends at, since to come down costs no throughput; for large
+ * objects, of which a link is full sooner and a search has fewer to learn from, one that reads and one whose read begins.
  */
 const FIRST = 8;
 const FIRST_OF_LARGE = 2;
@@ -74,14 +76,15 @@ const WARM_UP_ROUNDS = 1.5;
 export interface AdaptiveAutotunerOptions {
   /**
    * Producers to begin with, if something is known of the source: `initialProducersOf` a calibration of `@tiered/simulator`.
-   * A start, not a bound. Default: 8 for small objects, 2 for those from 512 KiB.
+   * A start, not a bound. Default: 8 for small objects, and, where their first reads wait for the source, at once as many as are allowed, until
+   * it is seen how many have use; 2 for objects from 512 KiB.
    */
   readonly initialProducers?: number | undefined;
 }
 
 /**
  * Tunes producers and memory to the fewest producers that give the most throughput, within a second or two on a source
- * of 5 ms, and goes on watching until the run ends. Works in bytes; `samples` is without bound unless it is fixed.
+ * of 5 ms, which has nearly all of it from its first tenth of a second on, and goes on watching until the run ends. Works in bytes; `samples` is without bound unless it is fixed.
  * What it settles on gives at least 95 % of the best throughput, unless the source is too unsteady to tell.
  *
  * Costs: a few additions a decision, at most fifty decisions a second while it searches and four once it has settled.
@@ -109,6 +112,8 @@ class AdaptiveTuner {
   readonly #watch = new Watch();
   #curve = new Curve();
   #stride: Stride = LONG_STRIDE;
+  /** Undefined once it is over. */
+  #opening: Opening | undefined;
   /** Producers at most, by the limits and by what there is use for. */
   #most: number;
   #settled = false;
@@ -122,13 +127,16 @@ class AdaptiveTuner {
   /** All that was read under this workload. */
   #workload = new Totals();
   /** Milliseconds that the window after a change lasts at least; undefined in windows that count. */
-  #warmUpMs: number | undefined = 0;
+  #warmUpMs: number | undefined = WINDOW_MS;
 
   constructor(limits: TuningLimits, initialProducers: number | undefined) {
     this.#limits = limits;
     this.#most = limits.producers;
-    const usual = (limits.objectBytes ?? LARGE_BYTES) < LARGE_BYTES ? FIRST : FIRST_OF_LARGE;
-    this.#tuning = this.#allowed(initialProducers ?? usual);
+    const isSmall = (limits.objectBytes ?? LARGE_BYTES) < LARGE_BYTES;
+    this.#tuning = this.#allowed(initialProducers ?? (isSmall ? FIRST : FIRST_OF_LARGE));
+    // Who gives a number knows something of the source; and a few large objects fill memory, and a link for seconds.
+    if (isSmall && initialProducers === undefined && limits.fixed.producers === undefined)
+      this.#opening = new Opening();
   }
 
   begin(): TuningDecision {
@@ -136,7 +144,7 @@ class AdaptiveTuner {
     const nothingToTune = producers !== undefined && memoryBytes !== undefined;
     return nothingToTune
       ? { tuning: this.#tuning, reason: 'producers and memory are fixed', nextInMs: undefined }
-      : this.#keep(`beginning with ${this.#tuning.producers} producers`);
+      : this.#keep(`beginning with ${this.#tuning.producers} producers`, 0, this.#opening && LOOK_MS);
   }
 
   decide(observation: TuningObservation): TuningDecision {
@@ -146,15 +154,21 @@ class AdaptiveTuner {
     if (!moved && !seen.starved)
       return this.#keep('nothing was read and nobody waits', Math.min(2 * seen.elapsedMs, UNHURRIED_MS));
     this.#most = Math.min(this.#limits.producers, observation.usableProducers);
-    if (this.#tuning.producers > this.#most && this.#limits.fixed.producers === undefined)
+    if (this.#tuning.producers > this.#most && this.#limits.fixed.producers === undefined) {
+      this.#memory.reset();
       return this.#restart(
         `there is use for ${this.#most} producers: they read batches, or the source makes no more reads at a time`,
         this.#most,
       );
+    }
     this.#still = moved ? new Totals() : this.#still.plus(seen);
-    if (this.#isStuck && this.#memory.grow(this.#tuning, this.#limits))
+    if (this.#isStuck && this.#memory.grow(this.#tuning, this.#limits)) {
+      this.#opening = undefined;
       return this.#change(this.#tuning.producers, 'nothing moves: consumers starve and there is no room');
+    }
     this.#window = this.#window.plus(seen);
+    const opened = this.#opening === undefined ? undefined : this.#open(this.#opening);
+    if (opened !== undefined) return opened;
     const isRoomTheLimit = this.#warmUpMs === undefined && this.#memory.isObvious(this.#all, this.#tuning);
     const roomy = isRoomTheLimit ? this.#judgeMemory() : undefined;
     if (roomy !== undefined) return roomy;
@@ -171,6 +185,23 @@ class AdaptiveTuner {
     this.#windows++;
     const roomier = this.#windows % WINDOWS_TO_JUDGE === 0 ? this.#judgeMemory() : undefined;
     return roomier ?? (this.#settled ? this.#compare(window) : this.#search(window));
+  }
+
+  /** Undefined if that is over, and the search is to go on with these producers. */
+  #open(opening: Opening): TuningDecision | undefined {
+    const { producers } = this.#tuning;
+    const move = opening.see(this.#window, producers, this.#most);
+    if (move.known !== undefined) this.#curve.at(move.known.producers).add(move.known.totals);
+    if (move.nextInMs === undefined) this.#opening = undefined;
+    if (move.producers > producers) this.#memory.expectWaiting();
+    if (move.producers !== producers) {
+      this.#workload = this.#window;
+      return this.#change(move.producers, move.reason, move.nextInMs);
+    }
+    if (move.nextInMs !== undefined) return this.#keep(move.reason, 0, move.nextInMs);
+    // Those that it has tried read for long enough.
+    if (move.known !== undefined) this.#warmUpMs = 0;
+    return undefined;
   }
 
   #judgeMemory(): TuningDecision | undefined {
@@ -209,26 +240,23 @@ class AdaptiveTuner {
 
   /** Searches anew. */
   #restart(reason: string, producers = this.#tuning.producers): TuningDecision {
+    this.#opening = undefined;
     this.#settled = false;
     this.#curve = new Curve();
     return this.#change(producers, reason);
   }
 
-  #change(producers: number, reason: string): TuningDecision {
+  #change(producers: number, reason: string, inMs?: number): TuningDecision {
     const before = this.#tuning;
     this.#tuning = this.#allowed(producers);
     const more = Math.max(1, this.#tuning.producers / before.producers);
     this.#warmUpMs = WARM_UP_ROUNDS * this.#workload.durationMs * more;
     this.#window = new Totals();
-    return this.#keep(reason);
+    return this.#keep(reason, 0, inMs);
   }
 
-  #keep(reason: string, leastMs = 0): TuningDecision {
-    return {
-      tuning: this.#tuning,
-      reason,
-      nextInMs: between(leastMs, Math.ceil(this.#missingMs), LONGEST_MS),
-    };
+  #keep(reason: string, leastMs = 0, inMs = Math.max(leastMs, Math.ceil(this.#missingMs))): TuningDecision {
+    return { tuning: this.#tuning, reason, nextInMs: Math.min(inMs, LONGEST_MS) };
   }
 
   get #isEnough(): boolean {

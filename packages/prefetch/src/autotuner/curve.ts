@@ -193,6 +193,8 @@ export class Curve {
     if (good === undefined) return { producers: 1, settled: false, reason: 'nothing is known yet' };
     const low = this.#points[index - 1];
     if (!good.complete) return measure(good);
+    const above = this.#points[index + 1];
+    if (above !== undefined && isGap(good, above)) return this.#tryBetween(good, above);
     if (low !== undefined && low.rate > DOUBTFUL * best && !low.complete && !this.#clearlyLess(low))
       return measure(low);
     if (low === undefined) return this.#descend(good, stride);
@@ -207,6 +209,12 @@ export class Curve {
     return { producers: tried, settled: false, reason: `${figures}, trying ${tried}` };
   }
 
+  #tryBetween(good: Point, above: Point): Step {
+    const tried = Math.round(Math.sqrt(good.producers * above.producers));
+    const reason = `${above.producers} producers reach only ${percent(above.rate / good.rate)} of what ${good.producers} do, trying ${tried}`;
+    return { producers: tried, settled: false, reason };
+  }
+
   #descend(good: Point, stride: Stride): Step {
     const { producers, totals } = good;
     const fewer = totals.starved
@@ -218,6 +226,11 @@ export class Curve {
     if (fewer < 1 || fewer === producers) return { producers, settled: true, reason: figures };
     return { producers: fewer, settled: false, reason: `${figures}, trying ${fewer}` };
   }
+}
+
+/** Whether the best may lie between them: the source becomes slower with more, and a leap has left out those where it does. */
+function isGap(good: Point, above: Point): boolean {
+  return above.producers > 2 * good.producers && above.rate < DOUBTFUL * good.rate;
 }
 
 function measure({ producers }: Point): Step {

@@ -8,6 +8,13 @@ const LEAST_BYTES = 16 * 2 ** 20;
 
 /** One round of reads under way, one that waits for consumers, and a few for those that come out of turn. */
 const ROUNDS = 2;
+
+/**
+ * Of a source that waits: samples are taken in order, and a read that takes many times as long as others holds up all
+ * behind it. No cache holds what such a source gives until it is taken.
+ */
+const ROUNDS_OF_WAITING = 8;
+
 const OUT_OF_TURN = 4;
 
 /** Part of the time that producers stand still, and consumers starve, from which room is tried as the remedy. */
@@ -22,10 +29,16 @@ const OBVIOUS = { starved: 0.5, idle: 0.1, ms: 40 };
  */
 export class Memory {
   #boost = 1;
+  #rounds = ROUNDS;
+
+  /** The source was seen to wait. */
+  expectWaiting(): void {
+    this.#rounds = ROUNDS_OF_WAITING;
+  }
 
   /** Bytes for so many producers and objects of this mean size, 0 if it is not known. A power of two. */
   bytesFor(producers: number, objectBytes: number): number {
-    const needed = (ROUNDS * producers + OUT_OF_TURN) * objectBytes;
+    const needed = (this.#rounds * producers + OUT_OF_TURN) * objectBytes;
     return this.#boost * 2 ** Math.ceil(Math.log2(Math.max(LEAST_BYTES, needed)));
   }
 
@@ -58,6 +71,7 @@ export class Memory {
   /** Forgets what was learnt from another workload. */
   reset(): void {
     this.#boost = 1;
+    this.#rounds = ROUNDS;
   }
 }
 

@@ -46,6 +46,8 @@ const NO_RECORDS = { records: 0, sum: 0, sumOfSquares: 0 };
  * - The deviation is that of the population: the records are all there were, not a sample of them.
  * - Records are counted anew after each decision, also after one that could change nothing.
  * - A parameter at its cap, or fixed, stays as it is, and the other is not raised in its place. A step ends at the cap.
+ * - Producers are also capped by what there is use for (`usableProducers`), for as long as that is so: more would only wait for
+ *   each other where the source makes few reads at a time. Those that there are do not go down to it.
  * - Tuning ends also when both are at their caps or fixed, as nothing can change any more.
  *
  * @throws TieredError `TIERED_CONFIG_INVALID` for initial values and steps below 1, and other figures below 0.
@@ -65,8 +67,11 @@ export function prismaAutotuner(options: PrismaAutotunerOptions = {}): Autotuner
 
   const allowed = (tuning: Tuning) =>
     withinLimits({ ...tuning, samples: Math.min(tuning.samples, mostSamples) }, limits);
-  const more = (tuning: Tuning) => ({
-    producers: allowed({ ...tuning, producers: tuning.producers + producersStep }),
+  const more = (tuning: Tuning, usable = Infinity) => ({
+    producers: allowed({
+      ...tuning,
+      producers: Math.max(tuning.producers, Math.min(tuning.producers + producersStep, usable)),
+    }),
     samples: allowed({ ...tuning, samples: tuning.samples + samplesStep }),
   });
   const same = (a: Tuning, b: Tuning) => a.producers === b.producers && a.samples === b.samples;
@@ -80,7 +85,7 @@ export function prismaAutotuner(options: PrismaAutotunerOptions = {}): Autotuner
 
   const raise = (tuning: Tuning, raised: Tuning, what: 'producers' | 'samples', why: string) => {
     const reason = same(raised, tuning)
-      ? `${why}, but ${what} stay at ${tuning[what]}, which is fixed or the cap`
+      ? `${why}, but ${what} stay at ${tuning[what]}, which is fixed, the cap, or all that there is use for`
       : `${why}: ${what} from ${tuning[what]} to ${raised[what]}`;
     return proceed(raised, reason, intervalMs);
   };
@@ -108,7 +113,7 @@ export function prismaAutotuner(options: PrismaAutotunerOptions = {}): Autotuner
       const figures = `the buffer was ${mean.toFixed(1)} % full with a deviation of ${deviation.toFixed(1)}`;
       if (mean >= fullPercent && deviation <= steadyPercent)
         return { tuning, reason: `${figures}, which is the optimum`, nextInMs: undefined };
-      const next = more(tuning);
+      const next = more(tuning, observation.usableProducers);
       return mean <= emptyPercent || deviation <= steadyPercent
         ? raise(tuning, next.producers, 'producers', figures)
         : raise(tuning, next.samples, 'samples', figures);

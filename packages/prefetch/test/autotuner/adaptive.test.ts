@@ -43,7 +43,7 @@ describe('the adaptive autotuner beside an exhaustive grid', () => {
   ] as const)('reaches its throughput with hardly more producers: %s', (_, make, samples) => {
     const { share, producers, grid, changes } = trial(make, samples, 10_000);
     expect(share).toBeGreaterThanOrEqual(0.95);
-    expect(producers).toBeLessThanOrEqual(grid.producers + 2);
+    expect(producers).toBeLessThanOrEqual(Math.max(grid.producers + 2, 1.25 * grid.producers));
     expect(changes).toBeLessThanOrEqual(10);
   });
 

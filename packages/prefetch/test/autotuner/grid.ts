@@ -2,7 +2,7 @@ import type { Autotuner, Tuning, TuningLimits } from '@tiered/prefetch';
 import { simulate, type Run, type Workload } from './simulation.js';
 
 /** Leaves the tuning as it is given. */
-function fixedAt(tuning: Tuning): Autotuner {
+export function fixedAt(tuning: Tuning): Autotuner {
   const decision = { tuning, reason: 'fixed', nextInMs: undefined };
   return { name: 'fixed', begin: () => decision, decide: () => decision };
 }

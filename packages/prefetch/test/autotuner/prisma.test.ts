@@ -120,6 +120,16 @@ describe('the PRISMA autotuner, Algorithm 1', () => {
     expect(replay([], { fixed: { producers: 3, samples: 7 } })).toEqual([[3, 7, undefined]]);
   });
 
+  it('adds no producer beyond those that there is use for, and takes none away', () => {
+    const tuner = prismaAutotuner({ initialProducers: 2 });
+    let { tuning } = tuner.begin(limits);
+    const seen = (usableProducers: number) => {
+      ({ tuning } = tuner.decide({ ...observed(tuning, spread(5, 5)), usableProducers }));
+      return tuning.producers;
+    };
+    expect([3, 3, 4, 1, Infinity].map(seen)).toEqual([3, 3, 4, 4, 5]);
+  });
+
   it('takes every figure as an option', () => {
     const options = { initialSamples: 4, initialProducers: 2, samplesStep: 3, producersStep: 2 };
     const more = { initialIntervalMs: 1, intervalMs: 2, leastRecords: 1 };

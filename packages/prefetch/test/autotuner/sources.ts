@@ -1,4 +1,5 @@
 import { Random } from '@tiered/core';
+import { between } from '../../src/autotuner/limits.js';
 
 /** Where a read spends its time: first alone, then at what all reads share. */
 export interface Source {
@@ -30,6 +31,23 @@ export function cpu(cores: number, costMs: number): Source {
       const first = freeAt.indexOf(Math.min(...freeAt));
       const end = Math.max(now, freeAt[first] ?? 0) + costMs;
       freeAt[first] = end;
+      return end;
+    },
+  };
+}
+
+/**
+ * A latency, then something that reads pass one after the other, each in `costMs`; in more, up to four times that, with more than
+ * `harmless` reads before it, as at a disk that seeks from one to the other.
+ */
+export function crowded(latencyMs: number, costMs: number, harmless: number): Source {
+  let ends: number[] = [];
+  return {
+    latencyMs: () => latencyMs,
+    sharedUntil(now) {
+      ends = ends.filter((end) => end > now);
+      const end = Math.max(now, ends.at(-1) ?? 0) + costMs * between(1, ends.length / harmless, 4);
+      ends.push(end);
       return end;
     },
   };

@@ -1,17 +1,28 @@
 import { PrefetchClient } from '@tiered/prefetch';
 
-/** A process that takes its share of a prefetcher's samples, once it is told to begin. */
+/** A process that takes its share of a prefetcher's samples: it connects when it is told to, and begins when it is told so again. */
 const [, , path = '', transport = ''] = process.argv;
-const client = await PrefetchClient.connect({ path, sharesMemory: transport === 'memory' });
-if (client.transport !== transport)
-  throw new Error(`samples come by the ${client.transport}, and not by ${transport}`);
+
+async function connect(): Promise<PrefetchClient> {
+  const client = await PrefetchClient.connect({ path, sharesMemory: transport === 'memory' });
+  if (client.transport !== transport)
+    throw new Error(`samples come by the ${client.transport}, and not by ${transport}`);
+  return client;
+}
+
+async function consume(client: PrefetchClient): Promise<void> {
+  let bytes = 0;
+  for await (const samples of client.batches(32)) for (const { data } of samples) bytes += data.byteLength;
+  process.send?.(bytes);
+  await client.close();
+  process.disconnect();
+}
+
 process.once('message', () => {
   void (async () => {
-    let bytes = 0;
-    for await (const samples of client.batches(32)) for (const { data } of samples) bytes += data.byteLength;
-    process.send?.(bytes);
-    await client.close();
-    process.disconnect();
+    const client = await connect();
+    process.once('message', () => void consume(client));
+    process.send?.('connected');
   })();
 });
-process.send?.('ready');
+process.send?.('started');

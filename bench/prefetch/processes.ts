@@ -63,13 +63,14 @@ async function secondsBy(
 ): Promise<number> {
   const work = await openWork(dataset, source, count);
   const socket = path.join(dataset.directory, '..', 'prefetch.sock');
+  // Before there is anything to read: what the prefetcher learns of its source it is not to learn while processes start.
+  const children = await Promise.all(Array.from({ length: processes }, () => startClient(socket, transport)));
   const prefetcher = new Prefetcher(work.hierarchy, listSequence(work.keys));
   const server = await servePrefetcher(prefetcher, { path: socket });
-  const children = await Promise.all(Array.from({ length: processes }, () => startClient(socket, transport)));
+  await Promise.all(children.map((child) => told(child, 'connect')));
   const seconds = await secondsOf(async () => {
-    const ended = children.map((child) => once(child, 'message') as Promise<[number]>);
-    for (const child of children) child.send('begin');
-    const bytes = (await Promise.all(ended)).reduce((sum, [part]) => sum + part, 0);
+    const parts = await Promise.all(children.map((child) => told(child, 'begin')));
+    const bytes = parts.reduce<number>((sum, part) => sum + Number(part), 0);
     if (bytes !== count * dataset.size) throw new Error(`${bytes} bytes came of ${count * dataset.size}`);
   });
   await server.close();
@@ -82,4 +83,12 @@ async function startClient(socket: string, transport: Transport): Promise<ChildP
   const child = fork(new URL('client.ts', import.meta.url), [socket, transport]);
   await once(child, 'message');
   return child;
+}
+
+/** Tells a client something; resolves to its answer. */
+async function told(child: ChildProcess, what: string): Promise<unknown> {
+  const answer = once(child, 'message');
+  child.send(what);
+  const [said] = (await answer) as unknown[];
+  return said;
 }

@@ -15,6 +15,7 @@ import {
   type Frame,
   type SampleHead,
 } from './protocol.js';
+import { listedSamples } from './sample-lists.js';
 import { assertSocketPath } from './socket-path.js';
 import { assertTrusted, type Trust } from './socket-trust.js';
 
@@ -216,6 +217,9 @@ export class ClientConnection {
     switch (frame.type) {
       case 'sample':
         pending.answer.sample(frame.body);
+        break;
+      case 'samples':
+        for (const head of listedSamples(frame.body)) pending.answer.sample(head);
         break;
       case 'payload':
         pending.answer.data(frame.bytes);

@@ -140,7 +140,8 @@ export class PrefetchClient implements SampleReader {
     const { memory, maxSamples } = this.#connection;
     const limits = { most: Math.min(most, maxSamples), maxSampleBytes: this.#maxSampleBytes };
     const answer = new SampleAssembly(limits, memory, this.#held, (sample) => this.#received.push(sample));
-    const body = { most: limits.most, memory: memory !== undefined };
+    const sharesMemory = memory !== undefined;
+    const body = { most: limits.most, memory: sharesMemory, lists: sharesMemory };
     const frame = (id: number) =>
       Buffer.concat([...(memory?.releases() ?? []), encodeHead(CLIENT_FRAMES.take, id, body)]);
     await this.#connection.request(frame, answer, signal);

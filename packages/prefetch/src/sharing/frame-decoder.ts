@@ -16,10 +16,10 @@ export interface Payload {
   readonly bytes: Uint8Array;
 }
 
-/** Bodies are flat and small: whatever claims to be more is refused before memory is taken for it. */
+/** Bodies are flat and small: whatever claims to be more is refused before memory is taken for it. Binaries are views, and take none. */
 const decoder = new Decoder({
   maxStrLength: MAX_BODY_BYTES,
-  maxBinLength: 0,
+  maxBinLength: MAX_BODY_BYTES,
   maxArrayLength: 0,
   maxMapLength: 32,
   maxExtLength: 0,

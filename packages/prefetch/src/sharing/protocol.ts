@@ -44,7 +44,7 @@ export const CLIENT_FRAMES = {
   hello: { code: 1, body: z.object(hello), payload: false },
   take: {
     code: 2,
-    body: z.object({ most: z.int().min(1), memory: z.boolean().optional() }),
+    body: z.object({ most: z.int().min(1), memory: z.boolean().optional(), lists: z.boolean().optional() }),
     payload: false,
   },
   read: { code: 3, body: z.object({ key: z.string(), offset: count, length: count }), payload: false },
@@ -84,10 +84,18 @@ export const SERVER_FRAMES = {
     }),
     payload: false,
   },
+  samples: {
+    code: 20,
+    body: z.object({ epoch: count, piece: count, keys: z.string(), places: z.instanceof(Uint8Array) }),
+    payload: false,
+  },
 } as const satisfies FrameSet;
 
 /** What a server says of a sample before its bytes. */
 export type SampleHead = z.output<(typeof SERVER_FRAMES)['sample']['body']>;
+
+/** What a server says of samples that lie in shared memory; see sample-lists.ts. */
+export type SampleList = z.output<(typeof SERVER_FRAMES)['samples']['body']>;
 
 const encoder = new Encoder();
 

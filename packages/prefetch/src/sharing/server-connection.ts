@@ -2,7 +2,7 @@ import { TieredError } from '@tiered/core';
 import type net from 'node:net';
 import pLimit from 'p-limit';
 import { errorBody } from './error-body.js';
-import type { Sample, SampleReader } from '../sample.js';
+import type { SampleReader } from '../sample.js';
 import { FrameDecoder, type Payload } from './frame-decoder.js';
 import type { Handovers } from './handovers.js';
 import { piecesOf, type PieceReader } from './pieces.js';
@@ -10,16 +10,13 @@ import {
   CLIENT_FRAMES,
   encodeHead,
   malformed,
-  MAX_PAYLOAD_BYTES,
   PROTOCOL,
   SERVER_FRAMES,
   VERSION,
   type Frame,
 } from './protocol.js';
+import { groupsOf } from './sample-frames.js';
 import { ServerMemory } from './server-memory.js';
-
-/** Small samples are written together, up to so many bytes: then a system call costs little beside its bytes. */
-const GROUP_BYTES = 256 * 1024;
 
 /** Is written when all before it is. */
 const NOTHING = new Uint8Array();
@@ -202,15 +199,16 @@ export class ServerConnection {
   }
 
   async #take(
-    { id, body: { most, memory = false } }: Extract<Request, { type: 'take' }>,
+    { id, body: { most, memory = false, lists = false } }: Extract<Request, { type: 'take' }>,
     signal: AbortSignal,
   ): Promise<readonly Uint8Array[]> {
     signal.throwIfAborted();
     // What the take before left to be written.
     if (this.#socket.writableLength > 0) await this.#send([NOTHING]);
     const samples = await this.#host.reader.take(most, { signal });
+    const answering = { id, memory: memory ? this.#memory : undefined, lists };
     try {
-      for (const { frames, sent } of groupsOf(id, samples, memory ? this.#memory : undefined)) {
+      for (const { frames, sent } of groupsOf(samples, answering)) {
         if (sent.length === 0) return frames;
         await this.#send(frames);
         for (const sample of sent) sample.release();
@@ -254,53 +252,4 @@ function notOffered(): TieredError {
 
 function gone(): DOMException {
   return new DOMException('The client is gone.', 'AbortError');
-}
-
-/** Header, body and bytes of a sample, in as many frames as it needs. */
-function framesOf(id: number, sample: Sample): Uint8Array[] {
-  const { key, epoch, position, data } = sample;
-  const size = data.byteLength;
-  const first = data.subarray(0, MAX_PAYLOAD_BYTES);
-  const head = { key, epoch, position, size };
-  const parts = [encodeHead(SERVER_FRAMES.sample, id, head, first.byteLength), first];
-  for (let at = MAX_PAYLOAD_BYTES; at < size; at += MAX_PAYLOAD_BYTES) {
-    const piece = data.subarray(at, at + MAX_PAYLOAD_BYTES);
-    parts.push(encodeHead(SERVER_FRAMES.data, id, undefined, piece.byteLength), piece);
-  }
-  return parts;
-}
-
-/** A sample that lies in shared memory now, and is the prefetcher's no more; undefined if there is no room for it. */
-function placedFrame(id: number, sample: Sample, memory: ServerMemory | undefined): Buffer | undefined {
-  const { key, epoch, position, data } = sample;
-  const place = memory?.place(data);
-  if (place === undefined) return undefined;
-  const size = data.byteLength;
-  sample.release();
-  return encodeHead(SERVER_FRAMES.sample, id, { key, epoch, position, size, ...place });
-}
-
-/** What is written together, in the order of the samples. Only what goes through the socket ends a group, so that one without it is the last. */
-function* groupsOf(
-  id: number,
-  samples: readonly Sample[],
-  memory: ServerMemory | undefined,
-): Generator<{ readonly frames: readonly Uint8Array[]; readonly sent: readonly Sample[] }, void, undefined> {
-  let frames: Uint8Array[] = [];
-  let sent: Sample[] = [];
-  let bytes = 0;
-  for (const sample of samples) {
-    const placed = placedFrame(id, sample, memory);
-    if (placed === undefined) {
-      bytes += sample.data.byteLength;
-      frames.push(...framesOf(id, sample));
-      sent.push(sample);
-    } else {
-      frames.push(placed);
-    }
-    if (bytes < GROUP_BYTES) continue;
-    yield { frames, sent };
-    [frames, sent, bytes] = [[], [], 0];
-  }
-  if (frames.length > 0) yield { frames, sent };
 }

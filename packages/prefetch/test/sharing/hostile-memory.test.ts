@@ -1,5 +1,6 @@
 import { isTieredError } from '@tiered/core';
-import { SharedMemory } from '@tiered/native';
+import { MemoryRequest, SharedMemory } from '@tiered/native';
+import type { Sample } from '@tiered/prefetch';
 import fc from 'fast-check';
 import fs from 'node:fs';
 import type net from 'node:net';
@@ -13,9 +14,10 @@ import {
   VERSION,
   type SampleHead,
 } from '../../src/sharing/protocol.js';
+import { listedSamples } from '../../src/sharing/sample-lists.js';
 import { describeMemory } from './describe-memory.js';
 import { connect, drain, HELLO, range, RawClient, serve, serving, withCode } from './helpers.js';
-import { ListReader } from './list-reader.js';
+import { checked, ListReader } from './list-reader.js';
 
 const BYTES = 100_000;
 const TOKEN = 'a word';
@@ -27,6 +29,30 @@ const share = (id: number) => encodeHead(CLIENT_FRAMES.share, id, undefined);
 const attach = (token: string) => encodeHead(CLIENT_FRAMES.attach, 0, { token });
 const sampleAt = (place: Partial<SampleHead>) => (id: number) =>
   encodeHead(SERVER_FRAMES.sample, id, { key: 'a', epoch: 0, position: 0, size: 10, ...place });
+
+interface Listed {
+  readonly samples?: number;
+  readonly offset?: number;
+  readonly size?: number;
+  readonly keys?: string;
+}
+
+/** A list of samples at the same place. */
+const listOf =
+  ({ samples = 1, offset = 0, size = 10, keys }: Listed) =>
+  (id: number) => {
+    const places = Buffer.concat(
+      range(samples).map((position) => {
+        const record = Buffer.alloc(16);
+        record.writeUInt32BE(position, 4);
+        record.writeUInt32BE(offset, 8);
+        record.writeUInt32BE(size, 12);
+        return record;
+      }),
+    );
+    const list = { epoch: 0, piece: 0, keys: keys ?? range(samples).join('\0'), places };
+    return encodeHead(SERVER_FRAMES.samples, id, list);
+  };
 
 interface Offered {
   /** What it says that it offers. */
@@ -98,6 +124,23 @@ describeMemory('a client of a server that offers memory', () => {
     await expect(client.take(1)).rejects.toEqual(withCode('TIERED_DATA_CORRUPT'));
   });
 
+  it.each<[string, Listed]>([
+    ['ends behind the memory', { offset: BYTES - 9 }],
+    ['is larger than all of it', { size: 2 ** 32 - 1 }],
+    ['is not in it', { keys: 'a\0b' }],
+  ])('[P12] is told of a list with a sample that %s, and the connection is over', async (_, wrong) => {
+    const client = await offered({ give: gives, onTake: listOf(wrong) });
+    await expect(client.take(4)).rejects.toEqual(withCode('TIERED_DATA_CORRUPT'));
+    await expect(client.take(4)).rejects.toEqual(withCode('TIERED_DATA_CORRUPT'));
+  });
+
+  it('[P12] is told of a list of more samples than were asked for, and of one in memory that is not shared', async () => {
+    const client = await offered({ give: gives, onTake: listOf({ samples: 3 }) });
+    await expect(client.take(2)).rejects.toEqual(withCode('TIERED_DATA_CORRUPT'));
+    const without = await offered({ onTake: listOf({}) });
+    await expect(without.take(1)).rejects.toEqual(withCode('TIERED_DATA_CORRUPT'));
+  });
+
   it('[P12] takes what lies at the very end, and nothing in memory that is not shared', async () => {
     const whole = (id: number) => Buffer.concat([sampleAt({ offset: BYTES - 10, piece: 3 })(id), end(id)]);
     const [sample] = await (await offered({ give: gives, onTake: whole })).take(1);
@@ -108,6 +151,41 @@ describeMemory('a client of a server that offers memory', () => {
 });
 
 describeMemory('a server that offers memory to a client', () => {
+  it.each([true, false])(
+    '[P15] gives it a list of what is there if it knows lists (%s), else a frame each',
+    async (lists) => {
+      const reader = new ListReader([10, 20, 0, 30, 40]);
+      const server = await serve(reader);
+      const raw = new RawClient(server).write(HELLO);
+      const frames = raw.frames();
+      const hello = await frames.next();
+      const { token = '' } = (hello.value as { body: { token?: string } }).body;
+      using request = new MemoryRequest(server.path, attach(token));
+      raw.write(share(1));
+      expect((await frames.next()).value).toMatchObject({ type: 'end', id: 1 });
+      const buffer = Buffer.from(request.receive(64 * 2 ** 20).buffer);
+      raw.write(encodeHead(CLIENT_FRAMES.take, 2, { most: 5, memory: true, lists }));
+      const types: string[] = [];
+      const seen: number[] = [];
+      for (let frame = await frames.next(); frame.value?.type !== 'end'; frame = await frames.next()) {
+        types.push(frame.value?.type ?? '');
+        if (frame.value?.type === 'payload') continue;
+        const heads =
+          frame.value?.type === 'samples'
+            ? listedSamples(frame.value.body)
+            : [(frame.value as { body: SampleHead }).body];
+        for (const { offset = 0, size, ...head } of heads)
+          seen.push(checked({ ...head, data: buffer.subarray(offset, offset + size) } as unknown as Sample));
+      }
+      const [one, many] = [['sample'], ['samples']];
+      expect(types).toEqual(
+        lists ? [...many, ...one, ...many] : ['sample', 'sample', 'sample', 'sample', 'sample'],
+      );
+      expect(seen).toEqual(range(5));
+      raw.socket.destroy();
+    },
+  );
+
   /** A client in another language that has been told the word. */
   async function greeted(server: { readonly path: string }): Promise<{ raw: RawClient; token: string }> {
     const raw = new RawClient(server).write(HELLO);

@@ -16,6 +16,11 @@ const FAST_READ_MS = 0.5;
  * in memory, some of them find nobody before them.
  */
 const FASTEST_READ_MS = 4;
+/**
+ * A read that came so soon came from memory, however long others take: where the processor is busy with something else all wait for it,
+ * and batches cost it less. There a try goes on though a batch was slow, as the next one may find the processor free.
+ */
+const READ_OF_MEMORY_MS = 1;
 /** Samples of a batch that take no longer each come from storage that is as fast as memory. */
 const FAST_SAMPLE_MS = 0.08;
 /** Samples of a batch that take longer each are requests to slow storage, that would better be made one by one. */
@@ -27,7 +32,7 @@ const EXPECTED_SAMPLE_MS = 0.1;
 /** Reads one by one after which a batch is tried; four times as many with each that was slow. */
 const FIRST_PAUSE = 16;
 const LONGER = 4;
-/** Batches of a try at most, none of them slow: the first ones may find threads that have yet to warm up. */
+/** Batches of a try at most: the first ones may find threads that have yet to warm up. */
 const BATCHES_OF_A_TRY = 12;
 const LAST_PAUSE = 65_536;
 /** A message between threads is cheap enough for so many; more would let a thread wait while the next batch is put together. */
@@ -102,7 +107,11 @@ export class BatchSize {
 
   get #mayTry(): boolean {
     if (this.#isTrying || this.#singles < this.#pause) return false;
-    return this.#singleMs <= FAST_READ_MS && this.#fastestMs <= FASTEST_READ_MS;
+    return this.#isFromMemory || (this.#singleMs <= FAST_READ_MS && this.#fastestMs <= FASTEST_READ_MS);
+  }
+
+  get #isFromMemory(): boolean {
+    return this.#fastestMs <= READ_OF_MEMORY_MS;
   }
 
   #judgeTry(sampleMs: number): void {
@@ -111,7 +120,8 @@ export class BatchSize {
     // What was slow before was the machine, or another epoch.
     if (this.#isFast) this.#pause = FIRST_PAUSE;
     this.#batchesOfTry += 1;
-    const mayGoOn = sampleMs <= SLOW_SAMPLE_MS && this.#batchesOfTry < BATCHES_OF_A_TRY;
+    const mayGoOn =
+      (this.#isFromMemory || sampleMs <= SLOW_SAMPLE_MS) && this.#batchesOfTry < BATCHES_OF_A_TRY;
     if (this.#isFast || mayGoOn) return;
     this.#waitLonger();
   }

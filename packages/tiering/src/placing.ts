@@ -5,7 +5,7 @@ import { Arriving } from './arriving.js';
 import { GrowingCopy } from './growing-copy.js';
 import type { Part, PlacingFailure, PlacingParts } from './placing-parts.js';
 import type { Ticket } from './source-gate.js';
-import type { Copy, CopyContent } from './store/tier-store.js';
+import type { Copy, CopyContent, Turn } from './store/tier-store.js';
 
 const NOTHING = Promise.resolve(new Uint8Array(0));
 
@@ -304,32 +304,39 @@ export class Placing {
     try {
       const bytes = await arriving;
       side = 'tier';
-      const { claim, writers } = this.#parts;
-      const write = async () => {
-        if (this.#failure !== undefined) return;
-        if (this.#state.length > 1) await this.#write(chunk, bytes);
-        else await this.#writeWhole(bytes);
-      };
-      // What waits for others must not keep them from being written.
-      await (claim.gathers === true ? write() : writers.run(bytes.byteLength, write));
+      if (this.#state.length > 1) await this.#write(chunk, bytes);
+      else await this.#writeWhole(bytes);
     } catch (error) {
       this.#fail({ error, side });
     }
   }
 
-  /** Writes one chunk of several. */
+  /** Writes one chunk of several, and publishes the copy with the last one. */
   async #write(chunk: number, bytes: Uint8Array): Promise<void> {
-    const { chunkBytes, closing } = this.#parts;
-    await this.#growing.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
-    this.#state[chunk] = WRITTEN;
-    this.#written += 1;
-    // Not in a turn of its own: behind all writes that wait, thousands of files would be open.
-    if (this.#written === this.#state.length) await this.#publish();
+    const { chunkBytes, closing, writers } = this.#parts;
+    let publishing: Promise<void> | undefined;
+    await writers.run(bytes.byteLength, async () => {
+      if (this.#failure !== undefined) return;
+      await this.#growing.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
+      this.#state[chunk] = WRITTEN;
+      this.#written += 1;
+      if (this.#written < this.#state.length) return;
+      // Moved in within this turn: behind all writes that wait, thousands of files would be open.
+      await new Promise<void>((ended) => {
+        publishing = this.#publish((move) => move().finally(ended)).finally(ended);
+        // Waited for below.
+        publishing.catch(() => undefined);
+      });
+    });
+    await publishing;
   }
 
   /** Writes all of a copy of one chunk, or none, and publishes it. */
   async #writeWhole(bytes: Uint8Array): Promise<void> {
-    await this.#growing.write(bytes, this.content, { signal: this.#parts.closing });
+    if (this.#failure !== undefined) return;
+    const { closing, writers } = this.#parts;
+    const turn: Turn = (move) => writers.run(bytes.byteLength, move);
+    await this.#growing.write(bytes, this.content, { signal: closing, turn });
     this.#state.fill(WRITTEN);
   }
 
@@ -381,14 +388,14 @@ export class Placing {
   }
 
   /** Publishes the copy of several chunks. */
-  async #publish(): Promise<void> {
+  async #publish(turn: Turn): Promise<void> {
     if (this.#failure !== undefined) return;
     invariant(
       this.#state.every((state) => state === WRITTEN),
       'a copy is to be published that is not whole',
     );
     try {
-      await this.#growing.publish(this.content);
+      await this.#growing.publish(this.content, turn);
     } catch (error) {
       // What the closing said before a publish has failed is not how that ended.
       this.#failure = undefined;

@@ -1,4 +1,3 @@
-import type { OperationOptions } from '@tiered/core';
 import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
 import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
 import { packSums } from './copy-record.js';
@@ -6,7 +5,7 @@ import type { ClaimRow, CopyRef, CopyRow } from './index-messages.js';
 import type { IndexWriter } from './index-writer.js';
 import type { Lease } from './lease.js';
 import { once } from './quota.js';
-import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
+import type { Candidate, Claim, Copy, CopyContent, PublishOptions, TierStore } from './tier-store.js';
 
 /** What claims of files need of their store. */
 export interface FileClaimsParts {
@@ -58,11 +57,13 @@ export class FileClaims {
       name,
       bytes,
       write: (data, content, options) =>
-        this.#moveIn(claimed, content, options, () => driver.write(name, data, { size: bytes, ...options })),
+        this.#moveIn(claimed, content, options, () =>
+          driver.write(name, data, { size: bytes, signal: options.signal }),
+        ),
       create: (options) => driver.create(name, { size: bytes, ...options }),
       readInto: (target, options) => driver.readInto(name, target, options),
       publish: (file, content, options) =>
-        this.#moveIn(claimed, content, options, () => file.publish(options)),
+        this.#moveIn(claimed, content, options, () => file.publish({ signal: options.signal })),
       release: () => this.#release(claimed, name),
     };
   }
@@ -70,14 +71,14 @@ export class FileClaims {
   async #moveIn(
     { row, isRecorded, end }: Recorded,
     content: CopyContent,
-    { signal }: OperationOptions,
+    { turn, signal }: PublishOptions,
     move: () => Promise<void>,
   ): Promise<Copy> {
     const { store } = this.#parts;
     if (!(await raceAbort(isRecorded, signal)))
       throw store.current ? takenError(store.tier, row.key) : takenForDeadError(store.tier);
     if (!store.current) throw notCurrentError(store.tier);
-    await move();
+    await turn(move);
     // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
     if (!store.current) throw notCurrentError(store.tier);
     const copy = await this.#placed(row, content);

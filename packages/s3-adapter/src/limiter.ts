@@ -1,5 +1,4 @@
-import { limited } from '@tiered/core/internal';
-import pLimit, { type LimitFunction } from 'p-limit';
+import { limited, Turns } from '@tiered/core/internal';
 import { Failure } from './failure.js';
 
 /**
@@ -8,7 +7,7 @@ import { Failure } from './failure.js';
  */
 export class AdaptiveLimiter {
   readonly #most: number;
-  readonly #limit: LimitFunction;
+  readonly #turns: Turns;
   #successes = 0;
   /** Counts the halvings, so that the requests of one burst halve once. */
   #generation = 0;
@@ -16,17 +15,17 @@ export class AdaptiveLimiter {
   /** @param most Requests at once, at the start and at most. */
   constructor(most: number) {
     this.#most = most;
-    this.#limit = pLimit(most);
+    this.#turns = new Turns(most);
   }
 
   /** Requests that may be under way now. */
   get concurrency(): number {
-    return this.#limit.concurrency;
+    return this.#turns.most;
   }
 
   /** Runs a request in its turn. An abort while waiting rejects at once; once it runs, the request is waited for. */
   run<T>(signal: AbortSignal | undefined, request: () => Promise<T>): Promise<T> {
-    return limited(this.#limit, signal, () => this.#observed(request));
+    return limited(this.#turns, signal, () => this.#observed(request));
   }
 
   async #observed<T>(request: () => Promise<T>): Promise<T> {
@@ -42,17 +41,17 @@ export class AdaptiveLimiter {
   }
 
   #succeeded(): void {
-    if (this.#limit.concurrency >= this.#most) return;
+    if (this.#turns.most >= this.#most) return;
     this.#successes += 1;
-    if (this.#successes < this.#limit.concurrency) return;
+    if (this.#successes < this.#turns.most) return;
     this.#successes = 0;
-    this.#limit.concurrency += 1;
+    this.#turns.most += 1;
   }
 
   #slowDown(generation: number): void {
     if (generation !== this.#generation) return;
     this.#generation += 1;
     this.#successes = 0;
-    this.#limit.concurrency = Math.max(1, Math.floor(this.#limit.concurrency / 2));
+    this.#turns.most = Math.max(1, Math.floor(this.#turns.most / 2));
   }
 }

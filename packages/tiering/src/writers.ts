@@ -1,5 +1,5 @@
 import type { Clock } from '@tiered/core';
-import pLimit, { type LimitFunction } from 'p-limit';
+import { Turns } from '@tiered/core/internal';
 
 /** Writes after which their number at a time is looked at again: fewer are decided by accidents. */
 const WINDOW = 128;
@@ -19,7 +19,7 @@ const REST = 8;
  */
 export class Writers {
   readonly #clock: Clock;
-  readonly #pool: LimitFunction;
+  readonly #turns: Turns;
   #since = 0;
   #bytes = 0;
   #writes = 0;
@@ -30,18 +30,18 @@ export class Writers {
 
   /** @param concurrency Writes at a time at first. */
   constructor(concurrency: number, clock: Clock) {
-    this.#pool = pLimit(concurrency);
+    this.#turns = new Turns(concurrency);
     this.#clock = clock;
   }
 
   /** Writes at a time now. */
   get concurrency(): number {
-    return this.#pool.concurrency;
+    return this.#turns.most;
   }
 
   /** Runs a write of so many bytes when it is its turn. */
   run<T>(bytes: number, write: () => Promise<T>): Promise<T> {
-    return this.#pool(async () => {
+    return this.#turns.run(async () => {
       try {
         return await write();
       } finally {
@@ -52,7 +52,7 @@ export class Writers {
 
   #wrote(bytes: number): void {
     // Nothing waits: the pace is that of the source, and says nothing of the tier.
-    if (this.#pool.pendingCount === 0) this.#begin();
+    if (this.#turns.waiting === 0) this.#begin();
     else {
       this.#bytes += bytes;
       this.#writes += 1;
@@ -71,11 +71,11 @@ export class Writers {
 
   #decide(rate: number): void {
     const before = this.#before;
-    const { concurrency } = this.#pool;
+    const concurrency = this.#turns.most;
     this.#before = undefined;
     if (before !== undefined) {
       if (rate >= before.rate * (concurrency > before.concurrency ? GAIN : LOSS)) return;
-      this.#pool.concurrency = before.concurrency;
+      this.#turns.most = before.concurrency;
       this.#factor = 1 / this.#factor;
       this.#rest = REST;
       return;
@@ -88,7 +88,7 @@ export class Writers {
     if (next === concurrency) this.#factor = 1 / this.#factor;
     else {
       this.#before = { concurrency, rate };
-      this.#pool.concurrency = next;
+      this.#turns.most = next;
     }
   }
 }

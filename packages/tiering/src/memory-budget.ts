@@ -99,7 +99,7 @@ export class MemoryBudget {
     return this.#counted === 0 || this.#counted + this.#countOf(bytes) <= this.#limit;
   }
 
-  /** Whether there is room for what nobody waits for: readers that wait come first. */
+  /** Whether there is room that no reader waits for. */
   isFree(bytes: number): boolean {
     return this.#readers.size === 0 && this.hasRoom(bytes);
   }

@@ -38,9 +38,9 @@ const WRITTEN = 2;
 export class Placing {
   readonly #parts: PlacingParts;
   /** Ends the lanes, and who waits for memory; requests that are under way may have readers, and go on. */
-  readonly #stop = new AbortController();
+  #stop: AbortController | undefined;
   /** Ends the waiting of lanes for memory: nothing is missing, or there is memory for all of it. */
-  readonly #laneMayGo = new AbortController();
+  #laneMayGo: AbortController | undefined;
   readonly #state: Uint8Array;
   readonly #sums: BigUint64Array;
   readonly #arriving = new Map<number, Arriving>();
@@ -227,10 +227,12 @@ export class Placing {
     this.#waiting.set(chunk, [then]);
     const { budget, readersWait } = this.#parts;
     const ask = (stalled: boolean) => this.#askNow(chunk, stalled);
-    if (!readersWait || this.#reserved > 0) ask(false);
+    const room = this.#roomFor(chunk);
+    if (!readersWait || this.#reserved > 0 || budget.isFree(room)) ask(false);
     else {
+      this.#stop ??= new AbortController();
       const options = { isReader: true, signal: this.#stop.signal };
-      budget.whenRoom(this.#roomFor(chunk), ask, options).catch(() => this.#asked(chunk, false));
+      budget.whenRoom(room, ask, options).catch(() => this.#asked(chunk, false));
     }
   }
 
@@ -293,7 +295,7 @@ export class Placing {
     this.#work.add(work);
     this.#asked(chunk, false);
     // Last: others may get memory by that, and ask.
-    if (this.#reserved > 0 || this.#missing() === undefined) this.#laneMayGo.abort(MAY_GO);
+    if (this.#mayLanesGo) this.#laneMayGo?.abort(MAY_GO);
     if (this.#reserved > 0) for (const other of [...this.#waiting.keys()]) this.#askNow(other, false);
     return arriving;
   }
@@ -358,10 +360,12 @@ export class Placing {
   /** Asks for chunks that are missing, one after the other. */
   async #lane(): Promise<void> {
     const { gate, budget, closing } = this.#parts;
-    const { signal } = this.#laneMayGo;
     try {
       for (let chunk = this.#missing(); chunk !== undefined; chunk = this.#missing()) {
         closing.throwIfAborted();
+        this.#laneMayGo ??= new AbortController();
+        const { signal } = this.#laneMayGo;
+        if (this.#mayLanesGo) this.#laneMayGo.abort(MAY_GO);
         const room = budget.whenRoom(this.#roomFor(chunk), () => undefined, { isReader: false, signal });
         await room.catch(() => undefined);
         await gate.background((ticket) => this.#fetchMissing(ticket));
@@ -369,6 +373,11 @@ export class Placing {
     } catch (error) {
       this.#fail({ error, side: 'source' });
     }
+  }
+
+  /** Whether lanes have no memory to wait for. */
+  get #mayLanesGo(): boolean {
+    return this.#reserved > 0 || this.#missing() === undefined;
   }
 
   /** Brings a chunk that nobody has asked for, if there is memory left for it. */
@@ -405,8 +414,8 @@ export class Placing {
 
   #fail(failure: PlacingFailure): void {
     this.#failure ??= failure;
-    this.#stop.abort(failure.error);
-    this.#laneMayGo.abort(MAY_GO);
+    this.#stop?.abort(failure.error);
+    this.#laneMayGo?.abort(MAY_GO);
   }
 
   #endOf(chunk: number): number {

@@ -226,12 +226,15 @@ export class Placings {
   /** Levels faster than this one that accept the object now, and can without holding more in memory than may be. */
   #rooms(id: number, { size }: PlacementCandidate, below: number): TierRoom[] {
     const { host, copies, budget } = this.#parts;
-    return host.tiers
-      .slice(0, below)
-      .filter(({ level, writing }) => writing.inService && !this.#refused.has(`${level} ${id}`))
-      .filter(({ level }) => !this.#isBuffered(level) || budget.canHold(2 * size))
-      .map(({ level }) => copies.storeAt(level))
-      .map(({ tier: { level }, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
+    const rooms: TierRoom[] = [];
+    for (const { level, writing } of host.tiers) {
+      if (level >= below || !writing.inService) continue;
+      if (this.#refused.size > 0 && this.#refused.has(`${level} ${id}`)) continue;
+      if (this.#isBuffered(level) && !budget.canHold(2 * size)) continue;
+      const { quotaBytes, freeBytes } = copies.storeAt(level);
+      rooms.push({ level, quotaBytes, freeBytes });
+    }
+    return rooms;
   }
 
   /**

@@ -104,6 +104,11 @@ export class MemoryBudget {
     return this.#readers.size === 0 && this.hasRoom(bytes);
   }
 
+  /** Whether there is room that nobody waits for. */
+  isFreeInOrder(bytes: number): boolean {
+    return this.#background.size === 0 && this.isFree(bytes);
+  }
+
   take(bytes: number): void {
     this.#held += bytes;
     this.#counted += this.#countOf(bytes);

@@ -12,6 +12,9 @@ const NOTHING = Promise.resolve(new Uint8Array(0));
 /** Lanes stop waiting for memory by this: an error of its own for each would cost more than all else. */
 const MAY_GO = new Error('Nothing is left to wait for.');
 
+/** So many promises are between the maker of a placing and who reads from it, at most. */
+const TICKS_OF_MAKERS = 3;
+
 const MISSING = 0;
 const ARRIVING = 1;
 const WRITTEN = 2;
@@ -345,8 +348,8 @@ export class Placing {
   /** Brings everything, and sees it published. */
   async #run(): Promise<PlacingFailure | undefined> {
     const { budget, lanes } = this.#parts;
-    // Whoever made this may want a chunk first.
-    await Promise.resolve();
+    // Whoever made this may want a chunk first, and is told of this by a promise of its own.
+    for (let tick = 0; tick < TICKS_OF_MAKERS; tick++) await undefined;
     const count = Math.min(lanes, this.#state.length);
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);
@@ -363,16 +366,20 @@ export class Placing {
     try {
       for (let chunk = this.#missing(); chunk !== undefined; chunk = this.#missing()) {
         closing.throwIfAborted();
-        this.#laneMayGo ??= new AbortController();
-        const { signal } = this.#laneMayGo;
-        if (this.#mayLanesGo) this.#laneMayGo.abort(MAY_GO);
-        const room = budget.whenRoom(this.#roomFor(chunk), () => undefined, { isReader: false, signal });
-        await room.catch(() => undefined);
-        await gate.background((ticket) => this.#fetchMissing(ticket));
+        const bytes = this.#roomFor(chunk);
+        if (!this.#mayLanesGo && !budget.isFreeInOrder(bytes)) await this.#laneRoom(bytes);
+        if (this.#missing() !== undefined) await gate.background((ticket) => this.#fetchMissing(ticket));
       }
     } catch (error) {
       this.#fail({ error, side: 'source' });
     }
+  }
+
+  /** Waits for memory for a chunk, or until lanes need not wait for it. */
+  async #laneRoom(bytes: number): Promise<void> {
+    this.#laneMayGo ??= new AbortController();
+    const options = { isReader: false, signal: this.#laneMayGo.signal };
+    await this.#parts.budget.whenRoom(bytes, () => undefined, options).catch(() => undefined);
   }
 
   /** Whether lanes have no memory to wait for. */

@@ -349,7 +349,7 @@ export class Placing {
   async #run(): Promise<PlacingFailure | undefined> {
     const { budget, lanes } = this.#parts;
     // Whoever made this may want a chunk first, and is told of this by a promise of its own.
-    for (let tick = 0; tick < TICKS_OF_MAKERS; tick++) await undefined;
+    for (let tick = 0; tick < TICKS_OF_MAKERS; tick++) await Promise.resolve();
     const count = Math.min(lanes, this.#state.length);
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);

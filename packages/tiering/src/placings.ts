@@ -228,8 +228,7 @@ export class Placings {
     const { host, copies, budget } = this.#parts;
     const rooms: TierRoom[] = [];
     for (const { level, writing } of host.tiers) {
-      if (level >= below || !writing.inService) continue;
-      if (this.#refused.size > 0 && this.#refused.has(`${level} ${id}`)) continue;
+      if (level >= below || !writing.inService || this.#refused.has(`${level} ${id}`)) continue;
       if (this.#isBuffered(level) && !budget.canHold(2 * size)) continue;
       const { quotaBytes, freeBytes } = copies.storeAt(level);
       rooms.push({ level, quotaBytes, freeBytes });

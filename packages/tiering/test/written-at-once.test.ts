@@ -1,6 +1,5 @@
 import {
   FaultDriver,
-  Hierarchy,
   InterceptingDriver,
   MemoryDriver,
   MetricsDriver,
@@ -8,14 +7,7 @@ import {
   type FaultRule,
   type StorageDriver,
 } from '@tiered/core';
-import {
-  assertNothingHeld,
-  HoldingDriver,
-  IndexedMemoryDriver,
-  ManualClock,
-  settled,
-} from '@tiered/core/testing';
-import { PlacementHandler } from '@tiered/tiering';
+import { assertNothingHeld, HoldingDriver, IndexedMemoryDriver, settled } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
 import { memoryWith, objectsOf, startHierarchy, until } from './helpers.js';
 
@@ -154,30 +146,4 @@ describe('close while a copy of one chunk is written', () => {
     assertNothingHeld(hierarchy.stats());
     expect(await inner.usage({})).toMatchObject({ bytes: 0, objects: 0 });
   });
-});
-
-it('[F1] copies are written while others wait to be recorded, also one at a time', async () => {
-  const clock = new ManualClock();
-  const objects = objectsOf([CHUNK, CHUNK, CHUNK]);
-  const tier = new MetricsDriver(new IndexedMemoryDriver());
-  const placement = new PlacementHandler({ chunk: CHUNK, concurrency: 1 });
-  const tiers = [{ driver: tier, quota: '1MB' }];
-  const hierarchy = await new Hierarchy({
-    source: await memoryWith(objects),
-    tiers,
-    placement,
-    clock,
-  }).start();
-  await clock.run(hierarchy.idle());
-  // The transactions of the start were a moment ago.
-  await clock.advance(1000);
-  const before = written(tier).write?.count ?? 0;
-  // Their claims are recorded together; what comes after that is recorded later, and the clock stands.
-  await Promise.all([...objects.keys()].map((key) => hierarchy.read(key)));
-  await until(() => (written(tier).write?.count ?? 0) === before + objects.size);
-  expect(hierarchy.stats().placement.placed).toBe(0);
-  await clock.run(hierarchy.idle());
-  expect(hierarchy.stats().placement.placed).toBe(objects.size);
-  await clock.run(hierarchy.close());
-  assertNothingHeld(hierarchy.stats());
 });

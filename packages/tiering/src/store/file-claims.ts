@@ -39,7 +39,7 @@ export class FileClaims {
   }
 
   /** As `TierStore.claim`. */
-  claim({ key, version, size }: Candidate, bytes: number): Claim | 'later' | undefined {
+  claim({ key, version, size, chunkBytes }: Candidate, bytes: number): Claim | 'later' | undefined {
     const { store, writer, lease, datasetNumber: dataset, take } = this.#parts;
     const { driver } = store.tier;
     const tag = newTag();
@@ -49,7 +49,10 @@ export class FileClaims {
     const isTaken = take(occupied + above);
     if (isTaken !== true) return isTaken;
     const row = { key, dataset, tag, version, size, bytes, occupied };
-    const claimed = { row, isRecorded: writer.claim(row), end: once(() => lease.giveBack(above)) };
+    // Until it is recorded what is written of it fills the disk, and its file is open: that is worth a transaction.
+    const isRecorded = writer.claim(row);
+    if (bytes > chunkBytes) writer.write();
+    const claimed = { row, isRecorded, end: once(() => lease.giveBack(above)) };
     // Looked at when the copy is published.
     claimed.isRecorded.catch(() => undefined);
     return {
@@ -78,10 +81,13 @@ export class FileClaims {
     if (!(await raceAbort(isRecorded, signal)))
       throw store.current ? takenError(store.tier, row.key) : takenForDeadError(store.tier);
     if (!store.current) throw notCurrentError(store.tier);
-    await turn(move);
-    // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
-    if (!store.current) throw notCurrentError(store.tier);
-    const copy = await this.#placed(row, content);
+    const copy = await turn(async () => {
+      await move();
+      // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
+      if (!store.current) throw notCurrentError(store.tier);
+      // In the same turn: if the storage is full, all that is there and not recorded is lost.
+      return this.#placed(row, content);
+    });
     end();
     return copy;
   }

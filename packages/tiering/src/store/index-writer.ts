@@ -18,8 +18,8 @@ const LONGEST_CALL_MS = 2000;
 const TURNS_TO_GATHER = 8;
 
 /**
- * From one transaction to the next, in milliseconds, while nobody waits for it. A transaction costs as much as a dozen of its rows, and copies
- * come from a source one by one. So long a copy may be fetched again after a kill, and its memory is held; no reader waits for it.
+ * From one transaction to the next, in milliseconds, while nobody waits for it: there are claims alone. A transaction costs as much as a dozen of
+ * its rows, and copies come from a source one by one. So long the memory of a copy is held; no reader waits for it.
  */
 const GAP_MS = 10;
 
@@ -36,8 +36,11 @@ type Change =
   | { readonly kind: 'moved'; readonly row: MovedRow }
   | { readonly kind: 'sealed' | 'leaving' | 'gone'; readonly row: CopyRef };
 
-/** Changes that nobody waits for, as long as there is memory for copies and room in the lease. */
-const MAY_WAIT: readonly Change['kind'][] = ['claims', 'placed'];
+/**
+ * Changes that nobody waits for, as long as there is memory for copies and room in the lease. Not what is placed: where the storage is full
+ * a transaction fails, and all files that are there and not recorded are lost.
+ */
+const MAY_WAIT: readonly Change['kind'][] = ['claims'];
 
 /** Changes that others may have made impossible. */
 const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'moved', 'sealed'];

@@ -55,7 +55,7 @@ export type Turn = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** How a copy is published. */
 export interface PublishOptions extends OperationOptions {
-  /** Of what is heavy for the storage: what waits for others, as for a transaction of the index, has no turn. */
+  /** From the write to the record of it: what waits before that, as for a claim to be recorded, has no turn. */
   readonly turn: Turn;
 }
 

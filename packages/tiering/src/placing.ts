@@ -3,7 +3,7 @@ import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal'
 import { allEnded } from './all-ended.js';
 import { Arriving } from './arriving.js';
 import { GrowingCopy } from './growing-copy.js';
-import type { Part, PlacingFailure, PlacingParts } from './placing-parts.js';
+import { partsOf, ticked, type Part, type PlacingFailure, type PlacingParts } from './placing-parts.js';
 import type { Ticket } from './source-gate.js';
 import type { Copy, CopyContent, Turn } from './store/tier-store.js';
 
@@ -11,9 +11,6 @@ const NOTHING = Promise.resolve(new Uint8Array(0));
 
 /** Lanes stop waiting for memory by this: an error of its own for each would cost more than all else. */
 const MAY_GO = new Error('Nothing is left to wait for.');
-
-/** So many promises are between the maker of a placing and who reads from it, at most. */
-const TICKS_OF_MAKERS = 3;
 
 const MISSING = 0;
 const ARRIVING = 1;
@@ -134,9 +131,10 @@ export class Placing {
    * out.
    */
   async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
+    this.#next = Math.ceil((offset + target.byteLength) / this.#parts.chunkBytes);
     const filled: Uint8Array[] = [];
     try {
-      const parts = this.#split(offset, target).map((part) =>
+      const parts = partsOf(offset, target, this.#parts.chunkBytes).map((part) =>
         this.#readPart(part, signal).then(() => void filled.push(part.target)),
       );
       await allEnded(parts);
@@ -145,21 +143,6 @@ export class Placing {
       throw error;
     }
     signal?.throwIfAborted();
-  }
-
-  /** The parts of a range that lie in one chunk each. */
-  #split(offset: number, target: Uint8Array): Part[] {
-    const { chunkBytes } = this.#parts;
-    const end = offset + target.byteLength;
-    const parts: Part[] = [];
-    for (let start = offset; start < end;) {
-      const chunk = Math.floor(start / chunkBytes);
-      const until = Math.min(end, this.#endOf(chunk));
-      parts.push({ chunk, start, target: target.subarray(start - offset, until - offset) });
-      start = until;
-    }
-    this.#next = Math.ceil(end / chunkBytes);
-    return parts;
   }
 
   /** Copies a part from its chunk, as soon as that is there. */
@@ -349,7 +332,7 @@ export class Placing {
   async #run(): Promise<PlacingFailure | undefined> {
     const { budget, lanes } = this.#parts;
     // Whoever made this may want a chunk first, and is told of this by a promise of its own.
-    for (let tick = 0; tick < TICKS_OF_MAKERS; tick++) await Promise.resolve();
+    await ticked();
     const count = Math.min(lanes, this.#state.length);
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);

@@ -226,14 +226,12 @@ export class Placings {
   /** Levels faster than this one that accept the object now, and can without holding more in memory than may be. */
   #rooms(id: number, { size }: PlacementCandidate, below: number): TierRoom[] {
     const { host, copies, budget } = this.#parts;
-    const rooms: TierRoom[] = [];
-    for (const { level, writing } of host.tiers) {
-      if (level >= below || !writing.inService || this.#refused.has(`${level} ${id}`)) continue;
-      if (this.#isBuffered(level) && !budget.canHold(2 * size)) continue;
-      const { quotaBytes, freeBytes } = copies.storeAt(level);
-      rooms.push({ level, quotaBytes, freeBytes });
-    }
-    return rooms;
+    return host.tiers
+      .slice(0, below)
+      .filter(({ level, writing }) => writing.inService && !this.#refused.has(`${level} ${id}`))
+      .filter(({ level }) => !this.#isBuffered(level) || budget.canHold(2 * size))
+      .map(({ level }) => copies.storeAt(level))
+      .map(({ tier: { level }, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
   }
 
   /**
@@ -276,17 +274,16 @@ export class Placings {
   ): Running {
     const version = this.#parts.host.namespace.versionOf(id);
     const placing = new Placing({ ...this.#parts, key, version, size, chunkBytes, claim, fill });
-    const isLarge = size > chunkBytes;
-    if (isLarge) this.#large += 1;
+    const large = Number(size > chunkBytes);
+    this.#large += large;
     const ended = placing.done.then(async (failure) => {
       this.#running.delete(id);
-      if (isLarge) this.#large -= 1;
+      this.#large -= large;
       await this.#end(id, level, placing, claim, failure, from);
       this.#leftBehind.goOn();
     });
-    const running = { placing, from, ended };
-    this.#running.set(id, running);
-    return running;
+    this.#running.set(id, { placing, from, ended });
+    return { placing, from, ended };
   }
 
   /** Serves what was placed, or clears up what was not. Never rejects: what cannot be placed costs speed, not data. */

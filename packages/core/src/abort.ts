@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { Chain, type Link } from './chain.js';
+import { Chain } from './chain.js';
 
 /** Who listens to a signal. Node searches all listeners of a signal for each that is added or removed, so it is given one. */
 interface Listening {

@@ -19,7 +19,6 @@ export { BriefMap } from './brief-map.js';
 export { Chain, type Link } from './chain.js';
 export { loadChecksum, type Checksum } from './checksum.js';
 export { limited } from './limited.js';
-export { Turns } from './turns.js';
 export {
   assertCounts,
   assertNoTilde,

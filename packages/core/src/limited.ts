@@ -1,11 +1,15 @@
+import type { LimitFunction } from 'p-limit';
 import { raceAbort } from './abort.js';
-import type { Turns } from './turns.js';
 
-/** Runs in its turn. An abort while waiting rejects at once; once running, the operation itself is waited for. */
-export function limited<T>(turns: Turns, signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> {
-  if (signal === undefined) return turns.run(run);
+/** Runs under the limit. An abort while waiting rejects at once; once running, the operation itself is waited for. */
+export function limited<T>(
+  limit: LimitFunction,
+  signal: AbortSignal | undefined,
+  run: () => Promise<T>,
+): Promise<T> {
+  if (signal === undefined) return limit(run);
   let started: Promise<T> | undefined;
-  const queued = turns.run(async () => {
+  const queued = limit(() => {
     signal.throwIfAborted();
     started = run();
     return started;

@@ -1,5 +1,5 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import { limited } from './limited.js';
-import { Turns } from './turns.js';
 import type { OperationOptions, StorageDriver } from './driver.js';
 import { TieredError } from './errors.js';
 import type { Placement } from './placement.js';
@@ -8,7 +8,7 @@ import type { Placement } from './placement.js';
 interface Opening {
   readonly users: Set<object>;
   /** Opening and closing take turns: a driver that is just being closed is opened afterwards. */
-  readonly turns: Turns;
+  readonly turns: LimitFunction;
   isOpen: boolean;
 }
 
@@ -17,7 +17,7 @@ const openings = new WeakMap<StorageDriver, Opening>();
 function openingOf(driver: StorageDriver): Opening {
   let opening = openings.get(driver);
   if (opening === undefined) {
-    opening = { users: new Set(), turns: new Turns(1), isOpen: false };
+    opening = { users: new Set(), turns: pLimit(1), isOpen: false };
     openings.set(driver, opening);
   }
   return opening;
@@ -48,7 +48,7 @@ export async function closeFor(user: object, driver: StorageDriver): Promise<voi
   const opening = openingOf(driver);
   opening.users.delete(user);
   if (opening.users.size > 0) return;
-  await opening.turns.run(async () => {
+  await opening.turns(async () => {
     if (opening.users.size > 0) return;
     opening.isOpen = false;
     await driver.close();

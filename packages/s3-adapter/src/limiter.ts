@@ -1,4 +1,5 @@
-import { limited, Turns } from '@tiered/core/internal';
+import { limited } from '@tiered/core/internal';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { Failure } from './failure.js';
 
 /**
@@ -7,7 +8,7 @@ import { Failure } from './failure.js';
  */
 export class AdaptiveLimiter {
   readonly #most: number;
-  readonly #turns: Turns;
+  readonly #limit: LimitFunction;
   #successes = 0;
   /** Counts the halvings, so that the requests of one burst halve once. */
   #generation = 0;
@@ -15,17 +16,17 @@ export class AdaptiveLimiter {
   /** @param most Requests at once, at the start and at most. */
   constructor(most: number) {
     this.#most = most;
-    this.#turns = new Turns(most);
+    this.#limit = pLimit(most);
   }
 
   /** Requests that may be under way now. */
   get concurrency(): number {
-    return this.#turns.most;
+    return this.#limit.concurrency;
   }
 
   /** Runs a request in its turn. An abort while waiting rejects at once; once it runs, the request is waited for. */
   run<T>(signal: AbortSignal | undefined, request: () => Promise<T>): Promise<T> {
-    return limited(this.#turns, signal, () => this.#observed(request));
+    return limited(this.#limit, signal, () => this.#observed(request));
   }
 
   async #observed<T>(request: () => Promise<T>): Promise<T> {
@@ -41,17 +42,17 @@ export class AdaptiveLimiter {
   }
 
   #succeeded(): void {
-    if (this.#turns.most >= this.#most) return;
+    if (this.#limit.concurrency >= this.#most) return;
     this.#successes += 1;
-    if (this.#successes < this.#turns.most) return;
+    if (this.#successes < this.#limit.concurrency) return;
     this.#successes = 0;
-    this.#turns.most += 1;
+    this.#limit.concurrency += 1;
   }
 
   #slowDown(generation: number): void {
     if (generation !== this.#generation) return;
     this.#generation += 1;
     this.#successes = 0;
-    this.#turns.most = Math.max(1, Math.floor(this.#turns.most / 2));
+    this.#limit.concurrency = Math.max(1, Math.floor(this.#limit.concurrency / 2));
   }
 }

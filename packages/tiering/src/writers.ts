@@ -1,5 +1,5 @@
 import type { Clock } from '@tiered/core';
-import { Turns } from '@tiered/core/internal';
+import pLimit, { type LimitFunction } from 'p-limit';
 
 /** Writes after which their number at a time is looked at again: fewer are decided by accidents. */
 const WINDOW = 128;
@@ -19,7 +19,7 @@ const REST = 8;
  */
 export class Writers {
   readonly #clock: Clock;
-  readonly #turns: Turns;
+  readonly #pool: LimitFunction;
   #since = 0;
   #bytes = 0;
   #writes = 0;
@@ -30,18 +30,18 @@ export class Writers {
 
   /** @param concurrency Writes at a time at first. */
   constructor(concurrency: number, clock: Clock) {
-    this.#turns = new Turns(concurrency);
+    this.#pool = pLimit(concurrency);
     this.#clock = clock;
   }
 
   /** Writes at a time now. */
   get concurrency(): number {
-    return this.#turns.most;
+    return this.#pool.concurrency;
   }
 
   /** Runs a write of so many bytes when it is its turn. */
   run<T>(bytes: number, write: () => Promise<T>): Promise<T> {
-    return this.#turns.run(async () => {
+    return this.#pool(async () => {
       try {
         return await write();
       } finally {
@@ -52,7 +52,7 @@ export class Writers {
 
   #wrote(bytes: number): void {
     // Nothing waits: the pace is that of the source, and says nothing of the tier.
-    if (this.#turns.waiting === 0) this.#begin();
+    if (this.#pool.pendingCount === 0) this.#begin();
     else {
       this.#bytes += bytes;
       this.#writes += 1;
@@ -71,11 +71,11 @@ export class Writers {
 
   #decide(rate: number): void {
     const before = this.#before;
-    const concurrency = this.#turns.most;
+    const { concurrency } = this.#pool;
     this.#before = undefined;
     if (before !== undefined) {
       if (rate >= before.rate * (concurrency > before.concurrency ? GAIN : LOSS)) return;
-      this.#turns.most = before.concurrency;
+      this.#pool.concurrency = before.concurrency;
       this.#factor = 1 / this.#factor;
       this.#rest = REST;
       return;
@@ -88,7 +88,7 @@ export class Writers {
     if (next === concurrency) this.#factor = 1 / this.#factor;
     else {
       this.#before = { concurrency, rate };
-      this.#turns.most = next;
+      this.#pool.concurrency = next;
     }
   }
 }

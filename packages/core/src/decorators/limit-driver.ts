@@ -1,7 +1,7 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { StorageDriver } from '../driver.js';
 import { assertCounts } from '../errors.js';
 import { limited } from '../limited.js';
-import { Turns } from '../turns.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** Options of `LimitDriver`. */
@@ -17,21 +17,21 @@ export interface LimitDriverOptions {
  * **Order.** Inside a `RetryDriver`: outside, a retry's pauses would hold a slot that others could use.
  */
 export class LimitDriver extends InterceptingDriver {
-  readonly #turns: Turns;
+  readonly #limit: LimitFunction;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` unless the concurrency is a whole number of at least 1. */
   constructor(inner: StorageDriver, { concurrency }: LimitDriverOptions) {
     super(inner);
-    this.#turns = limiter(concurrency);
+    this.#limit = limiter(concurrency);
   }
 
   protected override intercept<T>(call: DriverCall<T>): Promise<T> {
-    return limited(this.#turns, call.signal, () => call.proceed());
+    return limited(this.#limit, call.signal, () => call.proceed());
   }
 }
 
-/** Turns, their number checked. */
-export function limiter(concurrency: number): Turns {
+/** A p-limit, its bound checked. */
+export function limiter(concurrency: number): LimitFunction {
   assertCounts({ concurrency });
-  return new Turns(concurrency);
+  return pLimit(concurrency);
 }

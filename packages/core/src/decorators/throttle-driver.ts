@@ -1,9 +1,9 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import { parseBytes, type ByteSize } from '../bytes.js';
 import { systemClock, type Clock } from '../clock.js';
 import type { StorageDriver } from '../driver.js';
 import { configError } from '../errors.js';
 import { limited } from '../limited.js';
-import { Turns } from '../turns.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 import { limiter } from './limit-driver.js';
 
@@ -33,10 +33,10 @@ const PROGRESS_STEP = 256 * 1024;
 export class ThrottleDriver extends InterceptingDriver {
   readonly #latencyMs: number;
   readonly #msPerByte: number;
-  readonly #limit: Turns | undefined;
+  readonly #limit: LimitFunction | undefined;
   readonly #clock: Clock;
   /** The bytes of one operation at a time. */
-  readonly #link = new Turns(1);
+  readonly #link = pLimit(1);
   #linkFreeAt = 0;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for numbers that cannot work. */

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { TieredError } from '@tiered/core';
-import { invariant, limited, Turns } from '@tiered/core/internal';
+import { invariant, limited } from '@tiered/core/internal';
+import pLimit from 'p-limit';
 import type { Sample, SampleReader } from '../sample.js';
 import { errorBody } from './error-body.js';
 import {
@@ -37,7 +38,7 @@ class ThreadHost {
   readonly #lent = new Map<number, Sample>();
   readonly #free = Array.from({ length: SLOTS }, (_, i) => SLOTS - i);
   /** One at a time, so that slots which one asks for and does not need are there for the next. */
-  readonly #takes = new Turns(1);
+  readonly #takes = pLimit(1);
   readonly #underWay = new Map<number, AbortController>();
   #isClosed = false;
 

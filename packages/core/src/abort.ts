@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import { Chain } from './chain.js';
 
 /** Who listens to a signal. Node searches all listeners of a signal for each that is added or removed, so it is given one. */
 interface Listening {
-  readonly all: Set<() => void>;
+  readonly all: Chain<() => void>;
   readonly tell: () => void;
 }
 
@@ -20,16 +21,21 @@ export function onAbort(signal: AbortSignal | undefined, listener: (reason: Erro
     return () => undefined;
   }
   const { all } = listening.get(signal) ?? listenTo(signal);
-  all.add(listen);
+  const link = all.add(listen);
   return () => {
-    if (all.delete(listen) && all.size === 0) stopListening(signal);
+    if (all.remove(link) && all.size === 0) stopListening(signal);
   };
 }
 
 function listenTo(signal: AbortSignal): Listening {
-  const all = new Set<() => void>();
+  const all = new Chain<() => void>();
   const tell = () => {
-    for (const listen of all) listen();
+    // Each before it is called: it may end others, or begin some.
+    for (let next = all.first; next !== undefined; next = all.first) {
+      all.remove(next);
+      next.value();
+    }
+    listening.delete(signal);
   };
   const begun = { all, tell };
   listening.set(signal, begun);

@@ -1,10 +1,15 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 /** Between the key and the tag; `encode` never gives it. */
 const MARK = '@';
 /** In base 36. */
 const TAG_DIGITS = 8;
 const TAG_BYTES = 5;
+
+/** Drawn many at a time: a call of the system's generator takes longer than all else that a tag needs. */
+const random = Buffer.alloc(256 * TAG_BYTES);
+let drawn = random.byteLength;
+
 /** Most file systems take 255 bytes between two slashes, most buckets 1024 in all. */
 const LONGEST_SEGMENT = 200;
 const LONGEST = 800;
@@ -18,7 +23,13 @@ const SPECIAL = /(?<=^|\/)(\.{0,2}|\.tiered)(?=\/|$)/g;
  * second copy, so that whoever still believes in a copy that is gone finds nothing, and never something else.
  */
 export function newTag(): number {
-  return randomBytes(TAG_BYTES).readUIntBE(0, TAG_BYTES);
+  if (drawn === random.byteLength) {
+    randomFillSync(random);
+    drawn = 0;
+  }
+  const tag = random.readUIntBE(drawn, TAG_BYTES);
+  drawn += TAG_BYTES;
+  return tag;
 }
 
 /**

@@ -70,6 +70,11 @@ export interface ReadIntoOptions extends OperationOptions {
    * that cannot know before the end never call it, and none calls it once the read has settled. `read` does not call it.
    */
   readonly progress?: ((bytes: number) => void) | undefined;
+  /**
+   * Whether nobody transfers or shrinks the target's buffer until the call has settled. Then threads of a driver may fill it
+   * themselves, where they would else fill memory of their own, from which it is copied. Default: false.
+   */
+  readonly isFixed?: boolean | undefined;
 }
 
 /** A range of an object; offset and length are whole numbers of bytes, both at least 0. */

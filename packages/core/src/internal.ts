@@ -15,6 +15,8 @@ export {
   segmentName,
   segmentOf,
 } from './packed-tag.js';
+export { BriefMap } from './brief-map.js';
+export { Chain, type Link } from './chain.js';
 export { loadChecksum, type Checksum } from './checksum.js';
 export { limited } from './limited.js';
 export {

@@ -1,5 +1,5 @@
 import { TieredError } from '@tiered/core';
-import { onAbort } from '@tiered/core/internal';
+import { BriefMap, onAbort } from '@tiered/core/internal';
 import type { Binding } from './binding.js';
 import { NativeError } from './outcomes.js';
 
@@ -20,7 +20,7 @@ type Listener = (done: number, isOver: boolean) => void;
 export class JobQueue {
   readonly #functions: Binding;
   readonly #pool: number;
-  readonly #underWay = new Map<number, Listener>();
+  readonly #underWay = new BriefMap<number, Listener>();
   #jobs = 0;
   #isStopping = false;
   #isReleased = false;
@@ -100,7 +100,7 @@ export class JobQueue {
   release(): void {
     this.#isReleased = true;
     this.#functions.release(this.#pool);
-    for (const listener of [...this.#underWay.values()]) listener(0, true);
+    for (const listener of this.#underWay.values()) listener(0, true);
   }
 }
 

@@ -86,7 +86,7 @@ export class NativeReader {
 
   /** As `FileSystemDriver.readInto`. An abort gives the target back at once where the storage may hang. */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    return this.#fill(key, target, { ...options, operation: 'readInto', areFixed: false });
+    return this.#fill(key, target, { ...options, operation: 'readInto', areFixed: options.isFixed === true });
   }
 
   /** Ends the threads; reads that are under way are aborted. */

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { Chain } from '@tiered/core/internal';
 import { LRUCache } from 'lru-cache';
 import type { FileLook, ReadCalls } from './file-reads.js';
 
@@ -38,7 +39,7 @@ interface Entry extends OpenFile, Holding {
  */
 export class OpenFiles {
   readonly #entries: LRUCache<string, Entry>;
-  readonly #opening = new Set<Opening>();
+  readonly #opening = new Chain<Opening>();
   /** What is in use and not in the cache. */
   readonly #leaving = new Set<Entry>();
   readonly #closeAtOnce: () => boolean;
@@ -103,11 +104,11 @@ export class OpenFiles {
   /** Runs what opens the file and closes it by itself. */
   async during<T>(key: string, work: () => Promise<T>): Promise<T> {
     const opening: Opening = { key, waiting: [], forgotten: false };
-    this.#opening.add(opening);
+    const begun = this.#opening.add(opening);
     try {
       return await work();
     } finally {
-      this.#opening.delete(opening);
+      this.#opening.remove(begun);
       letGo(opening);
     }
   }
@@ -148,7 +149,7 @@ export class OpenFiles {
   /** Opens the file. Several may do so at the same time for one key; the first is kept, the others serve one read. */
   async #openNew(key: string, open: () => Promise<OpenFile>): Promise<Entry> {
     const opening: Opening = { key, waiting: [], forgotten: false };
-    this.#opening.add(opening);
+    const begun = this.#opening.add(opening);
     try {
       const entry = this.#born(key, await open(), opening.waiting);
       if (opening.forgotten || this.#entries.has(key)) this.#retire(entry);
@@ -158,7 +159,7 @@ export class OpenFiles {
       letGo(opening);
       throw error;
     } finally {
-      this.#opening.delete(opening);
+      this.#opening.remove(begun);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@tiered/core';
+import { Chain, type Link } from '@tiered/core/internal';
 import { THREADS } from './thread-pool.js';
 
 /**
@@ -41,7 +42,7 @@ export class Slowness {
   readonly #clock: Clock;
   readonly #helpers: Helpers;
   /** The oldest first. */
-  readonly #underWay = new Set<Begun>();
+  readonly #underWay = new Chain<Begun>();
   #calls = 0;
   #isLooking = false;
   #inARow = 0;
@@ -59,9 +60,8 @@ export class Slowness {
   }
 
   /** A call begins that moves so many bytes. */
-  began(bytes: number): Begun {
-    const begun = { at: this.#clock.now(), bytes };
-    this.#underWay.add(begun);
+  began(bytes: number): Link<Begun> {
+    const begun = this.#underWay.add({ at: this.#clock.now(), bytes });
     this.#calls += 1;
     const isDue = this.#calls % CALLS_A_LOOK === 0;
     if (isDue && !this.#isLooking && this.#underWay.size > THREADS) void this.#look();
@@ -69,11 +69,11 @@ export class Slowness {
   }
 
   /** It ended; `inHelper` if one of the helpers made it. */
-  ended(begun: Begun, inHelper: boolean): void {
-    this.#underWay.delete(begun);
+  ended(begun: Link<Begun>, inHelper: boolean): void {
+    this.#underWay.remove(begun);
     if (this.#left === 0) return;
     // That it was seen late only makes the helpers stay for longer.
-    const isSlow = inHelper && this.#clock.now() - begun.at >= slowMs(begun);
+    const isSlow = inHelper && this.#clock.now() - begun.value.at >= slowMs(begun.value);
     this.#left = isSlow ? CALLS_TO_FORGET : this.#left - 1;
   }
 
@@ -84,7 +84,7 @@ export class Slowness {
     // What had ended by then is delivered by now.
     await this.#clock.turn();
     this.#isLooking = false;
-    const [oldest] = this.#underWay;
+    const oldest = this.#underWay.first?.value;
     if (oldest === undefined) return;
     const waiting = this.#underWay.size;
     const helpers = this.#helpers.count();

@@ -1,5 +1,5 @@
 import { TieredError, type Clock, type Operation } from '@tiered/core';
-import { onAbort, raceAbort } from '@tiered/core/internal';
+import { Chain, onAbort, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 
 /** Threads that Node has for the calls of all parts of this process. Read once, as libuv does. */
@@ -34,7 +34,7 @@ export class ThreadPool {
   readonly #mayLeave: boolean;
   #isProven = false;
   /** When each of the calls under way began, the oldest first. */
-  readonly #begun = new Set<{ readonly at: number }>();
+  readonly #begun = new Chain<number>();
 
   /**
    * @param clock Times the calls.
@@ -56,8 +56,8 @@ export class ThreadPool {
    */
   get isProven(): boolean {
     if (!this.#isProven) return false;
-    const [oldest] = this.#begun.size > 0 ? this.#begun : [];
-    return oldest === undefined || this.#clock.now() - oldest.at < SUSPECT_AFTER_MS;
+    const oldest = this.#begun.first;
+    return oldest === undefined || this.#clock.now() - oldest.value < SUSPECT_AFTER_MS;
   }
 
   /** The storage was not touched yet, or has failed: it is to show that it answers. */
@@ -67,14 +67,13 @@ export class ThreadPool {
 
   /** Makes a call, and learns from it. */
   async watch<T>(call: () => Promise<T>): Promise<T> {
-    const begun = { at: this.#clock.now() };
-    this.#begun.add(begun);
+    const begun = this.#begun.add(this.#clock.now());
     try {
       return await call();
     } finally {
-      this.#begun.delete(begun);
+      this.#begun.remove(begun);
       // An error is an answer too; one of the storage itself is followed by `doubt`.
-      this.#isProven = this.#clock.now() - begun.at < SUSPECT_AFTER_MS;
+      this.#isProven = this.#clock.now() - begun.value < SUSPECT_AFTER_MS;
     }
   }
 

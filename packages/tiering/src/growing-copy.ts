@@ -1,5 +1,5 @@
-import type { ObjectWriter, OperationOptions, ReadIntoOptions } from '@tiered/core';
-import type { Claim, Copy, CopyContent } from './store/tier-store.js';
+import type { ObjectWriter, ReadIntoOptions } from '@tiered/core';
+import type { Claim, Copy, CopyContent, PublishOptions, Turn } from './store/tier-store.js';
 
 /** A copy on its way to its tier: part by part, into a file that is open from the first part on, or all of it at once. */
 export class GrowingCopy {
@@ -18,7 +18,7 @@ export class GrowingCopy {
   }
 
   /** Writes all of it, and publishes it. */
-  async write(bytes: Uint8Array, content: CopyContent, options: OperationOptions): Promise<void> {
+  async write(bytes: Uint8Array, content: CopyContent, options: PublishOptions): Promise<void> {
     this.#copy = await this.#claim.write(bytes, content, options);
   }
 
@@ -29,10 +29,10 @@ export class GrowingCopy {
   }
 
   /** Publishes the parts. Once that has begun it is seen to its end, also at close: whether it is there must be known. */
-  async publish(content: CopyContent): Promise<void> {
+  async publish(content: CopyContent, turn: Turn): Promise<void> {
     const writer = await this.#writer;
     if (writer === undefined) return;
-    this.#publishing = this.#claim.publish(writer, content, {});
+    this.#publishing = this.#claim.publish(writer, content, { turn });
     this.#copy = await this.#publishing;
   }
 

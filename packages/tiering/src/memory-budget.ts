@@ -1,10 +1,12 @@
 import type { Clock } from '@tiered/core';
 import { memoryFor, onAbort } from '@tiered/core/internal';
 
-/** Pieces that are kept for the next chunks. */
-const SPARE_PIECES = 4;
+/** Bytes of pieces that are kept for the next chunks: four of the largest ones. */
+const MOST_SPARE_BYTES = 2 ** 26;
 /** Smaller pieces come from the allocator's own reserve. */
-const LEAST_SPARE_BYTES = 2 ** 20;
+const LEAST_SPARE_BYTES = 2 ** 14;
+/** Sizes of pieces from one power of two to the next: objects of a dataset are of any size, and a piece serves those a little smaller too. */
+const SIZES_AN_OCTAVE = 4;
 
 /**
  * Pieces at the same time at most, whatever the limit in bytes: each costs a few KB of objects and promises beside its bytes. Of
@@ -36,7 +38,7 @@ export interface RoomOptions {
  * it in order, readers before work that nobody waits for. What holds memory never waits for more of it, and so waiting ends,
  * unless a tier or the source hangs; then readers are told, and go on without.
  *
- * Memory that nobody can see any more serves the next chunk of its size: new memory costs a page fault every 4 KiB, which
+ * Memory that nobody can see any more serves the next chunk of about its size: new memory costs a page fault every 4 KiB, which
  * for a chunk is more than reading it from a page cache. What is spare goes when nothing is on its way.
  */
 export class MemoryBudget {
@@ -53,7 +55,9 @@ export class MemoryBudget {
   #coming = 0;
   #waitedForTiers = 0;
   #watch: AbortController | undefined;
-  #spare: Uint8Array[] = [];
+  /** Pieces by their size. */
+  readonly #spare = new Map<number, ArrayBufferLike[]>();
+  #spareBytes = 0;
   /** Called when somebody begins to wait. */
   onWait: () => void = () => undefined;
 
@@ -95,9 +99,14 @@ export class MemoryBudget {
     return this.#counted === 0 || this.#counted + this.#countOf(bytes) <= this.#limit;
   }
 
-  /** Whether there is room for what nobody waits for: readers that wait come first. */
+  /** Whether there is room that no reader waits for. */
   isFree(bytes: number): boolean {
     return this.#readers.size === 0 && this.hasRoom(bytes);
+  }
+
+  /** Whether there is room that nobody waits for. */
+  isFreeInOrder(bytes: number): boolean {
+    return this.#background.size === 0 && this.isFree(bytes);
   }
 
   take(bytes: number): void {
@@ -108,9 +117,12 @@ export class MemoryBudget {
   /** Memory for a chunk that was taken, and now comes. What is in it is what was there before. */
   lend(bytes: number): Uint8Array {
     this.#coming += bytes;
-    const last = this.#spare.pop();
-    if (last?.byteLength === bytes) return last;
-    return memoryFor(bytes);
+    if (bytes < LEAST_SPARE_BYTES) return memoryFor(bytes);
+    const size = sizeFor(bytes);
+    const spare = this.#spare.get(size)?.pop();
+    if (spare === undefined) return memoryFor(size).subarray(0, bytes);
+    this.#spareBytes -= size;
+    return new Uint8Array(spare, 0, bytes);
   }
 
   /** A chunk that memory was lent for is there. */
@@ -121,15 +133,23 @@ export class MemoryBudget {
   /** Memory that was lent, at which nobody looks any more, before it is released; and whether its chunk came. */
   giveBack(memory: Uint8Array, hasCome: boolean): void {
     if (!hasCome) this.#coming -= memory.byteLength;
-    else if (memory.byteLength >= LEAST_SPARE_BYTES && this.#spare.length < SPARE_PIECES)
-      this.#spare.push(memory);
+    else if (memory.byteLength >= LEAST_SPARE_BYTES) this.#keep(memory.buffer);
+  }
+
+  #keep(piece: ArrayBufferLike): void {
+    const size = piece.byteLength;
+    if (this.#spareBytes + size > MOST_SPARE_BYTES) return;
+    this.#spareBytes += size;
+    const alike = this.#spare.get(size);
+    if (alike === undefined) this.#spare.set(size, [piece]);
+    else alike.push(piece);
   }
 
   /** As many bytes as one `take` took. */
   release(bytes: number): void {
     this.#held -= bytes;
     this.#counted -= this.#countOf(bytes);
-    if (this.#held === 0) this.#spare = [];
+    if (this.#held === 0) this.#forgetSpare();
     this.#releases += 1;
     this.#stalled = false;
     this.#admit();
@@ -163,6 +183,11 @@ export class MemoryBudget {
       if (isReader) this.#watchReaders();
       this.onWait();
     });
+  }
+
+  #forgetSpare(): void {
+    this.#spare.clear();
+    this.#spareBytes = 0;
   }
 
   #countOf(bytes: number): number {
@@ -201,4 +226,10 @@ export class MemoryBudget {
       ended();
     }, ended);
   }
+}
+
+/** The size of a piece for so many bytes. */
+function sizeFor(bytes: number): number {
+  const step = 2 ** Math.floor(Math.log2(bytes)) / SIZES_AN_OCTAVE;
+  return Math.ceil(bytes / step) * step;
 }

@@ -60,3 +60,21 @@ export interface Part {
   readonly start: number;
   readonly target: Uint8Array;
 }
+
+/** The parts of a range that lie in one chunk each; all of it lies within the copy. */
+export function partsOf(offset: number, target: Uint8Array, chunkBytes: number): Part[] {
+  const end = offset + target.byteLength;
+  const parts: Part[] = [];
+  for (let start = offset; start < end;) {
+    const chunk = Math.floor(start / chunkBytes);
+    const until = Math.min(end, (chunk + 1) * chunkBytes);
+    parts.push({ chunk, start, target: target.subarray(start - offset, until - offset) });
+    start = until;
+  }
+  return parts;
+}
+
+/** Who made a placing has it by now, and has asked for what it wants first: so many promises are between the two, at most. */
+export async function ticked(): Promise<void> {
+  for (let tick = 0; tick < 3; tick++) await Promise.resolve();
+}

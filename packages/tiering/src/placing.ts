@@ -3,9 +3,9 @@ import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal'
 import { allEnded } from './all-ended.js';
 import { Arriving } from './arriving.js';
 import { GrowingCopy } from './growing-copy.js';
-import type { Part, PlacingFailure, PlacingParts } from './placing-parts.js';
+import { partsOf, ticked, type Part, type PlacingFailure, type PlacingParts } from './placing-parts.js';
 import type { Ticket } from './source-gate.js';
-import type { Copy, CopyContent } from './store/tier-store.js';
+import type { Copy, CopyContent, Turn } from './store/tier-store.js';
 
 const NOTHING = Promise.resolve(new Uint8Array(0));
 
@@ -38,9 +38,9 @@ const WRITTEN = 2;
 export class Placing {
   readonly #parts: PlacingParts;
   /** Ends the lanes, and who waits for memory; requests that are under way may have readers, and go on. */
-  readonly #stop = new AbortController();
+  #stop: AbortController | undefined;
   /** Ends the waiting of lanes for memory: nothing is missing, or there is memory for all of it. */
-  readonly #laneMayGo = new AbortController();
+  #laneMayGo: AbortController | undefined;
   readonly #state: Uint8Array;
   readonly #sums: BigUint64Array;
   readonly #arriving = new Map<number, Arriving>();
@@ -131,9 +131,10 @@ export class Placing {
    * out.
    */
   async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
+    this.#next = Math.ceil((offset + target.byteLength) / this.#parts.chunkBytes);
     const filled: Uint8Array[] = [];
     try {
-      const parts = this.#split(offset, target).map((part) =>
+      const parts = partsOf(offset, target, this.#parts.chunkBytes).map((part) =>
         this.#readPart(part, signal).then(() => void filled.push(part.target)),
       );
       await allEnded(parts);
@@ -142,21 +143,6 @@ export class Placing {
       throw error;
     }
     signal?.throwIfAborted();
-  }
-
-  /** The parts of a range that lie in one chunk each. */
-  #split(offset: number, target: Uint8Array): Part[] {
-    const { chunkBytes } = this.#parts;
-    const end = offset + target.byteLength;
-    const parts: Part[] = [];
-    for (let start = offset; start < end;) {
-      const chunk = Math.floor(start / chunkBytes);
-      const until = Math.min(end, this.#endOf(chunk));
-      parts.push({ chunk, start, target: target.subarray(start - offset, until - offset) });
-      start = until;
-    }
-    this.#next = Math.ceil(end / chunkBytes);
-    return parts;
   }
 
   /** Copies a part from its chunk, as soon as that is there. */
@@ -227,10 +213,12 @@ export class Placing {
     this.#waiting.set(chunk, [then]);
     const { budget, readersWait } = this.#parts;
     const ask = (stalled: boolean) => this.#askNow(chunk, stalled);
-    if (!readersWait || this.#reserved > 0) ask(false);
+    const room = this.#roomFor(chunk);
+    if (!readersWait || this.#reserved > 0 || budget.isFree(room)) ask(false);
     else {
+      this.#stop ??= new AbortController();
       const options = { isReader: true, signal: this.#stop.signal };
-      budget.whenRoom(this.#roomFor(chunk), ask, options).catch(() => this.#asked(chunk, false));
+      budget.whenRoom(room, ask, options).catch(() => this.#asked(chunk, false));
     }
   }
 
@@ -293,7 +281,7 @@ export class Placing {
     this.#work.add(work);
     this.#asked(chunk, false);
     // Last: others may get memory by that, and ask.
-    if (this.#reserved > 0 || this.#missing() === undefined) this.#laneMayGo.abort(MAY_GO);
+    if (this.#mayLanesGo) this.#laneMayGo?.abort(MAY_GO);
     if (this.#reserved > 0) for (const other of [...this.#waiting.keys()]) this.#askNow(other, false);
     return arriving;
   }
@@ -304,40 +292,47 @@ export class Placing {
     try {
       const bytes = await arriving;
       side = 'tier';
-      const { claim, writers } = this.#parts;
-      const write = async () => {
-        if (this.#failure !== undefined) return;
-        if (this.#state.length > 1) await this.#write(chunk, bytes);
-        else await this.#writeWhole(bytes);
-      };
-      // What waits for others must not keep them from being written.
-      await (claim.gathers === true ? write() : writers.run(bytes.byteLength, write));
+      if (this.#state.length > 1) await this.#write(chunk, bytes);
+      else await this.#writeWhole(bytes);
     } catch (error) {
       this.#fail({ error, side });
     }
   }
 
-  /** Writes one chunk of several. */
+  /** Writes one chunk of several, and publishes the copy with the last one. */
   async #write(chunk: number, bytes: Uint8Array): Promise<void> {
-    const { chunkBytes, closing } = this.#parts;
-    await this.#growing.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
-    this.#state[chunk] = WRITTEN;
-    this.#written += 1;
-    // Not in a turn of its own: behind all writes that wait, thousands of files would be open.
-    if (this.#written === this.#state.length) await this.#publish();
+    const { chunkBytes, closing, writers } = this.#parts;
+    let publishing: Promise<void> | undefined;
+    await writers.run(bytes.byteLength, async () => {
+      if (this.#failure !== undefined) return;
+      await this.#growing.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
+      this.#state[chunk] = WRITTEN;
+      this.#written += 1;
+      if (this.#written < this.#state.length) return;
+      // Moved in within this turn: behind all writes that wait, thousands of files would be open.
+      await new Promise<void>((ended) => {
+        publishing = this.#publish((move) => move().finally(ended)).finally(ended);
+        // Waited for below.
+        publishing.catch(() => undefined);
+      });
+    });
+    await publishing;
   }
 
   /** Writes all of a copy of one chunk, or none, and publishes it. */
   async #writeWhole(bytes: Uint8Array): Promise<void> {
-    await this.#growing.write(bytes, this.content, { signal: this.#parts.closing });
+    if (this.#failure !== undefined) return;
+    const { closing, writers } = this.#parts;
+    const turn: Turn = (move) => writers.run(bytes.byteLength, move);
+    await this.#growing.write(bytes, this.content, { signal: closing, turn });
     this.#state.fill(WRITTEN);
   }
 
   /** Brings everything, and sees it published. */
   async #run(): Promise<PlacingFailure | undefined> {
     const { budget, lanes } = this.#parts;
-    // Whoever made this may want a chunk first.
-    await Promise.resolve();
+    // Whoever made this may want a chunk first, and is told of this by a promise of its own.
+    await ticked();
     const count = Math.min(lanes, this.#state.length);
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);
@@ -351,17 +346,28 @@ export class Placing {
   /** Asks for chunks that are missing, one after the other. */
   async #lane(): Promise<void> {
     const { gate, budget, closing } = this.#parts;
-    const { signal } = this.#laneMayGo;
     try {
       for (let chunk = this.#missing(); chunk !== undefined; chunk = this.#missing()) {
         closing.throwIfAborted();
-        const room = budget.whenRoom(this.#roomFor(chunk), () => undefined, { isReader: false, signal });
-        await room.catch(() => undefined);
-        await gate.background((ticket) => this.#fetchMissing(ticket));
+        const bytes = this.#roomFor(chunk);
+        if (!this.#mayLanesGo && !budget.isFreeInOrder(bytes)) await this.#laneRoom(bytes);
+        if (this.#missing() !== undefined) await gate.background((ticket) => this.#fetchMissing(ticket));
       }
     } catch (error) {
       this.#fail({ error, side: 'source' });
     }
+  }
+
+  /** Waits for memory for a chunk, or until lanes need not wait for it. */
+  async #laneRoom(bytes: number): Promise<void> {
+    this.#laneMayGo ??= new AbortController();
+    const options = { isReader: false, signal: this.#laneMayGo.signal };
+    await this.#parts.budget.whenRoom(bytes, () => undefined, options).catch(() => undefined);
+  }
+
+  /** Whether lanes have no memory to wait for. */
+  get #mayLanesGo(): boolean {
+    return this.#reserved > 0 || this.#missing() === undefined;
   }
 
   /** Brings a chunk that nobody has asked for, if there is memory left for it. */
@@ -381,14 +387,14 @@ export class Placing {
   }
 
   /** Publishes the copy of several chunks. */
-  async #publish(): Promise<void> {
+  async #publish(turn: Turn): Promise<void> {
     if (this.#failure !== undefined) return;
     invariant(
       this.#state.every((state) => state === WRITTEN),
       'a copy is to be published that is not whole',
     );
     try {
-      await this.#growing.publish(this.content);
+      await this.#growing.publish(this.content, turn);
     } catch (error) {
       // What the closing said before a publish has failed is not how that ended.
       this.#failure = undefined;
@@ -398,8 +404,8 @@ export class Placing {
 
   #fail(failure: PlacingFailure): void {
     this.#failure ??= failure;
-    this.#stop.abort(failure.error);
-    this.#laneMayGo.abort(MAY_GO);
+    this.#stop?.abort(failure.error);
+    this.#laneMayGo?.abort(MAY_GO);
   }
 
   #endOf(chunk: number): number {

@@ -1,5 +1,5 @@
 import { isTieredError, type DropReason, type PlacementHost, type Tier } from '@tiered/core';
-import { configError, type Checksum, type OperationScope } from '@tiered/core/internal';
+import { BriefMap, configError, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { ChunkSize } from './chunk-size.js';
 import type { Copies } from './copies.js';
 import { isLasting, LastingCopies } from './lasting-copies.js';
@@ -55,7 +55,7 @@ export interface Running {
 /** Decides which objects are placed where, and sees every placing to its end. */
 export class Placings {
   readonly #parts: PlacingsParts;
-  readonly #running = new Map<number, Running>();
+  readonly #running = new BriefMap<number, Running>();
   /** Levels that cannot hold an object whatever room they have, as `level id`. */
   readonly #refused = new Set<string>();
   readonly #leftBehind: LeftBehind;
@@ -88,13 +88,13 @@ export class Placings {
   }
 
   get underWay(): Promise<void>[] {
-    const placings = [...this.#running.values()].map(({ ended }) => ended);
+    const placings = this.#running.values().map(({ ended }) => ended);
     return [...placings, ...this.#promoting.values(), ...this.#leftBehind.underWay, ...this.#room.underWay];
   }
 
   /** Resolves when one of those under way has ended; at once if there is none. */
   async oneEnded(): Promise<void> {
-    if (this.#running.size > 0) await Promise.race([...this.#running.values()].map(({ ended }) => ended));
+    if (this.#running.size > 0) await Promise.race(this.#running.values().map(({ ended }) => ended));
   }
 
   /** The placing of an object that comes from the source. */
@@ -274,17 +274,16 @@ export class Placings {
   ): Running {
     const version = this.#parts.host.namespace.versionOf(id);
     const placing = new Placing({ ...this.#parts, key, version, size, chunkBytes, claim, fill });
-    const isLarge = size > chunkBytes;
-    if (isLarge) this.#large += 1;
+    const large = Number(size > chunkBytes);
+    this.#large += large;
     const ended = placing.done.then(async (failure) => {
       this.#running.delete(id);
-      if (isLarge) this.#large -= 1;
+      this.#large -= large;
       await this.#end(id, level, placing, claim, failure, from);
       this.#leftBehind.goOn();
     });
-    const running = { placing, from, ended };
-    this.#running.set(id, running);
-    return running;
+    this.#running.set(id, { placing, from, ended });
+    return { placing, from, ended };
   }
 
   /** Serves what was placed, or clears up what was not. Never rejects: what cannot be placed costs speed, not data. */

@@ -29,7 +29,8 @@ export class SourceReads {
 
   /**
    * Fills the target from an offset of the object.
-   * @param progress Told how many bytes are there already, if the driver knows.
+   * @param progress Told how many bytes are there already, if the driver knows. Only of targets that are the placement's own, so that
+   * nobody takes them away.
    * @throws TieredError `TIERED_SOURCE_CHANGED` if the object is not that version any more, or too short for it.
    */
   async into(
@@ -43,7 +44,13 @@ export class SourceReads {
     const version = this.#host.versionToAskFor(object.version);
     const start = this.#clock.now();
     this.#requests += 1;
-    const got = await source.readInto(object.key, target, { offset, version, signal, progress });
+    const got = await source.readInto(object.key, target, {
+      offset,
+      version,
+      signal,
+      progress,
+      isFixed: progress !== undefined,
+    });
     this.#bytes += got;
     const wanted = target.byteLength;
     if (got < wanted) throw sourceChanged(source, object.key, { offset, got, wanted });

@@ -116,7 +116,7 @@ export class HedgeDriver extends InterceptingDriver {
   }
 
   override readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    const { offset, version, progress } = options;
+    const { offset, version, progress, isFixed } = options;
     let told = 0;
     const telling = (signal: AbortSignal | undefined): ReadIntoOptions['progress'] =>
       progress &&
@@ -130,7 +130,7 @@ export class HedgeDriver extends InterceptingDriver {
       signal: options.signal,
       isIntoMemory: true,
       first: (signal) =>
-        this.inner.readInto(key, target, { offset, version, signal, progress: telling(signal) }),
+        this.inner.readInto(key, target, { offset, version, isFixed, signal, progress: telling(signal) }),
       second: (signal) => this.inner.read(key, { offset, length: target.byteLength, version, signal }),
       agrees: (answer) => Buffer.compare(answer.subarray(0, told), target.subarray(0, told)) === 0,
       resultOf: (answer) => {

@@ -52,6 +52,8 @@ export class Records {
     this.db.exec(`PRAGMA journal_size_limit = ${logPages * PAGE_BYTES}`);
     this.logBytes = logPages * PAGE_BYTES;
     this.dataVersion = 0;
+    /** @type {number | undefined} */
+    this.ofPage = undefined;
   }
 
   /** Makes what is missing. Says whether the index is new, or of another form. */
@@ -129,7 +131,7 @@ export class Records {
       if (batch.seen !== undefined)
         this.run('UPDATE members SET seen = max(seen, ?) WHERE id = ?', [batch.seen, member]);
       this.grow(member, batch.overhead);
-      const refused = batch.claims.filter((claim) => !this.claim(member, claim)).map(({ tag }) => tag);
+      const refused = this.claimAll(member, batch.claims);
       const lost = [
         ...batch.placed.filter((copy) => !this.place(member, copy)),
         ...batch.packed.filter((copy) => !this.pack(member, copy)),
@@ -138,7 +140,7 @@ export class Records {
       ].map(({ tag }) => tag);
       this.letLeave(member, batch.leaving);
       this.gone(batch.gone);
-      const emptied = this.purge(member);
+      const emptied = this.hasLeft ? this.purge(member) : [];
       this.lease(batch);
       return { isMember: true, refused, lost, emptied, state: this.stateOf(member) };
     });
@@ -263,6 +265,17 @@ export class Records {
     return this.sizeOf('-wal') > this.logBytes;
   }
 
+  /** Bytes of a page: who made the index may have had others. */
+  get pageBytes() {
+    return (this.ofPage ??= Number(this.one('PRAGMA page_size')['page_size']));
+  }
+
+  /** Whether anything has left whose bytes were not given back. */
+  get hasLeft() {
+    const sql = `SELECT 1 FROM copies WHERE state = ${STATES.left} AND ${UNFINISHED} LIMIT 1`;
+    return this.all(sql).length > 0;
+  }
+
   /** @param {string} suffix Of one of the files beside the index. */
   sizeOf(suffix) {
     return fs.statSync(this.path + suffix, { throwIfNoEntry: false })?.size ?? 0;
@@ -282,6 +295,25 @@ export class Records {
   }
 
   /**
+   * Returns the tags of those that are refused.
+   *
+   * @param {string} member
+   * @param {readonly import('../store/index-messages.js').ClaimRow[]} claims
+   */
+  claimAll(member, claims) {
+    const refused = [];
+    let granted = 0;
+    for (const claim of claims) {
+      if (this.claim(member, claim)) granted += claim.occupied;
+      else refused.push(claim.tag);
+    }
+    // What was leased for them is in the copies from now on; what was refused is leased still.
+    if (granted > 0)
+      this.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [granted, member]);
+    return refused;
+  }
+
+  /**
    * @param {string} member
    * @param {import('../store/index-messages.js').ClaimRow} claim
    */
@@ -292,9 +324,6 @@ export class Records {
            WHERE key = ? AND dataset = ? AND version = ? AND state <= ${STATES.placed})`,
       [key, dataset, tag, version, size, bytes, occupied, member, key, dataset, version],
     );
-    // What was leased for it is in the copy from now on; what was refused is leased still.
-    if (changes > 0)
-      this.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [occupied, member]);
     return changes > 0;
   }
 
@@ -486,9 +515,8 @@ export class Records {
          (SELECT leased FROM members WHERE id = ?) AS mine FROM meta`,
       [member, member],
     );
-    const pages = Number(
-      this.one('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size')['bytes'],
-    );
+    // Not by functions of tables: each of those is compiled anew whenever it is called.
+    const pages = Number(this.one('PRAGMA page_count')['page_count']) * this.pageBytes;
     const log = this.sizeOf('-wal');
     return {
       copies: Number(row['copies']),

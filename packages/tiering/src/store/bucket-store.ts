@@ -120,17 +120,21 @@ export class BucketStore implements TierStore {
       store: this,
       name,
       bytes,
-      write: async (data, content, { signal }) => {
-        await this.#assertOwned(signal);
-        await driver.write(name, inOrder(data, trailer(content)), { size: taken, signal });
+      write: async (data, content, { turn, signal }) => {
+        await turn(async () => {
+          await this.#assertOwned(signal);
+          await driver.write(name, inOrder(data, trailer(content)), { size: taken, signal });
+        });
         return placed(content);
       },
       create: (options) => driver.create(name, { size: taken, ...options }),
       readInto: (target, options) => driver.readInto(name, target, options),
-      publish: async (writer, content, { signal }) => {
-        await this.#assertOwned(signal);
-        await writer.writeAt(trailer(content), { offset: bytes, signal });
-        await writer.publish({ signal });
+      publish: async (writer, content, { turn, signal }) => {
+        await turn(async () => {
+          await this.#assertOwned(signal);
+          await writer.writeAt(trailer(content), { offset: bytes, signal });
+          await writer.publish({ signal });
+        });
         return placed(content);
       },
       release: async () => {

@@ -51,6 +51,10 @@ function sumOf(
   sums: Uint8Array,
   checksum: Checksum,
 ): bigint {
-  const text = Buffer.from(JSON.stringify([key, version, size, bytes, chunk]));
-  return checksum.bytes(Buffer.concat([text, sums]));
+  const text = JSON.stringify([key, version, size, bytes, chunk]);
+  const length = Buffer.byteLength(text);
+  const all = Buffer.allocUnsafe(length + sums.byteLength);
+  all.write(text);
+  all.set(sums, length);
+  return checksum.bytes(all);
 }

@@ -1,4 +1,3 @@
-import type { OperationOptions } from '@tiered/core';
 import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
 import { notCurrentError, takenError, takenForDeadError } from '../tier-errors.js';
 import { packSums } from './copy-record.js';
@@ -6,7 +5,7 @@ import type { ClaimRow, CopyRef, CopyRow } from './index-messages.js';
 import type { IndexWriter } from './index-writer.js';
 import type { Lease } from './lease.js';
 import { once } from './quota.js';
-import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
+import type { Candidate, Claim, Copy, CopyContent, PublishOptions, TierStore } from './tier-store.js';
 
 /** What claims of files need of their store. */
 export interface FileClaimsParts {
@@ -40,7 +39,7 @@ export class FileClaims {
   }
 
   /** As `TierStore.claim`. */
-  claim({ key, version, size }: Candidate, bytes: number): Claim | 'later' | undefined {
+  claim({ key, version, size, chunkBytes }: Candidate, bytes: number): Claim | 'later' | undefined {
     const { store, writer, lease, datasetNumber: dataset, take } = this.#parts;
     const { driver } = store.tier;
     const tag = newTag();
@@ -50,7 +49,10 @@ export class FileClaims {
     const isTaken = take(occupied + above);
     if (isTaken !== true) return isTaken;
     const row = { key, dataset, tag, version, size, bytes, occupied };
-    const claimed = { row, isRecorded: writer.claim(row), end: once(() => lease.giveBack(above)) };
+    // Until it is recorded what is written of it fills the disk, and its file is open: that is worth a transaction.
+    const isRecorded = writer.claim(row);
+    if (bytes > chunkBytes) writer.write();
+    const claimed = { row, isRecorded, end: once(() => lease.giveBack(above)) };
     // Looked at when the copy is published.
     claimed.isRecorded.catch(() => undefined);
     return {
@@ -58,11 +60,13 @@ export class FileClaims {
       name,
       bytes,
       write: (data, content, options) =>
-        this.#moveIn(claimed, content, options, () => driver.write(name, data, { size: bytes, ...options })),
+        this.#moveIn(claimed, content, options, () =>
+          driver.write(name, data, { size: bytes, signal: options.signal }),
+        ),
       create: (options) => driver.create(name, { size: bytes, ...options }),
       readInto: (target, options) => driver.readInto(name, target, options),
       publish: (file, content, options) =>
-        this.#moveIn(claimed, content, options, () => file.publish(options)),
+        this.#moveIn(claimed, content, options, () => file.publish({ signal: options.signal })),
       release: () => this.#release(claimed, name),
     };
   }
@@ -70,17 +74,20 @@ export class FileClaims {
   async #moveIn(
     { row, isRecorded, end }: Recorded,
     content: CopyContent,
-    { signal }: OperationOptions,
+    { turn, signal }: PublishOptions,
     move: () => Promise<void>,
   ): Promise<Copy> {
     const { store } = this.#parts;
     if (!(await raceAbort(isRecorded, signal)))
       throw store.current ? takenError(store.tier, row.key) : takenForDeadError(store.tier);
     if (!store.current) throw notCurrentError(store.tier);
-    await move();
-    // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
-    if (!store.current) throw notCurrentError(store.tier);
-    const copy = await this.#placed(row, content);
+    const copy = await turn(async () => {
+      await move();
+      // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
+      if (!store.current) throw notCurrentError(store.tier);
+      // In the same turn: if the storage is full, all that is there and not recorded is lost.
+      return this.#placed(row, content);
+    });
     end();
     return copy;
   }

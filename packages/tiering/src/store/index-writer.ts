@@ -1,4 +1,6 @@
 import { isTieredError, type Clock } from '@tiered/core';
+import { onAbort } from '@tiered/core/internal';
+import type { Haste } from '../haste.js';
 import type { IndexClient } from '../index-client.js';
 import { PAGE_BYTES } from '../index-thread/schema.js';
 import type { Applied, Batch, ClaimRow, CopyRef, MovedRow, PackedRow, PlacedRow } from './index-messages.js';
@@ -15,8 +17,17 @@ const LONGEST_CALL_MS = 2000;
  */
 const TURNS_TO_GATHER = 8;
 
+/**
+ * From one transaction to the next, in milliseconds, while nobody waits for it: there are claims alone. A transaction costs as much as a dozen of
+ * its rows, and copies come from a source one by one. So long the memory of a copy is held; no reader waits for it.
+ */
+const GAP_MS = 10;
+
 /** Why a watch ends; made once, because an abort without a reason makes an error with a stack. */
 const ENDED = new Error('the call has ended');
+
+/** Why a pause ends. */
+const HURRIED = new Error('somebody waits for the transaction');
 
 type Change =
   | { readonly kind: 'claims'; readonly row: ClaimRow }
@@ -24,6 +35,12 @@ type Change =
   | { readonly kind: 'packed'; readonly row: PackedRow }
   | { readonly kind: 'moved'; readonly row: MovedRow }
   | { readonly kind: 'sealed' | 'leaving' | 'gone'; readonly row: CopyRef };
+
+/**
+ * Changes that nobody waits for, as long as there is memory for copies and room in the lease. Not what is placed: where the storage is full
+ * a transaction fails, and all files that are there and not recorded are lost.
+ */
+const MAY_WAIT: readonly Change['kind'][] = ['claims'];
 
 /** Changes that others may have made impossible. */
 const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'moved', 'sealed'];
@@ -41,6 +58,10 @@ class Pending {
   quota: number | undefined;
   seen: number | undefined;
   isDue = false;
+  /** Whether somebody waits for it. */
+  isUrgent = false;
+  /** Pages that it may change. */
+  pages = 0;
   /** Told when it has ended, whatever became of it. */
   readonly told: (() => void)[] = [];
 
@@ -49,12 +70,16 @@ class Pending {
     const rest = new Pending();
     let [count, pages] = [0, 0];
     for (const entry of this.entries) {
-      pages += pagesOf(entry);
-      if (pages > mostPages && count > 0) break;
+      const ofEntry = pagesOf(entry);
+      if (pages + ofEntry > mostPages && count > 0) break;
+      pages += ofEntry;
       count += 1;
     }
     rest.entries = this.entries.splice(count);
     rest.isDue = rest.entries.length > 0;
+    rest.isUrgent = rest.isDue && this.isUrgent;
+    rest.pages = this.pages - pages;
+    this.pages = pages;
     return rest;
   }
 }
@@ -84,6 +109,17 @@ export interface WriterEnds {
   readonly ending: AbortSignal;
 }
 
+/** What a writer is made of. */
+export interface IndexWriterParts {
+  readonly client: IndexClient;
+  readonly member: string;
+  readonly clock: Clock;
+  readonly leases: Leases;
+  readonly ends: WriterEnds;
+  /** Whether somebody waits for what is gathered. */
+  readonly haste: Pick<Haste, 'is' | 'on'>;
+}
+
 /** What a writer asks its store about each transaction. */
 export interface Leases {
   /** Pages that one transaction may change: the log has room for so many beyond its length. */
@@ -97,9 +133,9 @@ export interface Leases {
 }
 
 /**
- * Gathers changes of an index, and makes them in as few transactions as there is time for: while one is under way, the
- * next fills, up to what the log has room for. So a thousand small files cost some dozens, and two processes that write without pause leave
- * each other time.
+ * Gathers changes of an index, and makes them in as few transactions as there is time for: while one is under way, and for a moment
+ * after that if nobody waits, the next fills, up to what the log has room for. So a thousand small files cost some dozens, and two processes
+ * that write without pause leave each other time.
  */
 export class IndexWriter {
   readonly #client: IndexClient;
@@ -107,17 +143,31 @@ export class IndexWriter {
   readonly #clock: Clock;
   readonly #leases: Leases;
   readonly #ends: WriterEnds;
+  readonly #haste: Pick<Haste, 'is' | 'on'>;
+  /** Ends the pause between two transactions, if there is one now. */
+  #pause: AbortController | undefined;
+  /** When the next transaction may begin that nobody waits for. */
+  #nextAt = -Infinity;
   #pending = new Pending();
   #running: Promise<void> | undefined;
   #isHeldUp = false;
   #onHeldUp: (() => void)[] = [];
 
-  constructor(client: IndexClient, member: string, clock: Clock, leases: Leases, ends: WriterEnds) {
+  constructor({ client, member, clock, leases, ends, haste }: IndexWriterParts) {
     this.#client = client;
     this.#member = member;
     this.#clock = clock;
     this.#leases = leases;
     this.#ends = ends;
+    this.#haste = haste;
+    const hurry = () => this.#hurry();
+    const notHasty = haste.on(hurry);
+    const notEnding = onAbort(ends.ending, hurry);
+    onAbort(ends.ended, () => {
+      notHasty();
+      notEnding();
+      hurry();
+    });
   }
 
   /** Whether another process has kept this one from writing since it last could. */
@@ -177,14 +227,31 @@ export class IndexWriter {
     this.write();
   }
 
-  /** Has a transaction made, also if there is nothing but terms. */
+  /** Has a transaction made at once, also if there is nothing but terms. */
   write(): void {
+    this.#pending.isUrgent = true;
+    this.#begin();
+    this.#hurry();
+  }
+
+  #begin(): void {
     this.#pending.isDue = true;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
       this.#onHeldUp = [];
-      if (this.#pending.isDue) this.write();
+      if (this.#pending.isDue) this.#begin();
     });
+  }
+
+  /** Ends the pause, if somebody waits. */
+  #hurry(): void {
+    if (this.#isUrgent) this.#pause?.abort(HURRIED);
+  }
+
+  get #isUrgent(): boolean {
+    const { isUrgent, pages } = this.#pending;
+    const isFull = pages >= this.#leases.mostPages;
+    return isUrgent || isFull || this.#haste.is || this.#ends.ended.aborted || this.#ends.ending.aborted;
   }
 
   /** Resolves when the next transaction has ended. */
@@ -197,23 +264,40 @@ export class IndexWriter {
 
   /** Resolves when nothing is under way. */
   async settled(): Promise<void> {
+    this.#pending.isUrgent = true;
+    this.#hurry();
     while (this.#running !== undefined) await this.#running;
   }
 
   #add(change: Change): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      this.#pending.entries.push({ ...change, resolve, reject });
-      this.write();
+      const entry = { ...change, resolve, reject };
+      this.#pending.entries.push(entry);
+      this.#pending.pages += pagesOf(entry);
+      if (!MAY_WAIT.includes(change.kind)) this.#pending.isUrgent = true;
+      this.#begin();
+      this.#hurry();
     });
   }
 
   async #run(): Promise<void> {
     while (this.#pending.isDue) {
-      for (let turns = 0; turns < TURNS_TO_GATHER; turns++) await this.#clock.turn();
+      await this.#gather();
       const pending = this.#pending;
       this.#pending = pending.split(this.#leases.mostPages);
       await this.#write(pending);
     }
+  }
+
+  async #gather(): Promise<void> {
+    const leftMs = this.#nextAt - this.#clock.now();
+    if (leftMs > 0 && !this.#isUrgent) {
+      this.#pause = new AbortController();
+      await this.#clock.sleep(leftMs, this.#pause.signal).catch(() => undefined);
+      this.#pause = undefined;
+    }
+    for (let turns = 0; turns < TURNS_TO_GATHER; turns++) await this.#clock.turn();
+    this.#nextAt = this.#clock.now() + GAP_MS;
   }
 
   async #write(pending: Pending): Promise<void> {

@@ -65,11 +65,12 @@ export class PrivateStore implements TierStore {
       store: this,
       name,
       bytes,
-      write: (data, content, options) =>
-        driver.write(name, data, { size: bytes, ...options }).then(() => placed(content)),
+      write: (data, content, { turn, signal }) =>
+        turn(() => driver.write(name, data, { size: bytes, signal })).then(() => placed(content)),
       create: (options) => driver.create(name, { size: bytes, ...options }),
       readInto: (target, options) => driver.readInto(name, target, options),
-      publish: (writer, content, options) => writer.publish(options).then(() => placed(content)),
+      publish: (writer, content, { turn, signal }) =>
+        turn(() => writer.publish({ signal })).then(() => placed(content)),
       release: async () => {
         await driver.delete(name, {});
         this.#names.delete(name);

@@ -142,7 +142,10 @@ export class Segment {
     const { writer, lease } = this.#parts;
     const room = this.#copies.reduce((sum, copy) => sum + copy.room, 0);
     try {
-      return await writer.claim(this.#row);
+      const claimed = writer.claim(this.#row);
+      // Many copies wait for it.
+      writer.write();
+      return await claimed;
     } finally {
       lease.giveBack(room - this.#row.occupied);
     }

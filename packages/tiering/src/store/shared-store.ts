@@ -80,7 +80,9 @@ export class SharedStore implements TierStore {
     const { clock, closing, home, dataset, checksum } = parts;
     this.#copies = new IndexedCopies({ client, checksum, dataset, datasetNumber: joined.dataset });
     const ends = { ended: this.#closing.signal, ending: closing };
-    this.#writer = new IndexWriter(client, home.member, clock, this.#accounts, ends);
+    const { member } = home;
+    const leases = this.#accounts;
+    this.#writer = new IndexWriter({ client, member, clock, leases, ends, haste: parts.haste });
     this.#leftovers = new Leftovers(client, parts.home, (row) =>
       this.#deleteFile(copyName(row.key, row.tag), row),
     );

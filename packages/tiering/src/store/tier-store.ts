@@ -50,6 +50,15 @@ export interface Candidate extends Omit<CopyIdentity, 'dataset'> {
   readonly chunkBytes: number;
 }
 
+/** Runs what goes to the storage when it is its turn, and settles as that does. */
+export type Turn = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** How a copy is published. */
+export interface PublishOptions extends OperationOptions {
+  /** From the write to the record of it: what waits before that, as for a claim to be recorded, has no turn. */
+  readonly turn: Turn;
+}
+
 /** Bytes of a tier that belong to a copy on its way. Ends once, by `write`, `publish` or `release`. */
 export interface Claim {
   readonly store: TierStore;
@@ -63,7 +72,7 @@ export interface Claim {
    * all the same, as after `publish`.
    * @throws As `publish`.
    */
-  write(bytes: Uint8Array, content: CopyContent, options: OperationOptions): Promise<Copy>;
+  write(bytes: Uint8Array, content: CopyContent, options: PublishOptions): Promise<Copy>;
   /** Begins to write the copy, in parts. */
   create(options: OperationOptions): Promise<ObjectWriter>;
   /** Reads what was published. */
@@ -74,7 +83,7 @@ export interface Claim {
    * @throws TieredError `TIERED_EXISTS` if another process has or makes the same copy, `TIERED_UNAVAILABLE` if the tier has another
    * index now.
    */
-  publish(writer: ObjectWriter, content: CopyContent, options: OperationOptions): Promise<Copy>;
+  publish(writer: ObjectWriter, content: CopyContent, options: PublishOptions): Promise<Copy>;
   /** Gives the bytes back, after deleting what may be under the name. Never rejects: what fails is tried again. */
   release(): Promise<void>;
 }

@@ -1,11 +1,14 @@
 import { systemClock } from '@tiered/core';
 import { packedTag } from '@tiered/core/internal';
+import { ManualClock, settled } from '@tiered/core/testing';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Haste } from '../../src/haste.js';
 import { IndexClient } from '../../src/index-client.js';
-import { IndexWriter, type Leases } from '../../src/store/index-writer.js';
+import { IndexWriter, type IndexWriterParts, type Leases } from '../../src/store/index-writer.js';
+import { MemoryBudget } from '../../src/memory-budget.js';
 import { logRoomOf, transactionPagesOf } from '../../src/store/open-index.js';
 
 const CLAIMS = 150;
@@ -26,6 +29,9 @@ afterEach(async () => {
 /** So little that the log has the fewest pages there are. */
 const QUOTA = 1e6;
 
+/** Nobody waits for anything. */
+const NO_HASTE = { is: false, on: () => () => undefined };
+
 const leases: Leases = {
   mostPages: transactionPagesOf(QUOTA),
   terms: () => ({ wants: 0, spare: 0, hold: 0, overhead: 0 }),
@@ -34,7 +40,11 @@ const leases: Leases = {
 };
 
 /** A member with a thread and a connection of its own, as another process has. */
-async function writerOf(member: string, told: Partial<Leases> = {}): Promise<IndexWriter> {
+async function writerOf(
+  member: string,
+  told: Partial<Leases> = {},
+  { clock = systemClock, haste = NO_HASTE }: Partial<Pick<IndexWriterParts, 'clock' | 'haste'>> = {},
+): Promise<IndexWriter> {
   const client = new IndexClient(
     { path: path.join(directory, 'index.db'), durable: true, logPages: 8 },
     'a tier',
@@ -42,7 +52,7 @@ async function writerOf(member: string, told: Partial<Leases> = {}): Promise<Ind
   clients.push(client);
   const signal = new AbortController().signal;
   const ends = { ended: signal, ending: signal };
-  const writer = new IndexWriter(client, member, systemClock, { ...leases, ...told }, ends);
+  const writer = new IndexWriter({ client, member, clock, leases: { ...leases, ...told }, ends, haste });
   await writer.patiently(() => client.call('open', undefined));
   await writer.patiently(() => client.call('join', { member, quota: 1e9, dataset: 'data' }));
   return writer;
@@ -135,4 +145,57 @@ it('[Q1] so it does where copies are recorded in segments', async () => {
     expect(await Promise.all(ended)).toEqual(rows.map(() => true));
   }
   expect(longest).toBeLessThanOrEqual(logRoomOf(QUOTA));
+});
+
+describe('changes that nobody waits for', () => {
+  const claimOf = (tag: number) => {
+    const sizes = { size: 1, bytes: 1, occupied: 1 };
+    return { key: `key ${tag}`, dataset: 1, tag, version: 'v', ...sizes };
+  };
+
+  /** A writer that has just made a transaction, on a clock that stands. */
+  async function afterTransaction() {
+    const clock = new ManualClock();
+    const haste = new Haste(new MemoryBudget(1e6, clock));
+    const made: number[] = [];
+    const applied: Leases['applied'] = (_, claims) => void made.push(claims.length);
+    const writer = await writerOf('a', { applied }, { clock, haste });
+    expect(await writer.claim(claimOf(0))).toBe(true);
+    return { clock, haste, made, writer };
+  }
+
+  it('are gathered for a moment', async () => {
+    const { clock, made, writer } = await afterTransaction();
+    const claims: Promise<boolean>[] = [];
+    for (let tag = 1; tag <= 5; tag++) {
+      claims.push(writer.claim(claimOf(tag)));
+      for (let turn = 0; turn < 20; turn++) await settled();
+    }
+    expect(made).toEqual([1]);
+    expect(clock.sleeping).toBe(1);
+    await clock.advance(10);
+    expect(await Promise.all(claims)).toEqual([true, true, true, true, true]);
+    expect(made).toEqual([1, 5]);
+  });
+
+  type Hurry = (parts: Awaited<ReturnType<typeof afterTransaction>>) => Promise<unknown>;
+  const urgent: [string, Hurry][] = [
+    ['room is asked for', ({ writer }) => writer.next()],
+    ['a copy leaves', ({ writer }) => writer.leaving(claimOf(0))],
+    ['everything is to be settled', ({ writer }) => writer.settled()],
+    ['somebody waits for all copies', async ({ haste }) => haste.begin()],
+    [
+      'there are so many that the log has no room for more',
+      ({ writer }) => Promise.all(Array.from({ length: 199 }, (_, i) => writer.claim(claimOf(100 + i)))),
+    ],
+  ];
+
+  it.each(urgent)('go at once when %s', async (_, hurry) => {
+    const parts = await afterTransaction();
+    const claimed = parts.writer.claim(claimOf(1));
+    await settled();
+    const [isDone] = await Promise.all([claimed, hurry(parts)]);
+    expect(isDone).toBe(true);
+    expect(parts.clock.now()).toBe(0);
+  });
 });

@@ -1,0 +1,56 @@
+/** A value in a chain. */
+export interface Link<T> {
+  readonly value: T;
+  before: Link<T> | undefined;
+  after: Link<T> | undefined;
+  isIn: boolean;
+}
+
+/**
+ * Values in the order in which they came, each of which can be taken out at any time. For what lives shortly: in a Set it would live long, see
+ * `BriefMap`.
+ */
+export class Chain<T> {
+  #first: Link<T> | undefined;
+  #last: Link<T> | undefined;
+  #size = 0;
+
+  /** The value that has been in it for longest. */
+  get first(): Link<T> | undefined {
+    return this.#first;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Puts a value at the end. */
+  add(value: T): Link<T> {
+    const link: Link<T> = { value, before: this.#last, after: undefined, isIn: true };
+    if (this.#last === undefined) this.#first = link;
+    else this.#last.after = link;
+    this.#last = link;
+    this.#size += 1;
+    return link;
+  }
+
+  /** Nothing is to be taken out meanwhile. */
+  *[Symbol.iterator](): Generator<T, void, undefined> {
+    for (let link = this.#first; link !== undefined; link = link.after) yield link.value;
+  }
+
+  /** Takes a value out that was put into this chain. False if it was taken out before. */
+  remove(link: Link<T>): boolean {
+    if (!link.isIn) return false;
+    const { before, after } = link;
+    if (before === undefined) this.#first = after;
+    else before.after = after;
+    if (after === undefined) this.#last = before;
+    else after.before = before;
+    // Else one that is old memory already would keep all that came after it.
+    link.before = link.after = undefined;
+    link.isIn = false;
+    this.#size -= 1;
+    return true;
+  }
+}

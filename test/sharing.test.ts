@@ -252,6 +252,11 @@ it.each(['firstFit', 'lru'] as const)(
       expect(await trainer.exited).toEqual([0, null]);
     }
     expectQuotaHolds();
+    // Of what the last one leaves nobody sees that its segment is empty, until the next one starts.
+    const last = train(place);
+    await last.started;
+    await last.ask({ ask: 'close' });
+    expect(await last.exited).toEqual([0, null]);
     expect((await indexContents(place, 0)).unfinished).toBe(0);
     // What another one lets go of is missing until it is looked at what others did.
     const faults = [a, b, next].flatMap((one) => one.faults);

@@ -1,5 +1,6 @@
 import type { BatchLimits } from './line-parts.js';
 import type { Line } from './line.js';
+import type { Place } from './places.js';
 
 /** What it has to know of a line. */
 type Batched = Pick<Line, 'readsBatches'> & { readonly memory: Pick<Line['memory'], 'limit'> };
@@ -64,6 +65,10 @@ export class BatchSize {
   #singleMs = 0;
   /** Milliseconds of the fastest one since the last try. */
   #fastestMs = Infinity;
+  /** Where those since the last try were read from; undefined before the first. */
+  #place: Place | undefined;
+  /** Whether that was more than one place, of which one may be fast and another slow. */
+  #isMixed = false;
 
   /** Whether other reads have to end, or not to begin, so that a batch is tried alone. */
   isAlone(line: Batched): boolean {
@@ -95,9 +100,14 @@ export class BatchSize {
     else this.#waitLonger();
   }
 
-  /** @param underWay Producers at work when it began, this one included. */
-  ended(samples: number, ms: number, underWay: number): void {
+  /**
+   * @param underWay Producers at work when it began, this one included.
+   * @param place Where it was read from.
+   */
+  ended(samples: number, ms: number, underWay: number, place: Place): void {
     if (samples === 1) {
+      this.#isMixed ||= this.#place !== undefined && this.#place !== place;
+      this.#place = place;
       this.#singles += 1;
       this.#singleMs += NEWEST * (ms / underWay - this.#singleMs);
       this.#fastestMs = Math.min(this.#fastestMs, ms);
@@ -111,7 +121,7 @@ export class BatchSize {
   }
 
   get #isFromMemory(): boolean {
-    return this.#fastestMs <= READ_OF_MEMORY_MS;
+    return this.#fastestMs <= READ_OF_MEMORY_MS && !this.#isMixed;
   }
 
   #judgeTry(sampleMs: number): void {
@@ -139,6 +149,8 @@ export class BatchSize {
   #waitLonger(): void {
     this.#singles = 0;
     this.#fastestMs = Infinity;
+    this.#place = undefined;
+    this.#isMixed = false;
     this.#batchesOfTry = 0;
     this.#pause = Math.min(LAST_PAUSE, this.#pause * LONGER);
   }

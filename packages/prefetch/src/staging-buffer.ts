@@ -302,7 +302,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         const ms = this.#clock.now() - start;
         this.#requests -= batch.length;
         const bytes = batch.reduce((sum, entry) => sum + entry.size, 0);
-        size.ended(batch.length, ms, underWay);
+        size.ended(batch.length, ms, underWay, place);
         for (const meter of [this.#meter, epochs.meter]) meter.ended(place, batch.length, bytes, ms);
         this.#debug?.(`read ${batch.length} from ${first.access.key}, ${bytes} bytes in ${ms.toFixed(3)} ms`);
         this.#leaveIfOver(line, opened);

@@ -7,12 +7,18 @@ const PRODUCERS = 8;
 const MOST = 64;
 
 /** Reads by a producer as its batch size says, until so many samples were read; returns the sizes of the batches. */
-function readAll(size: BatchSize, samples: number, ms: (batch: number) => number, line = LINE): number[] {
+function readAll(
+  size: BatchSize,
+  samples: number,
+  ms: (batch: number) => number,
+  line = LINE,
+  place: (read: number) => number = () => 0,
+): number[] {
   const batches: number[] = [];
   for (let read = 0; read < samples;) {
     const batch = size.limits(line, PRODUCERS, MOST, MOST).samples;
     size.began(batch);
-    size.ended(batch, ms(batch), batch === 1 ? PRODUCERS : 1);
+    size.ended(batch, ms(batch), batch === 1 ? PRODUCERS : 1, place(batches.length));
     batches.push(batch);
     read += batch;
   }
@@ -57,6 +63,13 @@ describe('the size of batches', () => {
     expect(batches.filter((batch) => batch === 1).length).toBeLessThan(1000);
   });
 
+  it('is tried rarely where a tier is fast beside a slow source', () => {
+    let reads = 0;
+    const ofTierOrSource = (batch: number) => (batch === 1 ? (reads++ % 2 === 0 ? 0.1 : 12) : 15);
+    const batches = readAll(new BatchSize(), 100_000, ofTierOrSource, LINE, (read) => read % 2);
+    expect(batches.filter((batch) => batch > 1)).toEqual([]);
+  });
+
   it('is tried again soon when storage is fast once more', () => {
     const size = new BatchSize();
     for (let epoch = 0; epoch < 6; epoch++) {
@@ -72,7 +85,7 @@ describe('the size of batches', () => {
     expect(size.isAlone(LINE)).toBe(true);
     size.began(size.limits(LINE, PRODUCERS, MOST, MOST).samples);
     expect(size.isAlone(LINE), 'while it is read').toBe(true);
-    size.ended(16, 100, 1);
+    size.ended(16, 100, 1, 0);
     expect(size.isAlone(LINE), 'after it was slow').toBe(false);
   });
 
@@ -99,7 +112,7 @@ describe('the size of batches', () => {
       for (let i = 0; i < 100; i++) {
         const { samples } = size.limits(LINE, PRODUCERS, most, most);
         size.began(samples);
-        size.ended(samples, fromMemory(samples), samples === 1 ? PRODUCERS : 1);
+        size.ended(samples, fromMemory(samples), samples === 1 ? PRODUCERS : 1, 0);
         expect(samples).toBeLessThanOrEqual(most);
       }
       const { samples } = size.limits(LINE, PRODUCERS, most, most);

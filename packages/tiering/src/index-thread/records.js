@@ -52,6 +52,8 @@ export class Records {
     this.db.exec(`PRAGMA journal_size_limit = ${logPages * PAGE_BYTES}`);
     this.logBytes = logPages * PAGE_BYTES;
     this.dataVersion = 0;
+    /** Of the file that is open; one that is new is there from `open` on. */
+    this.inode = inodeOf(path);
     /** @type {number | undefined} */
     this.ofPage = undefined;
   }
@@ -60,6 +62,7 @@ export class Records {
   open() {
     // Cannot be switched in a transaction; does nothing where it is so.
     this.all('PRAGMA journal_mode = WAL');
+    this.inode = inodeOf(this.path);
     return this.transaction(() => {
       const form = Number(this.one('PRAGMA user_version')['user_version']);
       if (form === FORM) return 'known';
@@ -261,8 +264,9 @@ export class Records {
     if (Number(this.one('PRAGMA wal_checkpoint(TRUNCATE)')['busy']) !== 0) throw logBusy();
   }
 
+  /** Where another index is at this path by now, the log there is that of the other: nothing that is done here makes it shorter. */
   isLogLong() {
-    return this.sizeOf('-wal') > this.logBytes;
+    return this.sizeOf('-wal') > this.logBytes && inodeOf(this.path) === this.inode;
   }
 
   /** Bytes of a page: who made the index may have had others. */
@@ -649,6 +653,11 @@ function rowOf(row) {
     member: row['member'] === null ? undefined : String(row['member']),
     seq: Number(row['seq'] ?? 0),
   };
+}
+
+/** @param {string} path */
+function inodeOf(path) {
+  return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
 }
 
 /** As SQLite says it of a database that another process writes to: it is to be tried again. */

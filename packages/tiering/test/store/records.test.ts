@@ -273,6 +273,16 @@ describe('the records of an index', () => {
     expect(records.state({ member: 'c' })).toMatchObject({ quota: 100, largestQuota: 200 });
   });
 
+  it('the log of another index, which was begun at the same path, keeps nobody from writing', () => {
+    const records = open();
+    records.join({ member: 'a', quota: QUOTA, dataset: 'set' });
+    for (const file of fs.readdirSync(directory)) fs.rmSync(path.join(directory, file));
+    const other = open();
+    other.join({ member: 'b', quota: QUOTA, dataset: 'set' });
+    fs.truncateSync(path.join(directory, 'index.db-wal'), 2 ** 20);
+    expect(records.apply(batch('a')).isMember).toBe(true);
+  });
+
   it('[Q1] the write-ahead log stays short among several who write', () => {
     const [a, b] = [open(), open()];
     a.join({ member: 'a', quota: 1e9, dataset: 'data' });

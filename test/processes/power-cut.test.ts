@@ -60,7 +60,8 @@ function cut(earlier: string, random: Random): void {
     if (what === 2) fs.writeFileSync(full, Buffer.alloc(size));
     // Segments lie in the root itself, which stays.
     const holder = path.dirname(full);
-    if (what === 3 && holder !== root && random.below(3) === 0) fs.rmSync(holder, { recursive: true, force: true });
+    if (what === 3 && holder !== root && random.below(3) === 0)
+      fs.rmSync(holder, { recursive: true, force: true });
   }
   const unknown = path.join(root, copyName('Unknown/of/nobody', random.below(2 ** 31)));
   fs.mkdirSync(path.dirname(unknown), { recursive: true });

@@ -1,5 +1,5 @@
-export { formatBytes, parseBytes, type ByteSize } from './bytes.js';
-export { systemClock, type Clock, type SleepOptions } from './clock.js';
+export { formatBytes, parseBytes, type ByteSize } from './support/bytes.js';
+export { systemClock, type Clock, type SleepOptions } from './support/clock.js';
 export {
   type CheckedOptions,
   type DriverContext,
@@ -39,21 +39,21 @@ export {
   type StorageDriver,
   type WriteData,
   type WriteOptions,
-} from './driver.js';
+} from './driver/driver.js';
 export {
   ERROR_CODES,
   isTieredError,
   TieredError,
   type ErrorCode,
   type TieredErrorDetails,
-} from './errors.js';
-export { type HierarchyEvents, type TierFault, type TierUse } from './events.js';
-export { type HierarchyOptions } from './hierarchy-options.js';
-export { type FetchModel } from './place-choice.js';
-export { Hierarchy } from './hierarchy.js';
-export { MemoryDriver, type MemoryDriverOptions } from './memory-driver.js';
-export { type Namespace } from './metadata-container.js';
-export { type ObjectHandle } from './object-handle.js';
+} from './support/errors.js';
+export { type HierarchyEvents, type TierFault, type TierUse } from './hierarchy/events.js';
+export { type HierarchyOptions } from './hierarchy/options.js';
+export { type FetchModel } from './read/place-choice.js';
+export { Hierarchy } from './hierarchy/hierarchy.js';
+export { MemoryDriver, type MemoryDriverOptions } from './driver/memory-driver.js';
+export { type Namespace } from './namespace/metadata-container.js';
+export { type ObjectHandle } from './hierarchy/object-handle.js';
 export {
   type CopyPlace,
   type DropReason,
@@ -63,7 +63,7 @@ export {
   type PlacementStats,
   type VersionPolicy,
 } from './placement.js';
-export { Random } from './random.js';
-export type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read-options.js';
-export { statsBetween, type HierarchyStats, type ReadStats, type TierStats } from './stats.js';
-export { type Tier, type TierHealth, type TierLayout, type TierOptions } from './tier.js';
+export { Random } from './support/random.js';
+export type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read/options.js';
+export { statsBetween, type HierarchyStats, type ReadStats, type TierStats } from './hierarchy/stats.js';
+export { type Tier, type TierHealth, type TierLayout, type TierOptions } from './tier/tier.js';

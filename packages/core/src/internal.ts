@@ -1,8 +1,8 @@
 /**
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
-export { onAbort, OperationScope, raceAbort } from './abort.js';
-export { copyName, newTag, tagOf } from './copy-name.js';
+export { onAbort, OperationScope, raceAbort } from './support/abort.js';
+export { copyName, newTag, tagOf } from './tier/copy-name.js';
 export {
   fileOf,
   isPacked,
@@ -14,11 +14,11 @@ export {
   SEGMENT_UNITS,
   segmentName,
   segmentOf,
-} from './packed-tag.js';
-export { BriefMap } from './brief-map.js';
-export { Chain, type Link } from './chain.js';
-export { loadChecksum, type Checksum } from './checksum.js';
-export { limited } from './limited.js';
+} from './tier/packed-tag.js';
+export { BriefMap } from './support/brief-map.js';
+export { Chain, type Link } from './support/chain.js';
+export { loadChecksum, type Checksum } from './support/checksum.js';
+export { limited } from './support/limited.js';
 export {
   assertCounts,
   assertNoTilde,
@@ -27,14 +27,14 @@ export {
   hiddenConfigError,
   invariant,
   notOpenError,
-} from './errors.js';
-export { SafeEmitter } from './events.js';
+} from './support/errors.js';
+export { SafeEmitter } from './hierarchy/events.js';
 export { loadHierarchyOptions } from './config/load.js';
 export { nearest } from './config/unknown-keys.js';
-export { loadManifest, saveManifest, type ManifestOptions } from './manifest.js';
-export { identityOf } from './locations.js';
-export { isMistake } from './open-tier.js';
-export { memoryFor } from './memory-for.js';
-export { ABSENT, MetadataContainer } from './metadata-container.js';
-export { gathered, readOutcome } from './driver.js';
+export { loadManifest, saveManifest, type ManifestOptions } from './namespace/manifest.js';
+export { identityOf } from './driver/locations.js';
+export { isMistake } from './tier/open-tier.js';
+export { memoryFor } from './support/memory-for.js';
+export { ABSENT, MetadataContainer } from './namespace/metadata-container.js';
+export { gathered, readOutcome } from './driver/driver.js';
 export { NOTHING_PLACED, sourceChanged } from './placement.js';

@@ -1,9 +1,9 @@
-import type { Clock } from './clock.js';
-import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './driver.js';
-import { TieredError } from './errors.js';
-import type { TierUse } from './events.js';
-import type { Namespace } from './metadata-container.js';
-import type { Tier } from './tier.js';
+import type { Clock } from './support/clock.js';
+import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './driver/driver.js';
+import { TieredError } from './support/errors.js';
+import type { TierUse } from './hierarchy/events.js';
+import type { Namespace } from './namespace/metadata-container.js';
+import type { Tier } from './tier/tier.js';
 
 /**
  * What to do when an object in the source is not the one that is known any more. `refresh` takes the new one, and drops

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OperationScope, raceAbort } from '@tiered/core/internal';
 import { settled } from '@tiered/core/testing';
-import { untilAborted as passedOn } from '../src/abort.js';
+import { untilAborted as passedOn } from '../src/support/abort.js';
 import { listenersOn, outcomeOf } from './helpers.js';
 
 const REASON = new Error('the caller lost interest');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { BriefMap } from '../src/brief-map.js';
+import { BriefMap } from '../src/support/brief-map.js';
 
 it('is what a Map is', () => {
   const step = fc.record({ key: fc.nat(8), value: fc.option(fc.nat(), { nil: undefined }) });

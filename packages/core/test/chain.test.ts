@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Chain, type Link } from '../src/chain.js';
+import { Chain, type Link } from '../src/support/chain.js';
 
 it('keeps the order in which values came, whichever are taken out', () => {
   const step = fc.oneof(fc.constant('add' as const), fc.nat(20));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { copyName, newTag, tagOf } from '../src/copy-name.js';
+import { copyName, newTag, tagOf } from '../src/tier/copy-name.js';
 
 const TAGS = 2 ** 40;
 const tag = fc.nat({ max: TAGS - 1 });

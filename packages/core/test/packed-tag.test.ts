@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { copyName, tagOf } from '../src/copy-name.js';
-import { CopyNames } from '../src/copy-names.js';
+import { copyName, tagOf } from '../src/tier/copy-name.js';
+import { CopyNames } from '../src/tier/copy-names.js';
 import {
   fileOf,
   isPacked,
@@ -13,7 +13,7 @@ import {
   SEGMENT_UNITS,
   segmentName,
   segmentOf,
-} from '../src/packed-tag.js';
+} from '../src/tier/packed-tag.js';
 
 const MOST_SEGMENTS = 2 ** 35 - 1;
 const segment = fc.oneof(

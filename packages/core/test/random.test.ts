@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Random } from '@tiered/core';
 // Not exported from the package; what is below `Random` has reference vectors of its own.
-import { splitMix64, Xoshiro128 } from '../src/random.js';
+import { splitMix64, Xoshiro128 } from '../src/support/random.js';
 import { withCode } from './helpers.js';
 
 /*

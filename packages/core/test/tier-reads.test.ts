@@ -1,7 +1,7 @@
 import { Hierarchy, MemoryDriver, type Placement } from '@tiered/core';
 import { ManualClock, outcomeOf, settled } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
-import { TierReads } from '../src/tier-reads.js';
+import { TierReads } from '../src/read/tier-reads.js';
 import { withCode } from './helpers.js';
 
 const DEADLINE_MS = 1000;

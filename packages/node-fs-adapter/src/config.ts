@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { DriverFactory } from '@tiered/core';
 import { filePath, flag, group, oneOf, wholeNumber } from '@tiered/core/config';
 import { FileSystemDriver } from './driver.js';
-import { READERS } from './access.js';
+import { READERS } from './root/access.js';
 import type { FileSystemDriverOptions } from './options.js';
 
 const schema = group('options of the driver', {

@@ -21,22 +21,22 @@ import {
   type WriteOptions,
 } from '@tiered/core';
 import { notOpenError } from '@tiered/core/internal';
-import { accessOf } from './access.js';
-import { BatchReads } from './batch-reads.js';
-import { NativeBatches, type BatchThreads, type ThreadsRoot } from './batch-threads.js';
-import { BlockingMode } from './blocking-mode.js';
+import { accessOf } from './root/access.js';
+import { BatchReads } from './read/batch-reads.js';
+import { NativeBatches, type BatchThreads, type ThreadsRoot } from './read/batch-threads.js';
+import { BlockingMode } from './read/blocking-mode.js';
 import { fromFsError, hasErrno, isFault, notAFile } from './errors.js';
-import { FileReader } from './file-reader.js';
-import { FileWriter } from './file-writer.js';
-import { DirectoryHome } from './index-home.js';
-import { NativeWriter } from './native-writer.js';
-import { describe } from './listing.js';
+import { FileReader } from './read/file-reader.js';
+import { FileWriter } from './write/file-writer.js';
+import { DirectoryHome } from './index-home/index-home.js';
+import { NativeWriter } from './write/native-writer.js';
+import { describe } from './list/listing.js';
 import { checkedOptions, type FileSystemDriverOptions } from './options.js';
-import { readParts } from './part-reads.js';
-import { ReaderThreads } from './reader-threads.js';
-import { RootDirectory } from './root-directory.js';
-import { SLOTS, THREADS, ThreadPool } from './thread-pool.js';
-import { walk } from './walk.js';
+import { readParts } from './read/part-reads.js';
+import { ReaderThreads } from './read/reader-threads.js';
+import { RootDirectory } from './root/root-directory.js';
+import { SLOTS, THREADS, ThreadPool } from './read/thread-pool.js';
+import { walk } from './list/walk.js';
 
 /** The unit in which a file's blocks are counted, whatever those of its file system are. */
 const BYTES_OF_A_BLOCK = 512;

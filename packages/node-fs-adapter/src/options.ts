@@ -1,8 +1,8 @@
 import { systemClock, type Clock } from '@tiered/core';
 import { assertCounts, assertNoTilde, configError } from '@tiered/core/internal';
 import { native } from '@tiered/native';
-import { READERS, type ReadableBy } from './access.js';
-import { THREADS } from './thread-pool.js';
+import { READERS, type ReadableBy } from './root/access.js';
+import { THREADS } from './read/thread-pool.js';
 
 /** Threads of one kind that a driver may have. */
 const MOST_THREADS = 256;

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
-import { nodeCalls } from '../src/file-reads.js';
-import { OpenFiles, type OpenFile } from '../src/open-files.js';
+import { nodeCalls } from '../src/read/file-reads.js';
+import { OpenFiles, type OpenFile } from '../src/root/open-files.js';
 import { temporaryDirectory } from './helpers.js';
 
 /** A read of one of two keys: when it comes, how long its file takes to open, and how long it is used, in microtasks. */

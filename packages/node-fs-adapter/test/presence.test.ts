@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isPresent, Presence, presences, removePresence } from '../src/presence.js';
+import { isPresent, Presence, presences, removePresence } from '../src/index-home/presence.js';
 
 let directory: string;
 let shown: Presence[];

@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads';
 import type { StorageDriver } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { KnownInodes } from '../src/reader-thread/known-inodes.js';
+import { KnownInodes } from '../src/read/thread/known-inodes.js';
 import {
   childCommand,
   onLinux,

@@ -1,6 +1,6 @@
 import { ManualClock } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
-import { ThreadPool } from '../src/thread-pool.js';
+import { ThreadPool } from '../src/read/thread-pool.js';
 
 async function provenPool(mayLeave: boolean): Promise<ThreadPool> {
   const pool = new ThreadPool(new ManualClock(), mayLeave);

@@ -9,7 +9,7 @@ import { ManualClock, someBytes, ticked } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { THREADS } from '../src/thread-pool.js';
+import { THREADS } from '../src/read/thread-pool.js';
 import {
   childCommand,
   descriptorsBelow,

@@ -5,7 +5,7 @@ export {
   type AccessSequence,
   type ListSequenceOptions,
   type ShuffledSequenceOptions,
-} from './access-sequence.js';
+} from './sequence/access-sequence.js';
 export { adaptiveAutotuner, type AdaptiveAutotunerOptions } from './autotuner/adaptive.js';
 export {
   type Autotuner,
@@ -22,9 +22,9 @@ export {
   type PrefetcherProfile,
   type PrefetcherStats,
 } from './prefetcher.js';
-export { type EpochProfile, type LevelReads } from './epochs.js';
-export { type PlaceReads } from './places.js';
-export { type Figures, type Profile } from './profile.js';
+export { type EpochProfile, type LevelReads } from './observe/epochs.js';
+export { type PlaceReads } from './observe/places.js';
+export { type Figures, type Profile } from './observe/profile.js';
 export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 export {
   accessTables,
@@ -35,21 +35,21 @@ export {
   type AccessTable,
   type AccessTableOptions,
   type FrequencyTable,
-} from './sampler/access-tables.js';
+} from './sequence/access-tables.js';
 export {
   globalBatchSampler,
   type GlobalBatchSampler,
   type GlobalBatchSamplerOptions,
   type GlobalCheckpoint,
-} from './sampler/global-batch-sampler.js';
-export { redistribute, type RedistributeOptions } from './sampler/redistribute.js';
-export { samplerSequence } from './sampler/sampler-sequence.js';
-export { type Sampler } from './sampler/sampler.js';
+} from './sequence/global-batch-sampler.js';
+export { redistribute, type RedistributeOptions } from './sequence/redistribute.js';
+export { samplerSequence } from './sequence/sampler-sequence.js';
+export { type Sampler } from './sequence/sampler.js';
 export {
   torchDistributedSampler,
   type TorchDistributedSamplerOptions,
-} from './sampler/torch-distributed-sampler.js';
-export { torchRandperm } from './sampler/torch-randperm.js';
+} from './sequence/torch-distributed-sampler.js';
+export { torchRandperm } from './sequence/torch-randperm.js';
 export { PrefetchClient, type PrefetchClientOptions } from './sharing/client.js';
 export {
   servePrefetcher,
@@ -59,13 +59,13 @@ export {
 } from './sharing/server.js';
 export { ThreadPrefetchClient } from './sharing/thread-client.js';
 export { threadPort } from './sharing/thread-host.js';
-export { type SkippedSample } from './skips.js';
+export { type SkippedSample } from './staging/skips.js';
 export { type SampleSource } from './source.js';
 export {
   StagingBuffer,
   type StagingBufferEvents,
   type StagingBufferOptions,
   type TuningEvent,
-} from './staging-buffer.js';
+} from './staging/staging-buffer.js';
 export { type PrefetcherState } from './state.js';
-export { type Limit, type Verdict } from './verdict.js';
+export { type Limit, type Verdict } from './observe/verdict.js';

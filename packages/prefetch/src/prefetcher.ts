@@ -9,21 +9,21 @@ import {
   type OperationOptions,
 } from '@tiered/core';
 import { assertCounts, configError, onAbort } from '@tiered/core/internal';
-import { assertReservable } from './arena.js';
-import { feedOf, type AccessFeed } from './access-feed.js';
-import type { Access, AccessSequence } from './access-sequence.js';
+import { assertReservable } from './staging/arena.js';
+import { feedOf, type AccessFeed } from './sequence/access-feed.js';
+import type { Access, AccessSequence } from './sequence/access-sequence.js';
 import type { Autotuner, Tuning } from './autotuner/autotuner.js';
-import type { Lending } from './lender.js';
+import type { Lending } from './staging/lender.js';
 import { prefetcherClosedError, rangeInvalidError } from './errors.js';
-import type { Line } from './line.js';
-import { levelsOf, type EpochProfile, type LevelReads } from './epochs.js';
-import type { Source } from './places.js';
-import type { Profile } from './profile.js';
+import type { Line } from './staging/line.js';
+import { levelsOf, type EpochProfile, type LevelReads } from './observe/epochs.js';
+import type { Source } from './observe/places.js';
+import type { Profile } from './observe/profile.js';
 import { samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
 import { batchesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
-import { Skips, type SkippedSample } from './skips.js';
-import { closeLine, epochsOf, openLine, StagingBuffer } from './staging-buffer.js';
-import { fingerprintOf } from './fingerprint.js';
+import { Skips, type SkippedSample } from './staging/skips.js';
+import { closeLine, epochsOf, openLine, StagingBuffer } from './staging/staging-buffer.js';
+import { fingerprintOf } from './sequence/fingerprint.js';
 import {
   assertSameAccesses,
   assertState,

@@ -1,6 +1,6 @@
 import type { OperationOptions } from '@tiered/core';
 import { assertCounts } from '@tiered/core/internal';
-import type { Access } from './access-sequence.js';
+import type { Access } from './sequence/access-sequence.js';
 
 /** An object that was read ahead, lent to whoever took it until it is released. */
 export interface Sample extends Access, Disposable {

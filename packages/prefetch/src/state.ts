@@ -1,7 +1,7 @@
 import { configError } from '@tiered/core/internal';
-import type { Access, AccessSequence } from './access-sequence.js';
-import { fingerprintOf } from './fingerprint.js';
-import type { LinePosition } from './line-parts.js';
+import type { Access, AccessSequence } from './sequence/access-sequence.js';
+import { fingerprintOf } from './sequence/fingerprint.js';
+import type { LinePosition } from './staging/line-parts.js';
 
 /**
  * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers by name left

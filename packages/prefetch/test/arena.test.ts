@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Arena, type Block } from '../src/arena.js';
+import { Arena, type Block } from '../src/staging/arena.js';
 import { charge } from './helpers.js';
 
 const CAPACITY = 4096;

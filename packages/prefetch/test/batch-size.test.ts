@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BatchSize } from '../src/batch-size.js';
+import { BatchSize } from '../src/staging/batch-size.js';
 
 const MIB = 2 ** 20;
 const LINE = { readsBatches: true, memory: { limit: 16 * MIB } };

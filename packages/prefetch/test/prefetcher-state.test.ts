@@ -9,7 +9,7 @@ import {
 } from '@tiered/prefetch';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fingerprintOf } from '../src/fingerprint.js';
+import { fingerprintOf } from '../src/sequence/fingerprint.js';
 import {
   collect,
   keys,

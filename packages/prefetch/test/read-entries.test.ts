@@ -2,10 +2,10 @@ import { TieredError } from '@tiered/core';
 import { Prefetcher, type SampleSource } from '@tiered/prefetch';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { blockOfItsOwn } from '../src/arena.js';
-import { Entry } from '../src/entry.js';
-import { LineMemory, SharedMemory } from '../src/line-memory.js';
-import { readEntries } from '../src/read-entries.js';
+import { blockOfItsOwn } from '../src/staging/arena.js';
+import { Entry } from '../src/staging/entry.js';
+import { LineMemory, SharedMemory } from '../src/staging/line-memory.js';
+import { readEntries } from '../src/staging/read-entries.js';
 import { charge, keys, settled, withCode } from './helpers.js';
 
 /** What becomes of an object between its admission and the end of its read. */

@@ -1,7 +1,7 @@
 import { ManualClock } from '@tiered/core/testing';
 import { expect, it } from 'vitest';
 import type { Sample } from '../src/sample.js';
-import { Waiters } from '../src/waiters.js';
+import { Waiters } from '../src/staging/waiters.js';
 
 it('[P6] who is just being served gets the sample, though what is taken makes the next one fail', async () => {
   const waiters = new Waiters(new ManualClock(), () => undefined);

@@ -21,18 +21,18 @@ import {
   type WriteOptions,
 } from '@tiered/core';
 import { gathered, memoryFor, notOpenError } from '@tiered/core/internal';
-import { assertAbsent, REPLACING, writeIfAbsent, type WriteHeaders } from './absent-writes.js';
-import { etagOf, headerOf, lengthOf } from './answers.js';
-import { S3Client } from './client.js';
-import { Deletes } from './deletes.js';
-import { resolveEndpoint, type Endpoint } from './endpoint.js';
+import { assertAbsent, REPLACING, writeIfAbsent, type WriteHeaders } from './operations/absent-writes.js';
+import { etagOf, headerOf, lengthOf } from './http/answers.js';
+import { S3Client } from './http/client.js';
+import { Deletes } from './operations/deletes.js';
+import { resolveEndpoint, type Endpoint } from './http/endpoint.js';
 import { explained } from './errors.js';
-import { wrongAnswer } from './failure.js';
-import { objectKeyOf } from './keys.js';
-import { listObjects } from './listing.js';
-import { uploadInParts } from './multipart.js';
+import { wrongAnswer } from './http/failure.js';
+import { objectKeyOf } from './http/keys.js';
+import { listObjects } from './operations/listing.js';
+import { uploadInParts } from './operations/multipart.js';
 import { checkedOptions, type CheckedOptions, type S3DriverOptions } from './options.js';
-import { RangeReader } from './range-reader.js';
+import { RangeReader } from './operations/range-reader.js';
 
 interface Opened {
   readonly client: S3Client;

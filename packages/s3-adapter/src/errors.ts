@@ -1,5 +1,5 @@
 import { TieredError, versionChanged, type Operation, type StorageDriver } from '@tiered/core';
-import { Failure } from './failure.js';
+import { Failure } from './http/failure.js';
 
 /** What an `S3ResponseError` knows. */
 interface S3ResponseErrorDetails {

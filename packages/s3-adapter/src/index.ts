@@ -1,4 +1,4 @@
-export { type CredentialsSource, type S3Credentials } from './credentials.js';
+export { type CredentialsSource, type S3Credentials } from './http/credentials.js';
 export { S3Driver } from './driver.js';
 export { S3ResponseError } from './errors.js';
 export { type S3DriverOptions } from './options.js';

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '@tiered/core';
 import { assertCounts, configError, hiddenConfigError } from '@tiered/core/internal';
-import type { CredentialsSource } from './credentials.js';
+import type { CredentialsSource } from './http/credentials.js';
 
 /** Options of `S3Driver`. */
 export interface S3DriverOptions {

@@ -1,8 +1,8 @@
 import { TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
-import { curveSchema as curve, positive } from './curve-schema.js';
-import type { Simulation } from './simulate.js';
+import { curveSchema as curve, positive } from './model/curve-schema.js';
+import type { Simulation } from './engine/simulate.js';
 import { frequency } from './strategies/frequency.js';
 import { STRATEGIES } from './strategies/index.js';
 import { localityAware } from './strategies/shared-memory.js';

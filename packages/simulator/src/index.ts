@@ -1,4 +1,4 @@
-export { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
+export { DEFAULT_ASSUMPTIONS, type Assumptions } from './model/assumptions.js';
 export { calibrate, type CalibrationOptions } from './calibration/calibrate.js';
 export {
   fetchModelOf,
@@ -11,8 +11,8 @@ export {
   type SystemRest,
 } from './calibration/profile.js';
 export { parseSimulation, strategyNamed, type ParsedSimulation } from './config.js';
-export { throughput, type ThroughputCurve } from './curve.js';
-export { sampleSizes, type Dataset, type NormalDataset } from './dataset.js';
+export { throughput, type ThroughputCurve } from './model/curve.js';
+export { sampleSizes, type Dataset, type NormalDataset } from './model/dataset.js';
 export {
   fetchFromSource,
   fetchLocal,
@@ -23,18 +23,18 @@ export {
   type Seconds,
   type StorageClass,
   type SystemModel,
-} from './model.js';
-export { type SimulationResult, type SourceShare } from './outcome.js';
+} from './model/model.js';
+export { type SimulationResult, type SourceShare } from './engine/outcome.js';
 export { renderChart } from './report/chart.js';
 export { renderCsv } from './report/csv.js';
 export { type ReportRow } from './report/report.js';
 export { renderTable } from './report/table.js';
-export { scaledDown } from './scaled-down.js';
-export { ault, SCENARIOS, type Scenario } from './scenarios.js';
-export { simulate, type SimulateOptions, type Simulation } from './simulate.js';
+export { scaledDown } from './engine/scaled-down.js';
+export { ault, SCENARIOS, type Scenario } from './model/scenarios.js';
+export { simulate, type SimulateOptions, type Simulation } from './engine/simulate.js';
 export { frequency, type FrequencyStrategyOptions } from './strategies/frequency.js';
 export { STRATEGIES } from './strategies/index.js';
 export { placed } from './strategies/placed.js';
 export { localityAware, type LocalityAwareOptions } from './strategies/shared-memory.js';
 export { Copies, NOWHERE, type Strategy, type StrategyRun } from './strategies/strategy.js';
-export { type World } from './world.js';
+export { type World } from './engine/world.js';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { simulateCommand } from '../src/cli/command.js';
 import { runCommand } from '../src/cli/host.js';
 import { ProgressBar } from '../src/cli/progress.js';
-import { parseChange, variantsOf } from '../src/what-if.js';
+import { parseChange, variantsOf } from '../src/engine/what-if.js';
 import { textOf } from './text-of.js';
 
 const invalid = expect.objectContaining({ code: 'TIERED_CONFIG_INVALID' });

@@ -2,7 +2,7 @@ import type { PlacementFactory } from '@tiered/core';
 import { byteSize, expected, flag, group, text, wholeNumber } from '@tiered/core/config';
 import { z } from 'zod';
 import { PlacementHandler } from './placement-handler.js';
-import type { PlacementHandlerOptions } from './placement-options.js';
+import type { PlacementHandlerOptions } from './options.js';
 import { firstFit } from './policies/first-fit.js';
 import { lru } from './policies/lru.js';
 import { pinned } from './policies/pinned.js';

@@ -1,6 +1,6 @@
-export { placeInOrder, type FillCounts, type PlaceInOrderOptions } from './place-in-order.js';
+export { placeInOrder, type FillCounts, type PlaceInOrderOptions } from './fill/place-in-order.js';
 export { PlacementHandler } from './placement-handler.js';
-export type { PlacementHandlerOptions } from './placement-options.js';
+export type { PlacementHandlerOptions } from './options.js';
 export {
   clusterPlan,
   type ClusterPlan,

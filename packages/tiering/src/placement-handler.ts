@@ -24,25 +24,25 @@ import {
   sourceChanged,
 } from '@tiered/core/internal';
 import pLimit from 'p-limit';
-import { allEnded } from './all-ended.js';
-import type { CheckedCopy } from './checked-copy.js';
-import { ChunkSize } from './chunk-size.js';
-import { Copies } from './copies.js';
-import { Haste } from './haste.js';
-import { MemoryBudget } from './memory-budget.js';
-import { isCurrent } from './placing-parts.js';
-import type { Placing } from './placing.js';
-import type { PlacementHandlerOptions } from './placement-options.js';
-import { statsOf, type Parts } from './placement-stats.js';
-import { Placings } from './placings.js';
-import { placeNow } from './place-now.js';
+import { allEnded } from './support/all-ended.js';
+import type { CheckedCopy } from './copies/verified-reader.js';
+import { ChunkSize } from './source/chunk-size.js';
+import { Copies } from './copies/copy-index.js';
+import { Haste } from './fill/haste.js';
+import { MemoryBudget } from './source/memory-budget.js';
+import { isCurrent } from './fill/fill-parts.js';
+import type { Placing } from './fill/object-fill.js';
+import type { PlacementHandlerOptions } from './options.js';
+import { statsOf, type Parts } from './stats.js';
+import { Placings } from './fill/fill-queue.js';
+import { placeNow } from './fill/place-now.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
-import { RangeReads, type Range } from './range-reads.js';
-import { ServedReads, type Reading } from './served-reads.js';
-import { SourceGate } from './source-gate.js';
-import { SourceReads } from './source-reads.js';
-import { Writers } from './writers.js';
+import { RangeReads, type Range } from './source/range-reads.js';
+import { ServedReads, type Reading } from './source/served-reads.js';
+import { SourceGate } from './source/gate.js';
+import { SourceReads } from './source/reads.js';
+import { Writers } from './fill/writers.js';
 
 const NOTHING = Promise.resolve();
 

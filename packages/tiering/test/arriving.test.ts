@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Arriving } from '../src/arriving.js';
+import { Arriving } from '../src/fill/arriving.js';
 
 it('a part of a chunk that failed is refused, whenever it is asked for', async () => {
   const error = new Error('the source is gone');

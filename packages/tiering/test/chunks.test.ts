@@ -9,8 +9,8 @@ import {
 } from '@tiered/core';
 import { HoldingDriver, outcomeOf, settled } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
-import { ChunkSize } from '../src/chunk-size.js';
-import { SourceGate } from '../src/source-gate.js';
+import { ChunkSize } from '../src/source/chunk-size.js';
+import { SourceGate } from '../src/source/gate.js';
 import { memoryWith, objectsOf, startHierarchy } from './helpers.js';
 
 /** Holds reads of a source, and tells at which offset each began. */

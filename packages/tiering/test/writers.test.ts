@@ -2,8 +2,8 @@ import { ThrottleDriver, MemoryDriver, Random } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { IdSet } from '../src/id-set.js';
-import { Writers } from '../src/writers.js';
+import { IdSet } from '../src/support/id-set.js';
+import { Writers } from '../src/fill/writers.js';
 
 /** Writes so many objects of 100 KB to a store, all at once. Returns how many at a time there were in the end. */
 async function fill(

@@ -2,7 +2,7 @@ import { Random } from '@tiered/core';
 import { tagOf } from '@tiered/core/internal';
 import { assertNothingHeld, ManualClock, ticked } from '@tiered/core/testing';
 import path from 'node:path';
-import { Records } from '../../../packages/tiering/src/index-thread/records.js';
+import { Records } from '../../../packages/tiering/src/tier/index/thread/records.js';
 import { countFault, type Figures } from '../figures.js';
 import type { Schedule, Start, Step } from '../steps.js';
 import { Dataset, KEYS } from './dataset.js';

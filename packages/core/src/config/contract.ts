@@ -1,12 +1,12 @@
-import type { ByteSize } from '../bytes.js';
-import type { Clock } from '../clock.js';
+import type { ByteSize } from '../support/bytes.js';
+import type { Clock } from '../support/clock.js';
 import type { HedgeDriverOptions } from '../decorators/hedge-driver.js';
 import type { LimitDriverOptions } from '../decorators/limit-driver.js';
 import type { RetryDriverOptions } from '../decorators/retry-driver.js';
 import type { ThrottleDriverOptions } from '../decorators/throttle-driver.js';
-import type { StorageDriver } from '../driver.js';
+import type { StorageDriver } from '../driver/driver.js';
 import type { Placement, VersionPolicy } from '../placement.js';
-import type { TierLayout } from '../tier.js';
+import type { TierLayout } from '../tier/tier.js';
 
 /** A hierarchy as a file or an object describes it; `docs/configuration.md` tells what each field means. */
 export interface HierarchyConfig {

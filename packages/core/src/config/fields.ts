@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseBytes } from '../bytes.js';
-import { describe, HOME_PATH, isHomePath } from '../errors.js';
+import { parseBytes } from '../support/bytes.js';
+import { describe, HOME_PATH, isHomePath } from '../support/errors.js';
 
 /**
  * What the fields of a configuration are made of, for factories that describe their options with zod. One message

@@ -1,13 +1,13 @@
 import path from 'node:path';
-import { systemClock } from '../clock.js';
+import { systemClock } from '../support/clock.js';
 import { HedgeDriver } from '../decorators/hedge-driver.js';
 import { LimitDriver } from '../decorators/limit-driver.js';
 import { PrefixDriver } from '../decorators/prefix-driver.js';
 import { RetryDriver } from '../decorators/retry-driver.js';
 import { ThrottleDriver } from '../decorators/throttle-driver.js';
-import type { StorageDriver } from '../driver.js';
-import { describe, invariant, isTieredError, TieredError } from '../errors.js';
-import { isDriver, type HierarchyOptions } from '../hierarchy-options.js';
+import type { StorageDriver } from '../driver/driver.js';
+import { describe, invariant, isTieredError, TieredError } from '../support/errors.js';
+import { isDriver, type HierarchyOptions } from '../hierarchy/options.js';
 import type { Placement } from '../placement.js';
 import type {
   DriverContext,

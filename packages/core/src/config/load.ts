@@ -1,4 +1,4 @@
-import type { HierarchyOptions } from '../hierarchy-options.js';
+import type { HierarchyOptions } from '../hierarchy/options.js';
 import type { FromConfigOptions, HierarchyConfig } from './contract.js';
 
 /**

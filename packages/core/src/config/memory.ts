@@ -1,4 +1,4 @@
-import { MemoryDriver, type MemoryDriverOptions } from '../memory-driver.js';
+import { MemoryDriver, type MemoryDriverOptions } from '../driver/memory-driver.js';
 import type { DriverFactory } from './contract.js';
 import { byteSize, group, text } from './fields.js';
 

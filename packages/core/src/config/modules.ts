@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { HOME_PATH, isHomePath } from '../errors.js';
+import { HOME_PATH, isHomePath } from '../support/errors.js';
 import type { DriverFactory, PlacementFactory } from './contract.js';
 import { nearest } from './unknown-keys.js';
 

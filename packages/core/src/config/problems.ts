@@ -1,4 +1,4 @@
-import { TieredError } from '../errors.js';
+import { TieredError } from '../support/errors.js';
 import type { OptionIssue, OptionsSchema } from './contract.js';
 import { located, type ConfigDocument, type Path } from './document.js';
 import { redact, related, type Variable } from './environment.js';

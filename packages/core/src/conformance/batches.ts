@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { ReadOutcome, StorageDriver } from '../driver.js';
-import { isTieredError, type ErrorCode } from '../errors.js';
-import { Random } from '../random.js';
+import type { ReadOutcome, StorageDriver } from '../driver/driver.js';
+import { isTieredError, type ErrorCode } from '../support/errors.js';
+import { Random } from '../support/random.js';
 import { someBytes } from '../testing/some-bytes.js';
 import { assertBytes, assertCode, openTest, type ConformanceTest, type OpenSubject } from './subject.js';
 

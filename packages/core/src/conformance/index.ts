@@ -1,6 +1,6 @@
 import { InterceptingDriver, type DriverCall } from '../decorators/intercepting-driver.js';
 import { PrefixDriver } from '../decorators/prefix-driver.js';
-import type { StorageDriver } from '../driver.js';
+import type { StorageDriver } from '../driver/driver.js';
 import { batches } from './batches.js';
 import { lifecycle } from './lifecycle.js';
 import { listing } from './listing.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { IndexHome } from '../driver.js';
+import type { IndexHome } from '../driver/driver.js';
 import { assertCode, openTest, type ConformanceTest } from './subject.js';
 
 /** A test of the home that a storage gives to an index; on a driver that gives none, that it says so. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { isTieredError, type ErrorCode } from '../errors.js';
-import { Random } from '../random.js';
+import { isTieredError, type ErrorCode } from '../support/errors.js';
+import { Random } from '../support/random.js';
 import { assertBytes, assertCode, openTest, readAll, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '../errors.js';
-import { Hierarchy } from '../hierarchy.js';
+import type { ErrorCode } from '../support/errors.js';
+import { Hierarchy } from '../hierarchy/hierarchy.js';
 import { assertBytes, assertCode, putter, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 

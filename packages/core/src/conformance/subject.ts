@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { StorageDriver } from '../driver.js';
-import { isTieredError, type ErrorCode } from '../errors.js';
+import type { StorageDriver } from '../driver/driver.js';
+import { isTieredError, type ErrorCode } from '../support/errors.js';
 
 /** A driver to be tested, and what the suite needs around it. Made anew for every test. */
 export interface ConformanceSubject {

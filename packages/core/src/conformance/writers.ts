@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ObjectWriter, StorageDriver } from '../driver.js';
+import type { ObjectWriter, StorageDriver } from '../driver/driver.js';
 import { assertBytes, assertCode, listKeys, openTest, readAll, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 

@@ -1,8 +1,8 @@
-import { onAbort } from '../abort.js';
-import { systemClock, type Clock } from '../clock.js';
-import type { Operation, StorageDriver } from '../driver.js';
-import { assertCounts, configError, TieredError, type ErrorCode } from '../errors.js';
-import { Random } from '../random.js';
+import { onAbort } from '../support/abort.js';
+import { systemClock, type Clock } from '../support/clock.js';
+import type { Operation, StorageDriver } from '../driver/driver.js';
+import { assertCounts, configError, TieredError, type ErrorCode } from '../support/errors.js';
+import { Random } from '../support/random.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** A fault to be injected, and when. A rule without a condition applies to every call. */

@@ -1,7 +1,7 @@
-import { parseBytes, type ByteSize } from '../bytes.js';
-import { systemClock, type Clock } from '../clock.js';
-import type { ReadIntoOptions, ReadOptions, StorageDriver } from '../driver.js';
-import { configError } from '../errors.js';
+import { parseBytes, type ByteSize } from '../support/bytes.js';
+import { systemClock, type Clock } from '../support/clock.js';
+import type { ReadIntoOptions, ReadOptions, StorageDriver } from '../driver/driver.js';
+import { configError } from '../support/errors.js';
 import { Allowance, type HedgeCounts } from './hedging/allowance.js';
 import { HedgedRead, type HedgeableRead, type HedgeHost } from './hedging/hedged-read.js';
 import { LateWatch } from './hedging/late-watch.js';

@@ -16,8 +16,8 @@ import {
   type StorageDriver,
   type WriteData,
   type WriteOptions,
-} from '../driver.js';
-import { closeFor, isAround, openFor } from '../open-drivers.js';
+} from '../driver/driver.js';
+import { closeFor, isAround, openFor } from '../driver/open-drivers.js';
 
 /** One call on its way to the wrapped driver. */
 export interface DriverCall<T> {

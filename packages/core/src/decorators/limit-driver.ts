@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import type { StorageDriver } from '../driver.js';
-import { assertCounts } from '../errors.js';
-import { limited } from '../limited.js';
+import type { StorageDriver } from '../driver/driver.js';
+import { assertCounts } from '../support/errors.js';
+import { limited } from '../support/limited.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** Options of `LimitDriver`. */

@@ -1,5 +1,5 @@
-import { systemClock, type Clock } from '../clock.js';
-import type { Operation, StorageDriver } from '../driver.js';
+import { systemClock, type Clock } from '../support/clock.js';
+import type { Operation, StorageDriver } from '../driver/driver.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** What a driver did of one kind of operation. */

@@ -15,9 +15,9 @@ import {
   type StorageDriver,
   type WriteData,
   type WriteOptions,
-} from '../driver.js';
-import { configError } from '../errors.js';
-import { closeFor, isAround, openFor } from '../open-drivers.js';
+} from '../driver/driver.js';
+import { configError } from '../support/errors.js';
+import { closeFor, isAround, openFor } from '../driver/open-drivers.js';
 
 /**
  * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves

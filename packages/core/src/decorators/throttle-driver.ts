@@ -1,9 +1,9 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { parseBytes, type ByteSize } from '../bytes.js';
-import { systemClock, type Clock } from '../clock.js';
-import type { StorageDriver } from '../driver.js';
-import { configError } from '../errors.js';
-import { limited } from '../limited.js';
+import { parseBytes, type ByteSize } from '../support/bytes.js';
+import { systemClock, type Clock } from '../support/clock.js';
+import type { StorageDriver } from '../driver/driver.js';
+import { configError } from '../support/errors.js';
+import { limited } from '../support/limited.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 import { limiter } from './limit-driver.js';
 

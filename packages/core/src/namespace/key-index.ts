@@ -1,4 +1,4 @@
-import { invariant } from '../errors.js';
+import { invariant } from '../support/errors.js';
 import { ABSENT, type RecordArena } from './record-arena.js';
 import { bitsFor, SlotTable } from './slot-table.js';
 

@@ -1,5 +1,5 @@
-import type { ObjectStat } from '../driver.js';
-import type { MetadataContainer } from '../metadata-container.js';
+import type { ObjectStat } from '../driver/driver.js';
+import type { MetadataContainer } from './metadata-container.js';
 
 /** Entries that are looked at for a page: so many keep the event loop for well below a millisecond. */
 const PAGE = 1000;

@@ -1,4 +1,4 @@
-import type { Checksum } from '../checksum.js';
+import type { Checksum } from '../support/checksum.js';
 
 /**
  * A manifest begins with its header. Numbers are little endian:

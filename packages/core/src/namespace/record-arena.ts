@@ -1,4 +1,4 @@
-import { TieredError } from '../errors.js';
+import { TieredError } from '../support/errors.js';
 import { byteAt, hashOfNarrow, hashOfWide, unitAt } from './key-hash.js';
 import { Pages } from './pages.js';
 

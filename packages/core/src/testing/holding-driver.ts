@@ -1,5 +1,5 @@
 import { InterceptingDriver, type DriverCall } from '../decorators/intercepting-driver.js';
-import type { Operation, StorageDriver } from '../driver.js';
+import type { Operation, StorageDriver } from '../driver/driver.js';
 import { settled } from './manual-clock.js';
 
 /** A call that waits to be let go. */

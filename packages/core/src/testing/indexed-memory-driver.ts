@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { IndexHome, OperationOptions } from '../driver.js';
-import { MemoryDriver, type MemoryDriverOptions } from '../memory-driver.js';
+import type { IndexHome, OperationOptions } from '../driver/driver.js';
+import { MemoryDriver, type MemoryDriverOptions } from '../driver/memory-driver.js';
 
 /**
  * Memory that several hierarchies of this process can use as a tier, one after the other or at the same time, as processes

@@ -1,5 +1,5 @@
-import { onAbort } from '../abort.js';
-import type { Clock, SleepOptions } from '../clock.js';
+import { onAbort } from '../support/abort.js';
+import type { Clock, SleepOptions } from '../support/clock.js';
 
 interface Sleeper {
   readonly due: number;

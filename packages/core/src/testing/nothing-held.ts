@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { HierarchyStats } from '../stats.js';
+import type { HierarchyStats } from '../hierarchy/stats.js';
 
 /** Asserts that a hierarchy holds nothing: no read, no fetch, no memory for one, no reservation. For teardowns. */
 export function assertNothingHeld({ activeReads, placement, tiers }: HierarchyStats): void {

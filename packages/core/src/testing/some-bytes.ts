@@ -1,4 +1,4 @@
-import { Random } from '../random.js';
+import { Random } from '../support/random.js';
 
 /** Bytes that look like nothing else, the same for the same seed: what is read tells whose it is. */
 export function someBytes(size: number, seed: number): Uint8Array {

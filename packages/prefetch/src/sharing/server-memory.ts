@@ -1,5 +1,5 @@
 import { SharedMemory } from '@tiered/native';
-import { Arena, type Block } from '../arena.js';
+import { Arena, type Block } from '../staging/arena.js';
 import { malformed } from './protocol.js';
 
 /** Where in shared memory a sample lies. */

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { OperationOptions } from '@tiered/core';
 import { assertCounts, onAbort } from '@tiered/core/internal';
-import { LentSample } from '../entry.js';
+import { LentSample } from '../staging/entry.js';
 import { threadClosedError } from '../errors.js';
 import { samplesOf } from '../sample-loop.js';
 import { batchesOf, type Sample, type SampleReader, type SampleReadOptions } from '../sample.js';

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { Sha256 } from '../sha256.js';
+import { Sha256 } from '../http/sha256.js';
 import type { S3Operation, S3Request } from './requests.js';
 import { S3Error } from './s3-error.js';
 import type { Storage } from './storage.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { xmlAnswer, type Answer } from './answers.js';
-import { isChecksumAlgorithm, type ChecksumAlgorithm } from '../checksums.js';
+import { isChecksumAlgorithm, type ChecksumAlgorithm } from '../http/checksums.js';
 import { checkWrite } from './conditions.js';
 import { checksumHeaders, metadataOf } from './objects.js';
 import type { Call } from './operations.js';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from './answers.js';
-import { CHECKSUM_ALGORITHMS } from '../checksums.js';
+import { CHECKSUM_ALGORITHMS } from '../http/checksums.js';
 import { checkRead, checkWrite } from './conditions.js';
 import type { Call } from './operations.js';
 import { contentRange, parseRange } from './ranges.js';

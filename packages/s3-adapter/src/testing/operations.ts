@@ -1,5 +1,5 @@
 import type { Answer } from './answers.js';
-import type { ChecksumAlgorithm, ChecksumFunction } from '../checksums.js';
+import type { ChecksumAlgorithm, ChecksumFunction } from '../http/checksums.js';
 import { deleteObjects } from './deletes.js';
 import { listObjects } from './listing.js';
 import { abortUpload, completeUpload, createUpload, uploadPart } from './multipart.js';

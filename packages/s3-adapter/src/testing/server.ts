@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { systemClock, type Clock } from '@tiered/core';
-import { wallTime } from '../wall-time.js';
+import { wallTime } from '../http/wall-time.js';
 import { send, type Answer } from './answers.js';
 import { authenticate, type S3ServerCredentials } from './authentication.js';
 import { checkBody, readBody } from './bodies.js';
-import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from '../checksums.js';
+import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from '../http/checksums.js';
 import { cutShort, inflict, insteadOf } from './fault-effects.js';
 import type { Fault, FaultPlan } from './fault-plan.js';
 import { Faults } from './faults.js';

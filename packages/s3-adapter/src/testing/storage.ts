@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChecksumAlgorithm } from '../checksums.js';
+import type { ChecksumAlgorithm } from '../http/checksums.js';
 import type { Upload } from './multipart.js';
 import { S3Error } from './s3-error.js';
 

@@ -5,7 +5,7 @@ import { systemClock } from '@tiered/core';
 import { S3Server, type S3ServerOptions } from '@tiered/s3-adapter/testing';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { onTestFinished } from 'vitest';
-import { Sha256 } from '../../src/sha256.js';
+import { Sha256 } from '../../src/http/sha256.js';
 
 export const BUCKET = 'data';
 

@@ -1,9 +1,9 @@
 import type { FetchModel } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
-import { curveSchema as curve, positive } from '../curve-schema.js';
-import { throughput, type ThroughputCurve } from '../curve.js';
-import type { StorageClass, SystemModel } from '../model.js';
+import { curveSchema as curve, positive } from '../model/curve-schema.js';
+import { throughput, type ThroughputCurve } from '../model/curve.js';
+import type { StorageClass, SystemModel } from '../model/model.js';
 
 const spread = z.number().min(1);
 const place = z.strictObject({

@@ -5,10 +5,10 @@ import { renderChart } from '../report/chart.js';
 import { renderCsv } from '../report/csv.js';
 import type { ReportRow } from '../report/report.js';
 import { renderTable } from '../report/table.js';
-import { SCENARIOS } from '../scenarios.js';
-import { simulate } from '../simulate.js';
+import { SCENARIOS } from '../model/scenarios.js';
+import { simulate } from '../engine/simulate.js';
 import { STRATEGIES } from '../strategies/index.js';
-import { parseChange, variantsOf, type Change } from '../what-if.js';
+import { parseChange, variantsOf, type Change } from '../engine/what-if.js';
 import type { CommandHost } from './host.js';
 import { ProgressBar } from './progress.js';
 

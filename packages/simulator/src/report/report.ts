@@ -1,4 +1,4 @@
-import type { SimulationResult } from '../outcome.js';
+import type { SimulationResult } from '../engine/outcome.js';
 
 /** A result, and the setup that it is of where there are several. */
 export interface ReportRow {

@@ -1,5 +1,5 @@
 import { frequencyPlan, UNPLANNED } from '@tiered/tiering';
-import type { World } from '../world.js';
+import type { World } from '../engine/world.js';
 import { Copies, quotasOf, type Strategy } from './strategy.js';
 
 /** Options of `frequency`. */

@@ -1,6 +1,6 @@
 import { Random } from '@tiered/core';
 import { firstFit } from '@tiered/tiering';
-import type { World } from '../world.js';
+import type { World } from '../engine/world.js';
 import { RoomsOfWorkers } from './rooms.js';
 import { Copies, type Strategy } from './strategy.js';
 

@@ -1,6 +1,6 @@
 import { firstFit as firstFitPolicy, lru as lruPolicy, type PlacementPolicy } from '@tiered/tiering';
 import { Recency } from '@tiered/tiering/internal';
-import type { World } from '../world.js';
+import type { World } from '../engine/world.js';
 import { RoomsOfWorkers } from './rooms.js';
 import { Copies, NOWHERE, type Strategy, type StrategyRun } from './strategy.js';
 

@@ -1,5 +1,5 @@
 import type { PlacementCandidate, PlacementPolicy, TierRoom } from '@tiered/tiering';
-import type { World } from '../world.js';
+import type { World } from '../engine/world.js';
 import { quotasOf } from './strategy.js';
 
 /**

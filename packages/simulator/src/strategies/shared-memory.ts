@@ -1,5 +1,5 @@
 import { firstFit } from '@tiered/tiering';
-import type { World } from '../world.js';
+import type { World } from '../engine/world.js';
 import { RoomsOfWorkers } from './rooms.js';
 import { Copies, NOWHERE, quotasOf, type Strategy, type StrategyRun } from './strategy.js';
 

@@ -1,4 +1,4 @@
-import type { World } from '../world.js';
+import type { World } from '../engine/world.js';
 
 /** In a table of levels: nobody has the sample. */
 export const NOWHERE = 255;

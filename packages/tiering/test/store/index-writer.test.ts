@@ -5,11 +5,11 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Haste } from '../../src/haste.js';
-import { IndexClient } from '../../src/index-client.js';
-import { IndexWriter, type IndexWriterParts, type Leases } from '../../src/store/index-writer.js';
-import { MemoryBudget } from '../../src/memory-budget.js';
-import { logRoomOf, transactionPagesOf } from '../../src/store/open-index.js';
+import { Haste } from '../../src/fill/haste.js';
+import { IndexClient } from '../../src/tier/index/index-client.js';
+import { IndexWriter, type IndexWriterParts, type Leases } from '../../src/tier/index/index-writer.js';
+import { MemoryBudget } from '../../src/source/memory-budget.js';
+import { logRoomOf, transactionPagesOf } from '../../src/tier/index/open-index.js';
 
 const CLAIMS = 150;
 

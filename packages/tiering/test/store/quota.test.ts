@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Quota } from '../../src/store/quota.js';
+import { Quota } from '../../src/tier/quota.js';
 
 const QUOTA = 1000;
 

@@ -4,9 +4,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Records } from '../../src/index-thread/records.js';
-import { SEGMENT } from '../../src/index-thread/schema.js';
-import type { Batch, ClaimRow } from '../../src/store/index-messages.js';
+import { Records } from '../../src/tier/index/thread/records.js';
+import { SEGMENT } from '../../src/tier/index/thread/schema.js';
+import type { Batch, ClaimRow } from '../../src/tier/index/index-messages.js';
 
 const QUOTA = 100;
 

@@ -1,6 +1,6 @@
-import { onAbort } from '../../abort.js';
-import type { Clock } from '../../clock.js';
-import { isTieredError } from '../../errors.js';
+import { onAbort } from '../../support/abort.js';
+import type { Clock } from '../../support/clock.js';
+import { isTieredError } from '../../support/errors.js';
 import type { Allowance } from './allowance.js';
 import type { LateWatch } from './late-watch.js';
 

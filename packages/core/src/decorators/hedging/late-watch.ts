@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../support/clock.js';
 
 /** A read that is waited for, and when it is late. */
 interface Watched {

@@ -1,0 +1,231 @@
+import { markAsUntransferable } from 'node:worker_threads';
+import { parseBytes, type ByteSize } from '../support/bytes.js';
+import {
+  checkedPieces,
+  notFound,
+  readEach,
+  unsupported,
+  versionChanged,
+  writerInto,
+  type CreateOptions,
+  type DriverCapabilities,
+  type DriverUsage,
+  type ListOptions,
+  type ObjectStat,
+  type ObjectWriter,
+  type Operation,
+  type OperationOptions,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type ReadOutcome,
+  type ReadRequest,
+  type IndexHome,
+  type StorageDriver,
+  type WriteData,
+  type WriteOptions,
+} from './driver.js';
+import { TieredError } from '../support/errors.js';
+
+/** Options of `MemoryDriver`. */
+export interface MemoryDriverOptions {
+  /** Name in messages and metrics. Default: `'memory'`. */
+  readonly name?: string;
+  /**
+   * Bytes it takes at most; more is `TIERED_NO_SPACE`. Default: no bound of its own, because the quota of the tier
+   * that holds it is one; set it when you use the driver alone.
+   */
+  readonly capacity?: ByteSize;
+}
+
+interface StoredObject {
+  readonly bytes: Uint8Array;
+  /** What `bytes` had when they were stored: none are left if somebody who was lent a view took the memory away. */
+  readonly size: number;
+  readonly version: string;
+}
+
+/** Keys a page of `list`; bounds how long one page keeps the event loop. */
+const LIST_PAGE = 1000;
+
+/**
+ * Objects in the memory of this process: the RAM tier, and a source for tests. Reads return views without copying,
+ * and a view stays valid after its object was replaced or deleted. Contents survive `close` and `open` of the same
+ * instance, not the process.
+ *
+ * A view is to be read only. Its memory is not given away by `postMessage` (which copies it, or throws, as the version of Node
+ * has it); where a program takes it away all the same, by `ArrayBuffer.transfer`, the object is gone as if it were deleted.
+ */
+export class MemoryDriver implements StorageDriver {
+  readonly name: string;
+  readonly capabilities: DriverCapabilities;
+  readonly location = undefined;
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #capacity: number;
+  #bytes = 0;
+  #writes = 0;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a capacity that is not a size. */
+  constructor(options: MemoryDriverOptions = {}) {
+    this.name = options.name ?? 'memory';
+    this.capabilities = Object.freeze({
+      list: true,
+      write: true,
+      delete: true,
+      usage: true,
+      sharedViews: true,
+      persistent: true,
+      index: false,
+      buffersWrites: false,
+    });
+    this.#capacity = options.capacity === undefined ? Infinity : parseBytes(options.capacity, 'capacity');
+  }
+
+  async open({ signal }: OperationOptions): Promise<void> {
+    signal?.throwIfAborted();
+  }
+
+  async close(): Promise<void> {
+    // Nothing is held open; the objects stay for the next open().
+  }
+
+  async stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
+    signal?.throwIfAborted();
+    const { size, version } = this.#get('stat', key);
+    return { key, size, version };
+  }
+
+  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    signal?.throwIfAborted();
+    let page: ObjectStat[] = [];
+    for (const [key, object] of this.#objects) {
+      signal?.throwIfAborted();
+      if (!key.startsWith(prefix) || this.#isTakenAway(key, object)) continue;
+      page.push({ key, size: object.size, version: object.version });
+      if (page.length < LIST_PAGE) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
+  }
+
+  async read(key: string, { offset, length, version, signal }: ReadOptions): Promise<Uint8Array> {
+    signal?.throwIfAborted();
+    const { bytes } = this.#get('read', key, version);
+    return bytes.subarray(offset, offset + length);
+  }
+
+  async readInto(
+    key: string,
+    target: Uint8Array,
+    { offset, version, signal }: ReadIntoOptions,
+  ): Promise<number> {
+    signal?.throwIfAborted();
+    const { bytes } = this.#get('readInto', key, version);
+    const range = bytes.subarray(offset, offset + target.byteLength);
+    target.set(range);
+    return range.byteLength;
+  }
+
+  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    return readEach(this, requests, options);
+  }
+
+  async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    options.signal?.throwIfAborted();
+    const bytes = this.#allocate('write', key, options.size);
+    let filled = 0;
+    for await (const piece of checkedPieces(this, key, data, options)) {
+      bytes.set(piece, filled);
+      filled += piece.byteLength;
+    }
+    // Nothing comes between this look and what follows.
+    if (options.ifAbsent === true && this.#objects.has(key)) throw this.#exists(key);
+    this.#publish('write', key, bytes);
+  }
+
+  async create(key: string, { size, signal }: CreateOptions): Promise<ObjectWriter> {
+    signal?.throwIfAborted();
+    const bytes = this.#allocate('create', key, size);
+    return writerInto(bytes, async (options) => {
+      options.signal?.throwIfAborted();
+      this.#publish('publish', key, bytes);
+    });
+  }
+
+  async delete(key: string, { signal }: OperationOptions): Promise<void> {
+    signal?.throwIfAborted();
+    this.#forget(key);
+  }
+
+  async usage({ signal }: OperationOptions): Promise<DriverUsage> {
+    signal?.throwIfAborted();
+    const freeBytes = this.#capacity === Infinity ? undefined : this.#capacity - this.#bytes;
+    return { bytes: this.#bytes, objects: this.#objects.size, freeBytes };
+  }
+
+  async openIndex({ signal }: OperationOptions): Promise<IndexHome> {
+    signal?.throwIfAborted();
+    throw unsupported(this, 'openIndex');
+  }
+
+  /** Not before now is it looked whether there is room: others may have been published while the bytes came. */
+  #publish(operation: Operation, key: string, bytes: Uint8Array): void {
+    this.#assertRoom(operation, key, bytes.byteLength);
+    this.#bytes += bytes.byteLength - this.#sizeOf(key);
+    this.#writes += 1;
+    markAsUntransferable(bytes.buffer);
+    this.#objects.set(key, { bytes, size: bytes.byteLength, version: `${this.#writes}` });
+  }
+
+  /** Whether the memory of an object is gone; then the object is. */
+  #isTakenAway(key: string, { bytes, size }: StoredObject): boolean {
+    if (bytes.byteLength === size) return false;
+    this.#forget(key);
+    return true;
+  }
+
+  #forget(key: string): void {
+    this.#bytes -= this.#sizeOf(key);
+    this.#objects.delete(key);
+  }
+
+  #get(operation: Operation, key: string, version?: string): StoredObject {
+    const found = this.#objects.get(key);
+    if (found === undefined || this.#isTakenAway(key, found)) throw notFound(this, operation, key);
+    if (version !== undefined && version !== found.version) throw versionChanged(this, operation, key);
+    return found;
+  }
+
+  #sizeOf(key: string): number {
+    return this.#objects.get(key)?.size ?? 0;
+  }
+
+  #allocate(operation: Operation, key: string, size: number): Uint8Array {
+    this.#assertRoom(operation, key, size);
+    try {
+      return new Uint8Array(size);
+    } catch (error) {
+      throw this.#noSpace(operation, key, size, 'this process cannot have that much memory', error);
+    }
+  }
+
+  #assertRoom(operation: Operation, key: string, size: number): void {
+    if (this.#bytes - this.#sizeOf(key) + size <= this.#capacity) return;
+    throw this.#noSpace(
+      operation,
+      key,
+      size,
+      `it holds ${this.#bytes} of ${this.#capacity} bytes; raise its capacity`,
+    );
+  }
+
+  #exists(key: string): TieredError {
+    const message = `${this.name} has an object ${JSON.stringify(key)} already; nothing was written.`;
+    return new TieredError('TIERED_EXISTS', message, { driver: this.name, operation: 'write', key });
+  }
+
+  #noSpace(operation: Operation, key: string, size: number, reason: string, cause?: unknown): TieredError {
+    const message = `${this.name} cannot take ${size} bytes more: ${reason}.`;
+    return new TieredError('TIERED_NO_SPACE', message, { cause, driver: this.name, operation, key });
+  }
+}

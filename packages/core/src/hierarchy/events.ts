@@ -1,0 +1,71 @@
+import { EventEmitter } from 'eventemitter3';
+import type { Operation } from '../driver/driver.js';
+import type { DropReason } from '../placement.js';
+
+/** What a `Hierarchy` tells while it works; the key is the name of the event. */
+export interface HierarchyEvents {
+  /** A page of the source's listing was taken in. Totals of this listing so far. */
+  scan: (progress: { readonly objects: number; readonly bytes: number }) => void;
+  /** The manifest could not be loaded, and the source is listed; or not saved, and the next start lists it. */
+  manifestFailed: (event: {
+    readonly path: string;
+    readonly operation: 'load' | 'save';
+    readonly error: unknown;
+  }) => void;
+  /** An object, or the first `bytes` of it, is on a tier and is served from it from now on. */
+  placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;
+  /** A copy is not served any more, and is being deleted. */
+  dropped: (event: { readonly key: string; readonly level: number; readonly reason: DropReason }) => void;
+  /** The storage of a tier was full before its quota was: it holds no more than `quotaBytes` from now on. */
+  tierShrunk: (event: { readonly level: number; readonly quotaBytes: number }) => void;
+  /** An object was to be placed and could not be; reads are served from the source. */
+  placementFailed: (event: { readonly key: string; readonly level: number; readonly error: unknown }) => void;
+  /** A tier failed an operation, which was served from elsewhere. */
+  tierFault: (event: TierFault) => void;
+  /** A tier failed repeatedly and is passed over for `retryInMs`, then tried again. */
+  tierOutOfService: (event: {
+    readonly level: number;
+    readonly use: TierUse;
+    readonly retryInMs: number;
+  }) => void;
+  /** A tier that was out of service worked again. */
+  tierInService: (event: { readonly level: number; readonly use: TierUse }) => void;
+  /** Everything is closed. */
+  closed: () => void;
+}
+
+/** A tier's fault: which operation on which object failed, and how. */
+export interface TierFault {
+  readonly level: number;
+  readonly operation: Operation;
+  readonly key: string;
+  readonly error: unknown;
+}
+
+/** What a tier is used for. Each use has its own health: a disk that turned read-only still serves reads. */
+export type TierUse = 'read' | 'write';
+
+/**
+ * An eventemitter3 whose listeners cannot break the work that emits: a listener that throws is a bug of its author
+ * and surfaces as an uncaught exception, after the emitting operation went on.
+ */
+export class SafeEmitter<Events extends EventEmitter.ValidEventTypes> extends EventEmitter<Events> {
+  /** Called with what nobody listens to. */
+  protected unheard: ((event: unknown, payload: unknown) => void) | undefined;
+
+  override emit<T extends EventEmitter.EventNames<Events>>(
+    event: T,
+    ...args: EventEmitter.EventArgs<Events, T>
+  ): boolean {
+    try {
+      const heard = super.emit(event, ...args);
+      if (!heard) this.unheard?.(event, args[0]);
+      return heard;
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+      return true;
+    }
+  }
+}

@@ -1,0 +1,432 @@
+import { onAbort, OperationScope, raceAbort } from '../support/abort.js';
+import type { FromConfigOptions, HierarchyConfig } from '../config/contract.js';
+import type {
+  ListOptions,
+  ObjectStat,
+  OperationOptions,
+  ReadOutcome,
+  StorageDriver,
+} from '../driver/driver.js';
+import { closedError, TieredError } from '../support/errors.js';
+import { SafeEmitter, type HierarchyEvents } from './events.js';
+import { checkedOptions, type CheckedOptions, type HierarchyOptions } from './options.js';
+import { KeptManifest } from '../namespace/kept-manifest.js';
+import { assertApart } from '../driver/locations.js';
+import { ABSENT, MetadataContainer, type Namespace } from '../namespace/metadata-container.js';
+import { ObjectHandle } from './object-handle.js';
+import { listed } from '../namespace/listing.js';
+import { closeFor, endPlacement, openFor, startOnce } from '../driver/open-drivers.js';
+import { openAtStart } from '../tier/open-tier.js';
+import { PlaceChoice } from '../read/place-choice.js';
+import type { Placement } from '../placement.js';
+import type {
+  HierarchyReadIntoOptions,
+  HierarchyReadOptions,
+  HierarchyReadRequest,
+} from '../read/options.js';
+import { ReadPath } from '../read/read-path.js';
+import { SourceOnly } from '../read/source-only.js';
+import { snapshot, statsBetween, type HierarchyStats } from './stats.js';
+import { Tier } from '../tier/tier.js';
+import { Unheard } from './unheard.js';
+import { assertKey } from './validation.js';
+
+type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
+
+const NO_OPTIONS = Object.freeze({});
+
+/**
+ * The one object a loader holds: reads objects from the fastest level that has them, and keeps what the placement
+ * decides to keep (MONARCH, CCGrid'22, section III).
+ *
+ * A read is served by the tier the namespace names. A tier that fails, or gives fewer bytes than it must, is passed
+ * over, counted and announced, and the source serves the read; after repeated faults it is left alone for a while.
+ * State, keys, ranges and capabilities are checked here, once, and not in the drivers.
+ *
+ * Bytes that `read` resolves to may be a view on a tier's memory: read them, do not write to them. `readInto` gives
+ * you bytes of your own.
+ */
+export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
+  #namespace: MetadataContainer;
+  readonly #manifest: KeptManifest | undefined;
+  readonly #source: StorageDriver;
+  readonly #tiers: readonly Tier[];
+  readonly #placement: Placement;
+  readonly #options: CheckedOptions;
+  #path: ReadPath;
+  readonly #scope = new OperationScope();
+  readonly #lookups = new Map<string, Promise<number>>();
+  #state: State = 'new';
+  #starting: Promise<unknown> = Promise.resolve();
+  #closed: Promise<void> | undefined;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for settings that cannot work, named in the message. */
+  constructor(options: HierarchyOptions) {
+    super();
+    this.#options = checkedOptions(options);
+    const { source, tiers, placement, clock, manifest, warn } = this.#options;
+    this.#source = source;
+    this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
+    const unheard = new Unheard(this, this.#tiers, clock, warn);
+    this.unheard = (event, payload) => unheard.tell(event, payload);
+    this.#placement = placement ?? new SourceOnly();
+    this.#placement.assertTiers(this.#tiers);
+    this.#manifest = manifest === undefined ? undefined : new KeptManifest(manifest, source, this);
+    this.#namespace = new MetadataContainer(tiers.length);
+    this.#path = this.#pathOver(this.#namespace);
+  }
+
+  #pathOver(namespace: MetadataContainer): ReadPath {
+    const { versions, clock, scan, model } = this.#options;
+    return new ReadPath({
+      namespace,
+      tiers: this.#tiers,
+      source: this.#source,
+      placement: this.#placement,
+      events: this,
+      versions,
+      clock,
+      complete: scan,
+      choice: model && new PlaceChoice(model, this.#tiers.length),
+      renew: (key) => this.#renew(key),
+      readInto: (key, target, options) => this.readInto(key, target, options),
+    });
+  }
+
+  /**
+   * Makes a hierarchy, not started yet, from a configuration: the path of a `.yaml`, `.yml` or `.json` file, or what
+   * such a file would hold. Loads the packages that it names, so it is to be trusted as code is. Costs nothing where it
+   * is not used: only then parsers are loaded.
+   * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and, of a
+   * file, its line. Messages about a field show the name of an environment variable, never its value.
+   */
+  static async fromConfig(
+    config: string | URL | HierarchyConfig,
+    options: FromConfigOptions = {},
+  ): Promise<Hierarchy> {
+    const { fromConfig } = await import('../config/from-config.js');
+    return fromConfig(config, options, (made) => new Hierarchy(made));
+  }
+
+  /** Every known object and its level. */
+  get namespace(): Namespace {
+    return this.#namespace;
+  }
+
+  /** Reads of the source that are really under way at the same time, at most; undefined where there is no such limit. */
+  get readsAtOnce(): number | undefined {
+    return this.#source.capabilities.readsAtOnce;
+  }
+
+  /**
+   * Opens every driver and takes in the source's listing (event `scan` tells how far it is). Resolves to this
+   * hierarchy, so that `await using h = await new Hierarchy({...}).start()` works. If it fails or is aborted,
+   * everything it opened is closed again, and the hierarchy stays closed.
+   */
+  async start(options: OperationOptions = NO_OPTIONS): Promise<this> {
+    if (this.#state !== 'new') {
+      if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
+      throw new TieredError(
+        'TIERED_CONFIG_INVALID',
+        'start() was called twice; call it once and share the hierarchy.',
+      );
+    }
+    this.#state = 'starting';
+    const starting = this.#scope.run(options.signal, (signal) => this.#open(signal));
+    this.#starting = starting.catch(() => undefined);
+    try {
+      await starting;
+    } catch (error) {
+      // Why it failed to start says more than what went wrong in clearing up.
+      await this.close().catch(() => undefined);
+      throw error;
+    }
+    return this;
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    startOnce(this.#placement, this);
+    await openFor(this, this.#source, { signal });
+    for (const tier of this.#tiers) await openAtStart(tier, signal, this.#path.host());
+    // Again, before anything is deleted: now links are resolved.
+    assertApart(this.#source, this.#tiers);
+    if (this.#options.scan) await this.#knowSource(signal);
+    await this.#placement.start(this.#path.host(), { signal });
+    signal.throwIfAborted();
+    this.#state = 'open';
+  }
+
+  /** Takes in every object of the source: from the manifest, if there is one, else from the listing. */
+  async #knowSource(signal: AbortSignal): Promise<void> {
+    const saved = await this.#manifest?.load(this.#tiers.length, signal);
+    if (saved !== undefined) {
+      this.#namespace = saved;
+      this.#path = this.#pathOver(saved);
+      this.emit('scan', { objects: saved.count, bytes: saved.bytes });
+      return;
+    }
+    for await (const page of this.#source.list({ signal })) {
+      signal.throwIfAborted();
+      for (const object of page) this.#take(object);
+      this.emit('scan', { objects: this.#namespace.count, bytes: this.#namespace.bytes });
+    }
+    await this.#manifest?.save(this.#namespace, signal);
+  }
+
+  /**
+   * Reads an object, or a range of it.
+   * @param key The object.
+   * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_KEY_INVALID`, `TIERED_RANGE_INVALID`, `TIERED_NOT_OPEN`,
+   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, or what the source failed with. Abort rejects with `signal.reason`;
+   * what others wait for goes on.
+   */
+  async read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
+    this.#assertUsable(options.signal);
+    const known = this.#namespace.find(key);
+    return this.#path.read(known === ABSENT ? await this.#lookUp(key, options.signal) : known, key, options);
+  }
+
+  /**
+   * Reads into memory of the caller, as much as fits, and resolves to the number of bytes.
+   * @param key The object.
+   * @param target Where the bytes go; not touched after the call has settled. Behind them it is as it was, or zeros if the
+   * object had been longer.
+   * @throws As `read` does; what is in the target then is anything.
+   */
+  async readInto(
+    key: string,
+    target: Uint8Array,
+    options: HierarchyReadIntoOptions = NO_OPTIONS,
+  ): Promise<number> {
+    this.#assertUsable(options.signal);
+    const known = this.#namespace.find(key);
+    return this.#path.readInto(
+      known === ABSENT ? await this.#lookUp(key, options.signal) : known,
+      key,
+      target,
+      options,
+    );
+  }
+
+  /**
+   * Reads many objects, or ranges of them, into memory of the caller: a batch that costs less than its reads, each with
+   * a promise of its own. Fastest with targets on one `SharedArrayBuffer`, which drivers may fill by threads.
+   * @param requests At best some dozens; they are all under way at once.
+   * @returns How each read ended, in the order of the requests: as many bytes as `readInto` would have resolved to, or
+   * the error that it would have rejected with. One that fails disturbs no other.
+   * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. Abort rejects with `signal.reason`, when no target is written to
+   * any more; what is in the targets then is anything.
+   */
+  async readMany(
+    requests: readonly HierarchyReadRequest[],
+    options: OperationOptions = NO_OPTIONS,
+  ): Promise<readonly ReadOutcome[]> {
+    this.#assertUsable(options.signal);
+    const outcomes = await this.#path.readMany(requests, options);
+    if (!outcomes.some((outcome) => 'error' in outcome)) return outcomes;
+    // An abort or a close has ended all of it, and not some reads.
+    options.signal?.throwIfAborted();
+    this.#assertUsable(undefined);
+    return outcomes;
+  }
+
+  /**
+   * Opens an object for many reads. The handle looks the key up once; its reads move to a faster tier by themselves
+   * once the object is placed there.
+   * @throws As `read` does.
+   */
+  async open(key: string, options: OperationOptions = NO_OPTIONS): Promise<ObjectHandle> {
+    this.#assertUsable(options.signal);
+    const known = this.#namespace.find(key);
+    const id = known === ABSENT ? await this.#lookUp(key, options.signal) : known;
+    return new ObjectHandle(key, this.#namespace.sizeOf(id), {
+      read: async (range) => {
+        this.#assertUsable(range.signal);
+        return this.#path.read(id, key, range);
+      },
+      readInto: async (target, range) => {
+        this.#assertUsable(range.signal);
+        return this.#path.readInto(id, key, target, range);
+      },
+    });
+  }
+
+  /**
+   * Describes an object: from the namespace if it is known there, else from the source.
+   * @throws As `read` does.
+   */
+  async stat(
+    key: string,
+    options: OperationOptions = NO_OPTIONS,
+  ): Promise<ObjectStat & { readonly level: number }> {
+    this.#assertUsable(options.signal);
+    const known = this.#namespace.find(key);
+    return this.#namespace.describe(known === ABSENT ? await this.#lookUp(key, options.signal) : known);
+  }
+
+  /**
+   * Enumerates objects in pages: of the namespace if the source was scanned at start, else of the source.
+   * @throws TieredError `TIERED_UNSUPPORTED` if neither is possible.
+   */
+  async *list(options: ListOptions = NO_OPTIONS): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    this.#assertUsable(options.signal);
+    if (!this.#options.scan) {
+      yield* this.#listSource(options);
+      return;
+    }
+    for (const page of listed(this.#namespace, options.prefix)) {
+      this.#assertUsable(options.signal);
+      if (page.length > 0) yield page;
+    }
+  }
+
+  /**
+   * Puts an object on a tier now, ahead of any read, and resolves to the level it is on afterwards: the source's
+   * (the number of tiers) if no tier takes it, or if fetching it failed (event `placementFailed`).
+   * @throws As `read` does. Abort stops waiting; the placement goes on.
+   */
+  async place(key: string, options: OperationOptions = NO_OPTIONS): Promise<number> {
+    this.#assertUsable(options.signal);
+    const id = await this.#lookUp(key, options.signal);
+    const level = this.#namespace.levelOf(id);
+    return level < this.#tiers.length ? level : this.#placement.place(id, options);
+  }
+
+  /**
+   * Lists the source anew and takes in what has changed, as the `versions` policy lets it (event `scan` tells how far it
+   * is), and saves the manifest: between two epochs, say, if the dataset grows. Objects that are gone from the source stay known.
+   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. Abort leaves what was taken in until then.
+   */
+  async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
+    this.#assertUsable(options.signal);
+    let [objects, bytes] = [0, 0];
+    for await (const page of this.#listSource(options)) {
+      objects += page.length;
+      for (const { size } of page) bytes += size;
+      this.emit('scan', { objects, bytes });
+    }
+    await this.#scope.run(options.signal, async (signal) => this.#manifest?.save(this.#namespace, signal));
+  }
+
+  /** Resolves when no object is being placed. */
+  async idle(options: OperationOptions = NO_OPTIONS): Promise<void> {
+    this.#assertUsable(options.signal);
+    await this.#placement.idle(options);
+  }
+
+  /**
+   * A snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like.
+   * @param since An earlier snapshot of this hierarchy: counts are those since then, of one epoch say, as of `statsBetween`.
+   */
+  stats(since?: HierarchyStats): HierarchyStats {
+    const now = snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path);
+    return since === undefined ? now : statsBetween(since, now);
+  }
+
+  /**
+   * Ends everything: reads that wait for the source reject with `TIERED_CLOSED`, placements are abandoned without a
+   * trace, and drivers are closed once nothing uses them. Idempotent; also during `start`.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#state = 'closing';
+    const reason = closedError();
+    await this.#scope.close(reason);
+    await this.#starting;
+    const placementClosed = endPlacement(this.#placement, this);
+    await this.#path.close(reason);
+    // A read that a tier has not ended even now may be one that the placement waits for.
+    if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;
+    else placementClosed.catch(() => undefined);
+    const closings = [...this.#tiers.map((tier) => tier.close()), closeFor(this, this.#source)];
+    const results = await Promise.allSettled(closings);
+    this.#state = 'closed';
+    this.emit('closed');
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  /** Takes in the present size and version of an object that turned out to be another one. */
+  async #renew(key: string): Promise<boolean> {
+    // If it fails, the error that brought us here says what happened; the next read meets this one if it is still there.
+    const stat = await this.#scope.attempt((signal) => this.#source.stat(key, { signal }));
+    return stat !== undefined && this.#take(stat) >= 0;
+  }
+
+  /** Takes in what the source says of an object, as far as the policy lets it. A copy of what it was is not served any more. */
+  #take(stat: ObjectStat): number {
+    const known = this.#namespace.find(stat.key);
+    if (known === ABSENT) return this.#namespace.put(stat);
+    const sameSize = this.#namespace.sizeOf(known) === stat.size;
+    const same = sameSize && this.#namespace.versionOf(known) === stat.version;
+    const { versions } = this.#options;
+    if (same || versions === 'pin') return known;
+    // With `ignore` the version is taken in all the same: reads of the source ask for it, and notice another size by that.
+    if (versions !== 'ignore' || !sameSize) this.#path.drop(known, 'outdated');
+    return this.#namespace.put(stat);
+  }
+
+  /** The id of a key, asking the source for an object that is not known; one question for all who ask at once. */
+  async #lookUp(key: string, signal: AbortSignal | undefined): Promise<number> {
+    assertKey(key);
+    const known = this.#namespace.find(key);
+    if (known !== ABSENT) return known;
+    const id = await raceAbort(this.#lookups.get(key) ?? this.#startLookUp(key), signal);
+    this.#assertUsable(signal);
+    return id;
+  }
+
+  #startLookUp(key: string): Promise<number> {
+    const lookup = this.#scope
+      .run(undefined, (signal) => this.#source.stat(key, { signal }))
+      .then((stat) => this.#take(stat))
+      .finally(() => this.#lookups.delete(key));
+    this.#lookups.set(key, lookup);
+    return lookup;
+  }
+
+  async *#listSource(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    if (!this.#source.capabilities.list) {
+      throw new TieredError(
+        'TIERED_UNSUPPORTED',
+        `${this.#source.name} cannot list, and the namespace is not complete.`,
+      );
+    }
+    // A listing may rest between two pages for as long as its reader likes: close() ends it, and waits for a page only.
+    const { prefix, signal } = options;
+    const end = new AbortController();
+    const pages = this.#source.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
+    const nextPage = async (under: AbortSignal) => {
+      const stopListening = onAbort(under, (reason) => end.abort(reason));
+      return pages.next().finally(stopListening);
+    };
+    try {
+      for (;;) {
+        this.#assertUsable(signal);
+        const page = await this.#scope.run(signal, nextPage);
+        if (page.done === true) return;
+        for (const object of page.value) this.#take(object);
+        yield page.value;
+      }
+    } finally {
+      await pages.return?.();
+    }
+  }
+
+  #assertUsable(signal: AbortSignal | undefined): void {
+    if (this.#state === 'open') {
+      signal?.throwIfAborted();
+      return;
+    }
+    if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
+    throw new TieredError('TIERED_NOT_OPEN', 'The hierarchy is not ready; await start() first.');
+  }
+}

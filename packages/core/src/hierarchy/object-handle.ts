@@ -1,0 +1,34 @@
+import type { HierarchyReadIntoOptions, HierarchyReadOptions } from '../read/options.js';
+
+/** The reads of one object, bound to it by the hierarchy. */
+export interface BoundReads {
+  readonly read: (options: HierarchyReadOptions) => Promise<Uint8Array>;
+  readonly readInto: (target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
+}
+
+/**
+ * An object opened for many reads. It holds no resource and needs no closing; its reads are served from wherever the
+ * object is at that moment, so they move to a tier in mid-object once it is placed (MONARCH, CCGrid'22, section III).
+ */
+export class ObjectHandle {
+  readonly key: string;
+  /** Bytes, when it was opened. */
+  readonly size: number;
+  readonly #reads: BoundReads;
+
+  constructor(key: string, size: number, reads: BoundReads) {
+    this.key = key;
+    this.size = size;
+    this.#reads = reads;
+  }
+
+  /** As `Hierarchy.read`. */
+  read(options: HierarchyReadOptions = {}): Promise<Uint8Array> {
+    return this.#reads.read(options);
+  }
+
+  /** As `Hierarchy.readInto`. */
+  readInto(target: Uint8Array, options: HierarchyReadIntoOptions = {}): Promise<number> {
+    return this.#reads.readInto(target, options);
+  }
+}

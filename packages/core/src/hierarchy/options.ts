@@ -1,0 +1,128 @@
+import { systemClock, type Clock } from '../support/clock.js';
+import type { StorageDriver } from '../driver/driver.js';
+import { assertNoTilde, configError } from '../support/errors.js';
+import { assertApart, assertOutside } from '../driver/locations.js';
+import type { FetchModel } from '../read/place-choice.js';
+import type { Placement, VersionPolicy } from '../placement.js';
+import type { TierOptions } from '../tier/tier.js';
+
+/** Options of `Hierarchy`. */
+export interface HierarchyOptions {
+  /** The full dataset: the last level, never written. */
+  readonly source: StorageDriver;
+  /** The levels above the source, fastest first. Default: none. */
+  readonly tiers?: readonly TierOptions[];
+  /** Decides what is kept where; `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
+  readonly placement?: Placement;
+  /**
+   * Whether `start` lists the source, so that every size is known before the first read. Without it each object
+   * costs one `stat` when first used. Default: true if the source can list.
+   */
+  readonly scan?: boolean;
+  /**
+   * A file in which the namespace is kept, so that only the first start lists the source; written when the source has been
+   * listed. Objects that changed since are noticed when they are read, and by `rescan`. Not inside the source. Default: none.
+   */
+  readonly manifest?: string;
+  /** What to do when an object in the source has changed. Default: `refresh`. */
+  readonly versions?: VersionPolicy;
+  /**
+   * Chooses, read by read, between the copy of an object on a tier and the source, whichever is faster at the moment; if the source fails
+   * then, the copy is read. Batches (`readMany`) are read from copies all the same. Default: none, and copies are read,
+   * which spares the source.
+   */
+  readonly model?: FetchModel;
+  /**
+   * Takes a line for the log when a tier is not used, or is smaller than it was to be, and nobody listens to the event that says
+   * so: one for each tier and reason, and the same no sooner than ten minutes later. Lines hold names of drivers and error
+   * codes, and no secrets. Default: `process.emitWarning` (type `TieredWarning`), 10 lines in ten minutes over all hierarchies.
+   */
+  readonly warn?: ((line: string) => void) | undefined;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
+
+/** The options with their defaults. */
+export interface CheckedOptions extends HierarchyOptions {
+  readonly tiers: readonly TierOptions[];
+  readonly scan: boolean;
+  readonly versions: VersionPolicy;
+  readonly clock: Clock;
+}
+
+/**
+ * The options with their defaults, checked as far as they can be before anything is opened.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
+ */
+export function checkedOptions(options: HierarchyOptions): CheckedOptions {
+  const { source, tiers = [], placement, clock = systemClock } = options;
+  assertDriver('source', source);
+  assertList('tiers', tiers);
+  assertDistinct(source, tiers);
+  assertApart(source, tiers);
+  assertPlacement(placement, tiers);
+  if (options.scan === true && !source.capabilities.list) {
+    throw configError('scan', 'false, because the source cannot list', true);
+  }
+  const scan = options.scan ?? source.capabilities.list;
+  assertManifest(options, scan);
+  assertModel(options.model);
+  if (options.warn !== undefined && typeof options.warn !== 'function')
+    throw configError('warn', 'a function that takes a line', options.warn);
+  return { ...options, tiers, scan, versions: checkedVersions(options.versions), clock };
+}
+
+/** For those who write JavaScript: a forgotten option is named, and not met later as an undefined property. */
+function assertDriver(field: string, driver: unknown): void {
+  if (!isDriver(driver)) throw configError(field, 'a StorageDriver', driver);
+}
+
+/** Whether a value can be a driver, as far as it is worth a look. */
+export function isDriver(value: unknown): value is StorageDriver {
+  const { capabilities } = (value ?? {}) as { readonly capabilities?: unknown };
+  return typeof capabilities === 'object' && capabilities !== null;
+}
+
+function checkedVersions(versions: VersionPolicy = 'refresh'): VersionPolicy {
+  if (['refresh', 'pin', 'ignore'].includes(versions)) return versions;
+  throw configError('versions', '"refresh", "pin" or "ignore"', versions);
+}
+
+function assertManifest({ manifest, source }: HierarchyOptions, scan: boolean): void {
+  if (manifest === undefined) return;
+  if (typeof manifest !== 'string' || manifest === '')
+    throw configError('manifest', 'the path of a file', manifest);
+  assertNoTilde('manifest', manifest);
+  if (!scan) throw configError('manifest', 'none, because the source is not listed', manifest);
+  assertOutside(source, manifest);
+}
+
+function assertModel(model: unknown): void {
+  if (model === undefined) return;
+  const { fetchMs } = (model ?? {}) as { readonly fetchMs?: unknown };
+  if (typeof fetchMs !== 'function') throw configError('model', 'a FetchModel', model);
+}
+
+function assertList(field: string, list: unknown): void {
+  if (!Array.isArray(list)) throw configError(field, 'a list of { driver, quota }, fastest first', list);
+}
+
+function assertDistinct(source: StorageDriver, tiers: readonly TierOptions[]): void {
+  const drivers = new Set<StorageDriver>([source]);
+  for (const [level, { driver }] of tiers.entries()) {
+    assertDriver(`tiers[${level}].driver`, driver);
+    if (drivers.has(driver))
+      throw configError(`tiers[${level}].driver`, 'a driver that no other level uses', driver.name);
+    drivers.add(driver);
+  }
+}
+
+function assertPlacement(placement: Placement | undefined, tiers: readonly TierOptions[]): void {
+  const expected = 'new PlacementHandler() of @tiered/tiering';
+  if (placement !== undefined && typeof (placement as Partial<Placement>).read !== 'function') {
+    throw configError('placement', expected, placement);
+  }
+  if (tiers.length > 0 && placement === undefined) {
+    throw configError('placement', `${expected}, because there are tiers`, placement);
+  }
+}

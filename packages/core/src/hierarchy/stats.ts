@@ -1,0 +1,117 @@
+import type { StorageDriver } from '../driver/driver.js';
+import type { Namespace } from '../namespace/metadata-container.js';
+import type { PlacementStats } from '../placement.js';
+import type { ReadPath } from '../read/read-path.js';
+import type { Tier } from '../tier/tier.js';
+
+/** A tier in a snapshot. */
+export interface TierStats {
+  readonly level: number;
+  readonly driver: string;
+  /** Reads it served, or a part of them, and the bytes it gave. */
+  readonly reads: number;
+  readonly readBytes: number;
+  /** Operations that failed and were served from elsewhere. */
+  readonly faults: number;
+  /** Whether reads, and placements, use it at this moment. */
+  readonly readable: boolean;
+  readonly writable: boolean;
+  /** What it may hold: its quota, or less if its storage turned out to be smaller, or another process allows it less. */
+  readonly quotaBytes: number;
+  readonly usedBytes: number;
+  readonly reservedBytes: number;
+}
+
+/**
+ * Reads that were served, each counted once, in the moment it ends: those of handles, of batches and of prefetchers too. The parts add
+ * up to `total`. Reads that reject count nowhere.
+ */
+export interface ReadStats {
+  readonly total: number;
+  /** Served by tiers alone. */
+  readonly fromTiers: number;
+  /** Waited, for all bytes or for some, for what they had to ask the source for. */
+  readonly fromSource: number;
+  /** Waited only for what another read, or the placement, was bringing from the source already. */
+  readonly joined: number;
+  /** Of empty objects, or from the end of one on: nobody was asked. */
+  readonly empty: number;
+}
+
+/** What a hierarchy did since it started, and what it holds at this moment. */
+export interface HierarchyStats {
+  readonly reads: ReadStats;
+  /** Fastest first; without the source. */
+  readonly tiers: readonly TierStats[];
+  /** Requests to the source, of readers and of the placement, and the bytes they brought: not as many as reads that waited for it. */
+  readonly source: { readonly driver: string; readonly reads: number; readonly readBytes: number };
+  /** Known objects, and the sum of their sizes. */
+  readonly namespace: { readonly objects: number; readonly bytes: number };
+  readonly placement: Omit<
+    PlacementStats,
+    'tiers' | 'sourceReads' | 'sourceBytes' | 'copyReads' | 'ownReads'
+  >;
+  /** Reads under way; zero after close. */
+  readonly activeReads: number;
+}
+
+/** Puts a snapshot together. */
+export function snapshot(
+  tiers: readonly Tier[],
+  source: StorageDriver,
+  namespace: Namespace,
+  placement: PlacementStats,
+  { active, counts }: Pick<ReadPath, 'active' | 'counts'>,
+): HierarchyStats {
+  const { tiers: ledgers, sourceReads, sourceBytes, copyReads, ownReads, ...placed } = placement;
+  const { joinedReads: joined } = placed;
+  const { served, empty } = counts;
+  const fromTiers = served + copyReads;
+  return {
+    reads: { total: fromTiers + ownReads + joined + empty, fromTiers, fromSource: ownReads, joined, empty },
+    tiers: tiers.map((tier, level) => ({
+      level,
+      driver: tier.driver.name,
+      reads: tier.reads,
+      readBytes: tier.readBytes,
+      faults: tier.faults,
+      readable: tier.reading.inService,
+      writable: tier.writing.inService,
+      quotaBytes: ledgers[level]?.quotaBytes ?? tier.quotaBytes,
+      usedBytes: ledgers[level]?.usedBytes ?? 0,
+      reservedBytes: ledgers[level]?.reservedBytes ?? 0,
+    })),
+    source: { driver: source.name, reads: sourceReads, readBytes: sourceBytes },
+    namespace: { objects: namespace.count, bytes: namespace.bytes },
+    placement: placed,
+    activeReads: active,
+  };
+}
+
+/**
+ * What happened between two snapshots of one hierarchy: counts are the difference, and what was held at a moment (bytes, objects,
+ * fetches and reads under way, whether tiers are in service) is that of the later one.
+ */
+export function statsBetween(before: HierarchyStats, now: HierarchyStats): HierarchyStats {
+  const { fetching, fetchingBytes } = now.placement;
+  return {
+    ...now,
+    reads: difference(before.reads, now.reads),
+    tiers: now.tiers.map((tier, level) => {
+      const { reads = 0, readBytes = 0, faults = 0 } = before.tiers[level] ?? {};
+      return { ...tier, ...difference({ reads, readBytes, faults }, tier) };
+    }),
+    source: { ...now.source, ...difference(countsOf(before.source), now.source) },
+    placement: { ...difference(before.placement, now.placement), fetching, fetchingBytes },
+  };
+}
+
+function countsOf({ reads, readBytes }: HierarchyStats['source']) {
+  return { reads, readBytes };
+}
+
+/** Of each count of the earlier snapshot. */
+function difference<T extends object>(before: T, now: { readonly [Field in keyof T]: number }): T {
+  const of = (field: string) => now[field as keyof T] - (before[field as keyof T] as number);
+  return Object.fromEntries(Object.keys(before).map((field) => [field, of(field)])) as T;
+}

@@ -1,0 +1,111 @@
+import { systemClock, type Clock } from '../support/clock.js';
+import { ERROR_CODES, isTieredError } from '../support/errors.js';
+import { formatBytes } from '../support/bytes.js';
+import type { HierarchyEvents, SafeEmitter } from './events.js';
+import type { Tier } from '../tier/tier.js';
+
+/** Milliseconds for which the same is not told again, and in which so many lines are told by all hierarchies of a process. */
+const QUIET_MS = 600_000;
+const MOST_LINES = 10;
+
+/** The events that become lines, each with what makes of it a name, by which the same is known, and the text. */
+type Told = 'tierFault' | 'tierOutOfService' | 'tierShrunk' | 'manifestFailed';
+type Line = readonly [name: string, text: string];
+type Tellers = {
+  readonly [Event in Told]: (payload: Parameters<HierarchyEvents[Event]>[0]) => Line | undefined;
+};
+
+/**
+ * What a program that listens to no event is told all the same, as lines of a log: that a tier is not used, or is smaller
+ * than it was to be, so that the source is read instead. A training that is ten times slower for that reason should say so.
+ *
+ * Bounded: one line for a tier and what has become of it, and the same no sooner than ten minutes later. Lines hold the name of
+ * a driver, which has no secrets, the path of a manifest, and the code of the error; neither keys nor texts of what failed below.
+ */
+export class Unheard {
+  readonly #events: SafeEmitter<HierarchyEvents>;
+  readonly #tiers: readonly Tier[];
+  readonly #clock: Clock;
+  readonly #warn: (message: string) => void;
+  readonly #toldAt = new Map<string, number>();
+  /** What failed last on each level, in words. */
+  readonly #lastFaults = new Map<number, string>();
+  readonly #tellers: Tellers = {
+    tierFault: ({ level, operation, error }) => {
+      const isOpening = operation === 'open' || operation === 'openIndex';
+      const why = isOpening ? ownWords(error) : meaning(error);
+      this.#lastFaults.set(level, why);
+      if (!isOpening) return undefined;
+      return [`${level} closed`, `${this.#nameOf(level)} cannot be used (${why}); it is tried again`];
+    },
+    tierOutOfService: ({ level, use }) => {
+      const why = this.#lastFaults.get(level) ?? meaning(undefined);
+      return [
+        `${level} ${use}`,
+        `${this.#nameOf(level)} is passed over for ${use}s (${why}), which makes reads slower; it is tried again`,
+      ];
+    },
+    tierShrunk: ({ level, quotaBytes }) => [
+      `${level} full`,
+      `the storage of ${this.#nameOf(level)} is full; it holds no more than ${formatBytes(quotaBytes)} until the next start`,
+    ],
+    manifestFailed: ({ path, operation, error }) => [
+      `manifest ${operation}`,
+      operation === 'load'
+        ? `the manifest ${path} cannot be read (${ownWords(error)}); the source is listed instead`
+        : `the manifest ${path} cannot be written (${ownWords(error)}); the next start lists the source again`,
+    ],
+  };
+
+  /** @param warn Takes a line. Default: `process.emitWarning`, 10 lines in ten minutes at most over all hierarchies. */
+  constructor(
+    events: SafeEmitter<HierarchyEvents>,
+    tiers: readonly Tier[],
+    clock: Clock,
+    warn: (line: string) => void = warnProcess,
+  ) {
+    this.#events = events;
+    this.#tiers = tiers;
+    this.#clock = clock;
+    this.#warn = warn;
+  }
+
+  /** Something happened, and nobody listens. Who listens to the faults of tiers knows what follows from them. */
+  tell(event: unknown, payload: unknown): void {
+    const teller = Object.entries(this.#tellers).find(([name]) => name === event)?.[1] as
+      ((payload: unknown) => Line | undefined) | undefined;
+    const line = teller?.(payload);
+    if (line === undefined) return;
+    const followsFromFaults = event === 'tierFault' || event === 'tierOutOfService';
+    if (followsFromFaults && this.#events.listenerCount('tierFault') > 0) return;
+    const [name, text] = line;
+    const now = this.#clock.now();
+    if (now - (this.#toldAt.get(name) ?? -Infinity) < QUIET_MS) return;
+    this.#toldAt.set(name, now);
+    this.#warn(`${text}. Listen to the event '${String(event)}' of the hierarchy to handle this yourself.`);
+  }
+
+  #nameOf(level: number): string {
+    return `tier ${level} (${this.#tiers[level]?.driver.name})`;
+  }
+}
+
+/** What an error says that can hold no secret. */
+function meaning(error: unknown): string {
+  return isTieredError(error) ? `${error.code}: ${ERROR_CODES[error.code]}` : 'an error without a code';
+}
+
+/** What an error itself says, of work that concerns no key. Messages of `TieredError` hold no secrets. */
+function ownWords(error: unknown): string {
+  return isTieredError(error) ? `${error.code}: ${error.message.replace(/\.$/, '')}` : meaning(error);
+}
+
+let begunAt = -Infinity;
+let lines = 0;
+
+function warnProcess(message: string): void {
+  const now = systemClock.now();
+  if (now - begunAt >= QUIET_MS) [begunAt, lines] = [now, 0];
+  lines += 1;
+  if (lines <= MOST_LINES) process.emitWarning(message, 'TieredWarning');
+}

@@ -1,0 +1,44 @@
+import { TieredError } from '../support/errors.js';
+
+/**
+ * Refuses keys that no driver can serve. What else a key must be (inside a root, short enough) its driver decides.
+ * @throws TieredError `TIERED_KEY_INVALID`
+ */
+export function assertKey(key: string): void {
+  const problem =
+    typeof key !== 'string'
+      ? 'is not a string'
+      : key.length === 0
+        ? 'is empty'
+        : key.includes('\0')
+          ? 'contains NUL'
+          : key.isWellFormed()
+            ? undefined
+            : 'is not well-formed Unicode';
+  if (problem === undefined) return;
+  throw new TieredError(
+    'TIERED_KEY_INVALID',
+    `The key ${JSON.stringify(key)} ${problem}; use the name of an object.`,
+    { key },
+  );
+}
+
+/**
+ * How many bytes a read of `length` at `offset` gives on an object of `size` bytes.
+ * @throws TieredError `TIERED_RANGE_INVALID` unless both are whole numbers of at least 0.
+ */
+export function clampLength(key: string, size: number, offset: number, length: number | undefined): number {
+  if (!isByteCount(offset) || !(length === undefined || isByteCount(length))) {
+    throw new TieredError(
+      'TIERED_RANGE_INVALID',
+      `Reading ${JSON.stringify(key)}: offset ${String(offset)} and length ${String(length)} must be whole numbers of at least 0.`,
+      { key },
+    );
+  }
+  const left = Math.max(0, size - offset);
+  return length === undefined ? left : Math.min(length, left);
+}
+
+function isByteCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,55 @@
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import type { StorageDriver } from '../driver/driver.js';
+import { isTieredError } from '../support/errors.js';
+import type { HierarchyEvents, SafeEmitter } from '../hierarchy/events.js';
+import { assertOutside, identityOf } from '../driver/locations.js';
+import { loadManifest, saveManifest } from './manifest.js';
+import type { MetadataContainer } from './metadata-container.js';
+
+/**
+ * The manifest that a hierarchy keeps of its source, if it was asked to. A manifest saves time and nothing else: where it
+ * cannot be read or written, that is told by the event `manifestFailed`, and the source is listed.
+ */
+export class KeptManifest {
+  readonly #path: string;
+  readonly #source: StorageDriver;
+  readonly #events: SafeEmitter<HierarchyEvents>;
+
+  constructor(path: string, source: StorageDriver, events: SafeEmitter<HierarchyEvents>) {
+    this.#path = path;
+    this.#source = source;
+    this.#events = events;
+  }
+
+  /**
+   * The namespace as it was saved; undefined if there is none that can be used.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for the manifest of another source: not the file to write over; and for one that
+   * only links show to be inside the source, which is open by now.
+   */
+  async load(sourceLevel: number, signal: AbortSignal): Promise<MetadataContainer | undefined> {
+    const directory = await realpath(path.dirname(this.#path)).catch(() => undefined);
+    if (directory !== undefined) assertOutside(this.#source, path.join(directory, path.basename(this.#path)));
+    try {
+      return await loadManifest(this.#path, sourceLevel, { identity: identityOf(this.#source), signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isTieredError(error, 'TIERED_CONFIG_INVALID')) throw error;
+      if (!isTieredError(error, 'TIERED_NOT_FOUND')) this.#failed('load', error);
+      return undefined;
+    }
+  }
+
+  async save(namespace: MetadataContainer, signal: AbortSignal): Promise<void> {
+    try {
+      await saveManifest(namespace, this.#path, { identity: identityOf(this.#source), signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#failed('save', error);
+    }
+  }
+
+  #failed(operation: 'load' | 'save', error: unknown): void {
+    this.#events.emit('manifestFailed', { path: this.#path, operation, error });
+  }
+}

@@ -1,0 +1,183 @@
+import { readOutcome, type OperationOptions, type ReadOutcome } from '../driver/driver.js';
+import { isTieredError } from '../support/errors.js';
+import { ABSENT } from '../namespace/metadata-container.js';
+import type { PlacementRead } from '../placement.js';
+import { isPacked, offsetInFile } from '../tier/packed-tag.js';
+import { nothingBehind, type ReadPath, type ReadPathParts } from './read-path.js';
+import type { Tier } from '../tier/tier.js';
+import type { HierarchyReadRequest } from './options.js';
+import { clampLength } from '../hierarchy/validation.js';
+
+/** A read on its way: as a driver takes it, and as the placement does. */
+interface KnownRead extends PlacementRead {
+  /** The file on its tier that the object's copy is in; the offset is one in that file. */
+  readonly key: string;
+  /** Which copy is read; undefined if the key tells. */
+  readonly tag: number | undefined;
+  readonly isPart: boolean;
+  /** Its place in the batch. */
+  readonly index: number;
+  /** Bytes of the object, as far as was known when the range was cut to them. */
+  readonly size: number;
+}
+
+/** A batch under way. */
+interface Batch {
+  readonly requests: readonly HierarchyReadRequest[];
+  readonly options: OperationOptions;
+  readonly outcomes: ReadOutcome[];
+}
+
+/**
+ * The way of many reads at once: one call of each tier's driver for the objects it holds, one of the placement for the
+ * others. What these calls do not serve entirely is read singly, which is where a tier's faults are counted and objects
+ * that changed are looked at anew; so a batch means the same as its reads, each on its own.
+ *
+ * Costs some microseconds a read, an object and an outcome: promises are made for the calls, not for the reads.
+ */
+export class BatchPath {
+  readonly #parts: ReadPathParts;
+  readonly #path: ReadPath;
+
+  constructor(parts: ReadPathParts, path: ReadPath) {
+    this.#parts = parts;
+    this.#path = path;
+  }
+
+  /** Outcome i is that of request i. Does not reject; no target is written to any more when it has settled. */
+  async readMany(
+    requests: readonly HierarchyReadRequest[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    const batch: Batch = { requests, options, outcomes: requests.map(() => ({ bytes: 0 })) };
+    this.#path.begin(requests.length);
+    try {
+      await Promise.all(this.#start(batch));
+    } finally {
+      this.#path.end(requests.length);
+    }
+    return batch.outcomes;
+  }
+
+  /** Begins every read; what it returns does not reject. */
+  #start(batch: Batch): Promise<void>[] {
+    const groups = new Map<Tier | undefined, KnownRead[]>();
+    const singles: number[] = [];
+    for (const [index, { key, target, offset = 0 }] of batch.requests.entries()) {
+      const id = this.#parts.namespace.find(key);
+      if (id === ABSENT) {
+        singles.push(index);
+        continue;
+      }
+      const size = this.#parts.namespace.sizeOf(id);
+      const length = this.#lengthOf(batch, index, size, offset);
+      if (length === undefined) continue;
+      if (length === 0) {
+        this.#path.gave(0);
+        continue;
+      }
+      const tier = this.#path.tierOf(id);
+      const range = length === target.byteLength ? target : target.subarray(0, length);
+      const tag = tier === undefined ? undefined : this.#path.tagOf(id);
+      const file = this.#path.fileOf(id, key, tag);
+      const at = offsetInFile(tag) + offset;
+      const read = { index, id, key: file, tag, isPart: isPacked(tag), offset: at, target: range, size };
+      const group = groups.get(tier);
+      if (group === undefined) groups.set(tier, [read]);
+      else group.push(read);
+    }
+    const started = [...groups].map(([tier, reads]) =>
+      tier === undefined ? this.#fromPlacement(batch, reads) : this.#fromTier(batch, tier, reads),
+    );
+    return [...started, this.#singly(batch, singles)];
+  }
+
+  /** Bytes to be read; undefined if the range is none, which is the outcome then. */
+  #lengthOf({ requests, outcomes }: Batch, index: number, size: number, offset: number): number | undefined {
+    const { key = '', target } = requests[index] ?? {};
+    try {
+      return clampLength(key, size, offset, target?.byteLength);
+    } catch (error) {
+      outcomes[index] = { error };
+      return undefined;
+    }
+  }
+
+  async #fromTier(batch: Batch, tier: Tier, reads: readonly KnownRead[]): Promise<void> {
+    const found = await this.#outcomesOf(tier, reads, batch.options);
+    const unserved: KnownRead[] = [];
+    const late: KnownRead[] = [];
+    for (const [i, read] of reads.entries()) {
+      const { index, id, tag, offset, target } = read;
+      const outcome = found[i];
+      if (outcome !== undefined && 'bytes' in outcome && outcome.bytes === target.byteLength) {
+        this.#path.served(tier, id, outcome.bytes);
+        batch.outcomes[index] = outcome;
+      } else if (isLate(outcome) && this.#path.isAt(tier, id, tag)) {
+        // To ask the tier again would be to wait as long again.
+        this.#path.tierFailed(tier, id, tag, 'readInto', outcome.error);
+        late.push({ ...read, offset: offset - offsetInFile(tag) });
+      } else unserved.push(read);
+    }
+    await Promise.all([this.#anew(batch, unserved), this.#fromPlacement(batch, late)]);
+  }
+
+  /** How the reads of a tier ended, all of them with the same error if the call itself failed. */
+  async #outcomesOf(
+    tier: Tier,
+    reads: readonly KnownRead[],
+    { signal }: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    // A driver may also throw at once.
+    const call = async () => tier.readMany(reads, { signal });
+    return call().catch((error: unknown) => reads.map(() => ({ error })));
+  }
+
+  async #fromPlacement(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
+    const { placement, versions, namespace } = this.#parts;
+    const found = await placement
+      .readMany(reads, batch.options)
+      .catch((error: unknown) => reads.map(() => ({ error })));
+    const changed: KnownRead[] = [];
+    for (const [i, read] of reads.entries()) {
+      const outcome = found[i] ?? { bytes: 0 };
+      batch.outcomes[read.index] = outcome;
+      const isChanged =
+        'error' in outcome
+          ? versions !== 'pin' && isTieredError(outcome.error, 'TIERED_SOURCE_CHANGED')
+          : // It was listed anew meanwhile, and the range was cut where another object ended.
+            namespace.sizeOf(read.id) !== read.size;
+      if (isChanged) changed.push(read);
+    }
+    await this.#anew(batch, changed);
+  }
+
+  /** Makes reads on their own that may have written to their targets already. */
+  async #anew(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
+    await this.#singly(
+      batch,
+      reads.map(({ index }) => index),
+    );
+    for (const { index, target } of reads) {
+      const outcome = batch.outcomes[index];
+      if (outcome !== undefined && 'bytes' in outcome)
+        nothingBehind(target, Math.min(outcome.bytes, target.byteLength), target.byteLength);
+    }
+  }
+
+  /** Makes reads of the batch on their own, all at once. */
+  async #singly({ requests, options, outcomes }: Batch, indexes: readonly number[]): Promise<void> {
+    const { signal } = options;
+    const readOne = async (index: number) => {
+      const request = requests[index];
+      if (request === undefined) return;
+      const { key, target, offset } = request;
+      outcomes[index] = await readOutcome(this.#parts.readInto(key, target, { offset, signal }));
+    };
+    await Promise.all(indexes.map(readOne));
+  }
+}
+
+function isLate(outcome: ReadOutcome | undefined): outcome is { readonly error: unknown } {
+  return outcome !== undefined && 'error' in outcome && isTieredError(outcome.error, 'TIERED_DEADLINE');
+}

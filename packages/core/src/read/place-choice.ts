@@ -1,0 +1,60 @@
+import type { Tier } from '../tier/tier.js';
+
+/**
+ * Says how long a read takes, by place: what a hierarchy chooses by where several places hold the same bytes (NoPFS,
+ * section 4: a sample is fetched from the fastest source that has it). `@tiered/simulator` makes one of what was measured.
+ */
+export interface FetchModel {
+  /**
+   * Milliseconds of a read; asked for every read of an object with a copy, so it must be quick, and it must not throw.
+   * What is no number is taken for longer than anything.
+   * @param level The tier, 0 the fastest; the source is the number of tiers.
+   * @param bytes Of the read, at least 1.
+   * @param underWay Reads under way at this place, this one included.
+   */
+  fetchMs(level: number, bytes: number, underWay: number): number;
+}
+
+/** Chooses between a copy and the source by a model, and counts the reads that the model wants to know of. */
+export class PlaceChoice {
+  readonly #model: FetchModel;
+  /** By level. */
+  readonly #underWay: number[];
+
+  constructor(model: FetchModel, tiers: number) {
+    this.#model = model;
+    this.#underWay = Array.from({ length: tiers + 1 }, () => 0);
+  }
+
+  /**
+   * Whether the source gives so many bytes sooner than this tier, where the read is counted already. In doubt the tier does: it
+   * costs nobody else anything.
+   */
+  prefersSource({ level }: Tier, bytes: number): boolean {
+    const source = this.#underWay.length - 1;
+    return this.#ms(source, bytes, this.#readsAt(source) + 1) < this.#ms(level, bytes, this.#readsAt(level));
+  }
+
+  /** A read begins, at a tier or, without one, at the source. */
+  began(tier: Tier | undefined): void {
+    this.#count(tier, 1);
+  }
+
+  ended(tier: Tier | undefined): void {
+    this.#count(tier, -1);
+  }
+
+  #count(tier: Tier | undefined, change: number): void {
+    const level = tier?.level ?? this.#underWay.length - 1;
+    this.#underWay[level] = this.#readsAt(level) + change;
+  }
+
+  #readsAt(level: number): number {
+    return this.#underWay[level] ?? 0;
+  }
+
+  #ms(level: number, bytes: number, underWay: number): number {
+    const ms = this.#model.fetchMs(level, bytes, underWay);
+    return ms >= 0 ? ms : Infinity;
+  }
+}

@@ -1,0 +1,129 @@
+import { OperationScope, raceAbort } from '../support/abort.js';
+import type { OperationOptions, ReadIntoOptions, ReadOutcome, StorageDriver } from '../driver/driver.js';
+import { closedError, invariant } from '../support/errors.js';
+import {
+  NOTHING_PLACED,
+  sourceChanged,
+  type Placement,
+  type PlacementHost,
+  type PlacementRead,
+  type PlacementStats,
+} from '../placement.js';
+
+/** The placement of a hierarchy without tiers: every read goes to the source, nothing is kept. */
+export class SourceOnly implements Placement {
+  readonly seesHits = false;
+  #host: PlacementHost | undefined;
+  readonly #reads = new OperationScope();
+  #sourceReads = 0;
+  #sourceBytes = 0;
+  #ownReads = 0;
+
+  assertTiers(): void {
+    // There are none.
+  }
+
+  async start(host: PlacementHost): Promise<void> {
+    this.#host = host;
+  }
+
+  async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
+    const reading = this.#request(id, { offset, wanted: length }, options, async (source, key, range) => {
+      const bytes = await source.read(key, { ...range, length });
+      return { bytes, got: bytes.byteLength };
+    });
+    // The reader leaves at once when it aborts; the scope stays until the source has stopped, for close() to wait.
+    return raceAbort(reading, options.signal);
+  }
+
+  async readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+    await this.#request(id, { offset, wanted: target.byteLength }, options, async (source, key, range) => {
+      return { bytes: target, got: await source.readInto(key, target, range) };
+    });
+  }
+
+  async readMany(
+    reads: readonly PlacementRead[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    const host = this.#startedHost;
+    const { namespace, source } = host;
+    const requests = reads.map(({ id, offset, target }) => ({
+      key: namespace.keyOf(id),
+      version: host.versionToAskFor(namespace.versionOf(id)),
+      offset,
+      target,
+    }));
+    this.#sourceReads += reads.length;
+    const found = await this.#reads.run(options.signal, (signal) => source.readMany(requests, { signal }));
+    return requests.map(({ key, offset, target }, i) => {
+      const outcome = found[i] ?? { bytes: 0 };
+      if ('error' in outcome) return outcome;
+      const [got, wanted] = [outcome.bytes, target.byteLength];
+      this.#sourceBytes += got;
+      if (got !== wanted) return { error: sourceChanged(source, key, { offset, got, wanted }) };
+      this.#ownReads += 1;
+      return outcome;
+    });
+  }
+
+  /** Makes a request that gives all that was wanted, or fails. */
+  #request(
+    id: number,
+    { offset, wanted }: { readonly offset: number; readonly wanted: number },
+    options: OperationOptions,
+    read: (
+      source: StorageDriver,
+      key: string,
+      range: ReadIntoOptions,
+    ) => Promise<{ bytes: Uint8Array; got: number }>,
+  ): Promise<Uint8Array> {
+    const host = this.#startedHost;
+    const { namespace, source } = host;
+    const key = namespace.keyOf(id);
+    const version = host.versionToAskFor(namespace.versionOf(id));
+    this.#sourceReads += 1;
+    return this.#reads.run(options.signal, async (signal) => {
+      const { bytes, got } = await read(source, key, { offset, version, signal });
+      this.#sourceBytes += got;
+      if (got !== wanted) throw sourceChanged(source, key, { offset, got, wanted });
+      this.#ownReads += 1;
+      return bytes;
+    });
+  }
+
+  get #startedHost(): PlacementHost {
+    invariant(this.#host !== undefined, 'read before start');
+    return this.#host;
+  }
+
+  async place(): Promise<number> {
+    return 0;
+  }
+
+  lost(): void {
+    invariant(false, 'an object was lost where there is no tier');
+  }
+
+  hit(): void {
+    invariant(false, 'a tier was read where there is none');
+  }
+
+  async idle(): Promise<void> {
+    // Nothing is ever placed.
+  }
+
+  stats(): PlacementStats {
+    return {
+      ...NOTHING_PLACED,
+      sourceReads: this.#sourceReads,
+      sourceBytes: this.#sourceBytes,
+      ownReads: this.#ownReads,
+      fetching: this.#reads.size,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#reads.close(closedError());
+  }
+}

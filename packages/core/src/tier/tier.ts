@@ -1,0 +1,224 @@
+import { parseBytes, type ByteSize } from '../support/bytes.js';
+import type { Clock } from '../support/clock.js';
+import type {
+  OperationOptions,
+  ReadIntoOptions,
+  ReadOptions,
+  ReadOutcome,
+  ReadRequest,
+  StorageDriver,
+} from '../driver/driver.js';
+import { configError } from '../support/errors.js';
+import { MemoryDriver } from '../driver/memory-driver.js';
+import { closeFor, disown, openFor, own } from '../driver/open-drivers.js';
+import { TierReads } from '../read/tier-reads.js';
+
+/** A tier as the user configures it. */
+export interface TierOptions {
+  /** Where the tier keeps its objects; must be able to list, write and delete. */
+  readonly driver: StorageDriver;
+  /** Bytes it holds at most, such as `'200GiB'`. No default: every resource is bounded by its owner. */
+  readonly quota: ByteSize;
+  /**
+   * Milliseconds after which a read that the tier has not answered is aborted, and served from the source. A read has a
+   * second more for each 4 MiB, and as long as the tier serves others, it may wait in its queue. Up to a quarter is
+   * added, because it is looked a few times in that time only.
+   * Default: 15,000, longer than a disk needs that has to spin up. A `MemoryDriver` has nothing to wait for, and no deadline.
+   */
+  readonly readDeadlineMs?: number | undefined;
+  /**
+   * How copies lie on the storage. `files`: each is a file of its own, which other programs can open. `packed`: those of up to 256 KiB are
+   * gathered in segments of up to 4 MiB, so that reading one is a read of a file that is open already, and a tier of small objects has a
+   * thousandth of the files. What was read a moment before a process was killed is fetched again. The room of copies that
+   * are removed is free when more than half of their segment are, and the others were written anew; a policy that lets copies go
+   * lets whole segments go, without what was read lately. What is on the tier stays as it is, so this can be changed at any time. Only for
+   * drivers with an index. Default: `files`.
+   */
+  readonly layout?: TierLayout | undefined;
+}
+
+/** How copies lie on the storage of a tier, see `TierOptions`. */
+export type TierLayout = 'files' | 'packed';
+
+const LAYOUTS: readonly TierLayout[] = ['files', 'packed'];
+const READ_DEADLINE_MS = 15_000;
+/** Faults in a row after which a tier is passed over. One may be an accident, three are a state. */
+const FAULTS_UNTIL_OUT = 3;
+/** First pause before a failed tier is tried again; doubles up to the last one. Short enough for a remount. */
+const FIRST_PAUSE_MS = 1_000;
+const LAST_PAUSE_MS = 60_000;
+/** A tier that hangs costs a reader a deadline whenever it is tried: in the end a twentieth of the time. */
+const LAST_PAUSE_IN_DEADLINES = 20;
+
+/** One level above the source: a driver, its quota, and how it fares. */
+export class Tier {
+  readonly level: number;
+  readonly driver: StorageDriver;
+  readonly quotaBytes: number;
+  readonly layout: TierLayout;
+  readonly reading: TierHealth;
+  readonly writing: TierHealth;
+  /** Reads served, and their bytes. */
+  reads = 0;
+  readBytes = 0;
+  /** Operations that failed and were served from elsewhere. */
+  faults = 0;
+  #opening: Promise<void> | undefined;
+  /** Undefined where the driver cannot wait for anything. */
+  readonly #underWay: TierReads | undefined;
+
+  /**
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that is no size, a deadline that is no time, a driver that
+   * cannot be a tier, or a layout that it cannot have.
+   */
+  constructor(level: number, options: TierOptions, clock: Clock) {
+    const { driver, quota, readDeadlineMs = READ_DEADLINE_MS, layout = 'files' } = options;
+    if (!(typeof readDeadlineMs === 'number' && readDeadlineMs > 0 && readDeadlineMs < Infinity))
+      throw configError(`tiers[${level}].readDeadlineMs`, 'milliseconds, more than 0', readDeadlineMs);
+    for (const needed of ['list', 'write', 'delete'] as const) {
+      if (driver.capabilities[needed]) continue;
+      throw configError(
+        `tiers[${level}].driver`,
+        `a driver that can ${needed}, as every tier must; those of directories and object stores can with writable: true`,
+        driver.name,
+      );
+    }
+    if (!LAYOUTS.includes(layout)) throw configError(`tiers[${level}].layout`, '"files" or "packed"', layout);
+    if (layout === 'packed' && !driver.capabilities.index) {
+      const expected = '"files", or a driver that keeps an index, such as one of a directory on a local disk';
+      throw configError(`tiers[${level}].layout`, expected, layout);
+    }
+    this.level = level;
+    this.layout = layout;
+    this.driver = driver;
+    this.quotaBytes = parseBytes(quota, `tiers[${level}].quota`);
+    // Not a driver that extends it or is around it: these may wait.
+    const waits = driver.constructor !== MemoryDriver;
+    this.#underWay = waits ? new TierReads(driver, clock, readDeadlineMs) : undefined;
+    this.reading = new TierHealth(clock, this.#underWay);
+    this.writing = new TierHealth(clock);
+  }
+
+  /**
+   * Opens the driver, if it is not open.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if it is a tier of another hierarchy that is open.
+   */
+  async open(options: OperationOptions): Promise<void> {
+    own(this, this.driver, `tiers[${this.level}].driver`);
+    this.#opening ??= openFor(this, this.driver, options).catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    await this.#opening;
+  }
+
+  /**
+   * As the driver's `read`, within the deadline of this tier. An abort ends it at once, whatever the driver does.
+   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer: to be counted as a fault; or what the driver throws.
+   */
+  read(name: string, options: ReadOptions): Promise<Uint8Array> {
+    if (this.#underWay === undefined) return this.driver.read(name, options);
+    return this.#underWay.leave(options.length, options.signal, (signal) =>
+      this.driver.read(name, { ...options, signal }),
+    );
+  }
+
+  /**
+   * As the driver's `readInto`, within the deadline of this tier. An abort, and the deadline, end it when the driver has let
+   * go of the target: at once, if the driver does what it must. One that never does is not waited for by `close`.
+   * @throws TieredError As `read`.
+   */
+  readInto(name: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    if (this.#underWay === undefined) return this.driver.readInto(name, target, options);
+    return this.#underWay.hold(target.byteLength, options.signal, (signal) =>
+      this.driver.readInto(name, target, { ...options, signal }),
+    );
+  }
+
+  /** As the driver's `readMany`, as `readInto` is; reads that were late have `TIERED_DEADLINE` as their outcomes. */
+  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    if (this.#underWay === undefined) return this.driver.readMany(requests, options);
+    const bytes = requests.reduce((sum, { target }) => sum + target.byteLength, 0);
+    return this.#underWay.hold(bytes, options.signal, (signal) => this.driver.readMany(requests, { signal }));
+  }
+
+  /**
+   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver is done with all of them, or has
+   * not been for as long as the deadline.
+   */
+  async endReads(reason: Error): Promise<void> {
+    await this.#underWay?.end(reason);
+  }
+
+  /** Whether the driver is done with every read. */
+  get isDone(): boolean {
+    return this.#underWay?.areDone ?? true;
+  }
+
+  /** Closes the driver; one that is not done with its reads is not waited for. */
+  async close(): Promise<void> {
+    const closing = closeFor(this, this.driver);
+    if (this.isDone) await closing.finally(() => disown(this, this.driver));
+    else {
+      closing.catch(() => undefined);
+      // Whoever opens it next waits until it is closed.
+      disown(this, this.driver);
+    }
+  }
+}
+
+/**
+ * Whether a tier is worth asking. After repeated faults it is out of service for a pause; then operations are
+ * let through again, and the first outcome decides. Reads one at a time, because a tier that hangs keeps those that it is tried with.
+ */
+export class TierHealth {
+  readonly #clock: Clock;
+  readonly #reads: TierReads | undefined;
+  #faultsInARow = 0;
+  #outUntil: number | undefined;
+  #pauseMs = FIRST_PAUSE_MS;
+
+  /** @param reads Those that are under way, where it is them that this is about. */
+  constructor(clock: Clock, reads?: TierReads) {
+    this.#clock = clock;
+    this.#reads = reads;
+  }
+
+  /** False while operations should pass the tier over. Costs no look at the clock for a healthy tier. */
+  get inService(): boolean {
+    const reads = this.#reads;
+    // The driver does not let go of memory that it is to write to: it would not let go of more.
+    if (reads !== undefined && reads.stuck > 0) return false;
+    if (this.#outUntil === undefined) return true;
+    return this.#isPauseOver && (reads === undefined || reads.inTime === 0);
+  }
+
+  get #isPauseOver(): boolean {
+    return this.#outUntil === undefined || this.#clock.now() >= this.#outUntil;
+  }
+
+  /** An operation succeeded. Returns whether that brought the tier back into service. */
+  succeeded(): boolean {
+    if (this.#faultsInARow === 0) return false;
+    const wasOut = this.#outUntil !== undefined;
+    this.#faultsInARow = 0;
+    this.#outUntil = undefined;
+    this.#pauseMs = FIRST_PAUSE_MS;
+    return wasOut;
+  }
+
+  /**
+   * An operation failed. Returns the pause in milliseconds if that took the tier out of service.
+   * @param hung Whether it did not end by itself. The pauses are longer then, from the deadline on.
+   */
+  failed(hung = false): number | undefined {
+    this.#faultsInARow += 1;
+    // Operations that began before the tier went out may still fail; they do not prolong the pause.
+    if (this.#faultsInARow < FAULTS_UNTIL_OUT || !this.#isPauseOver) return undefined;
+    const costMs = hung ? (this.#reads?.deadlineMs ?? 0) : 0;
+    const pauseMs = Math.max(this.#pauseMs, costMs);
+    this.#outUntil = this.#clock.now() + pauseMs;
+    this.#pauseMs = Math.min(Math.max(LAST_PAUSE_MS, LAST_PAUSE_IN_DEADLINES * costMs), pauseMs * 2);
+    return pauseMs;
+  }
+}

@@ -1,0 +1,97 @@
+import fs from 'node:fs';
+import type { IndexHome } from '@tiered/core';
+import { hasErrno } from '../errors.js';
+import type { OpenFiles } from '../root/open-files.js';
+import type { RootDirectory } from '../root/root-directory.js';
+
+/** Only the owner may know and change what processes tell each other. */
+const MODE = 0o600;
+
+/** What a home needs of its driver. */
+export interface DirectoryHomeOptions {
+  readonly root: RootDirectory;
+  readonly files: OpenFiles;
+  readonly fsync: boolean;
+}
+
+/** The home of a tier's index in the tier's own directory. */
+export class DirectoryHome implements IndexHome {
+  readonly member: string;
+  readonly path: string;
+  readonly durable: boolean;
+  readonly boot = bootId();
+  readonly isOnTier = true;
+  readonly blockBytes: number;
+  readonly #options: DirectoryHomeOptions;
+  readonly #directoriesBefore: number;
+
+  private constructor(options: DirectoryHomeOptions, member: string, blockBytes: number) {
+    this.#options = options;
+    this.#directoriesBefore = options.root.directoriesMade;
+    this.member = member;
+    this.path = options.root.indexPath;
+    this.durable = options.fsync;
+    this.blockBytes = blockBytes;
+  }
+
+  /** @throws errors of the system. */
+  static async open(options: DirectoryHomeOptions): Promise<DirectoryHome> {
+    const { root } = options;
+    const member = await root.present();
+    await makePrivateFile(root.indexPath);
+    const { bsize } = await fs.promises.statfs(root.realPath);
+    return new DirectoryHome(options, member, Math.max(1, bsize));
+  }
+
+  get overheadBytes(): number {
+    return (this.#options.root.directoriesMade - this.#directoriesBefore) * this.blockBytes;
+  }
+
+  isRunning(member: string): Promise<boolean> {
+    return this.#options.root.isPresent(member);
+  }
+
+  async others(): Promise<readonly string[]> {
+    const { root } = this.#options;
+    const running: string[] = [];
+    for (const id of await root.presences())
+      if (id !== this.member && (await root.isPresent(id))) running.push(id);
+    return running;
+  }
+
+  clearUp(member: string): Promise<void> {
+    return this.#options.root.clearUp(member);
+  }
+
+  forget(name: string): Promise<void> {
+    return this.#options.files.forgotten(name);
+  }
+
+  /** Others will take it that nothing is open here any more; the next opening is another member. */
+  async close(): Promise<void> {
+    const { files, root } = this.#options;
+    await files.close();
+    await root.leave();
+  }
+}
+
+/**
+ * Makes an empty file if there is none. One that is there is not opened: closing it would end the locks that a database
+ * of this process has on it.
+ */
+async function makePrivateFile(filePath: string): Promise<void> {
+  try {
+    await (await fs.promises.open(filePath, 'wx', MODE)).close();
+  } catch (error) {
+    if (!hasErrno(error, 'EEXIST')) throw error;
+  }
+}
+
+/** What the kernel calls the time since it was started, if it says (Linux). */
+function bootId(): string | undefined {
+  try {
+    return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  isTieredError,
+  readEach,
+  type OperationOptions,
+  type ReadOutcome,
+  type ReadRequest,
+  type StorageDriver,
+} from '@tiered/core';
+import type { BatchThreads, ThreadsRoot } from './batch-threads.js';
+import { timesOfMemory } from './blocking-mode.js';
+import { Pauses } from './pauses.js';
+import type { RootDirectory } from '../root/root-directory.js';
+import type { ThreadPool } from './thread-pool.js';
+
+/**
+ * Batches that are not given to threads after a slow one. Few: a thread that waits for a disk delays nobody but its batch,
+ * and storage gets fast as soon as a first epoch has brought it into memory.
+ */
+const FIRST_PAUSE = 1;
+const LAST_PAUSE = 64;
+
+/** For so long another program may have had the core, in milliseconds: that says nothing about the storage. */
+const SLICE_MS = 4;
+
+/**
+ * Batches of reads, by one of two ways. *Threads* read into shared memory by blocking calls: on files that are in memory
+ * that is several times as fast as promises. The *driver's single reads*, all under way at once, are what slow storage
+ * wants, where a thread would wait for one file after the other.
+ *
+ * The threads' own times decide: a slow batch sends the next ones the other way, and one in many is tried again. What a
+ * thread could not read the driver reads anew, so the outcomes, errors too, are those of single reads.
+ */
+export class BatchReads {
+  readonly #driver: StorageDriver;
+  readonly #root: () => RootDirectory;
+  readonly #pool: ThreadPool;
+  readonly #start: ((root: ThreadsRoot) => BatchThreads) | undefined;
+  readonly #pauses = new Pauses(FIRST_PAUSE, LAST_PAUSE);
+  #threads: BatchThreads | undefined;
+
+  /**
+   * @param driver Makes the single reads.
+   * @param root The root.
+   * @param pool Knows whether the storage answers.
+   * @param start Makes the threads, with the first batch; undefined if there are to be none.
+   */
+  constructor(
+    driver: StorageDriver,
+    root: () => RootDirectory,
+    pool: ThreadPool,
+    start: ((root: ThreadsRoot) => BatchThreads) | undefined,
+  ) {
+    this.#driver = driver;
+    this.#root = root;
+    this.#pool = pool;
+    this.#start = start;
+  }
+
+  /** Files that threads have open now, at most. */
+  get openFiles(): number {
+    return this.#threads?.openFiles ?? 0;
+  }
+
+  /** As `StorageDriver.readMany`. An abort ends it when the threads have let go of the targets. */
+  async readMany(
+    requests: readonly ReadRequest[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    const threads =
+      options.signal?.aborted !== true && areShared(requests) ? this.#readyThreads() : undefined;
+    if (threads === undefined || !this.#pool.isProven || this.#pauses.leaveOut())
+      return readEach(this.#driver, requests, options);
+    const { counts, ms } = await this.#pool.watch(() => threads.read(requests, options));
+    // It may hang, so that the event loop must not be the next to wait there.
+    if (ms === undefined) this.#pool.doubt();
+    const outcomes: ReadOutcome[] = [];
+    const unread: number[] = [];
+    let bytes = 0;
+    for (let i = 0; i < requests.length; i++) {
+      const count = counts[i] ?? -1;
+      if (count < 0) unread.push(i);
+      else bytes += count;
+      outcomes.push({ bytes: count });
+    }
+    const files = requests.length - unread.length;
+    // Threads that could read nothing are of no use, however fast.
+    const isOfUse = files > 0 && ms !== undefined;
+    this.#pauses.learn(isOfUse ? timesOfMemory(ms - SLICE_MS, files, bytes) : Infinity);
+    return unread.length === 0 ? outcomes : this.#readAgain(requests, unread, outcomes, options);
+  }
+
+  /** Ends the threads. No batch is under way. */
+  async close(): Promise<void> {
+    const threads = this.#threads;
+    this.#threads = undefined;
+    await threads?.close();
+  }
+
+  #readyThreads(): BatchThreads | undefined {
+    if (this.#start === undefined) return undefined;
+    try {
+      this.#threads ??= this.#start({ root: this.#root().realPath, mayHang: this.#pool.mayLeave });
+    } catch (error) {
+      // The root has gone away, which single reads say of each object.
+      if (isTieredError(error, 'TIERED_UNAVAILABLE')) return undefined;
+      throw error;
+    }
+    return this.#threads.areReady ? this.#threads : undefined;
+  }
+
+  /** Makes the reads that no thread could, singly, and puts their outcomes in place. */
+  async #readAgain(
+    requests: readonly ReadRequest[],
+    unread: readonly number[],
+    outcomes: ReadOutcome[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    const again = unread.flatMap((index) => requests[index] ?? []);
+    const found = (await readEach(this.#driver, again, options)).values();
+    for (const index of unread) {
+      const { value } = found.next();
+      if (value !== undefined) outcomes[index] = value;
+    }
+    return outcomes;
+  }
+}
+
+function areShared(requests: readonly ReadRequest[]): boolean {
+  return requests.length > 0 && requests.every(({ target }) => target.buffer instanceof SharedArrayBuffer);
+}

@@ -1,0 +1,284 @@
+import fs from 'node:fs';
+import {
+  versionChanged,
+  type Operation,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type StorageDriver,
+} from '@tiered/core';
+import { memoryFor } from '@tiered/core/internal';
+import { BlockingMode } from './blocking-mode.js';
+import { nodeCalls, openForReadingBlocking, readFully, type FileLook, type ReadCalls } from './file-reads.js';
+import { isSame } from '../list/listing.js';
+import { notAFile } from '../errors.js';
+import { NativeReader } from './native-reader.js';
+import { OpenFiles, type OpenFile } from '../root/open-files.js';
+import type { FileSystemDriverOptions } from '../options.js';
+import { readFullyBlocking, sizeIn, versionOf } from './thread/file-calls.js';
+import type { RootDirectory } from '../root/root-directory.js';
+import { SlowCalls } from './slow-calls.js';
+import type { ThreadPool } from './thread-pool.js';
+
+/** Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a placing. */
+const MOST_UNSEEN = 16 * 1024 * 1024;
+
+/** Bytes at once of a read that may be left behind, or that tells how far it has come: those that one request of NFS brings. */
+const PIECE = 1024 * 1024;
+
+/**
+ * Reads of files by key, from descriptors that stay open between them.
+ *
+ * Where files are remote each look at one is a request, so a file is opened, read, and looked at once, at the end, if
+ * a version was asked for; what is no regular file says so when it is read.
+ */
+export class FileReader {
+  /** The descriptors. */
+  readonly files: OpenFiles;
+  readonly #driver: StorageDriver;
+  readonly #root: () => RootDirectory;
+  readonly #pool: ThreadPool;
+  readonly #mode: BlockingMode;
+  readonly #native: NativeReader | undefined;
+  readonly #slow: SlowCalls | undefined;
+  readonly #calls: ReadCalls;
+  /** Memory that no read uses: of each that was under way at the same time, as many as the pool makes. */
+  readonly #scratch: Uint8Array[] = [];
+
+  constructor(
+    driver: StorageDriver,
+    root: () => RootDirectory,
+    pool: ThreadPool,
+    { maxOpenFiles, blockingCalls, nativeThreads, workerThreads, clock }: Required<FileSystemDriverOptions>,
+  ) {
+    this.#driver = driver;
+    this.#root = root;
+    this.#pool = pool;
+    if (workerThreads > 0) this.#slow = new SlowCalls(clock, workerThreads);
+    this.#calls = this.#slow ?? nodeCalls;
+    this.files = new OpenFiles(maxOpenFiles, () => blockingCalls && pool.isProven, this.#calls);
+    this.#mode = new BlockingMode(clock, pool, blockingCalls);
+    if (nativeThreads > 0) this.#native = new NativeReader(driver, root, pool, this.files, nativeThreads);
+  }
+
+  /** Descriptors that are open now, at most. */
+  get openFiles(): number {
+    return this.files.count + (this.#native?.openFiles ?? 0);
+  }
+
+  /** The root was opened. */
+  open(): void {
+    this.#native?.open();
+    this.#slow?.begin();
+  }
+
+  /**
+   * Closes all that is open, and ends threads. Reads that are under way in native ones are aborted, those in workers go on, and
+   * are waited for.
+   */
+  async close(): Promise<void> {
+    await Promise.all([this.#native?.close(), this.files.close()]);
+    await this.#slow?.end();
+  }
+
+  /** Reads at once; undefined if the thread pool is to do it. */
+  readBlocking(key: string, { offset, length, version }: ReadOptions): Uint8Array | undefined {
+    return this.#mode.attempt(length, () => {
+      const bytes = memoryFor(length);
+      const count = this.#fillBlocking(key, bytes, offset, version);
+      return count === length ? bytes : bytes.subarray(0, count);
+    });
+  }
+
+  /** As `readBlocking`, into the caller's memory. */
+  readIntoBlocking(
+    key: string,
+    target: Uint8Array,
+    { offset, version }: ReadIntoOptions,
+  ): number | undefined {
+    return this.#mode.attempt(target.byteLength, () => this.#fillBlocking(key, target, offset, version));
+  }
+
+  /** Reads in the thread pool, or after a turn of the event loop, if `readBlocking` waited for one. */
+  async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    const read = await this.afterTurn(() => this.readBlocking(key, options));
+    if (read !== undefined) return read;
+    if (this.#native !== undefined) return this.#native.read(key, options);
+    return this.#use('read', key, options, async (file) => {
+      const bytes = memoryFor(await roomFor(file, options, this.#calls));
+      return bytes.subarray(0, await this.#fill(file, bytes, options.offset));
+    });
+  }
+
+  /** As `read`, into the caller's memory. */
+  async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    const read = await this.afterTurn(() => this.readIntoBlocking(key, target, options));
+    if (read !== undefined) return read;
+    if (this.#native !== undefined) return this.#native.readInto(key, target, options);
+    const { offset, signal, progress } = options;
+    return this.#use('readInto', key, options, (file) => {
+      if (signal !== undefined && this.#pool.mayLeave) return this.#readByScratch(key, file, target, options);
+      if (progress === undefined) return this.#fill(file, target, offset);
+      return this.#readInPieces(key, file, target, options, undefined);
+    });
+  }
+
+  #fill(file: OpenFile, target: Uint8Array, position: number): Promise<number> {
+    return readFully(expected(file), target, position, this.#calls);
+  }
+
+  /** Whether a read may not block only because the event loop is to turn first. */
+  get isTurnDue(): boolean {
+    return this.#mode.isTurnDue;
+  }
+
+  /** A blocking read that waited only for the event loop to turn; undefined if there was none, or it may not block still. */
+  async afterTurn<T>(read: () => T | undefined): Promise<T | undefined> {
+    if (!this.#mode.isTurnDue) return undefined;
+    await this.#mode.turn();
+    return read();
+  }
+
+  #fillBlocking(key: string, target: Uint8Array, offset: number, version: string | undefined): number {
+    if (version !== undefined) this.files.dropOther(key, version);
+    return this.files.useBlocking(
+      key,
+      () => this.#openBlocking(key, version),
+      (file) => {
+        const count = readFullyBlocking(expected(file), target, offset);
+        if (mustLookAt(file, count)) this.#assertFile('read', key, file, fstatBlocking(file.fd));
+        return count;
+      },
+    );
+  }
+
+  #use<T extends Uint8Array | number>(
+    operation: Operation,
+    key: string,
+    { version, signal }: ReadIntoOptions,
+    read: (file: OpenFile) => Promise<T>,
+  ): Promise<T> {
+    const root = this.#root();
+    return this.#pool.run({ driver: this.#driver.name, operation, key }, signal, () => {
+      if (version !== undefined) this.files.dropOther(key, version);
+      return this.files.use(
+        key,
+        () => open(root, key, version, this.#calls),
+        async (file) => {
+          const result = await read(file);
+          const count = typeof result === 'number' ? result : result.byteLength;
+          if (mustLookAt(file, count))
+            this.#assertFile(operation, key, file, await this.#calls.stat(file.fd));
+          return result;
+        },
+      );
+    });
+  }
+
+  /** Reads into the caller's memory by way of its own, which a call that is left behind may write to as late as it likes. */
+  async #readByScratch(
+    key: string,
+    file: OpenFile,
+    target: Uint8Array,
+    options: ReadIntoOptions,
+  ): Promise<number> {
+    const scratch = this.#scratch.pop() ?? memoryFor(PIECE);
+    try {
+      return await this.#readInPieces(key, file, target, options, scratch);
+    } finally {
+      this.#scratch.push(scratch);
+    }
+  }
+
+  /** Reads piece by piece, and looks at the file before it says that one is there. */
+  async #readInPieces(
+    key: string,
+    file: OpenFile,
+    target: Uint8Array,
+    { offset, signal, progress }: ReadIntoOptions,
+    scratch: Uint8Array | undefined,
+  ): Promise<number> {
+    for (let filled = 0; ;) {
+      const room = target.subarray(filled, filled + PIECE);
+      const piece = scratch?.subarray(0, room.byteLength) ?? room;
+      const count = await this.#fill(file, piece, offset + filled);
+      signal?.throwIfAborted();
+      if (scratch !== undefined) room.set(piece.subarray(0, count));
+      filled += count;
+      if (count < PIECE || filled === target.byteLength) return filled;
+      if (progress === undefined) continue;
+      if (mustLookAt(file, filled)) this.#assertFile('readInto', key, file, await this.#calls.stat(file.fd));
+      signal?.throwIfAborted();
+      progress(filled);
+    }
+  }
+
+  /** Called after the bytes were read, because a file may be changed while it is read. */
+  #assertFile(operation: Operation, key: string, file: OpenFile, now: FileLook): void {
+    if (!now.isFile()) throw notAFile(this.#driver, operation, key);
+    const { version, verified, isVerified } = file;
+    if (version === undefined) return;
+    const isSameVersion = verified === undefined ? version === versionOf(now) : isSame(verified, now);
+    // The name is gone, or another file's: only the descriptor leads here still.
+    const isUnlinked = now.nlink === 0n;
+    if (isSameVersion && !isUnlinked) {
+      file.isVerified = true;
+      file.verified ??= now;
+      return;
+    }
+    this.files.forget(key);
+    // A file that nobody has found here before was there when its read began; and some file systems count no links.
+    if (isSameVersion && !isVerified) return;
+    throw versionChanged(this.#driver, operation, key);
+  }
+
+  #openBlocking(key: string, version: string | undefined): OpenFile {
+    const root = this.#root();
+    const fd = openForReadingBlocking(root.pathOf(key));
+    try {
+      if (root.saysInside(fd, key)) return { fd, version, isVerified: false };
+      throw notAFile(this.#driver, 'read', key);
+    } catch (error) {
+      fs.closeSync(fd);
+      throw error;
+    }
+  }
+}
+
+async function open(
+  root: RootDirectory,
+  key: string,
+  version: string | undefined,
+  calls: ReadCalls,
+): Promise<OpenFile> {
+  const filePath = root.pathOf(key);
+  const fd = await calls.open(filePath);
+  try {
+    await root.assertDescriptorInside(fd, filePath, key);
+    return { fd, version, isVerified: false };
+  } catch (error) {
+    // Nothing that was only read from is lost if this fails.
+    await calls.close(fd).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** A file with its size, as far as the version says it. */
+function expected({ fd, version }: OpenFile): { readonly fd: number; readonly size: number } {
+  return { fd, size: sizeIn(version) };
+}
+
+/** Whether only a look at the file tells that it is what it must be: of a version, or, not read from, a file at all. */
+function mustLookAt({ version }: OpenFile, count: number): boolean {
+  return version !== undefined || count === 0;
+}
+
+/** Bytes of memory for a read: what was asked for, and not more than there may be. */
+async function roomFor(file: OpenFile, { offset, length }: ReadOptions, calls: ReadCalls): Promise<number> {
+  const { size } = expected(file);
+  const isUnseen = size === Infinity && length > MOST_UNSEEN;
+  return Math.max(0, Math.min(length, (isUnseen ? Number((await calls.stat(file.fd)).size) : size) - offset));
+}
+
+function fstatBlocking(fd: number): fs.BigIntStats {
+  return fs.fstatSync(fd, { bigint: true });
+}

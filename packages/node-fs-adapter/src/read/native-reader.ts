@@ -1,0 +1,196 @@
+import {
+  versionChanged,
+  type Operation,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type StorageDriver,
+} from '@tiered/core';
+import { memoryFor, notOpenError } from '@tiered/core/internal';
+import { IoThreads, NativeError } from '@tiered/native';
+import { openIn } from './batch-threads.js';
+import { notAFile } from '../errors.js';
+import { statOf } from './file-reads.js';
+import { leavesRoot } from '../root/keys.js';
+import type { OpenFile, OpenFiles } from '../root/open-files.js';
+import { sizeIn } from './thread/file-calls.js';
+import type { RootDirectory } from '../root/root-directory.js';
+import type { ThreadPool } from './thread-pool.js';
+
+/** Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a placing. */
+const MOST_UNSEEN = 16 * 1024 * 1024;
+
+/** Bytes at once of a read that tells how far it has come: those that one request of NFS brings. */
+const PIECE = 1024 * 1024;
+
+/** A read into memory of the caller's, or of our own. */
+interface Fill extends ReadIntoOptions {
+  readonly operation: Operation;
+  /** Whether nobody can take the memory away meanwhile. */
+  readonly areFixed: boolean;
+}
+
+/**
+ * Reads of files by key in native threads, as many at a time as are wanted: Node's own pool has four threads for all files of a
+ * process, and a shared file system answers each request in milliseconds. A whole object is one job, of open, read, one look and
+ * close; the descriptors of what is read in pieces are kept, as those of the other reads are.
+ */
+export class NativeReader {
+  readonly #driver: StorageDriver;
+  readonly #root: () => RootDirectory;
+  readonly #pool: ThreadPool;
+  readonly #files: OpenFiles;
+  readonly #threads: number;
+  #io: IoThreads | undefined;
+
+  /**
+   * @param driver Named in errors.
+   * @param root The root.
+   * @param pool Is told how the storage answers.
+   * @param files The descriptors.
+   * @param threads Reads at a time, 1 to 256.
+   */
+  constructor(
+    driver: StorageDriver,
+    root: () => RootDirectory,
+    pool: ThreadPool,
+    files: OpenFiles,
+    threads: number,
+  ) {
+    this.#driver = driver;
+    this.#root = root;
+    this.#pool = pool;
+    this.#files = files;
+    this.#threads = threads;
+  }
+
+  /** Files that threads have open now, at most. */
+  get openFiles(): number {
+    return this.#io === undefined ? 0 : openIn(this.#io);
+  }
+
+  /** The root was opened. */
+  open(): void {
+    const root = this.#root().realPath;
+    this.#io = new IoThreads({ root, threads: this.#threads, mayHang: this.#pool.mayLeave });
+  }
+
+  /** As `FileSystemDriver.read`. */
+  async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    const { offset, length, version } = options;
+    const fill = { ...options, operation: 'read', areFixed: true } as const;
+    const size = sizeIn(version);
+    if (size === Infinity && length > MOST_UNSEEN) return this.#readUnseen(key, length, fill);
+    const bytes = memoryFor(Math.max(0, Math.min(length, size - offset)));
+    return bytes.subarray(0, await this.#fill(key, bytes, fill));
+  }
+
+  /** As `FileSystemDriver.readInto`. An abort gives the target back at once where the storage may hang. */
+  readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    return this.#fill(key, target, { ...options, operation: 'readInto', areFixed: options.isFixed === true });
+  }
+
+  /** Ends the threads; reads that are under way are aborted. */
+  async close(): Promise<void> {
+    const io = this.#io;
+    this.#io = undefined;
+    await io?.close();
+  }
+
+  #fill(key: string, target: Uint8Array, fill: Fill): Promise<number> {
+    const { offset, version, progress } = fill;
+    const length = target.byteLength;
+    const isWhole = offset === 0 && length >= sizeIn(version) && (progress === undefined || length <= PIECE);
+    if (!isWhole || this.#files.has(key))
+      return this.#use(key, fill, (file) => this.#fillFrom(file, key, target, fill));
+    return this.#watch(key, fill, () => this.#files.during(key, () => this.#readWhole(key, target, fill)));
+  }
+
+  async #readWhole(
+    key: string,
+    target: Uint8Array,
+    { offset, version, signal, areFixed }: Fill,
+  ): Promise<number> {
+    const request = { key, offset, version, target };
+    const { outcomes } = await this.#open.readMany([request], { signal, areFixed });
+    const [outcome = 0] = outcomes;
+    if (outcome >= 0) return outcome;
+    signal?.throwIfAborted();
+    throw new NativeError(outcome, 'read', JSON.stringify(key));
+  }
+
+  /** Reads so much of a file that is open as there is, though nobody has said how much that is. */
+  #readUnseen(key: string, length: number, fill: Fill): Promise<Uint8Array> {
+    return this.#use(key, fill, async (file) => {
+      const { size } = await statOf(file.fd);
+      const bytes = memoryFor(Math.max(0, Math.min(length, Number(size) - fill.offset)));
+      return bytes.subarray(0, await this.#fillFrom(file, key, bytes, fill));
+    });
+  }
+
+  async #fillFrom(file: OpenFile, key: string, target: Uint8Array, fill: Fill): Promise<number> {
+    const { offset, signal, progress, areFixed } = fill;
+    const most = progress === undefined ? target.byteLength : PIECE;
+    for (let filled = 0; ;) {
+      const piece = target.subarray(filled, filled + most);
+      const options = { version: file.version, signal, areFixed };
+      const { bytes, isUnlinked } = await this.#open.readAt(file.fd, piece, offset + filled, options);
+      this.#assertThere(file, key, fill, isUnlinked);
+      filled += bytes;
+      if (bytes < piece.byteLength || filled === target.byteLength) return filled;
+      signal?.throwIfAborted();
+      progress?.(filled);
+    }
+  }
+
+  /** A file without a name, which was deleted or replaced, is served to reads that have begun before, and to no other. */
+  #assertThere(file: OpenFile, key: string, { operation }: Fill, isUnlinked: boolean): void {
+    if (!isUnlinked) {
+      file.isVerified = true;
+      return;
+    }
+    this.#files.forget(key);
+    // Some file systems count no links: there nothing is ever verified, and each read opens its file.
+    if (file.isVerified) throw versionChanged(this.#driver, operation, key);
+  }
+
+  #use<T>(key: string, fill: Fill, work: (file: OpenFile) => Promise<T>): Promise<T> {
+    const { version, signal } = fill;
+    const open = async () => ({
+      fd: await this.#open.open(key, { signal }),
+      version,
+      isVerified: false,
+    });
+    return this.#watch(key, fill, () => {
+      if (version !== undefined) this.#files.dropOther(key, version);
+      return this.#files.use(key, open, work);
+    });
+  }
+
+  async #watch<T>(key: string, { operation, signal }: Fill, call: () => Promise<T>): Promise<T> {
+    // Says what is wrong with a key, and knows those that are the driver's own.
+    this.#root().pathOf(key);
+    try {
+      return await this.#pool.watchUntilAborted(signal, call);
+    } catch (error) {
+      throw this.#explained(error, operation, key);
+    }
+  }
+
+  /** What the system cannot say. The rest passes as it is, as errors of `node:fs` do. */
+  #explained(error: unknown, operation: Operation, key: string): unknown {
+    if (!(error instanceof NativeError)) return error;
+    const { code } = error;
+    if (code === 'NOT_A_FILE') return notAFile(this.#driver, operation, key);
+    if (code === 'OUTSIDE') return leavesRoot(this.#driver.name, key);
+    // By `close`, as its signal did not abort.
+    if (code === 'ABORTED') return notOpenError(this.#driver.name);
+    if (code !== 'OTHER_VERSION') return error;
+    this.#files.forget(key);
+    return versionChanged(this.#driver, operation, key);
+  }
+
+  get #open(): IoThreads {
+    if (this.#io === undefined) throw notOpenError(this.#driver.name);
+    return this.#io;
+  }
+}

@@ -1,0 +1,211 @@
+import fs from 'node:fs';
+import { Chain } from '@tiered/core/internal';
+import { LRUCache } from 'lru-cache';
+import type { FileLook, ReadCalls } from '../read/file-reads.js';
+
+/** A file that is open for reading. What it is nobody has asked yet: that would be a request where files are remote. */
+export interface OpenFile {
+  readonly fd: number;
+  /** The version that it was opened for; undefined for any. */
+  readonly version: string | undefined;
+  /** Whether a read has found that it is of that version. */
+  isVerified: boolean;
+  /** What it was then, if that was looked at here. */
+  verified?: FileLook;
+}
+
+/** What is open of a key, or about to be. */
+interface Holding {
+  readonly key: string;
+  /** Called when it is let go of. */
+  readonly waiting: (() => void)[];
+}
+
+interface Opening extends Holding {
+  /** What is opened may be the file of before. */
+  forgotten: boolean;
+}
+
+interface Entry extends OpenFile, Holding {
+  /** Reads that use the descriptor at this moment. */
+  users: number;
+  /** No longer in the cache, or never: to be closed by its last user. */
+  retired: boolean;
+}
+
+/**
+ * Descriptors kept open between reads, least recently used ones closed first. A descriptor is closed only when no
+ * read uses it: a number that the system gives to another file in mid-read would serve that file's bytes.
+ */
+export class OpenFiles {
+  readonly #entries: LRUCache<string, Entry>;
+  readonly #opening = new Chain<Opening>();
+  /** What is in use and not in the cache. */
+  readonly #leaving = new Set<Entry>();
+  readonly #closeAtOnce: () => boolean;
+  readonly #calls: Pick<ReadCalls, 'close'>;
+  readonly #closing = new Set<Promise<void>>();
+  #open = 0;
+
+  /**
+   * @param max Descriptors kept open while nobody uses them; reads under way may hold more.
+   * @param closeAtOnce Whether to close by a blocking call: on a local disk that costs a microsecond, and a trip
+   * through the thread pool twenty.
+   * @param calls Closes them otherwise.
+   */
+  constructor(max: number, closeAtOnce: () => boolean, calls: Pick<ReadCalls, 'close'>) {
+    this.#closeAtOnce = closeAtOnce;
+    this.#calls = calls;
+    this.#entries = new LRUCache({ max, dispose: (entry) => this.#retire(entry) });
+  }
+
+  /** Descriptors that are open now. */
+  get count(): number {
+    return this.#open;
+  }
+
+  /** Runs with the file open; opens it with `open` if it is not. A file is not kept if the work fails. */
+  async use<T>(key: string, open: () => Promise<OpenFile>, work: (file: OpenFile) => Promise<T>): Promise<T> {
+    let entry = this.#entries.get(key);
+    if (entry === undefined) entry = await this.#openNew(key, open);
+    else entry.users += 1;
+    try {
+      return await work(entry);
+    } catch (error) {
+      this.#drop(key, entry);
+      throw error;
+    } finally {
+      this.#leave(entry);
+    }
+  }
+
+  /** As `use`, at once, without waiting for anything but the system calls. */
+  useBlocking<T>(key: string, open: () => OpenFile, work: (file: OpenFile) => T): T {
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = this.#born(key, open());
+      this.#entries.set(key, entry);
+    } else entry.users += 1;
+    try {
+      return work(entry);
+    } catch (error) {
+      this.#drop(key, entry);
+      throw error;
+    } finally {
+      this.#leave(entry);
+    }
+  }
+
+  /** Whether the file is open and kept. */
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  /** Runs what opens the file and closes it by itself. */
+  async during<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const opening: Opening = { key, waiting: [], forgotten: false };
+    const begun = this.#opening.add(opening);
+    try {
+      return await work();
+    } finally {
+      this.#opening.remove(begun);
+      letGo(opening);
+    }
+  }
+
+  /** Keeps the file under this key only if it is known to be this version of it. */
+  keepOnly(key: string, version: string): void {
+    const kept = this.#entries.peek(key);
+    if (kept?.isVerified !== true || kept.version !== version) this.forget(key);
+  }
+
+  /** Does not serve this key from a file that was opened for another version, or for any. */
+  dropOther(key: string, version: string): void {
+    const kept = this.#entries.peek(key);
+    if (kept !== undefined && kept.version !== version) this.#entries.delete(key);
+  }
+
+  /** The file under this key is another one from now on; reads under way finish on the old one. */
+  forget(key: string): void {
+    this.#entries.delete(key);
+    for (const opening of this.#opening) if (opening.key === key) opening.forgotten = true;
+  }
+
+  /** As `forget`; resolves when all that was open of it, or about to be, is closed. */
+  async forgotten(key: string): Promise<void> {
+    this.forget(key);
+    const held = [...this.#opening, ...this.#leaving].filter((holding) => holding.key === key);
+    await Promise.all(held.map(({ waiting }) => new Promise<void>((resolve) => waiting.push(resolve))));
+    await Promise.all(this.#closing);
+  }
+
+  /** Closes everything but what a `use` that was left behind has still open, which that closes at its end. */
+  async close(): Promise<void> {
+    for (const opening of this.#opening) opening.forgotten = true;
+    this.#entries.clear();
+    while (this.#closing.size > 0) await Promise.all(this.#closing);
+  }
+
+  /** Opens the file. Several may do so at the same time for one key; the first is kept, the others serve one read. */
+  async #openNew(key: string, open: () => Promise<OpenFile>): Promise<Entry> {
+    const opening: Opening = { key, waiting: [], forgotten: false };
+    const begun = this.#opening.add(opening);
+    try {
+      const entry = this.#born(key, await open(), opening.waiting);
+      if (opening.forgotten || this.#entries.has(key)) this.#retire(entry);
+      else this.#entries.set(key, entry);
+      return entry;
+    } catch (error) {
+      letGo(opening);
+      throw error;
+    } finally {
+      this.#opening.remove(begun);
+    }
+  }
+
+  /** An entry with its opener as a user: else it could be evicted, and closed, before the opener's turn comes. */
+  #born(key: string, { fd, version }: OpenFile, waiting: (() => void)[] = []): Entry {
+    this.#open += 1;
+    return { key, fd, version, isVerified: false, users: 1, retired: false, waiting };
+  }
+
+  #drop(key: string, entry: Entry): void {
+    if (this.#entries.peek(key) === entry) this.#entries.delete(key);
+  }
+
+  #leave(entry: Entry): void {
+    entry.users -= 1;
+    if (entry.retired && entry.users === 0) this.#close(entry);
+  }
+
+  #retire(entry: Entry): void {
+    entry.retired = true;
+    if (entry.users === 0) this.#close(entry);
+    else this.#leaving.add(entry);
+  }
+
+  /** An error of close() on a descriptor that was only read from loses nothing. */
+  #close(entry: Entry): void {
+    this.#leaving.delete(entry);
+    letGo(entry);
+    if (this.#closeAtOnce()) {
+      this.#open -= 1;
+      try {
+        fs.closeSync(entry.fd);
+      } catch {
+        // As above.
+      }
+      return;
+    }
+    const closed = () => {
+      this.#open -= 1;
+      this.#closing.delete(closing);
+    };
+    const closing = this.#calls.close(entry.fd).then(closed, closed);
+    this.#closing.add(closing);
+  }
+}
+
+function letGo({ waiting }: Holding): void {
+  for (const tell of waiting) tell();
+}

@@ -1,0 +1,329 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { TieredError } from '@tiered/core';
+import { isForOthers, type Access } from './access.js';
+import { hasErrno } from '../errors.js';
+import { syncDirectory } from '../write/file-writes.js';
+import { leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
+import { isPresent, Presence, presences, removePresence } from '../index-home/presence.js';
+import { isInside } from '../read/thread/file-calls.js';
+
+/** Where temporary files are, below the root. */
+const TEMPORARY = path.join(PRIVATE_DIRECTORY, 'tmp');
+
+/** The mode of what is the driver's alone. */
+const PRIVATE = 0o700;
+
+/** How a driver uses its directory. */
+export interface RootOptions {
+  readonly writable: boolean;
+  /** Whether directories that are made are on the disk itself before anything is put into them. */
+  readonly fsync: boolean;
+  /** The modes of what is made. */
+  readonly access: Access;
+}
+
+/**
+ * The directory that a driver may not leave. Knows its real path, whether it is still there, where temporary files
+ * go, and whether a path reached through symbolic links is still inside.
+ */
+export class RootDirectory {
+  /** The real path, without symbolic links. */
+  readonly realPath: string;
+  /** The modes of what is made in it. */
+  readonly access: Access;
+  readonly #fsync: boolean;
+  readonly #driver: string;
+  /** Directories that are being made; others of this process may see them before they are on the disk itself. */
+  readonly #making = new Map<string, Promise<void>>();
+  #presence: Promise<Presence> | undefined;
+  #id = '';
+  #named = 0;
+  /** Directories that were made below it, less those that were removed. */
+  directoriesMade = 0;
+
+  private constructor(realPath: string, { access, fsync }: RootOptions, driver: string) {
+    this.realPath = realPath;
+    this.access = access;
+    this.#fsync = fsync;
+    this.#driver = driver;
+  }
+
+  /**
+   * Finds the directory, and for writing makes it and takes possession of it.
+   * @throws TieredError `TIERED_UNAVAILABLE` if it is no directory, `TIERED_DIRECTORY_NOT_OURS` if it is to be
+   * written and holds other files.
+   */
+  static async open(root: string, options: RootOptions, driver: string): Promise<RootDirectory> {
+    const realPath = await reach(root, options).catch((error: unknown) => {
+      throw hasErrno(error, 'ENOENT', 'ENOTDIR', 'EEXIST') ? unavailable(driver, error) : error;
+    });
+    if (!(await fs.promises.stat(realPath)).isDirectory()) throw unavailable(driver, undefined);
+    const directory = new RootDirectory(realPath, options, driver);
+    if (options.writable) await directory.claim();
+    return directory;
+  }
+
+  /** Makes the private directory, and removes what writers that died left in it. */
+  async claim(): Promise<void> {
+    const entries = await fs.promises.readdir(this.realPath);
+    if (entries.length > 0 && !entries.includes(PRIVATE_DIRECTORY)) {
+      throw new TieredError(
+        'TIERED_DIRECTORY_NOT_OURS',
+        `${this.#driver} holds files that tiered did not write, such as ${JSON.stringify(entries[0])}; ` +
+          `give a tier a directory of its own, because what is in it may be deleted.`,
+        { driver: this.#driver, operation: 'open' },
+      );
+    }
+    // Synced in any case: files that a power cut leaves without it would be taken for somebody else's.
+    await makeDirectories(this.#temporaryDirectory, PRIVATE, true);
+    await makeDirectories(this.#membersDirectory, PRIVATE, this.#fsync);
+    if ((await fs.promises.realpath(this.#temporaryDirectory)) !== this.#temporaryDirectory) {
+      throw leavesRoot(this.#driver, PRIVATE_DIRECTORY);
+    }
+    await this.#show();
+    await this.#clearUpAfterDead();
+  }
+
+  /** Shows, from now on, that this process uses the directory; again if the directory was emptied. */
+  async #show(): Promise<void> {
+    const presence = await this.#presence;
+    if (presence?.isShown === true) return;
+    presence?.end();
+    this.#presence = Presence.begin(this.#membersDirectory);
+    try {
+      this.#id = (await this.#presence).id;
+    } catch (error) {
+      this.#presence = undefined;
+      throw error;
+    }
+  }
+
+  async #clearUpAfterDead(): Promise<void> {
+    const known = new Set(await this.presences());
+    for (const name of await fs.promises.readdir(this.#temporaryDirectory)) known.add(ownerOf(name));
+    known.delete(this.#id);
+    for (const id of known) if (!(await this.isPresent(id))) await this.clearUp(id);
+  }
+
+  /** The id by which others see that this process runs. */
+  async present(): Promise<string> {
+    await this.inPrivateDirectory(() => this.#show());
+    return this.#id;
+  }
+
+  /** Whether the process behind an id runs; true if that cannot be known. */
+  isPresent(id: string): Promise<boolean> {
+    return isPresent(this.#membersDirectory, id);
+  }
+
+  /** Every id, of processes that run or are gone. */
+  presences(): Promise<string[]> {
+    return presences(this.#membersDirectory);
+  }
+
+  /** Deletes what the writers of a process left that is gone. */
+  async clearUp(id: string): Promise<void> {
+    for (const name of await fs.promises.readdir(this.#temporaryDirectory)) {
+      if (ownerOf(name) === id)
+        await fs.promises.rm(path.join(this.#temporaryDirectory, name), { force: true });
+    }
+    await removePresence(this.#membersDirectory, id);
+  }
+
+  /** Ends what shows that this process uses the directory. */
+  async leave(): Promise<void> {
+    (await this.#presence)?.end();
+  }
+
+  /** Where the object of a key is. @throws TieredError `TIERED_KEY_INVALID` */
+  pathOf(key: string): string {
+    return pathOfKey(this.realPath, key, this.#driver);
+  }
+
+  /**
+   * Makes something in the private directory. If that is not there, somebody emptied the root, or removed and made it
+   * again: it is ours once more if it is empty.
+   */
+  async inPrivateDirectory<T>(make: () => T | Promise<T>): Promise<T> {
+    try {
+      return await make();
+    } catch (error) {
+      if (!hasErrno(error, 'ENOENT')) throw error;
+      await this.claim();
+      return make();
+    }
+  }
+
+  /** Where the index is that all who use this directory share. */
+  get indexPath(): string {
+    return path.join(this.realPath, PRIVATE_DIRECTORY, 'index.db');
+  }
+
+  /** Makes sure of the place of temporary files; see `inPrivateDirectory`. */
+  restorePrivateDirectory(): Promise<void> {
+    return this.inPrivateDirectory(() => fs.promises.access(this.#temporaryDirectory));
+  }
+
+  /** A path for a temporary file on the same file system, unlike any other; its name says whose it is. */
+  temporaryPath(): string {
+    return this.realPath + path.sep + this.temporaryKey();
+  }
+
+  /** As `temporaryPath`, below the root. */
+  temporaryKey(): string {
+    this.#named += 1;
+    return `${TEMPORARY}${path.sep}${this.#id}.${this.#named}`;
+  }
+
+  /**
+   * The error of an operation that did not find what it needed, if the reason is that the directory itself is gone.
+   */
+  async goneError(cause: unknown): Promise<TieredError | undefined> {
+    const stat = await fs.promises.stat(this.realPath).catch(() => undefined);
+    return stat?.isDirectory() === true ? undefined : unavailable(this.#driver, cause);
+  }
+
+  /**
+   * Makes a directory below the root and those above it, looking before every step where the step leads: a link must
+   * not lead the making of directories out of the root, and a root that is gone is not made again. With `fsync` they are
+   * on the disk itself afterwards.
+   */
+  async makeDirectory(directory: string, key: string): Promise<void> {
+    try {
+      await this.assertInside(directory, key);
+    } catch (error) {
+      if (!hasErrno(error, 'ENOENT') || directory === this.realPath) throw error;
+      await this.makeDirectory(path.dirname(directory), key);
+      await this.#makeOne(directory);
+      await this.assertInside(directory, key);
+    }
+    await this.#making.get(directory);
+  }
+
+  async #makeOne(directory: string): Promise<void> {
+    const making = makeDirectory(directory, this.access.directory, this.#fsync).then((isNew) => {
+      this.directoriesMade += Number(isNew);
+    });
+    this.#making.set(directory, making);
+    try {
+      await making;
+    } finally {
+      if (this.#making.get(directory) === making) this.#making.delete(directory);
+    }
+  }
+
+  /**
+   * Removes the directories above a path that hold nothing, so that the key of one can become a file. With `fsync` that,
+   * and what was removed below, is on the disk itself afterwards.
+   */
+  async removeEmptyDirectoriesAbove(filePath: string): Promise<void> {
+    let above = path.dirname(filePath);
+    for (; above !== this.realPath; above = path.dirname(above)) {
+      try {
+        // Not through a link: what is empty on its other side is not ours.
+        if ((await fs.promises.realpath(above)) !== above) break;
+        await fs.promises.rmdir(above);
+        this.directoriesMade -= 1;
+      } catch (error) {
+        if (hasErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) break;
+        if (!hasErrno(error, 'ENOENT')) throw error;
+      }
+    }
+    if (this.#fsync) await syncDirectory(above);
+  }
+
+  /**
+   * Checks that a path, followed through its symbolic links, stays inside, and returns where it leads.
+   * @throws TieredError `TIERED_KEY_INVALID`; the error of `realpath` if it leads nowhere.
+   */
+  async assertInside(filePath: string, key: string): Promise<string> {
+    const realPath = await fs.promises.realpath(filePath);
+    if (!isInside(this.realPath, realPath)) throw leavesRoot(this.#driver, key);
+    return realPath;
+  }
+
+  /** As `assertInside`, blocking. */
+  assertInsideBlocking(filePath: string, key: string): void {
+    if (!isInside(this.realPath, fs.realpathSync.native(filePath))) throw leavesRoot(this.#driver, key);
+  }
+
+  /** Checks that an open descriptor is of a file inside. */
+  async assertDescriptorInside(fd: number, filePath: string, key: string): Promise<void> {
+    if (!this.saysInside(fd, key)) await this.assertInside(filePath, key);
+  }
+
+  /**
+   * Checks that an open descriptor is of a file inside, as far as the kernel says what was opened: then nobody can
+   * swap a directory for a link between check and use. False if the kernel does not say, which only Linux does.
+   */
+  saysInside(fd: number, key: string): boolean {
+    if (process.platform !== 'linux') return false;
+    try {
+      // Synchronous on purpose: procfs answers from memory in a microsecond, a trip through the thread pool costs more.
+      if (!isInside(this.realPath, fs.readlinkSync(`/proc/self/fd/${fd}`)))
+        throw leavesRoot(this.#driver, key);
+      return true;
+    } catch (error) {
+      if (!hasErrno(error, 'ENOENT', 'EACCES', 'ENOTDIR')) throw error;
+      // No procfs here, as in some sandboxes.
+      return false;
+    }
+  }
+
+  get #temporaryDirectory(): string {
+    return path.join(this.realPath, TEMPORARY);
+  }
+
+  get #membersDirectory(): string {
+    return path.join(this.realPath, PRIVATE_DIRECTORY, 'members');
+  }
+}
+
+/** Whose temporary file it is, by its name. */
+function ownerOf(temporary: string): string {
+  const dot = temporary.lastIndexOf('.');
+  return dot === -1 ? temporary : temporary.slice(0, dot);
+}
+
+async function reach(root: string, { writable, access, fsync }: RootOptions): Promise<string> {
+  if (writable) await makeDirectories(path.resolve(root), access.directory, fsync);
+  return fs.promises.realpath(root);
+}
+
+/** Makes a directory of this mode, whatever the umask is; one that is there is left as it is. */
+async function makeDirectory(directory: string, mode: number, fsync: boolean): Promise<boolean> {
+  let isNew = true;
+  try {
+    await fs.promises.mkdir(directory, { mode });
+    if (isForOthers(mode)) await fs.promises.chmod(directory, mode);
+  } catch (error) {
+    if (!hasErrno(error, 'EEXIST')) throw error;
+    isNew = false;
+  }
+  // Also if another process has made it: that may not have come so far yet.
+  if (fsync) await syncDirectory(path.dirname(directory));
+  return isNew;
+}
+
+/** As `makeDirectory`, with those above it that are missing. @throws errors of the system. */
+async function makeDirectories(directory: string, mode: number, fsync: boolean): Promise<void> {
+  const stat = await fs.promises.stat(directory).catch((error: unknown) => {
+    if (!hasErrno(error, 'ENOENT')) throw error;
+  });
+  if (stat !== undefined) return;
+  await makeDirectories(path.dirname(directory), mode, fsync);
+  await makeDirectory(directory, mode, fsync);
+}
+
+function unavailable(driver: string, cause: unknown): TieredError {
+  return new TieredError(
+    'TIERED_UNAVAILABLE',
+    `${driver} is not there or is no directory; mount or create it.`,
+    {
+      cause,
+      driver,
+      retryable: true,
+    },
+  );
+}

@@ -1,0 +1,73 @@
+import fs from 'node:fs';
+import { isForOthers } from '../root/access.js';
+import { hasErrno } from '../errors.js';
+
+/** `write(2)` takes 2 GiB at most; a round number below that. */
+const MOST_AT_ONCE = 2 ** 30;
+
+/** For writing and reading, and only if there is no such file yet. */
+const NEW_FILE = 'wx+';
+
+/** Makes a file of this mode, whatever the umask is. */
+export async function makeFile(filePath: string, mode: number): Promise<number> {
+  const fd = await new Promise<number>((resolve, reject) => {
+    fs.open(filePath, NEW_FILE, mode, (error, opened) => (error ? reject(error) : resolve(opened)));
+  });
+  if (!isForOthers(mode)) return fd;
+  return new Promise((resolve, reject) => {
+    fs.fchmod(fd, mode, (error) => (error ? fs.close(fd, () => reject(error)) : resolve(fd)));
+  });
+}
+
+/** As `makeFile`, blocking. */
+export function makeFileBlocking(filePath: string, mode: number): number {
+  const fd = fs.openSync(filePath, NEW_FILE, mode);
+  if (isForOthers(mode)) fs.fchmodSync(fd, mode);
+  return fd;
+}
+
+/** Writes all bytes at a position; callbacks on bare descriptors, as in `readFully`. */
+export async function writeFully(fd: number, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.byteLength;) done += await writeOnce(fd, bytes, done, position + done);
+}
+
+function writeOnce(fd: number, bytes: Uint8Array, done: number, position: number): Promise<number> {
+  const length = Math.min(MOST_AT_ONCE, bytes.byteLength - done);
+  return new Promise((resolve, reject) => {
+    fs.write(fd, bytes, done, length, position, (error, count) => (error ? reject(error) : resolve(count)));
+  });
+}
+
+/** As `writeFully`, blocking; returns how many bytes that were. */
+export function writeFullyBlocking(fd: number, bytes: Uint8Array, position: number): number {
+  let done = 0;
+  while (done < bytes.byteLength)
+    done += fs.writeSync(fd, bytes, done, bytes.byteLength - done, position + done);
+  return done;
+}
+
+/** Puts on the disk itself what was written. */
+export function sync(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => fs.fsync(fd, (error) => (error ? reject(error) : resolve())));
+}
+
+/** Puts on the disk itself which names a directory holds. One that is gone has no names to lose. */
+export async function syncDirectory(directory: string): Promise<void> {
+  try {
+    const fd = await new Promise<number>((resolve, reject) => {
+      fs.open(directory, (error, opened) => (error ? reject(error) : resolve(opened)));
+    });
+    try {
+      await sync(fd);
+    } finally {
+      await closeFile(fd);
+    }
+  } catch (error) {
+    if (!hasErrno(error, 'ENOENT')) throw error;
+  }
+}
+
+/** Closes; on network file systems this is where a write may fail. */
+export function closeFile(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => fs.close(fd, (error) => (error ? reject(error) : resolve())));
+}

@@ -1,0 +1,95 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { TieredError, type ErrorCode, type Operation } from '@tiered/core';
+import { hasErrno } from '../errors.js';
+import type { RootDirectory } from '../root/root-directory.js';
+
+/** A file that is to get the name of its object. */
+export interface MoveInOptions {
+  readonly root: RootDirectory;
+  readonly key: string;
+  readonly filePath: string;
+  /** Whether it may not take the place of another file. */
+  readonly ifAbsent: boolean;
+  readonly driver: string;
+  /** What its errors name. */
+  readonly publishing: Operation;
+}
+
+/**
+ * A parent directory may be removed as empty just before the file moves in; then it is made again. Each try that is lost
+ * is a neighbour that was deleted meanwhile, so many are lost only where many are.
+ */
+export const TRIES = 50;
+
+/** Gives a temporary file the name of its object, in one step, and makes the directories above it that are missing. */
+export async function moveIn(temporary: string, options: MoveInOptions): Promise<void> {
+  const { root, key, filePath, ifAbsent } = options;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await root.makeDirectory(path.dirname(filePath), key);
+      if (ifAbsent) await linkIn(temporary, options);
+      else await fs.promises.rename(temporary, filePath);
+      return;
+    } catch (error) {
+      if (!hasErrno(error, 'ENOENT') || attempt === TRIES) throw conflictOf(error, options);
+    }
+  }
+}
+
+/** What an error of directories or names says of keys; others pass as they are. */
+export function conflictOf(error: unknown, options: MoveInOptions): unknown {
+  if (!hasErrno(error, 'EEXIST', 'ENOTDIR', 'EISDIR', 'ENOTEMPTY')) return error;
+  return failure(
+    options,
+    'TIERED_KEY_CONFLICT',
+    'cannot be a file here, because another key made it, or a part of it, the other of file and directory',
+    error,
+  );
+}
+
+/** As `moveIn`, blocking, for the directory that is there already, and where another file may be replaced. */
+export function moveInBlocking(temporary: string, { root, key, filePath }: MoveInOptions): true {
+  root.assertInsideBlocking(path.dirname(filePath), key);
+  fs.renameSync(temporary, filePath);
+  return true;
+}
+
+/** A rename replaces what is there; a second name for the file is given only if nothing is. */
+async function linkIn(temporary: string, options: MoveInOptions): Promise<void> {
+  try {
+    await fs.promises.link(temporary, options.filePath);
+  } catch (error) {
+    throw await refusalOf(error, options);
+  }
+  // The object is there. The other name is in nobody's way, and goes at the next open() if it does not now.
+  await fs.promises.unlink(temporary).catch(() => undefined);
+}
+
+/** What it says if no second name could be given; errors that are of directories pass as they are. */
+export async function refusalOf(error: unknown, options: MoveInOptions): Promise<unknown> {
+  if (hasErrno(error, 'EPERM', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'))
+    return failure(
+      options,
+      'TIERED_UNSUPPORTED',
+      'cannot be linked: no hard links on this file system',
+      error,
+    );
+  if (!hasErrno(error, 'EEXIST') || (await isDirectory(options.filePath))) return error;
+  return failure(options, 'TIERED_EXISTS', 'is there already, and was not to be replaced', error);
+}
+
+async function isDirectory(filePath: string): Promise<boolean> {
+  const stat = await fs.promises.lstat(filePath).catch(() => undefined);
+  return stat?.isDirectory() === true;
+}
+
+function failure(
+  { driver, key, publishing }: MoveInOptions,
+  code: ErrorCode,
+  what: string,
+  cause: unknown,
+): TieredError {
+  const message = `${driver}: ${JSON.stringify(key)} ${what}; nothing was published.`;
+  return new TieredError(code, message, { cause, driver, operation: publishing, key });
+}

@@ -1,0 +1,107 @@
+import type { HierarchyStats } from '@tiered/core';
+import { Scaling } from './scaling.js';
+import type { SampleSource } from '../source.js';
+
+/** Where samples are read from: 0 is the source, 1 + n is tier n. */
+export type Place = number;
+
+const SOURCE: Place = 0;
+const UNKNOWN_ID = -1;
+
+/** What was read from one place. */
+export interface PlaceReads {
+  /** The tier; undefined for the source. */
+  readonly level: number | undefined;
+  readonly samples: number;
+  readonly bytes: number;
+  /** Milliseconds that producers spent on it, summed over them. */
+  readonly producerMs: number;
+  /** What the read of a sample took, in milliseconds, and samples under way, both in the mean. */
+  readonly readMs: number;
+  readonly underWay: number;
+  /**
+   * What more reads at a time give: throughput rises with this power of their number, 1 if in proportion, 0 if not at all.
+   * Undefined if nobody has seen enough of other numbers.
+   */
+  readonly scaling: number | undefined;
+}
+
+/** What a prefetcher reads from, and, if it has them, the figures by level. */
+export type Source = SampleSource & { stats?(): HierarchyStats };
+
+/** The slower one of two. */
+export function slower(one: Place, other: Place): Place {
+  return one === SOURCE || other === SOURCE ? SOURCE : Math.max(one, other);
+}
+
+/** Tells from where a hierarchy is going to read an object: the source, if it does not say. */
+export function placesOf(source: Source): (key: string) => Place {
+  const tiers = source.stats?.().tiers.length ?? 0;
+  return (key) => {
+    const { namespace } = source;
+    const id = tiers === 0 ? UNKNOWN_ID : (namespace?.find(key) ?? UNKNOWN_ID);
+    const level = id === UNKNOWN_ID ? undefined : namespace?.levelOf?.(id);
+    return level === undefined || level >= tiers ? SOURCE : level + 1;
+  };
+}
+
+interface Counted {
+  samples: number;
+  bytes: number;
+  producerMs: number;
+  sampleMs: number;
+  readonly scaling: Scaling;
+}
+
+/** Counts what was read from each place. */
+export class Places {
+  readonly #places: Counted[] = [];
+  readonly #start: number;
+
+  constructor(now: number) {
+    this.#start = now;
+  }
+
+  /** Counts anew from now on, with the reads that are under way. */
+  next(now: number): Places {
+    const next = new Places(now);
+    for (const { scaling } of this.#places) next.#add(new Scaling(now, scaling.underWay));
+    return next;
+  }
+
+  began(place: Place, now: number, samples: number): void {
+    this.#at(place).scaling.began(now, samples);
+  }
+
+  ended(place: Place, now: number, samples: number, bytes: number, ms: number): void {
+    const at = this.#at(place);
+    at.scaling.ended(now, samples, ms);
+    at.samples += samples;
+    at.bytes += bytes;
+    at.producerMs += ms;
+    at.sampleMs += samples * ms;
+  }
+
+  /** @param longer What was counted in a longer time. */
+  reads(now: number, longer: Places = this): PlaceReads[] {
+    const elapsedMs = now - this.#start;
+    return this.#places.map(({ samples, bytes, producerMs, sampleMs, scaling }, place) => ({
+      level: place === SOURCE ? undefined : place - 1,
+      samples,
+      bytes,
+      producerMs,
+      readMs: samples === 0 ? 0 : sampleMs / samples,
+      underWay: elapsedMs === 0 ? 0 : scaling.readMs(now) / elapsedMs,
+      scaling: scaling.power(longer.#places[place]?.scaling),
+    }));
+  }
+
+  #at(place: Place): Counted {
+    while (this.#places.length <= place) this.#add(new Scaling(this.#start));
+    return this.#places[place] as Counted;
+  }
+
+  #add(scaling: Scaling): void {
+    this.#places.push({ samples: 0, bytes: 0, producerMs: 0, sampleMs: 0, scaling });
+  }
+}

@@ -1,0 +1,166 @@
+import type { BatchLimits } from './line-parts.js';
+import type { Line } from './line.js';
+import type { Place } from '../observe/places.js';
+
+/** What it has to know of a line. */
+type Batched = Pick<Line, 'readsBatches'> & { readonly memory: Pick<Line['memory'], 'limit'> };
+
+/** A batch is to take about so long: samples of a longer one come late, a shorter one costs more than it reads. */
+const BATCH_MS = 2;
+/**
+ * Storage from which a read takes longer, for each of those that are under way with it, is not worth a try: in Node's
+ * thread pool that comes to a third of it, where the files are in memory.
+ */
+const FAST_READ_MS = 0.5;
+/**
+ * Storage from which not even the fastest of many reads came sooner is slow, however many were under way: where the files are
+ * in memory, some of them find nobody before them.
+ */
+const FASTEST_READ_MS = 4;
+/**
+ * A read that came so soon came from memory, however long others take: where the processor is busy with something else all wait for it,
+ * and batches cost it less. There a try goes on though a batch was slow, as the next one may find the processor free.
+ */
+const READ_OF_MEMORY_MS = 1;
+/** Samples of a batch that take no longer each come from storage that is as fast as memory. */
+const FAST_SAMPLE_MS = 0.08;
+/** Samples of a batch that take longer each are requests to slow storage, that would better be made one by one. */
+const SLOW_SAMPLE_MS = 0.4;
+/** Slow batches after which it is not chance: a thread that starts, memory that nobody has touched. */
+const SLOW_IN_A_ROW = 32;
+/** What they are taken to take at first. */
+const EXPECTED_SAMPLE_MS = 0.1;
+/** Reads one by one after which a batch is tried; four times as many with each that was slow. */
+const FIRST_PAUSE = 16;
+const LONGER = 4;
+/** Batches of a try at most: the first ones may find threads that have yet to warm up. */
+const BATCHES_OF_A_TRY = 12;
+const LAST_PAUSE = 65_536;
+/** A message between threads is cheap enough for so many; more would let a thread wait while the next batch is put together. */
+const MOST_SAMPLES = 16;
+/** Batches under way, so that each of two threads has one to go on with. More only take memory out of the caches. */
+const BATCHES_UNDER_WAY = 4;
+/** The last one's part in a mean. */
+const NEWEST = 0.25;
+/** Batches that a producer's part of the memory is to hold, so that one is read while others wait. */
+const BATCHES_IN_MEMORY = 2;
+
+/**
+ * How many samples a producer reads at once. From storage that is as fast as memory a promise a sample costs more than
+ * the reading; from slow storage each read is a request of its own, so that producers count requests. Single reads that
+ * wait for each other do not tell one from the other; so now and then a few batches are tried while nothing else is
+ * read, and their times do.
+ */
+export class BatchSize {
+  /** Milliseconds a sample, of batches. */
+  #sampleMs = EXPECTED_SAMPLE_MS;
+  #slowInARow = 0;
+  #isFast = false;
+  #isTrying = false;
+  #batchesOfTry = 0;
+  #pause = FIRST_PAUSE;
+  /** Reads one by one since the last try. */
+  #singles = 0;
+  /** Milliseconds of one lately, divided by those under way. */
+  #singleMs = 0;
+  /** Milliseconds of the fastest one since the last try. */
+  #fastestMs = Infinity;
+  /** Where those since the last try were read from; undefined before the first. */
+  #place: Place | undefined;
+  /** Whether that was more than one place, of which one may be fast and another slow. */
+  #isMixed = false;
+
+  /** Whether other reads have to end, or not to begin, so that a batch is tried alone. */
+  isAlone(line: Batched): boolean {
+    return line.readsBatches && !this.#isFast && (this.#isTrying || this.#mayTry);
+  }
+
+  /** Producers that there is use for, if so many requests may be under way. */
+  usable(line: Batched, most: number): number {
+    return line.readsBatches && this.#isFast ? producersOfBatches(most) : most;
+  }
+
+  /**
+   * @param producers Producers that share the line's memory.
+   * @param most Requests that may be under way.
+   * @param free Of those, the ones that are not: a batch may be as many as it has samples.
+   */
+  limits(line: Batched, producers: number, most: number, free: number): BatchLimits {
+    if (!line.readsBatches || !(this.#isFast || this.#mayTry)) return { samples: 1, bytes: Infinity };
+    const samples = Math.floor(Math.min(BATCH_MS / this.#sampleMs, samplesWithin(most), free));
+    const atWork = Math.min(producers, producersOfBatches(most));
+    return { samples: Math.max(1, samples), bytes: line.memory.limit / (atWork * BATCHES_IN_MEMORY) };
+  }
+
+  /** A producer reads so many samples at once. */
+  began(samples: number): void {
+    if (this.#isFast || !this.#mayTry) return;
+    if (samples > 1) this.#isTrying = true;
+    // There was no room for two, and may not be for long.
+    else this.#waitLonger();
+  }
+
+  /**
+   * @param underWay Producers at work when it began, this one included.
+   * @param place Where it was read from.
+   */
+  ended(samples: number, ms: number, underWay: number, place: Place): void {
+    if (samples === 1) {
+      this.#isMixed ||= this.#place !== undefined && this.#place !== place;
+      this.#place = place;
+      this.#singles += 1;
+      this.#singleMs += NEWEST * (ms / underWay - this.#singleMs);
+      this.#fastestMs = Math.min(this.#fastestMs, ms);
+    } else if (this.#isFast) this.#observeBatch(ms / samples);
+    else this.#judgeTry(ms / samples);
+  }
+
+  get #mayTry(): boolean {
+    if (this.#isTrying || this.#singles < this.#pause) return false;
+    return this.#isFromMemory || (this.#singleMs <= FAST_READ_MS && this.#fastestMs <= FASTEST_READ_MS);
+  }
+
+  get #isFromMemory(): boolean {
+    return this.#fastestMs <= READ_OF_MEMORY_MS && !this.#isMixed;
+  }
+
+  #judgeTry(sampleMs: number): void {
+    this.#isTrying = false;
+    this.#isFast = sampleMs <= FAST_SAMPLE_MS;
+    // What was slow before was the machine, or another epoch.
+    if (this.#isFast) this.#pause = FIRST_PAUSE;
+    this.#batchesOfTry += 1;
+    const mayGoOn =
+      (this.#isFromMemory || sampleMs <= SLOW_SAMPLE_MS) && this.#batchesOfTry < BATCHES_OF_A_TRY;
+    if (this.#isFast || mayGoOn) return;
+    this.#waitLonger();
+  }
+
+  #observeBatch(sampleMs: number): void {
+    this.#sampleMs += NEWEST * (Math.min(sampleMs, SLOW_SAMPLE_MS) - this.#sampleMs);
+    this.#slowInARow = sampleMs <= SLOW_SAMPLE_MS ? 0 : this.#slowInARow + 1;
+    if (this.#slowInARow < SLOW_IN_A_ROW) return;
+    this.#isFast = false;
+    this.#slowInARow = 0;
+    this.#sampleMs = EXPECTED_SAMPLE_MS;
+    this.#waitLonger();
+  }
+
+  #waitLonger(): void {
+    this.#singles = 0;
+    this.#fastestMs = Infinity;
+    this.#place = undefined;
+    this.#isMixed = false;
+    this.#batchesOfTry = 0;
+    this.#pause = Math.min(LAST_PAUSE, this.#pause * LONGER);
+  }
+}
+
+function producersOfBatches(most: number): number {
+  return Math.floor(most / samplesWithin(most));
+}
+
+/** Samples of a batch at most, if so many requests may be under way. */
+function samplesWithin(most: number): number {
+  return Math.max(1, Math.min(MOST_SAMPLES, Math.floor(most / BATCHES_UNDER_WAY)));
+}

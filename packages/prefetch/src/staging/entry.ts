@@ -1,0 +1,171 @@
+import { invariant } from '@tiered/core/internal';
+import type { Access } from '../sequence/access-sequence.js';
+import type { Block } from './arena.js';
+import { releasedError, tooLargeError } from '../errors.js';
+import type { LineMemory } from './line-memory.js';
+import type { Sample } from '../sample.js';
+
+/** Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped. */
+export type EntryState = 'reading' | 'ready' | 'failed' | 'gone';
+
+/** A sample that was admitted: it has memory, and is being read or waits for its consumer. */
+export class Entry {
+  readonly access: Access;
+  /** Bytes of the object, as far as they were known when it was admitted. */
+  readonly size: number;
+  /** Its place in the line, from 0. */
+  readonly order: number;
+  state: EntryState = 'reading';
+  /** Whether it waits for a consumer who reads the object by name; others look for another one. */
+  isHeld = false;
+  error: unknown;
+  #block: Block;
+  #bytes: Uint8Array;
+  readonly #memory: Pick<LineMemory, 'outside'>;
+  /** None, as nearly always: neither an array is made nor a closure, as there is an entry for each sample. */
+  #followers: Entry[] | undefined;
+  #lookers: (() => void)[] | undefined;
+  readonly #onSettled: (entry: Entry) => void;
+
+  /**
+   * @param memory Gives it other memory if its object has another size than it was told.
+   * @param onSettled Called when it is ready or has failed, after those who asked by `whenSettled`.
+   */
+  constructor(
+    access: Access,
+    size: number,
+    order: number,
+    block: Block,
+    memory: Pick<LineMemory, 'outside'>,
+    onSettled: (entry: Entry) => void,
+  ) {
+    this.access = access;
+    this.size = size;
+    this.order = order;
+    this.#block = block;
+    this.#bytes = block.bytes;
+    this.#memory = memory;
+    this.#onSettled = onSettled;
+  }
+
+  /** Where it is read to, and what was read once it is ready. */
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
+  /**
+   * Memory for an object that has another size than it was told: the caller's, until it is given to `succeed`.
+   * @throws TieredError `TIERED_UNSUPPORTED` if there is no such memory.
+   */
+  blockFor(bytes: number): Block {
+    try {
+      return this.#memory.outside(bytes);
+    } catch (error) {
+      throw tooLargeError(this.access.key, bytes, error);
+    }
+  }
+
+  /** Calls back, synchronously, when it is ready or has failed: its memory is there at that moment, and maybe not later. */
+  whenSettled(callback: () => void): void {
+    if (this.state !== 'reading') callback();
+    else (this.#lookers ??= []).push(callback);
+  }
+
+  /** Gets its bytes from an entry of the same object, that is being read or there: PRISMA's n_reads. */
+  follow(first: Entry): void {
+    if (first.state === 'reading') (first.#followers ??= []).push(this);
+    else this.#end(this.#copyFrom(first));
+  }
+
+  /** All of its bytes are there: in the memory it was given, or in another block if the object has changed its size. */
+  succeed(bytes: Uint8Array, block = this.#block): void {
+    invariant(this.state === 'reading', 'a sample was read twice');
+    if (block !== this.#block) this.#block.free();
+    this.#block = block;
+    this.#bytes = bytes;
+    const followers = this.#followers;
+    // First, because its memory may be given back when it has settled.
+    const failures = followers?.map((follower) => follower.#copyFrom(this));
+    this.#settle('ready');
+    // By then others may follow these.
+    followers?.forEach((follower, i) => follower.#end(failures?.[i]));
+  }
+
+  fail(error: unknown): void {
+    invariant(this.state === 'reading', 'a sample was read twice');
+    this.error = error;
+    this.#settle('failed');
+    this.#followers?.forEach((follower) => follower.fail(error));
+  }
+
+  /** Leaves the line with its memory; whoever takes it gives that back. */
+  leave(): Block {
+    invariant(this.state !== 'reading' && this.state !== 'gone', 'a sample left the line that was not there');
+    this.state = 'gone';
+    return this.#block;
+  }
+
+  /** Returns why it could not, which is no fault of the first. */
+  #copyFrom(first: Entry): unknown {
+    const { byteLength } = first.bytes;
+    try {
+      const block = byteLength === this.#bytes.byteLength ? this.#block : this.blockFor(byteLength);
+      if (block !== this.#block) {
+        this.#block.free();
+        this.#block = block;
+        this.#bytes = block.bytes;
+      }
+    } catch (error) {
+      return error;
+    }
+    this.#bytes.set(first.bytes);
+    return undefined;
+  }
+
+  #end(failure: unknown): void {
+    if (failure === undefined) this.succeed(this.#bytes);
+    else this.fail(failure);
+  }
+
+  #settle(state: 'ready' | 'failed'): void {
+    this.state = state;
+    const lookers = this.#lookers;
+    this.#lookers = undefined;
+    if (lookers !== undefined) for (const look of lookers) look();
+    this.#onSettled(this);
+  }
+}
+
+/** A sample in the hands of a consumer. */
+export abstract class LentSample implements Sample {
+  readonly key: string;
+  readonly epoch: number;
+  readonly position: number;
+  /** Undefined once it was released. */
+  #bytes: Uint8Array | undefined;
+
+  constructor({ key, epoch, position }: Access, bytes: Uint8Array) {
+    this.key = key;
+    this.epoch = epoch;
+    this.position = position;
+    this.#bytes = bytes;
+  }
+
+  get data(): Uint8Array {
+    if (this.#bytes === undefined) throw releasedError(this.key);
+    return this.#bytes;
+  }
+
+  release(): void {
+    if (this.#bytes === undefined) return;
+    this.#bytes = undefined;
+    this.onRelease();
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+
+  /** Called once, when the bytes are not looked at any more. */
+  protected abstract onRelease(): void;
+}

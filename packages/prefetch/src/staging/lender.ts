@@ -1,0 +1,141 @@
+import type { Access } from '../sequence/access-sequence.js';
+import type { Block } from './arena.js';
+import { LentSample, type Entry } from './entry.js';
+import { tooLargeError } from '../errors.js';
+import type { Sample } from '../sample.js';
+import type { Window } from './window.js';
+
+/**
+ * What consumers are given: views on the memory of the line, which serves another sample after the release; copies, which
+ * stay theirs; or copies that are detached by the release, so that a view that somebody kept shows nothing.
+ */
+export type Lending = 'views' | 'copies' | 'detached';
+
+/** A sample that is its consumer's for good. */
+class CopiedSample implements Sample {
+  readonly key: string;
+  readonly epoch: number;
+  readonly position: number;
+  readonly data: Uint8Array;
+
+  /** @throws TieredError `TIERED_UNSUPPORTED` if there is no memory for the copy. */
+  constructor({ key, epoch, position }: Access, bytes: Uint8Array) {
+    this.key = key;
+    this.epoch = epoch;
+    this.position = position;
+    this.data = copyOf(key, bytes);
+  }
+
+  release(): void {
+    // Nothing was lent.
+  }
+
+  [Symbol.dispose](): void {
+    // As above.
+  }
+}
+
+/**
+ * A copy in memory of its own, of one thread.
+ * @throws TieredError `TIERED_UNSUPPORTED` if there is no such memory.
+ */
+function copyOf(key: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(bytes);
+  } catch (error) {
+    throw tooLargeError(key, bytes.byteLength, error);
+  }
+}
+
+/** What becomes of a loan that was given back. */
+type TakeBack = (loan: Loan) => void;
+
+/** A sample that is its consumer's until the release. */
+class Loan extends LentSample {
+  readonly block: Block;
+  /** The copy that its consumer looks at, if it is one. */
+  readonly own: Uint8Array<ArrayBuffer> | undefined;
+  readonly bytes: number;
+  /** Where it is among all that are lent. */
+  at: number;
+  readonly #takeBack: TakeBack;
+
+  constructor(
+    entry: Entry,
+    block: Block,
+    own: Uint8Array<ArrayBuffer> | undefined,
+    at: number,
+    takeBack: TakeBack,
+  ) {
+    super(entry.access, own ?? entry.bytes);
+    this.block = block;
+    this.own = own;
+    this.bytes = entry.bytes.byteLength;
+    this.at = at;
+    this.#takeBack = takeBack;
+  }
+
+  protected override onRelease(): void {
+    this.#takeBack(this);
+  }
+}
+
+/** Gives samples to consumers, and knows what they hold. */
+export class Lender {
+  readonly #lending: Lending;
+  readonly #onRelease: () => void;
+  /** Not a Set: one of objects that live so shortly costs the collector more than they do. */
+  readonly #lent: Loan[] = [];
+  readonly #takeBack: TakeBack = (loan) => this.#receive(loan);
+  /** Of samples that consumers hold. */
+  bytes = 0;
+
+  /** @param onRelease Called when memory was given back. */
+  constructor(lending: Lending, onRelease: () => void) {
+    this.#lending = lending;
+    this.#onRelease = onRelease;
+  }
+
+  /** Samples that consumers hold. */
+  get count(): number {
+    return this.#lent.length;
+  }
+
+  /**
+   * Takes a sample that is there out of the window, unless it throws.
+   * @throws TieredError `TIERED_UNSUPPORTED` if there is no memory for a copy.
+   */
+  lend(entry: Entry, window: Window): Sample {
+    const { access, bytes } = entry;
+    if (this.#lending === 'copies') {
+      const copy = new CopiedSample(access, bytes);
+      window.remove(entry).free();
+      // Not at once: whoever is told may serve the consumer that this is for.
+      queueMicrotask(this.#onRelease);
+      return copy;
+    }
+    const own = this.#lending === 'detached' ? copyOf(access.key, bytes) : undefined;
+    const loan = new Loan(entry, window.remove(entry), own, this.#lent.length, this.#takeBack);
+    this.#lent.push(loan);
+    this.bytes += loan.bytes;
+    return loan;
+  }
+
+  releaseAll(): void {
+    for (let last = this.#lent.at(-1); last !== undefined; last = this.#lent.at(-1)) last.release();
+  }
+
+  #receive(loan: Loan): void {
+    const { at, block, own, bytes } = loan;
+    this.bytes -= bytes;
+    block.free();
+    const last = this.#lent.pop();
+    if (last !== undefined && last !== loan) {
+      this.#lent[at] = last;
+      last.at = at;
+    }
+    // Its consumer may have given it away already.
+    if (own !== undefined && own.byteLength > 0) structuredClone(own.buffer, { transfer: [own.buffer] });
+    this.#onRelease();
+  }
+}

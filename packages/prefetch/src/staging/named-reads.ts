@@ -1,0 +1,219 @@
+import { OperationScope, raceAbort } from '@tiered/core/internal';
+import type { Entry } from './entry.js';
+import type { Taken } from './line-parts.js';
+import { sizeOf } from './look-ahead.js';
+import type { SampleReadOptions } from '../sample.js';
+import type { SampleSource } from '../source.js';
+import type { Waiters } from './waiters.js';
+import type { Window } from './window.js';
+
+/** Why something cannot be, if so. */
+type Failure = { readonly error: unknown } | undefined;
+
+/** What reads by name need of their line. */
+export interface NamedReadsParts {
+  readonly source: SampleSource;
+  readonly window: Window;
+  readonly waiters: Waiters;
+  /** What the line ended with. */
+  readonly failure: () => Failure;
+  /** An entry was read to its end, and has left the window. */
+  readonly onTaken: (taken: Taken) => void;
+  /** An object is read that was not admitted. */
+  readonly onBypass: () => void;
+  /** Such an object was read to its end, and is to be passed over. */
+  readonly onEarly: (key: string) => void;
+  /** An entry that was held is to be read after all, or has failed. */
+  readonly onGivenBack: (entry: Entry, failure: Failure) => void;
+}
+
+/** A read that may reach the end of an object that was not admitted when it began. */
+interface Reservation {
+  readonly key: string;
+  /** What was admitted of the object meanwhile. */
+  entry?: Entry;
+  /** Why that cannot be read. */
+  failure?: Failure;
+}
+
+/**
+ * Reads by name, from the window or past it.
+ *
+ * **Problem.** Only when a read past the window has ended is it known whether its object is taken, and the object's turn may come
+ * before that.
+ *
+ * **Invariants.** An object that is admitted while such a read is under way is held: it has its place and its memory, and nobody
+ * reads it a second time. If the read reaches the end the entry leaves; else it is read, and comes at its place. So no sample is
+ * lost, or comes out of order, by a read that failed.
+ */
+export class NamedReads {
+  readonly #parts: NamedReadsParts;
+  readonly #underWay = new Map<string, Reservation[]>();
+  /** Calls of the source, which end with the line: those of callers with a signal of their own, and the others. */
+  readonly #scope = new OperationScope();
+  readonly #ending = new AbortController();
+  readonly #calls = new Set<Promise<unknown>>();
+
+  constructor(parts: NamedReadsParts) {
+    this.#parts = parts;
+  }
+
+  /** As `SampleReader.read`. */
+  async read(key: string, target: Uint8Array, options: SampleReadOptions): Promise<number> {
+    const { source, window, waiters } = this.#parts;
+    const { offset = 0, signal } = options;
+    signal?.throwIfAborted();
+    this.#throwIfEnded();
+    // Whoever reads to the end of a file asks once more, and takes nothing with that.
+    if (offset > 0 && offset >= (sizeOf(source, key) ?? Infinity)) return 0;
+    for (let entry = window.find(key); entry !== undefined; entry = window.find(key)) {
+      const read = this.#fromEntry(entry, target, offset, signal);
+      const count = typeof read === 'number' ? read : await raceAbort(waiters.during(read), signal);
+      // Else another consumer was faster; the object may be there a second time.
+      if (count !== undefined) return count;
+    }
+    return this.#bypass(key, target, offset, signal);
+  }
+
+  /** Ends the reads that are at the source, and resolves when none writes to its target any more. Idempotent. */
+  async end(reason: Error): Promise<void> {
+    this.#ending.abort(reason);
+    await this.#scope.close(reason);
+    while (this.#calls.size > 0) await Promise.allSettled(this.#calls);
+  }
+
+  /** Whether an entry is held, because its object is being read by name: each such read holds one. */
+  hold(entry: Entry, failure: Failure): boolean {
+    const read = this.#underWay.get(entry.access.key)?.find((each) => each.entry === undefined);
+    if (read === undefined) return false;
+    read.entry = entry;
+    read.failure = failure;
+    entry.isHeld = true;
+    return true;
+  }
+
+  /** Copies from an entry, now or when it is there; undefined if it turned out not to be there any more. */
+  #fromEntry(
+    entry: Entry,
+    target: Uint8Array,
+    offset: number,
+    signal: AbortSignal | undefined,
+  ): number | Promise<number | undefined> {
+    if (entry.state === 'ready') return this.#copy(entry, target, offset);
+    return new Promise((resolve, reject) => {
+      entry.whenSettled(() => {
+        const failure = this.#parts.failure();
+        // Its memory is the caller's again.
+        if (signal?.aborted === true) resolve(undefined);
+        else if (failure !== undefined) reject(failure.error);
+        else if (entry.state === 'ready') resolve(this.#copy(entry, target, offset));
+        else if (entry.state === 'failed') reject(entry.error);
+        else resolve(undefined);
+      });
+    });
+  }
+
+  #copy(entry: Entry, target: Uint8Array, offset: number): number {
+    const { bytes, access } = entry;
+    const part = bytes.subarray(offset, offset + target.byteLength);
+    target.set(part);
+    if (reachesEnd(offset, part.byteLength, bytes.byteLength)) {
+      this.#parts.window.remove(entry).free();
+      this.#parts.onTaken({ samples: 1, bytes: bytes.byteLength, epoch: access.epoch });
+    }
+    return part.byteLength;
+  }
+
+  /** Reads what was not admitted from the source. */
+  async #bypass(
+    key: string,
+    target: Uint8Array,
+    offset: number,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    const { source, waiters, onBypass } = this.#parts;
+    const isPart = offset + target.byteLength < (sizeOf(source, key) ?? 0);
+    const reservation = isPart ? undefined : this.#reserve(key);
+    onBypass();
+    let isTaken = false;
+    try {
+      const read = this.#call(signal, (under) => source.readInto(key, target, { offset, signal: under }));
+      const count = await waiters.during(read);
+      // A source that knows no sizes is asked only where the target is too full to tell.
+      const known = count < target.byteLength ? offset + count : sizeOf(source, key);
+      const size = known ?? (await this.#askForSize(key, signal));
+      // The state of a line that has ended does not change any more.
+      this.#throwIfEnded();
+      isTaken = reachesEnd(offset, count, size);
+      return count;
+    } finally {
+      if (reservation !== undefined) this.#end(reservation, isTaken);
+    }
+  }
+
+  async #call<T>(signal: AbortSignal | undefined, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (signal !== undefined) return this.#scope.run(signal, call);
+    // One signal for all: to make one for each read takes longer than to read what is in memory.
+    this.#ending.signal.throwIfAborted();
+    const running = call(this.#ending.signal);
+    this.#calls.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#calls.delete(running);
+    }
+  }
+
+  /** Bytes of an object; more than any has if that cannot be told, which fails no read: its bytes are there. */
+  async #askForSize(key: string, signal: AbortSignal | undefined): Promise<number> {
+    try {
+      return (await this.#call(signal, (under) => this.#parts.source.stat(key, { signal: under }))).size;
+    } catch {
+      signal?.throwIfAborted();
+      return Infinity;
+    }
+  }
+
+  #reserve(key: string): Reservation {
+    const reservation = { key };
+    const same = this.#underWay.get(key);
+    if (same === undefined) this.#underWay.set(key, [reservation]);
+    else same.push(reservation);
+    return reservation;
+  }
+
+  #end(reservation: Reservation, isTaken: boolean): void {
+    const { key, entry, failure } = reservation;
+    const same = this.#underWay.get(key) ?? [];
+    if (same.length <= 1) this.#underWay.delete(key);
+    else same.splice(same.indexOf(reservation), 1);
+    if (entry === undefined) {
+      if (isTaken) this.#parts.onEarly(key);
+      return;
+    }
+    entry.isHeld = false;
+    // Else the line has ended.
+    if (entry.state === 'reading') this.#settle(entry, isTaken, failure);
+  }
+
+  #settle(entry: Entry, isTaken: boolean, failure: Failure): void {
+    const { window, onTaken, onGivenBack } = this.#parts;
+    if (!isTaken) {
+      onGivenBack(entry, failure);
+      return;
+    }
+    entry.succeed(entry.bytes);
+    window.remove(entry).free();
+    onTaken({ samples: 0, bytes: 0, epoch: entry.access.epoch });
+  }
+
+  #throwIfEnded(): void {
+    const failure = this.#parts.failure();
+    if (failure !== undefined) throw failure.error;
+  }
+}
+
+/** Whether a read came to the end of an object, and did not begin there: whoever asks once more takes nothing with that. */
+function reachesEnd(offset: number, count: number, size: number): boolean {
+  return offset + count >= size && (count > 0 || offset === 0);
+}

@@ -1,0 +1,110 @@
+import type { Clock } from '@tiered/core';
+import { onAbort } from '@tiered/core/internal';
+import Denque from 'denque';
+import type { Sample } from '../sample.js';
+
+/** A consumer that came before its sample was there. */
+export interface Waiter {
+  readonly most: number;
+  /** The epoch that they must be of, if it matters. */
+  readonly epoch: number | undefined;
+  readonly resolve: (samples: readonly Sample[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Consumers that wait, who came first first, and for how long they did. */
+export class Waiters {
+  readonly #clock: Clock;
+  readonly #onChange: (waiting: number) => void;
+  readonly #queue = new Denque<Waiter & { isGone: boolean }>();
+  #waiting = 0;
+  #isServing = false;
+  /** Milliseconds that consumers waited, summed over them. */
+  stallMs = 0;
+
+  /** @param onChange Told by how many the number of those who wait has changed. */
+  constructor(clock: Clock, onChange: (change: number) => void) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  get count(): number {
+    return this.#waiting;
+  }
+
+  /** Waits until it is first and resolved, or all are rejected. An abort leaves the queue. */
+  wait(wanted: Pick<Waiter, 'most' | 'epoch'>, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
+    return this.during(
+      new Promise((resolve, reject) => {
+        let stopListening = () => {};
+        const settled = () => {
+          waiter.isGone = true;
+          stopListening();
+        };
+        const waiter = {
+          ...wanted,
+          isGone: false,
+          resolve: (samples: readonly Sample[]) => {
+            settled();
+            resolve(samples);
+          },
+          reject: (error: unknown) => {
+            settled();
+            reject(error);
+          },
+        };
+        this.#queue.push(waiter);
+        stopListening = onAbort(signal, (reason) => waiter.reject(reason));
+      }),
+    );
+  }
+
+  /** Counts a consumer as waiting until the promise settles. */
+  async during<T>(promise: Promise<T>): Promise<T> {
+    const start = this.#clock.now();
+    this.#change(1);
+    try {
+      return await promise;
+    } finally {
+      this.#change(-1);
+      this.stallMs += this.#clock.now() - start;
+    }
+  }
+
+  /**
+   * Gives those who wait what there is for each, one after the other, until there is nothing for the next. What is collected may lead
+   * back here: not to the one who is just being served, who would be told of an end in place of the sample.
+   * @param collect Undefined if nothing is there. What it throws is told to who waits.
+   */
+  serve(collect: (waiter: Waiter) => readonly Sample[] | undefined): void {
+    if (this.#isServing) return;
+    this.#isServing = true;
+    for (let waiter = this.first(); waiter !== undefined; waiter = this.first()) {
+      try {
+        const samples = collect(waiter);
+        if (samples === undefined) break;
+        waiter.resolve(samples);
+      } catch (error) {
+        waiter.reject(error);
+      }
+    }
+    this.#isServing = false;
+  }
+
+  /** Who has waited longest; undefined if nobody waits for the next sample. */
+  first(): Waiter | undefined {
+    while (this.#queue.peekFront()?.isGone === true) this.#queue.shift();
+    return this.#queue.peekFront();
+  }
+
+  rejectAll(error: unknown): void {
+    const waiting = this.#queue.toArray();
+    this.#queue.clear();
+    for (const waiter of waiting) if (!waiter.isGone) waiter.reject(error);
+  }
+
+  #change(by: number): void {
+    this.#waiting += by;
+    this.#onChange(by);
+  }
+}

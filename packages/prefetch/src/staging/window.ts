@@ -1,0 +1,75 @@
+import Denque from 'denque';
+import type { Access } from '../sequence/access-sequence.js';
+import type { Block } from './arena.js';
+import type { Entry } from './entry.js';
+
+/** A place in the order of the sequence: an entry, or an access that needs none any more. */
+type Placed = Entry | { readonly state: 'gone'; readonly access: Access };
+
+/** Entries that were admitted and not taken, in the order of the sequence and by the key of their object. */
+export class Window {
+  /** Not a linked list, whose nodes that are gone keep those behind them from the collector. */
+  readonly #entries = new Denque<Placed>();
+  /** Of an object that is in it more than once, in order. */
+  readonly #byKey = new Map<string, Entry[]>();
+  #count = 0;
+  /** Entries of it that are there, or have failed. */
+  settled = 0;
+
+  /** Entries that are being read, or there. */
+  get count(): number {
+    return this.#count;
+  }
+
+  add(entry: Entry): void {
+    this.#count += 1;
+    this.#entries.push(entry);
+    const same = this.#byKey.get(entry.access.key);
+    if (same === undefined) this.#byKey.set(entry.access.key, [entry]);
+    else same.push(entry);
+  }
+
+  /** An access was taken before it was admitted: its place is kept as long as there are entries before it. */
+  pass(access: Access): void {
+    this.#entries.push({ state: 'gone', access });
+  }
+
+  /** The first that is still in it. */
+  head(): Entry | undefined {
+    for (;;) {
+      const first = this.#entries.peekFront();
+      if (first?.state !== 'gone') return first;
+      this.#entries.shift();
+    }
+  }
+
+  /** The first of an object that is not held for somebody else. */
+  find(key: string): Entry | undefined {
+    return this.#byKey.get(key)?.find(({ isHeld }) => !isHeld);
+  }
+
+  /** Takes out an entry that has settled, wherever it stands; its memory is the caller's to give back. */
+  remove(entry: Entry): Block {
+    const { key } = entry.access;
+    const same = this.#byKey.get(key);
+    if (same === undefined || same.length === 1) this.#byKey.delete(key);
+    else same.splice(same.indexOf(entry), 1);
+    this.#count -= 1;
+    this.settled -= 1;
+    return entry.leave();
+  }
+
+  /** Those that are still in it. */
+  *entries(): IterableIterator<Entry> {
+    for (const entry of this.#entries.toArray()) if (entry.state !== 'gone') yield entry;
+  }
+
+  /** Accesses behind the first entry that is still in it, that are not in it themselves. */
+  gone(): Access[] {
+    this.head();
+    return this.#entries
+      .toArray()
+      .filter(({ state }) => state === 'gone')
+      .map(({ access }) => access);
+  }
+}

@@ -1,0 +1,155 @@
+import { Random, type Clock } from '@tiered/core';
+import type { Dispatcher } from 'undici';
+import { LARGEST_ANSWER_BYTES, type Answer } from './answers.js';
+import { Connection } from './connection.js';
+import { CredentialStore, type S3Credentials } from './credentials.js';
+import type { Endpoint } from './endpoint.js';
+import type { Sink } from './exchange.js';
+import { Failure } from './failure.js';
+import { encodeKey, encodeQuery } from './keys.js';
+import { AdaptiveLimiter } from './limiter.js';
+import type { CheckedOptions } from '../options.js';
+import { withRetries, type Tries } from './retries.js';
+import { Signer } from './signer.js';
+
+/** A request, before it is signed. */
+export interface S3Request {
+  readonly method: Dispatcher.HttpMethod;
+  /** The object; undefined for the bucket. */
+  readonly key?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  /** Milliseconds of work for which the server may be silent, or send blanks, beyond `timeoutMs`. Default: 0. */
+  readonly workMs?: number;
+  /** Most bytes of an answer's body that has no sink. Default: enough for all that lists nothing. */
+  readonly answerBytes?: number;
+  /** Whether an abort waits for the answer once it is sent: else nobody knows whether it has happened. Default: false. */
+  readonly isAwaited?: boolean;
+}
+
+const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);
+
+/** What talks to the server: signs requests, repeats them, and bounds how many there are. */
+export class S3Client {
+  /** Attempts at a request that brings no progress. */
+  readonly attempts: number;
+  readonly clock: Clock;
+  readonly #endpoint: Endpoint;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #credentials: CredentialStore;
+  readonly #signer: Signer;
+  readonly #connection: Connection;
+  readonly #limiter: AdaptiveLimiter;
+  readonly #random: Random;
+  readonly #deadlineMs: number;
+  readonly #leastBytesPerSecond: number;
+  readonly #firstAttempts: number;
+  #hasAnswered = false;
+
+  constructor(endpoint: Endpoint, options: CheckedOptions) {
+    const { headers, credentials, profile, clock, connections, timeoutMs, deadlineMs } = options;
+    const { leastBytesPerSecond, proxy } = options;
+    this.#endpoint = endpoint;
+    this.#headers = options.requesterPays ? { ...headers, 'x-amz-request-payer': 'requester' } : headers;
+    this.#credentials = new CredentialStore(credentials, profile, clock, deadlineMs);
+    this.#signer = new Signer(endpoint);
+    this.#connection = new Connection(endpoint, {
+      connections,
+      proxy,
+      silenceMs: Math.min(timeoutMs, deadlineMs),
+      leastBytesPerSecond,
+      clock,
+    });
+    this.#limiter = new AdaptiveLimiter(connections);
+    this.#random = new Random(options.seed);
+    this.attempts = options.attempts;
+    this.#firstAttempts = options.firstAttempts;
+    this.#deadlineMs = deadlineMs;
+    this.#leastBytesPerSecond = leastBytesPerSecond;
+    this.clock = clock;
+  }
+
+  /** Connections that are open, as far as that is known. */
+  get openConnections(): number {
+    return this.#connection.open ?? 0;
+  }
+
+  /** Requests that may be under way at once now. */
+  get concurrency(): number {
+    return this.#limiter.concurrency;
+  }
+
+  /** A request and its whole answer, in as many attempts as it takes. */
+  request(request: S3Request, signal: AbortSignal | undefined): Promise<Answer> {
+    return this.retry(signal, () => this.send(request, undefined, signal));
+  }
+
+  /** Attempts of the caller's own, each in its turn. */
+  retry<T>(signal: AbortSignal | undefined, attempt: (tries: Tries) => Promise<T>): Promise<T> {
+    const retries = {
+      mostAttempts: () => (this.#hasAnswered ? this.attempts : this.#firstAttempts),
+      deadlineMs: this.#deadlineMs,
+      leastBytesPerSecond: this.#leastBytesPerSecond,
+      clock: this.clock,
+      random: this.#random,
+      limiter: this.#limiter,
+    };
+    return withRetries(retries, signal, attempt);
+  }
+
+  /** One attempt. It is repeated at once, and once, if clock or credentials were what was wrong and can be set right. */
+  async send(request: S3Request, sink: Sink | undefined, signal: AbortSignal | undefined): Promise<Answer> {
+    const credentials = await this.#credentials.get(signal);
+    try {
+      return await this.#sendAs(credentials, request, sink, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof Failure) || credentials === undefined) throw error;
+      if (!this.#signer.correctTime(error) && !this.#renews(error, request, credentials)) throw error;
+      return this.#sendAs(await this.#credentials.get(signal), request, sink, signal);
+    }
+  }
+
+  /** Ends every connection. */
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  #renews({ details }: Failure, { method }: S3Request, credentials: S3Credentials): boolean {
+    const { code, status } = details;
+    // The answer to a HEAD has no body that would say so.
+    const hasExpired =
+      EXPIRED.has(code) || (method === 'HEAD' && status === 400 && credentials.sessionToken !== undefined);
+    return hasExpired && this.#credentials.discard(credentials);
+  }
+
+  async #sendAs(
+    credentials: S3Credentials | undefined,
+    request: S3Request,
+    sink: Sink | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Answer> {
+    const { method, key, query = {}, headers, body, workMs = 0, isAwaited = false } = request;
+    const { answerBytes = LARGEST_ANSWER_BYTES } = request;
+    const { basePath } = this.#endpoint;
+    const path = `${basePath}${key === undefined && basePath !== '' ? '' : '/'}${encodeKey(key ?? '')}`;
+    const all = { ...this.#headers, ...headers };
+    const signed =
+      credentials === undefined
+        ? all
+        : await this.#signer.sign({ method, path, query, headers: all, body }, credentials);
+    signal?.throwIfAborted();
+    const search = encodeQuery(query);
+    const target = search === '' ? path : `${path}?${search}`;
+    const wire = { method, path: target, headers: signed, body, workMs, answerBytes };
+    try {
+      const answer = await this.#connection.send(wire, sink, isAwaited ? undefined : signal);
+      this.#hasAnswered = true;
+      return answer;
+    } catch (error) {
+      if (error instanceof Failure && error.details.status !== undefined) this.#hasAnswered = true;
+      throw error;
+    }
+  }
+}

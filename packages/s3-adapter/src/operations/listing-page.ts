@@ -1,0 +1,113 @@
+import type { ObjectStat } from '@tiered/core';
+import { etagOf, LARGEST_LIST_BYTES, type Answer } from '../http/answers.js';
+import type { S3Client } from '../http/client.js';
+import { wrongAnswer } from '../http/failure.js';
+import { readLeavesInTurns, type LeafTaker } from '../http/xml.js';
+
+/** Which page of a listing. */
+export interface PageRequest {
+  readonly prefix: string;
+  /** Only keys after this one. */
+  readonly startAfter?: string | undefined;
+  /** Where the page before ended. */
+  readonly token?: string | undefined;
+  /** Keys that go on after this character are given as what stands before it, once. */
+  readonly delimiter?: string;
+}
+
+/** A page of a listing, keys as S3 has them. */
+export interface Page {
+  readonly objects: readonly ObjectStat[];
+  /** What keys with the delimiter begin with. */
+  readonly prefixes: readonly string[];
+  /** For the next page; undefined on the last. */
+  readonly next: string | undefined;
+}
+
+/** Asks for a page (ListObjectsV2). A page may be empty, and not the last. */
+export function fetchPage(
+  client: S3Client,
+  { prefix, startAfter, token, delimiter }: PageRequest,
+  signal: AbortSignal | undefined,
+): Promise<Page> {
+  const query = {
+    'list-type': '2',
+    'encoding-type': 'url',
+    ...(prefix !== '' && { prefix }),
+    ...(delimiter !== undefined && { delimiter }),
+    ...(startAfter !== undefined && { 'start-after': startAfter }),
+    ...(token !== undefined && { 'continuation-token': token }),
+  };
+  const request = { method: 'GET', query, answerBytes: LARGEST_LIST_BYTES } as const;
+  return client.retry(signal, async () =>
+    parsePage(client, await client.send(request, undefined, signal), signal),
+  );
+}
+
+/** What is known of an object so far. */
+type Draft = Record<string, string | undefined>;
+
+/** What a page says of itself. */
+const FIELDS = new Set(['EncodingType', 'IsTruncated', 'NextContinuationToken']);
+/** What is taken of an object. */
+const OF_OBJECT = new Set(['Key', 'Size', 'ETag']);
+
+async function parsePage(
+  { clock }: S3Client,
+  { status, body }: Answer,
+  signal: AbortSignal | undefined,
+): Promise<Page> {
+  const fields = new Map<string, string>();
+  const drafts: Draft[] = [];
+  const prefixes: string[] = [];
+  // Servers tell of an object in any order.
+  let draft: Draft | undefined;
+  const opened = (names: readonly string[]) => {
+    if (names.length === 2) draft = undefined;
+  };
+  const take: LeafTaker = ([root, child = '', name = ''], text) => {
+    if (root !== 'ListBucketResult') throw new Error('Not a ListBucketResult');
+    if (child === 'CommonPrefixes') prefixes.push(text);
+    else if (FIELDS.has(child)) fields.set(child, text);
+    else if (child === 'Contents' && OF_OBJECT.has(name)) {
+      if (draft === undefined) drafts.push((draft = {}));
+      draft[name] = text;
+    }
+  };
+  try {
+    await readLeavesInTurns(body, take, { clock, signal, opened });
+    const decode = fields.get('EncodingType') === 'url' ? decodeUrl : (text: string) => text;
+    return {
+      objects: drafts.map((draft) => objectOf(draft, decode)),
+      prefixes: prefixes.map(decode),
+      next: nextOf(fields),
+    };
+  } catch {
+    signal?.throwIfAborted();
+    throw wrongAnswer(
+      status,
+      'MalformedListing',
+      'the answer is no page of ListObjectsV2; check the endpoint',
+    );
+  }
+}
+
+/** The token for the next page. Wherever it is not sure that this is the last page, the listing must not end here. */
+function nextOf(fields: ReadonlyMap<string, string>): string | undefined {
+  const next = fields.get('NextContinuationToken');
+  const truncated = fields.get('IsTruncated') ?? String(Boolean(next));
+  if (truncated === 'false') return undefined;
+  if (truncated !== 'true' || !next) throw new Error('It goes on, but where is not said');
+  return next;
+}
+
+function objectOf({ Key, Size, ETag }: Draft, decode: (text: string) => string): ObjectStat {
+  if (Key === undefined || ETag === undefined || Size === undefined || !/^\d{1,15}$/.test(Size))
+    throw new Error('An object without key, size or ETag');
+  return { key: decode(Key), size: Number(Size), version: etagOf(ETag) };
+}
+
+/** AWS writes a space as `+`; a plus is `%2B` with every server. */
+function decodeUrl(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '));
+}

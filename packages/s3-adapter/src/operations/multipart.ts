@@ -1,0 +1,160 @@
+import { onAbort } from '@tiered/core/internal';
+import type { WriteHeaders } from './absent-writes.js';
+import { etagOf, failureOf, headerOf } from '../http/answers.js';
+import type { S3Client } from '../http/client.js';
+import { wrongAnswer } from '../http/failure.js';
+import { escapeXml, textAt } from '../http/xml.js';
+
+/** Parts of one upload that are sent at the same time; with the one that is being filled they bound the memory. */
+const PARTS_AT_ONCE = 4;
+const MOST_PARTS = 10_000;
+/** AWS puts thousands of parts together for minutes, and sends blanks meanwhile. */
+const LEAST_WORK_MS = 30_000;
+const WORK_MS_PER_PART = 50;
+
+/** An object to be uploaded in parts. */
+export interface Upload {
+  readonly key: string;
+  readonly size: number;
+  /** In any sizes, and until an abort; they throw unless they are as long together as `size`. */
+  readonly pieces: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
+  readonly partBytes: number;
+  readonly headers: WriteHeaders;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Uploading {
+  readonly client: S3Client;
+  readonly key: string;
+  readonly uploadId: string;
+  /** Ends with the first thing that goes wrong. */
+  readonly end: AbortController;
+}
+
+/**
+ * Uploads an object in parts, which nobody sees until all are there. Whatever goes wrong, the upload is aborted before the
+ * error is thrown, so that no parts stay that cost money. Takes the memory of 5 parts at most.
+ */
+export async function uploadInParts(client: S3Client, upload: Upload): Promise<void> {
+  const { key, size, pieces, signal } = upload;
+  const partBytes = Math.max(upload.partBytes, Math.ceil(size / MOST_PARTS));
+  const uploadId = await begin(client, upload);
+  const end = new AbortController();
+  const stopListening = onAbort(signal, (reason) => end.abort(reason));
+  const uploading = { client, key, uploadId, end };
+  try {
+    const etags = await sendParts(uploading, inParts(pieces(end.signal), partBytes));
+    await complete(uploading, etags, upload.headers);
+  } catch (error) {
+    end.abort(error);
+    await abandon(uploading);
+    throw end.signal.reason;
+  } finally {
+    stopListening();
+  }
+}
+
+/** Begins an upload. An abort waits for the answer: without its id the upload could not be taken back. */
+async function begin(client: S3Client, { key, headers, signal }: Upload): Promise<string> {
+  const request = {
+    ...{ method: 'POST', key, query: { uploads: '' }, headers: headers.begin },
+    isAwaited: true,
+  } as const;
+  const { status, body } = await client.request(request, signal);
+  const id = textAt(body, 'InitiateMultipartUploadResult', 'UploadId');
+  if (id === undefined || id === '')
+    throw wrongAnswer(status, 'NoUploadId', 'the server does not know multipart uploads', false);
+  return id;
+}
+
+/** Sends the parts, several at a time; gives their ETags in order. */
+async function sendParts(uploading: Uploading, parts: AsyncIterable<Uint8Array>): Promise<readonly string[]> {
+  const { end } = uploading;
+  const etags: string[] = [];
+  const sending = new Set<Promise<void>>();
+  let number = 0;
+  try {
+    for await (const part of parts) {
+      while (sending.size >= PARTS_AT_ONCE) await Promise.race(sending);
+      end.signal.throwIfAborted();
+      const index = number++;
+      const sent = sendPart(uploading, index + 1, part)
+        .then(
+          (etag) => {
+            etags[index] = etag;
+          },
+          (error: unknown) => end.abort(error),
+        )
+        .finally(() => sending.delete(sent));
+      sending.add(sent);
+    }
+  } catch (error) {
+    end.abort(error);
+  }
+  await Promise.all(sending);
+  end.signal.throwIfAborted();
+  return etags;
+}
+
+async function sendPart(uploading: Uploading, partNumber: number, body: Uint8Array): Promise<string> {
+  const { client, key, uploadId, end } = uploading;
+  const query = { partNumber: String(partNumber), uploadId };
+  const { status, headers } = await client.request({ method: 'PUT', key, query, body }, end.signal);
+  const etag = headerOf(headers, 'etag');
+  if (etag === undefined) throw wrongAnswer(status, 'NoETag', 'the server sends no ETag for a part', false);
+  return etagOf(etag);
+}
+
+/** Publishes the object. An abort waits for the answer, so that a write that rejects has left nothing. */
+async function complete(
+  { client, key, uploadId, end }: Uploading,
+  etags: readonly string[],
+  { publish }: WriteHeaders,
+): Promise<void> {
+  const parts = etags.map(
+    (etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
+  );
+  const text = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`;
+  const headers = { 'content-type': 'application/xml', ...publish };
+  const body = Buffer.from(text);
+  const workMs = LEAST_WORK_MS + parts.length * WORK_MS_PER_PART;
+  const request = {
+    method: 'POST',
+    key,
+    query: { uploadId },
+    headers,
+    body,
+    workMs,
+    isAwaited: true,
+  } as const;
+  await client.retry(end.signal, async () => {
+    const answer = await client.send(request, undefined, end.signal);
+    // The status was sent before the parts were put together: the body tells how that ended.
+    if (textAt(answer.body, 'CompleteMultipartUploadResult', 'Key') === undefined)
+      throw failureOf({ ...answer, status: 500 }, 'if-none-match' in publish ? 'if-none-match' : undefined);
+  });
+}
+
+/** Takes an upload back. The first error is the one to be told; AWS's lifecycle rules are there for what is left. */
+async function abandon({ client, key, uploadId }: Uploading): Promise<void> {
+  await client.request({ method: 'DELETE', key, query: { uploadId } }, undefined).catch(() => undefined);
+}
+
+/** Pieces of any size as parts of one size, the last one as long as what is left, each in memory of its own. */
+async function* inParts(pieces: AsyncIterable<Uint8Array>, partBytes: number): AsyncGenerator<Uint8Array> {
+  let part = Buffer.allocUnsafeSlow(partBytes);
+  let filled = 0;
+  for await (const piece of pieces) {
+    for (let from = 0; from < piece.byteLength;) {
+      const taken = Math.min(partBytes - filled, piece.byteLength - from);
+      part.set(piece.subarray(from, from + taken), filled);
+      from += taken;
+      filled += taken;
+      if (filled < partBytes) continue;
+      yield part;
+      part = Buffer.allocUnsafeSlow(partBytes);
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield part.subarray(0, filled);
+}

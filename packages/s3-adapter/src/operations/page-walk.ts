@@ -1,0 +1,73 @@
+import type { S3Client } from '../http/client.js';
+import { wrongAnswer } from '../http/failure.js';
+import { compareKeys } from '../http/keys.js';
+import { fetchPage, type Page, type PageRequest } from './listing-page.js';
+
+/**
+ * Empty pages in a row: servers send them where they passed over objects that are deleted or hidden, mostly 1000 a page. So
+ * many are a server that never gets on.
+ */
+const MOST_EMPTY_PAGES = 10_000;
+
+/**
+ * The pages of a listing from a request on that hold objects, to the last one: an empty page is gone past as long as the
+ * server says that it is not the last.
+ * @param isSorted Whether the server is known to list keys in the order of their bytes.
+ * @throws Failure `ListingStuck` for a server that does not get on: a token that came before, pages that begin where an
+ * earlier one did, empty pages without end. To end there as if all were listed would lose what comes behind.
+ */
+export async function* walkPages(
+  client: S3Client,
+  from: PageRequest,
+  isSorted: boolean,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Page, void, undefined> {
+  const { prefix } = from;
+  const tokens = new TokenTrail(from.token);
+  let request = from;
+  let lastFirst: string | undefined;
+  for (let empty = 0; ;) {
+    const page = await fetchPage(client, request, signal);
+    const first = page.objects[0]?.key;
+    empty = first === undefined ? empty + 1 : 0;
+    const order = first === undefined || lastFirst === undefined ? 1 : compareKeys(first, lastFirst);
+    if (order === 0 || (order < 0 && isSorted)) throw stuck('it gives a page again');
+    lastFirst = first ?? lastFirst;
+    if (page.objects.length > 0) yield page;
+    const { next } = page;
+    if (next === undefined) return;
+    if (next === request.token || !tokens.isNew(next)) throw stuck('it gives a continuation token again');
+    if (empty >= MOST_EMPTY_PAGES) throw stuck(`it gives ${MOST_EMPTY_PAGES} pages without an object`);
+    request = { prefix, token: next };
+  }
+}
+
+/**
+ * Notices that tokens come again, in constant memory (Brent's algorithm): compares each with one that came before, and
+ * takes a newer one for that after twice as many. A circle of n tokens is noticed within 3 n of them.
+ */
+class TokenTrail {
+  #kept: string | undefined;
+  #left = 1;
+  #stride = 1;
+
+  constructor(first: string | undefined) {
+    this.#kept = first;
+  }
+
+  isNew(token: string): boolean {
+    if (token === this.#kept) return false;
+    this.#left -= 1;
+    if (this.#left === 0) {
+      this.#kept = token;
+      this.#stride *= 2;
+      this.#left = this.#stride;
+    }
+    return true;
+  }
+}
+
+function stuck(what: string) {
+  const advice = `the server does not get on with the listing: ${what}; check the endpoint`;
+  return wrongAnswer(200, 'ListingStuck', advice, false);
+}

@@ -1,0 +1,74 @@
+import { configError } from '@tiered/core/internal';
+import type { StorageClass, SystemModel } from '../model/model.js';
+
+/** One thing that may be changed, and what it may be. */
+export interface Change {
+  /** `staging` or a level, in GB; with `.read`, its MB/s with its threads. `compute`, in MB/s. `workers`. */
+  readonly what: string;
+  readonly values: readonly number[];
+}
+
+/** A system, and how it differs from the one that was changed. */
+export interface Variant {
+  readonly setup: string;
+  readonly system: SystemModel;
+}
+
+/**
+ * Reads `ram=10,20,40`.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for anything else.
+ */
+export function parseChange(text: string): Change {
+  const match = /^([\w.-]+)=([\d.,]+)$/.exec(text);
+  const values = (match?.[2] ?? '').split(',').map(Number);
+  if (match?.[1] === undefined || !values.every((value) => value > 0))
+    throw configError('--what-if', 'changes such as ram=10,20,40', text);
+  return { what: match[1], values };
+}
+
+/**
+ * Every combination of these changes, the first changing most slowly.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for what the system does not have.
+ */
+export function variantsOf(system: SystemModel, changes: readonly Change[]): Variant[] {
+  return changes.reduce<Variant[]>(
+    (variants, { what, values }) =>
+      variants.flatMap((variant) =>
+        values.map((value) => {
+          const text = `${what} ${value}${unitOf(what)}`;
+          return {
+            setup: variant.setup === '' ? text : `${variant.setup}, ${text}`,
+            system: changed(variant.system, what, value),
+          };
+        }),
+      ),
+    [{ setup: '', system }],
+  );
+}
+
+function unitOf(what: string): string {
+  if (what === 'workers') return '';
+  return what === 'compute' || what.endsWith('.read') ? ' MB/s' : ' GB';
+}
+
+function changed(system: SystemModel, what: string, value: number): SystemModel {
+  if (what === 'compute') return { ...system, computeMBps: value };
+  if (what === 'workers') {
+    if (!Number.isInteger(value)) throw configError('--what-if workers', 'whole numbers', value);
+    return { ...system, workers: value };
+  }
+  const [name, field] = what.split('.');
+  const change = (one: StorageClass): StorageClass => {
+    if (one.name !== name) return one;
+    if (field === undefined) return { ...one, capacityMB: value * 1_000 };
+    return { ...one, read: { points: [[one.threads, value]] } };
+  };
+  const classes = [system.staging, ...system.levels].map((one) => one.name);
+  if (!classes.includes(name ?? '') || !(field === undefined || field === 'read'))
+    throw configError(
+      '--what-if',
+      `compute, workers, or one of ${classes.join(', ')} with or without .read`,
+      what,
+    );
+  return { ...system, staging: change(system.staging), levels: system.levels.map(change) };
+}

@@ -1,0 +1,133 @@
+import { TieredError, type Tier } from '@tiered/core';
+import {
+  fileOf,
+  invariant,
+  isPacked,
+  offsetInFile,
+  raceAbort,
+  type Checksum,
+  type OperationScope,
+} from '@tiered/core/internal';
+import type { Copy, CopyContent } from '../tier/tier-store.js';
+
+/**
+ * A copy that is not simply read: one that an earlier process, or another one, left on the tier, and whose chunks are
+ * trusted only once their sum was found right; or one that holds only the beginning of its object.
+ *
+ * The first read of a chunk reads all of it and looks at its sum; later ones read their range.
+ */
+export class CheckedCopy {
+  readonly copy: Copy;
+  readonly #content: CopyContent;
+  readonly #tier: Tier;
+  readonly #checksum: Checksum;
+  readonly #tierReads: OperationScope;
+  /** The file that holds it, and where in that it begins. */
+  readonly #file: string;
+  readonly #base: number;
+  readonly #checked: Uint8Array;
+  readonly #checking = new Map<number, Promise<Uint8Array>>();
+  #left: number;
+
+  /**
+   * @param tierReads Runs the checks: several readers may wait for one, and all may leave.
+   * @param trusted Whether this process wrote it itself.
+   */
+  constructor(copy: Copy, tier: Tier, checksum: Checksum, tierReads: OperationScope, trusted: boolean) {
+    invariant(copy.content !== undefined, 'a copy is to be read of which nothing is known');
+    this.copy = copy;
+    this.#file = copy.tag !== undefined && isPacked(copy.tag) ? fileOf(copy.key, copy.tag) : copy.name;
+    this.#base = offsetInFile(copy.tag);
+    this.#content = copy.content;
+    this.#tier = tier;
+    this.#checksum = checksum;
+    this.#tierReads = tierReads;
+    this.#checked = new Uint8Array(copy.content.sums.length).fill(trusted ? 1 : 0);
+    this.#left = trusted ? 0 : copy.content.sums.length;
+  }
+
+  /** Bytes of a chunk; the last one may be shorter. */
+  get chunkBytes(): number {
+    return this.#content.chunkBytes;
+  }
+
+  get tier(): Tier {
+    return this.#tier;
+  }
+
+  /** Whether every chunk was found right. */
+  get isChecked(): boolean {
+    return this.#left === 0;
+  }
+
+  /** Whether it is all of its object. */
+  get isWhole(): boolean {
+    return this.#content.bytes === this.#content.size;
+  }
+
+  /**
+   * Fills the target from an offset; all of it lies within the copy. An abort ends it when nothing is written there any
+   * more.
+   * @throws TieredError `TIERED_DATA_CORRUPT` for a chunk that is not what was written, or what the tier fails with.
+   */
+  async into(target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
+    const { chunkBytes } = this.#content;
+    const end = offset + target.byteLength;
+    for (let at = offset; at < end;) {
+      const chunk = Math.floor(at / chunkBytes);
+      const until = Math.min(end, (chunk + 1) * chunkBytes);
+      await this.#intoFrom(chunk, target.subarray(at - offset, until - offset), at, signal);
+      at = until;
+    }
+  }
+
+  async #intoFrom(chunk: number, target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
+    if (this.#checked[chunk] === 1) {
+      const at = this.#base + offset;
+      const count = await this.#tier.readInto(this.#file, target, { offset: at, signal });
+      if (count !== target.byteLength) throw this.#corrupt(`gave ${count} of ${target.byteLength} bytes`);
+      return;
+    }
+    const bytes = await raceAbort(this.#check(chunk), signal);
+    const from = offset - chunk * this.#content.chunkBytes;
+    target.set(bytes.subarray(from, from + target.byteLength));
+  }
+
+  /** The bytes of a chunk, found right; one look for all who ask at once. */
+  #check(chunk: number): Promise<Uint8Array> {
+    const running = this.#checking.get(chunk);
+    if (running !== undefined) return running;
+    const check = this.#readAndCheck(chunk).finally(() => this.#checking.delete(chunk));
+    this.#checking.set(chunk, check);
+    return check;
+  }
+
+  async #readAndCheck(chunk: number): Promise<Uint8Array> {
+    const { bytes: size, chunkBytes, sums } = this.#content;
+    const offset = chunk * chunkBytes;
+    const length = Math.min(chunkBytes, size - offset);
+    // A byte more than the last chunk has: what is longer than it was fills the tier with more than anybody counts.
+    const endsFile = this.copy.tailBytes === undefined && !isPacked(this.copy.tag);
+    const beyond = chunk === sums.length - 1 && endsFile ? 1 : 0;
+    const range = { offset: this.#base + offset, length: length + beyond };
+    const bytes = await this.#tierReads.run(undefined, (signal) =>
+      this.#tier.read(this.#file, { ...range, signal }),
+    );
+    if (bytes.byteLength !== length)
+      throw this.#corrupt(`chunk ${chunk} gave ${bytes.byteLength} bytes where it has ${length}`);
+    if (this.#checksum.bytes(bytes) !== sums[chunk])
+      throw this.#corrupt(`chunk ${chunk} has another checksum`);
+    this.#checked[chunk] = 1;
+    this.#left -= 1;
+    return bytes;
+  }
+
+  #corrupt(what: string): TieredError {
+    const { name } = this.#tier.driver;
+    return new TieredError(
+      'TIERED_DATA_CORRUPT',
+      `${name}: ${JSON.stringify(this.copy.key)} ${what}; the copy is dropped and fetched anew.`,
+      { driver: name, operation: 'read', key: this.copy.key },
+    );
+  }
+}

@@ -1,0 +1,78 @@
+import type { Ticket } from '../source/gate.js';
+
+/** A reader of a part of a chunk. */
+interface Waiting {
+  /** Where its part ends. */
+  readonly until: number;
+  readonly take: () => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/**
+ * A chunk that was asked for and is not yet written. Its readers get their parts as soon as those are here, which may be
+ * long before all of it is; they get copies, made at that moment, because the memory becomes another chunk's.
+ */
+export class Arriving {
+  /** Resolves when all of it is here. */
+  readonly bytes: Promise<Uint8Array>;
+  readonly ticket: Ticket | undefined;
+  readonly #memory: Uint8Array;
+  readonly #waiting = new Set<Waiting>();
+  #here = 0;
+  #failure: { readonly error: unknown } | undefined;
+
+  /** @param fill Fills the memory, and tells how many bytes are there already. */
+  constructor(
+    memory: Uint8Array,
+    ticket: Ticket | undefined,
+    fill: (progress: (bytes: number) => void) => Promise<void>,
+  ) {
+    this.#memory = memory;
+    this.ticket = ticket;
+    this.bytes = fill((bytes) => this.#arrived(bytes)).then(
+      () => {
+        this.#arrived(memory.byteLength);
+        return memory;
+      },
+      (error: unknown) => {
+        this.#failure = { error };
+        for (const { fail } of this.#waiting) fail(error);
+        this.#waiting.clear();
+        throw error;
+      },
+    );
+  }
+
+  /** Whether all of it is here. */
+  get isHere(): boolean {
+    return this.#here === this.#memory.byteLength;
+  }
+
+  /** Copies what is here from an offset of the chunk, as soon as it is; nothing, once the signal has aborted. Rejects if it does not come. */
+  copy(target: Uint8Array, from: number, signal: AbortSignal | undefined): Promise<void> {
+    const until = from + target.byteLength;
+    return new Promise((resolve, fail) => {
+      const take = () => {
+        try {
+          if (signal?.aborted !== true) target.set(this.#memory.subarray(from, until));
+          resolve();
+        } catch (error) {
+          // Its reader has given the memory away, which is no matter of the others'.
+          fail(error);
+        }
+      };
+      if (until <= this.#here) take();
+      else if (this.#failure !== undefined) fail(this.#failure.error);
+      else this.#waiting.add({ until, take, fail });
+    });
+  }
+
+  #arrived(bytes: number): void {
+    this.#here = Math.max(this.#here, bytes);
+    for (const waiting of this.#waiting) {
+      if (waiting.until > this.#here) continue;
+      this.#waiting.delete(waiting);
+      waiting.take();
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import type { PlacementHost } from '@tiered/core';
+import type { Checksum, OperationScope } from '@tiered/core/internal';
+import type { MemoryBudget } from '../source/memory-budget.js';
+import type { SourceGate } from '../source/gate.js';
+import type { SourceObject } from '../source/reads.js';
+import type { Claim } from '../tier/tier-store.js';
+import type { Writers } from './writers.js';
+
+/**
+ * Where the bytes of an object come from: the source, or another tier. The source may tell how many are there before all are;
+ * those of a tier are compared with a sum first.
+ */
+export type FillFrom = (
+  target: Uint8Array,
+  offset: number,
+  signal: AbortSignal,
+  progress?: (bytes: number) => void,
+) => Promise<void>;
+
+/** What is placed, where, and with what. */
+export interface PlacingParts extends SourceObject {
+  /** Bytes of the object. */
+  readonly size: number;
+  readonly chunkBytes: number;
+  /** The bytes that the copy is to have: all of the object, or its beginning. */
+  readonly claim: Claim;
+  readonly fill: FillFrom;
+  readonly gate: SourceGate;
+  readonly writers: Writers;
+  readonly budget: MemoryBudget;
+  readonly checksum: Checksum;
+  /** Chunks of this object that may be under way in the background at the same time. */
+  readonly lanes: number;
+  /** Whether readers wait for memory, rather than go on without it. */
+  readonly readersWait: boolean;
+  /** Runs what is read back: its readers may leave, and whoever closes the tier waits for it. */
+  readonly tierReads: OperationScope;
+  /** Aborts when everything ends. */
+  readonly closing: AbortSignal;
+}
+
+/** Whether what is placed is the object as it is known. */
+export function isCurrent(
+  { namespace, versions }: PlacementHost,
+  id: number,
+  { version, size }: { readonly version: string; readonly size: number },
+): boolean {
+  return versions === 'ignore' ? size === namespace.sizeOf(id) : version === namespace.versionOf(id);
+}
+
+/** How a placing failed: by the side that bytes come from, or by the tier. */
+export interface PlacingFailure {
+  readonly error: unknown;
+  readonly side: 'source' | 'tier';
+}
+
+/** A part of a range that lies in one chunk: where it begins in the object, and where it is to go. */
+export interface Part {
+  readonly chunk: number;
+  readonly start: number;
+  readonly target: Uint8Array;
+}
+
+/** The parts of a range that lie in one chunk each; all of it lies within the copy. */
+export function partsOf(offset: number, target: Uint8Array, chunkBytes: number): Part[] {
+  const end = offset + target.byteLength;
+  const parts: Part[] = [];
+  for (let start = offset; start < end;) {
+    const chunk = Math.floor(start / chunkBytes);
+    const until = Math.min(end, (chunk + 1) * chunkBytes);
+    parts.push({ chunk, start, target: target.subarray(start - offset, until - offset) });
+    start = until;
+  }
+  return parts;
+}
+
+/** Who made a placing has it by now, and has asked for what it wants first: so many promises are between the two, at most. */
+export async function ticked(): Promise<void> {
+  for (let tick = 0; tick < 3; tick++) await Promise.resolve();
+}

@@ -1,0 +1,88 @@
+import type { Clock } from '@tiered/core';
+import { IdSet } from '../support/id-set.js';
+import type { MemoryBudget } from '../source/memory-budget.js';
+
+/** What `LeftBehind` works with. */
+export interface LeftBehindParts {
+  readonly budget: MemoryBudget;
+  readonly clock: Clock;
+  /** Objects that are fetched at the same time. */
+  readonly lanes: number;
+  readonly closing: AbortSignal;
+  /** Begins to place an object; `ended` never rejects. Undefined if it has no place any more, `'behind'` if it has none yet. */
+  readonly start: (id: number) => { readonly ended: Promise<void> } | 'behind' | undefined;
+}
+
+/** Objects without a place that are looked at before the event loop turns. */
+const AT_ONCE = 1000;
+/** A tier that could not grant bytes, though it has them, is asked again after so long. */
+const AGAIN_MS = 100;
+
+/**
+ * Objects that were read and not placed because the tiers were behind. They are fetched in the background as soon as
+ * less than half of the memory is in use: what readers ask for anew costs no fetch of its own, and so comes first. A reader that comes to one
+ * before that has it placed then, and it is fetched no more.
+ */
+export class LeftBehind {
+  readonly #parts: LeftBehindParts;
+  readonly #ids = new IdSet();
+  readonly #lanes = new Set<Promise<void>>();
+  #isWaiting = false;
+
+  constructor(parts: LeftBehindParts) {
+    this.#parts = parts;
+  }
+
+  /** Work under way; ends when the tiers are behind again, or nothing is left. */
+  get underWay(): Promise<void>[] {
+    return [...this.#lanes];
+  }
+
+  add(id: number): void {
+    this.#ids.add(id);
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    const { clock, closing } = this.#parts;
+    clock.sleep(AGAIN_MS, closing).then(
+      () => {
+        this.#isWaiting = false;
+        this.goOn();
+      },
+      () => undefined,
+    );
+  }
+
+  /** It is being placed, or has no place. */
+  delete(id: number): void {
+    this.#ids.delete(id);
+  }
+
+  /** To be called when tiers may have caught up: something was written, or there is room again. */
+  goOn(): void {
+    while (this.#mayGoOn && this.#lanes.size < Math.min(this.#parts.lanes, this.#ids.size)) {
+      const lane = this.#lane().finally(() => this.#lanes.delete(lane));
+      this.#lanes.add(lane);
+    }
+  }
+
+  get #mayGoOn(): boolean {
+    const { budget, closing } = this.#parts;
+    return !closing.aborted && budget.isMostlyFree && !budget.isStalled;
+  }
+
+  async #lane(): Promise<void> {
+    // Begun ones are counted before the next begins.
+    await Promise.resolve();
+    for (let looked = 1; this.#mayGoOn; looked++) {
+      const id = this.#ids.take();
+      if (id === undefined) return;
+      const begun = this.#parts.start(id);
+      if (begun === 'behind') {
+        this.add(id);
+        return;
+      }
+      if (begun !== undefined) await begun.ended;
+      else if (looked % AT_ONCE === 0) await this.#parts.clock.turn();
+    }
+  }
+}

@@ -1,0 +1,418 @@
+import { isTieredError } from '@tiered/core';
+import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
+import { allEnded } from '../support/all-ended.js';
+import { Arriving } from './arriving.js';
+import { GrowingCopy } from './growing-copy.js';
+import { partsOf, ticked, type Part, type PlacingFailure, type PlacingParts } from './fill-parts.js';
+import type { Ticket } from '../source/gate.js';
+import type { Copy, CopyContent, Turn } from '../tier/tier-store.js';
+
+const NOTHING = Promise.resolve(new Uint8Array(0));
+
+/** Lanes stop waiting for memory by this: an error of its own for each would cost more than all else. */
+const MAY_GO = new Error('Nothing is left to wait for.');
+
+const MISSING = 0;
+const ARRIVING = 1;
+const WRITTEN = 2;
+
+/**
+ * One object on its way to a tier, chunk by chunk.
+ *
+ * **Problem.** Readers want parts of the object now, in any order; the tier wants all of it; and nobody may ask the
+ * source twice for a byte.
+ *
+ * **Moving parts.** A chunk is *missing*, *arriving* (asked for, or here and not yet written), or *written*. Who needs
+ * a missing chunk asks for it at once, ahead of everything in the background, if there is memory for it; who needs one that is
+ * arriving waits for that; a written one is read back from the tier. A few *lanes* ask for what is missing, from where the last reader
+ * was onwards, because readers mostly go on. Readers get copies of their parts of a chunk as these arrive; when all of it is there it is
+ * summed, and written to the tier at its place; then its memory is free. With the last one the copy is published. A copy of one chunk is
+ * written and published in one call of the tier, and its readers are served from memory until that has ended.
+ *
+ * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range, and for memory
+ * for them; not for the tier, unless the bytes are only there. Nobody outside sees the memory of a chunk, so what is written is
+ * what came. Memory is held for chunks that are arriving, and for what a driver keeps until the copy is published. A
+ * file is open from the first chunk that is written, if there are several. After `done` nothing is held and nothing is under way, and either the copy is
+ * published, or there is no trace of it.
+ */
+export class Placing {
+  readonly #parts: PlacingParts;
+  /** Ends the lanes, and who waits for memory; requests that are under way may have readers, and go on. */
+  #stop: AbortController | undefined;
+  /** Ends the waiting of lanes for memory: nothing is missing, or there is memory for all of it. */
+  #laneMayGo: AbortController | undefined;
+  readonly #state: Uint8Array;
+  readonly #sums: BigUint64Array;
+  readonly #arriving = new Map<number, Arriving>();
+  /** Readers of chunks for which there is no memory yet; called when the chunk was asked for, or will not be. */
+  readonly #waiting = new Map<number, ((stalled: boolean) => void)[]>();
+  readonly #work = new Set<Promise<void>>();
+  readonly #growing: GrowingCopy;
+  /** Bytes of memory for all of it, taken with the first chunk where the driver keeps the copy until it is published. */
+  #reserved = 0;
+  #written = 0;
+  #next = 0;
+  #failure: PlacingFailure | undefined;
+  /** Resolves when it has ended, with what went wrong, if something did. */
+  readonly done: Promise<PlacingFailure | undefined>;
+
+  constructor(parts: PlacingParts) {
+    this.#parts = parts;
+    this.#growing = new GrowingCopy(parts.claim);
+    const stopListening = onAbort(parts.closing, (error) => this.#fail({ error, side: 'source' }));
+    const chunks = Math.ceil(parts.claim.bytes / parts.chunkBytes);
+    this.#state = new Uint8Array(chunks);
+    this.#sums = new BigUint64Array(chunks);
+    this.done = this.#run().finally(stopListening);
+  }
+
+  get version(): string {
+    return this.#parts.version;
+  }
+
+  /** Bytes of the object. */
+  get size(): number {
+    return this.#parts.size;
+  }
+
+  /** Bytes of the copy: all of the object, or its beginning. */
+  get bytes(): number {
+    return this.#parts.claim.bytes;
+  }
+
+  /**
+   * Whether it can serve this range, which lies within the copy: nothing that would take
+   * more memory while tiers are too slow to take what is there, unless readers are to wait for that.
+   */
+  serves(offset: number, length: number): boolean {
+    const { budget, chunkBytes, readersWait } = this.#parts;
+    if (this.#failure !== undefined) return false;
+    if (readersWait ? !budget.isStalled : budget.hasRoom(chunkBytes)) return true;
+    const asked = this.#state.subarray(
+      Math.floor(offset / chunkBytes),
+      Math.ceil((offset + length) / chunkBytes),
+    );
+    return !asked.includes(MISSING);
+  }
+
+  /** Bytes of chunks that were written. */
+  get writtenBytes(): number {
+    let bytes = 0;
+    for (const [chunk, state] of this.#state.entries()) if (state === WRITTEN) bytes += this.#lengthOf(chunk);
+    return bytes;
+  }
+
+  /** The copy, once it is published. */
+  get copy(): Copy {
+    const { published } = this.#growing;
+    invariant(published !== undefined, 'a copy was asked for that is not published');
+    return published;
+  }
+
+  /** What is known of the copy once all its chunks are written. */
+  get content(): CopyContent {
+    const { size, chunkBytes, claim } = this.#parts;
+    return { size, chunkBytes, bytes: claim.bytes, sums: [...this.#sums] };
+  }
+
+  /**
+   * The bytes of a range, as soon as they are there, in memory that is the caller's. An abort lets go at once; the placing
+   * goes on.
+   */
+  async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const result = memoryFor(length);
+    await raceAbort(this.readInto(result, offset, undefined), signal);
+    return result;
+  }
+
+  /**
+   * As `read`, into the caller's memory, which is the caller's again when this has settled. An abort ends it as soon as
+   * nothing is written there any more. If the object turns out to be another one, what had come of the old one is wiped
+   * out.
+   */
+  async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
+    this.#next = Math.ceil((offset + target.byteLength) / this.#parts.chunkBytes);
+    const filled: Uint8Array[] = [];
+    try {
+      const parts = partsOf(offset, target, this.#parts.chunkBytes).map((part) =>
+        this.#readPart(part, signal).then(() => void filled.push(part.target)),
+      );
+      await allEnded(parts);
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) for (const part of filled) part.fill(0);
+      throw error;
+    }
+    signal?.throwIfAborted();
+  }
+
+  /** Copies a part from its chunk, as soon as that is there. */
+  async #readPart(part: Part, signal: AbortSignal | undefined): Promise<void> {
+    const { chunk, start, target } = part;
+    // Neither a tier nor another chunk can fail a read that the source can serve.
+    if (this.#failure !== undefined) return this.#readAlone(part, signal);
+    if (this.#state[chunk] === WRITTEN) return this.#readBack(start, target);
+    const arriving = this.#arriving.get(chunk);
+    if (arriving !== undefined) {
+      arriving.ticket?.promote();
+      return raceAbort(this.#copied(arriving, part, signal), signal);
+    }
+    const asked = new Promise<() => Promise<void>>((resolve) => {
+      this.#ask(chunk, (stalled) => resolve(this.#howToGoOn(part, signal, stalled)));
+    });
+    const goOn = await raceAbort(asked, signal);
+    return goOn();
+  }
+
+  /** What a reader does that waited for a chunk to be asked for. Not later: its memory may be another chunk's by then. */
+  #howToGoOn(part: Part, signal: AbortSignal | undefined, stalled: boolean): () => Promise<void> {
+    const arriving = this.#arriving.get(part.chunk);
+    if (arriving === undefined)
+      return stalled ? () => this.#readAlone(part, signal) : () => this.#readPart(part, signal);
+    const copied = this.#copied(arriving, part, signal);
+    // Its reader may leave before it looks.
+    copied.catch(() => undefined);
+    return () => raceAbort(copied, signal);
+  }
+
+  #copied(
+    arriving: Arriving,
+    { chunk, start, target }: Part,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    return arriving.copy(target, start - chunk * this.#parts.chunkBytes, signal);
+  }
+
+  /** Reads a part for one reader only: there is no memory for its chunk, and will not be, or nobody is to write it. */
+  #readAlone({ start, target }: Part, signal: AbortSignal | undefined): Promise<void> {
+    const { tierReads, gate, fill } = this.#parts;
+    return tierReads.run(signal, (under) => gate.foreground(() => fill(target, start, under)));
+  }
+
+  /** Reads what the tier has already, of an object that it does not show yet, or has just come to show. */
+  #readBack(offset: number, target: Uint8Array): Promise<void> {
+    return this.#parts.tierReads.run(undefined, (signal) => this.#readBackUnder(signal, offset, target));
+  }
+
+  async #readBackUnder(signal: AbortSignal, offset: number, target: Uint8Array): Promise<void> {
+    const count = await this.#growing.readInto(target, { offset, signal });
+    signal.throwIfAborted();
+    // No tier can fail a read that the source can serve.
+    if (count !== target.byteLength) await this.#parts.fill(target, offset, signal);
+  }
+
+  /**
+   * Asks for a chunk that is missing and that a reader waits for, once there is memory for it.
+   * @param then Called when it was asked for, by whomever, or never will be.
+   */
+  #ask(chunk: number, then: (stalled: boolean) => void): void {
+    const waiting = this.#waiting.get(chunk);
+    if (waiting !== undefined) {
+      waiting.push(then);
+      return;
+    }
+    this.#waiting.set(chunk, [then]);
+    const { budget, readersWait } = this.#parts;
+    const ask = (stalled: boolean) => this.#askNow(chunk, stalled);
+    const room = this.#roomFor(chunk);
+    if (!readersWait || this.#reserved > 0 || budget.isFree(room)) ask(false);
+    else {
+      this.#stop ??= new AbortController();
+      const options = { isReader: true, signal: this.#stop.signal };
+      budget.whenRoom(room, ask, options).catch(() => this.#asked(chunk, false));
+    }
+  }
+
+  #askNow(chunk: number, stalled: boolean): void {
+    const isWanted = !stalled && this.#state[chunk] === MISSING && this.#failure === undefined;
+    if (isWanted)
+      this.#parts.gate
+        .foreground(() => this.#request(chunk).bytes)
+        .catch((error: unknown) => this.#fail({ error, side: 'source' }));
+    this.#asked(chunk, stalled);
+  }
+
+  #asked(chunk: number, stalled: boolean): void {
+    const waiting = this.#waiting.get(chunk) ?? [];
+    this.#waiting.delete(chunk);
+    for (const then of waiting) then(stalled);
+  }
+
+  /**
+   * Bytes of memory that a request needs before it may be made: those of its chunk. Where the driver keeps the copy until it
+   * is published, all that the placing may come to hold: the copy twice, in chunks and at the driver. No request waits after that,
+   * because this placing must end for any of it to be free again.
+   */
+  #roomFor(chunk: number): number {
+    return this.#isBuffered ? 2 * this.bytes : this.#lengthOf(chunk);
+  }
+
+  get #isBuffered(): boolean {
+    const { claim } = this.#parts;
+    return claim.gathers === true || claim.store.tier.driver.capabilities.buffersWrites;
+  }
+
+  /** Takes memory for a chunk. */
+  #take(chunk: number): void {
+    if (this.#reserved > 0) return;
+    const bytes = this.#roomFor(chunk);
+    this.#parts.budget.take(bytes);
+    if (this.#isBuffered) this.#reserved = bytes;
+  }
+
+  /** Asks for a chunk; what becomes of it afterwards is `#work`. */
+  #request(chunk: number, ticket?: Ticket): Arriving {
+    const { budget, chunkBytes, fill, checksum, closing } = this.#parts;
+    const memory = budget.lend(this.#lengthOf(chunk));
+    this.#take(chunk);
+    this.#state[chunk] = ARRIVING;
+    const arriving = new Arriving(memory, ticket, async (progress) => {
+      await fill(memory, chunk * chunkBytes, closing, progress);
+      this.#sums[chunk] = checksum.bytes(memory);
+      budget.came(memory.byteLength);
+    });
+    this.#arriving.set(chunk, arriving);
+    const work = this.#settle(chunk, arriving.bytes).finally(() => {
+      this.#arriving.delete(chunk);
+      this.#work.delete(work);
+      // What did not come may, by a driver that breaks its contract, be on its way still.
+      budget.giveBack(memory, arriving.isHere);
+      if (this.#reserved === 0) budget.release(memory.byteLength);
+    });
+    this.#work.add(work);
+    this.#asked(chunk, false);
+    // Last: others may get memory by that, and ask.
+    if (this.#mayLanesGo) this.#laneMayGo?.abort(MAY_GO);
+    if (this.#reserved > 0) for (const other of [...this.#waiting.keys()]) this.#askNow(other, false);
+    return arriving;
+  }
+
+  /** Writes a chunk once it is there, and publishes the copy with the last one. Never rejects. */
+  async #settle(chunk: number, arriving: Promise<Uint8Array>): Promise<void> {
+    let side: 'source' | 'tier' = 'source';
+    try {
+      const bytes = await arriving;
+      side = 'tier';
+      if (this.#state.length > 1) await this.#write(chunk, bytes);
+      else await this.#writeWhole(bytes);
+    } catch (error) {
+      this.#fail({ error, side });
+    }
+  }
+
+  /** Writes one chunk of several, and publishes the copy with the last one. */
+  async #write(chunk: number, bytes: Uint8Array): Promise<void> {
+    const { chunkBytes, closing, writers } = this.#parts;
+    let publishing: Promise<void> | undefined;
+    await writers.run(bytes.byteLength, async () => {
+      if (this.#failure !== undefined) return;
+      await this.#growing.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
+      this.#state[chunk] = WRITTEN;
+      this.#written += 1;
+      if (this.#written < this.#state.length) return;
+      // Moved in within this turn: behind all writes that wait, thousands of files would be open.
+      await new Promise<void>((ended) => {
+        publishing = this.#publish((move) => move().finally(ended)).finally(ended);
+        // Waited for below.
+        publishing.catch(() => undefined);
+      });
+    });
+    await publishing;
+  }
+
+  /** Writes all of a copy of one chunk, or none, and publishes it. */
+  async #writeWhole(bytes: Uint8Array): Promise<void> {
+    if (this.#failure !== undefined) return;
+    const { closing, writers } = this.#parts;
+    const turn: Turn = (move) => writers.run(bytes.byteLength, move);
+    await this.#growing.write(bytes, this.content, { signal: closing, turn });
+    this.#state.fill(WRITTEN);
+  }
+
+  /** Brings everything, and sees it published. */
+  async #run(): Promise<PlacingFailure | undefined> {
+    const { budget, lanes } = this.#parts;
+    // Whoever made this may want a chunk first, and is told of this by a promise of its own.
+    await ticked();
+    const count = Math.min(lanes, this.#state.length);
+    await Promise.all(Array.from({ length: count }, () => this.#lane()));
+    while (this.#work.size > 0) await Promise.all(this.#work);
+    if (this.#state.length === 0) await this.#settle(0, NOTHING);
+    await this.#growing.discard();
+    if (this.#reserved > 0) budget.release(this.#reserved);
+    // What was published is there, whatever failed or was ended meanwhile.
+    return this.#growing.published === undefined ? this.#failure : undefined;
+  }
+
+  /** Asks for chunks that are missing, one after the other. */
+  async #lane(): Promise<void> {
+    const { gate, budget, closing } = this.#parts;
+    try {
+      for (let chunk = this.#missing(); chunk !== undefined; chunk = this.#missing()) {
+        closing.throwIfAborted();
+        const bytes = this.#roomFor(chunk);
+        if (!this.#mayLanesGo && !budget.isFreeInOrder(bytes)) await this.#laneRoom(bytes);
+        if (this.#missing() !== undefined) await gate.background((ticket) => this.#fetchMissing(ticket));
+      }
+    } catch (error) {
+      this.#fail({ error, side: 'source' });
+    }
+  }
+
+  /** Waits for memory for a chunk, or until lanes need not wait for it. */
+  async #laneRoom(bytes: number): Promise<void> {
+    this.#laneMayGo ??= new AbortController();
+    const options = { isReader: false, signal: this.#laneMayGo.signal };
+    await this.#parts.budget.whenRoom(bytes, () => undefined, options).catch(() => undefined);
+  }
+
+  /** Whether lanes have no memory to wait for. */
+  get #mayLanesGo(): boolean {
+    return this.#reserved > 0 || this.#missing() === undefined;
+  }
+
+  /** Brings a chunk that nobody has asked for, if there is memory left for it. */
+  async #fetchMissing(ticket: Ticket): Promise<void> {
+    const chunk = this.#missing();
+    if (chunk === undefined) return;
+    if (this.#reserved > 0 || this.#parts.budget.isFree(this.#roomFor(chunk)))
+      await this.#request(chunk, ticket).bytes;
+  }
+
+  /** The next chunk that nobody has asked for: from where the last reader was onwards, then from the beginning. */
+  #missing(): number | undefined {
+    if (this.#failure !== undefined) return undefined;
+    const onwards = this.#state.indexOf(MISSING, this.#next);
+    const chunk = onwards === -1 ? this.#state.indexOf(MISSING) : onwards;
+    return chunk === -1 ? undefined : chunk;
+  }
+
+  /** Publishes the copy of several chunks. */
+  async #publish(turn: Turn): Promise<void> {
+    if (this.#failure !== undefined) return;
+    invariant(
+      this.#state.every((state) => state === WRITTEN),
+      'a copy is to be published that is not whole',
+    );
+    try {
+      await this.#growing.publish(this.content, turn);
+    } catch (error) {
+      // What the closing said before a publish has failed is not how that ended.
+      this.#failure = undefined;
+      throw error;
+    }
+  }
+
+  #fail(failure: PlacingFailure): void {
+    this.#failure ??= failure;
+    this.#stop?.abort(failure.error);
+    this.#laneMayGo?.abort(MAY_GO);
+  }
+
+  #endOf(chunk: number): number {
+    return Math.min(this.#parts.claim.bytes, (chunk + 1) * this.#parts.chunkBytes);
+  }
+
+  #lengthOf(chunk: number): number {
+    return this.#endOf(chunk) - chunk * this.#parts.chunkBytes;
+  }
+}

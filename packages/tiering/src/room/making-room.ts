@@ -1,0 +1,60 @@
+import type { LastingCopies } from '../copies/lasting-copies.js';
+import type { PlacementPolicy } from '../policies/policy.js';
+import { Recency } from './recency.js';
+import { SegmentRoom, type SegmentRoomParts } from './segment-room.js';
+
+/** What making room needs of placings. */
+export interface MakingRoomParts extends Omit<SegmentRoomParts, 'recency'> {
+  readonly policy: PlacementPolicy;
+  readonly lasting: LastingCopies;
+}
+
+/** Lets copies go, where the policy lets them go: those first that were not read for longest. */
+export class MakingRoom {
+  readonly #parts: MakingRoomParts;
+  readonly #recency: readonly Recency[];
+  readonly #segments: SegmentRoom;
+
+  constructor(parts: MakingRoomParts) {
+    this.#parts = parts;
+    this.#recency = parts.host.tiers.map(() => new Recency());
+    this.#segments = new SegmentRoom({ ...parts, recency: this.#recency });
+    parts.copies.onSparse = (level) => this.#segments.tidy(level);
+  }
+
+  get underWay(): Promise<void>[] {
+    return this.#segments.underWay;
+  }
+
+  /** An object was read from a level, or came to it. */
+  touch(id: number, level: number, bytes = this.#parts.host.namespace.sizeOf(id)): void {
+    if (this.#parts.policy.evicts === true) this.#recency[level]?.touch(id, bytes);
+  }
+
+  forget(id: number, level: number): void {
+    this.#recency[level]?.forget(id);
+  }
+
+  /** Keeps room on a level for one more object, and for so many bytes. */
+  on(level: number, size: number): void {
+    const { policy, copies, host, lasting, onEvicted } = this.#parts;
+    const recency = this.#recency[level];
+    if (policy.evicts !== true || recency === undefined) return;
+    if (host.tiers[level]?.layout === 'packed') {
+      this.#segments.makeRoom(level, size);
+      return;
+    }
+    let free = copies.storeAt(level).freeBytes + copies.removals.bytesLeaving(level);
+    while (free < Math.max(size, recency.largest)) {
+      const oldest = recency.oldest();
+      if (oldest === undefined) return;
+      const isServed = host.namespace.levelOf(oldest.id) === level;
+      // A copy may have stayed beside a faster one that is served.
+      if (!isServed && !copies.isCovered(oldest.id)) continue;
+      free += oldest.bytes;
+      onEvicted();
+      if (isServed) lasting.drop(oldest.id, level, 'evicted');
+      else copies.removeFrom(oldest.id, level);
+    }
+  }
+}

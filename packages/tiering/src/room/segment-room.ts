@@ -1,0 +1,254 @@
+import { isTieredError, type PlacementHost, type Tier } from '@tiered/core';
+import { ABSENT, type Checksum, type OperationScope } from '@tiered/core/internal';
+import pLimit from 'p-limit';
+import { CheckedCopy } from '../copies/verified-reader.js';
+import type { Copies } from '../copies/copy-index.js';
+import type { MemoryBudget } from '../source/memory-budget.js';
+import type { Recency } from './recency.js';
+import { rewritingRoom } from '../tier/packed/packing.js';
+import type { Copy, RewrittenCopy, TierStore } from '../tier/tier-store.js';
+
+/** Copies that are read at the same time, to be moved. */
+const READS = 16;
+
+/** What making room needs of placings. */
+export interface SegmentRoomParts {
+  readonly host: PlacementHost;
+  readonly copies: Copies;
+  readonly budget: MemoryBudget;
+  readonly checksum: Checksum;
+  readonly tierReads: OperationScope;
+  readonly closing: AbortSignal;
+  /** By level. */
+  readonly recency: readonly Recency[];
+  /** A copy leaves to make room. */
+  readonly onEvicted: () => void;
+  /** A tier failed to give a copy that is served. */
+  readonly onFailed: (id: number, tier: Tier, error: unknown) => void;
+}
+
+/**
+ * Makes room on tiers whose copies are packed.
+ *
+ * **Problem.** What one copy of a segment takes is not free when that copy leaves: the file is there as long as any other is in it. If
+ * copies left one by one, those that were not read for longest first, every segment would come to be half empty before one is free.
+ *
+ * **How.** Segments leave as a whole: that of the copy that was not read for longest. What was read lately of it is *rewritten*: read, compared
+ * with its sums, and packed into a new segment, at most half of the bytes, so that each segment that leaves frees half of one at
+ * least. If there is no room for that, or the tier fails, it leaves with the others. Segments that became less than half full
+ * otherwise (objects changed, or were moved up) are rewritten whatever the policy is. Packed tiers keep room for one that is rewritten, which no
+ * other copy gets.
+ *
+ * **Invariants.** The new segment is claimed and written as any other is, and the index says in one change that a copy is there and not
+ * where it was. So whenever the process ends each copy is in one segment that is whole, and the quota counts both. The old one goes as any
+ * does, when all who use the tier have let go of what was in it. One segment of a level at a time; its bytes count as memory.
+ */
+export class SegmentRoom {
+  readonly #parts: SegmentRoomParts;
+  /** By level. */
+  readonly #underWay = new Map<number, Promise<void>>();
+  readonly #wanted = new Map<number, number>();
+  readonly #untidy = new Set<number>();
+  readonly #reads = pLimit(READS);
+
+  constructor(parts: SegmentRoomParts) {
+    this.#parts = parts;
+  }
+
+  get underWay(): Promise<void>[] {
+    return [...this.#underWay.values()];
+  }
+
+  /** Lets segments of a level go until so many bytes are free, and those that are kept free. Costs nothing if they are. */
+  makeRoom(level: number, bytes: number): void {
+    const store = this.#parts.copies.storeAt(level);
+    const largest = this.#parts.recency[level]?.largest ?? 0;
+    const wanted = Math.max(bytes, largest, rewritingRoom(store.quotaBytes));
+    if (store.freeBytes >= wanted) return;
+    this.#wanted.set(level, Math.max(wanted, this.#wanted.get(level) ?? 0));
+    this.#begin(level);
+  }
+
+  /** Rewrites segments of a level that are less than half full, as far as there is room. */
+  tidy(level: number): void {
+    this.#untidy.add(level);
+    this.#begin(level);
+  }
+
+  #begin(level: number): void {
+    if (this.#underWay.has(level) || this.#parts.closing.aborted) return;
+    const store = this.#parts.copies.storeAt(level);
+    const work = this.#work(store)
+      .catch((error: unknown) => this.#fault(store, error))
+      .finally(() => {
+        this.#underWay.delete(level);
+        if (this.#wanted.has(level) || this.#untidy.has(level)) this.#begin(level);
+      });
+    this.#underWay.set(level, work);
+  }
+
+  async #work(store: TierStore): Promise<void> {
+    const { level } = store.tier;
+    const wanted = this.#wanted.get(level);
+    const isUntidy = this.#untidy.delete(level);
+    this.#wanted.delete(level);
+    if (wanted !== undefined) await this.#clear(store, wanted);
+    if (isUntidy) await this.#tidy(store);
+  }
+
+  /** Ends also if a segment that left brought nothing: room is not free before the tier does what it is told. */
+  async #clear(store: TierStore, wanted: number): Promise<void> {
+    const recency = this.#parts.recency[store.tier.level];
+    for (let before = -1; !this.#parts.closing.aborted;) {
+      const free = store.freeBytes + (await store.leavingBytes());
+      if (free >= wanted || free <= before) return;
+      before = free;
+      let hasLeft = false;
+      while (!hasLeft) {
+        const oldest = recency?.oldest();
+        if (oldest === undefined) return;
+        hasLeft = await this.#letGo(store, oldest.id);
+      }
+    }
+  }
+
+  /** The copy of an object leaves, with its segment. False if there is none. */
+  async #letGo(store: TierStore, id: number): Promise<boolean> {
+    const { copies } = this.#parts;
+    const copy = await copies.copyOn(id, store.tier.level);
+    if (copy === undefined) return false;
+    const together = (await store.together?.(copy)) ?? [copy];
+    const moved = await this.#rewrite(store, this.#recent(store, together));
+    await Promise.all(together.filter((one) => !moved.has(one)).map((one) => this.#evict(store, one)));
+    return true;
+  }
+
+  /** Copies of a segment that were read lately, the latest ones up to half of the bytes. */
+  #recent(store: TierStore, together: readonly Copy[]): Copy[] {
+    const { host, recency } = this.#parts;
+    const ofLevel = recency[store.tier.level];
+    const latest = together
+      .filter((copy) => this.#isServed(store, copy))
+      .map((copy) => ({ copy, readAt: ofLevel?.recent(host.namespace.find(copy.key)) }))
+      .filter(({ readAt }) => readAt !== undefined)
+      .sort((a, b) => (b.readAt ?? 0) - (a.readAt ?? 0));
+    let left = together.reduce((sum, { bytes }) => sum + bytes, 0) / 2;
+    return latest.map(({ copy }) => copy).filter(({ bytes }) => (left -= bytes) >= 0);
+  }
+
+  async #evict(store: TierStore, copy: Copy): Promise<void> {
+    const { host, copies, recency, onEvicted } = this.#parts;
+    const { level } = store.tier;
+    const isServed = this.#isServed(store, copy);
+    if (isServed) recency[level]?.forget(host.namespace.find(copy.key));
+    const removed = copies.remove(store, copy);
+    onEvicted();
+    if (isServed) host.dropped(copy.key, level, 'evicted');
+    await removed;
+  }
+
+  async #tidy(store: TierStore): Promise<void> {
+    for (let moved = 1; moved > 0;) {
+      const sparse = (await store.sparse?.()) ?? [];
+      moved = (await this.#rewrite(store, sparse)).size;
+    }
+  }
+
+  /** Moves copies into a segment of their own, if there is room and memory for that. Gives those that were moved. */
+  async #rewrite(store: TierStore, some: readonly Copy[]): Promise<Set<Copy>> {
+    const { copies, budget, closing } = this.#parts;
+    const moved = new Set<Copy>();
+    const { level } = store.tier;
+    const staying = some.filter(({ key, name }) => !copies.removals.isLeaving(key, level, name));
+    // As they are read, and once more as they are written.
+    const memory = 2 * staying.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (store.rewrite === undefined || memory === 0 || !budget.hasRoom(memory) || closing.aborted)
+      return moved;
+    budget.take(memory);
+    try {
+      const found = await this.#readAll(store, staying);
+      const served = new Set(found.filter(({ copy }) => this.#isServed(store, copy)));
+      const outcomes = found.length === 0 ? [] : ((await store.rewrite(found)) ?? []);
+      for (const [i, outcome] of outcomes.entries()) {
+        const one = found[i];
+        if (one === undefined) continue;
+        const { copy } = one;
+        const now = outcome.status === 'fulfilled' ? outcome.value : await this.#found(store, copy);
+        if (now === undefined) this.#withdraw(store, copy);
+        else if (now !== copy) this.#moved(store, copy, now, served.has(one));
+        if (outcome.status === 'fulfilled') moved.add(copy);
+      }
+      const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+      if (failed !== undefined && store.current) this.#fault(store, failed.reason);
+    } finally {
+      budget.release(memory);
+    }
+    return moved;
+  }
+
+  /** A copy was found right, and lies elsewhere from now on: it is served from there, if it still is to be served. */
+  #moved(store: TierStore, before: Copy, now: Copy, wasServed: boolean): void {
+    const { host, copies } = this.#parts;
+    const { level } = store.tier;
+    const id = host.namespace.find(now.key);
+    if (id === ABSENT || copies.storeAt(level) !== store) return;
+    if (this.#isServed(store, before)) {
+      if (!copies.placed(id, { store }, now)) host.withdraw(id);
+      return;
+    }
+    // Who dropped it meanwhile knew only where it was, and not where it was going to be.
+    const isBeside = host.namespace.levelOf(id) < level && copies.isCovered(id);
+    if (!copies.matches(id, now) || (wasServed && !isBeside)) void copies.remove(store, now);
+  }
+
+  /** Where a copy is of which that is not known: where it was, or elsewhere, or nowhere. */
+  async #found(store: TierStore, before: Copy): Promise<Copy | undefined> {
+    const found = await store.find(before.key);
+    if (found.some(({ tag }) => tag === before.tag)) return before;
+    return found.find(({ version }) => version === before.version);
+  }
+
+  #withdraw(store: TierStore, copy: Copy): void {
+    const { host } = this.#parts;
+    if (this.#isServed(store, copy)) host.withdraw(host.namespace.find(copy.key));
+  }
+
+  /** Whether a copy is the one that is served of its object. */
+  #isServed({ tier: { level } }: TierStore, { key, tag }: Copy): boolean {
+    const { host } = this.#parts;
+    const id = host.namespace.find(key);
+    return id !== ABSENT && host.namespace.levelOf(id) === level && host.tagOf(id) === tag;
+  }
+
+  /** The bytes of copies, found right; none at all if the tier fails. */
+  async #readAll(store: TierStore, some: readonly Copy[]): Promise<RewrittenCopy[]> {
+    const read = await Promise.all(some.map((copy) => this.#reads(() => this.#read(store, copy))));
+    return read.includes('failed') ? [] : read.filter((one) => typeof one === 'object');
+  }
+
+  async #read(store: TierStore, copy: Copy): Promise<RewrittenCopy | 'failed' | undefined> {
+    const { host, checksum, tierReads, closing, onFailed } = this.#parts;
+    if (closing.aborted) return 'failed';
+    if (copy.content === undefined) return undefined;
+    const checked = new CheckedCopy(copy, store.tier, checksum, tierReads, false);
+    const data = new Uint8Array(copy.bytes);
+    try {
+      await checked.into(data, 0, closing);
+      return { copy, content: copy.content, data };
+    } catch (error) {
+      if (closing.aborted || !store.current) return 'failed';
+      const id = host.namespace.find(copy.key);
+      if (this.#isServed(store, copy)) onFailed(id, store.tier, error);
+      return isTieredError(error, 'TIERED_DATA_CORRUPT') ? undefined : 'failed';
+    }
+  }
+
+  #fault({ tier }: TierStore, error: unknown): void {
+    const { host, closing } = this.#parts;
+    // That the storage is full is found, and dealt with, when the next copy is placed.
+    const isExpected = isTieredError(error, 'TIERED_EXISTS') || isTieredError(error, 'TIERED_NO_SPACE');
+    if (closing.aborted || isExpected) return;
+    if (!isTieredError(error)) throw error;
+    host.tierFault(tier, 'write', '', error);
+  }
+}

@@ -1,0 +1,198 @@
+import { memoryFor, OperationScope, raceAbort } from '@tiered/core/internal';
+import type { SourceGate } from './gate.js';
+import type { SourceObject, SourceReads } from './reads.js';
+
+/** A range of an object that is read without being placed. */
+export interface Range extends SourceObject {
+  readonly id: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** A request under way, and who takes what it brings. */
+interface Running extends Range {
+  /** Where it arrives: memory of the reader who began it. */
+  readonly memory: Uint8Array;
+  readonly arrived: Promise<void>;
+  /** Copies for those who joined, made before the one who began it has the memory, and may do with it what it likes. */
+  readonly onArrival: Set<(memory: Uint8Array) => void>;
+  /** Readers of memory that is not the caller's yet. The last who leaves ends the request. */
+  readonly shared: { readers: number; readonly abort: AbortController } | undefined;
+  /** Ends the request of a reader who brought the memory. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Reads of what is not being placed: one request for each range, shared by all who want a part of it while it is under
+ * way, and aborted when the last of them has left. Whoever begins it gets the bytes as they come, the others copies.
+ */
+export class RangeReads {
+  readonly #source: SourceReads;
+  readonly #gate: SourceGate;
+  readonly #running = new Map<number, Set<Running>>();
+  readonly #scope = new OperationScope();
+  #bytes = 0;
+
+  constructor(source: SourceReads, gate: SourceGate) {
+    this.#source = source;
+    this.#gate = gate;
+  }
+
+  /** Requests under way. */
+  get count(): number {
+    return this.#scope.size;
+  }
+
+  /** Bytes of memory that they fill, which is that of readers. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whether a request under way brings this range of this version. */
+  covers(range: Range): boolean {
+    return this.#covering(range) !== undefined;
+  }
+
+  /** The bytes of a range. An abort lets go at once; what others wait for goes on. */
+  async read(range: Range, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    signal?.throwIfAborted();
+    const running = this.#covering(range);
+    if (running !== undefined) {
+      const bytes = memoryFor(range.length);
+      return (await this.#join(running, range, bytes, signal)) ? bytes : this.read(range, signal);
+    }
+    const begun = this.#startShared(range);
+    await this.#arrival(begun, signal);
+    return begun.memory;
+  }
+
+  /** Fills the target, which is as long as the range. An abort ends it when nothing is written there any more. */
+  async readInto(range: Range, target: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const running = this.#covering(range);
+    if (running === undefined) return this.#startOwn(range, target, signal).arrived;
+    if (!(await this.#join(running, range, target, signal))) await this.readInto(range, target, signal);
+  }
+
+  /** Aborts all, and waits until none is left. */
+  close(reason: Error): Promise<void> {
+    return this.#scope.close(reason);
+  }
+
+  #covering({ id, version, offset, length }: Range): Running | undefined {
+    for (const running of this.#running.get(id) ?? []) {
+      const ends = running.offset + running.length;
+      if (running.version === version && offset >= running.offset && offset + length <= ends) return running;
+    }
+    return undefined;
+  }
+
+  /** Takes a part of what another reader's request brings. False if that reader gave up, or gave the memory away: then somebody has to ask anew. */
+  async #join(
+    running: Running,
+    range: Range,
+    target: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const from = range.offset - running.offset;
+    let isTaken = false;
+    const take = (memory: Uint8Array) => {
+      // Either may have been given away meanwhile, which is no matter of the others'.
+      if (!isAttached(memory, running) || !isAttached(target, range)) return;
+      target.set(memory.subarray(from, from + range.length));
+      isTaken = true;
+    };
+    running.onArrival.add(take);
+    try {
+      await this.#arrival(running, signal);
+      return isTaken;
+    } catch (error) {
+      signal?.throwIfAborted();
+      const { memory, shared, signal: owners } = running;
+      const isOwners = shared === undefined && (owners?.aborted === true || !isAttached(memory, running));
+      if (isOwners) return false;
+      throw error;
+    } finally {
+      running.onArrival.delete(take);
+    }
+  }
+
+  /** Waits for a request as one of its readers. */
+  async #arrival(running: Running, signal: AbortSignal | undefined): Promise<void> {
+    const { arrived, shared } = running;
+    if (shared === undefined) return raceAbort(arrived, signal);
+    shared.readers += 1;
+    try {
+      await raceAbort(arrived, signal);
+    } finally {
+      shared.readers -= 1;
+      if (shared.readers === 0) this.#abandon(running, shared.abort);
+    }
+  }
+
+  #startShared(range: Range): Running {
+    const abort = new AbortController();
+    const memory = memoryFor(range.length);
+    return this.#start(range, memory, abort.signal, { readers: 0, abort });
+  }
+
+  #startOwn(range: Range, target: Uint8Array, signal: AbortSignal | undefined): Running {
+    return this.#start(range, target, signal, undefined);
+  }
+
+  #start(
+    range: Range,
+    memory: Uint8Array,
+    signal: AbortSignal | undefined,
+    shared: Running['shared'],
+  ): Running {
+    const { key, version, offset, length } = range;
+    const onArrival: Running['onArrival'] = new Set();
+    this.#bytes += length;
+    const arrived = this.#scope
+      .run(signal, (under) =>
+        this.#gate.foreground(() => this.#source.into({ key, version }, memory, offset, under)),
+      )
+      .then(
+        () => {
+          // In one step: whoever joined after the copies were made would have none.
+          this.#ended(running);
+          for (const take of onArrival) take(memory);
+        },
+        (error: unknown) => {
+          this.#ended(running);
+          throw error;
+        },
+      );
+    const running: Running = { ...range, memory, arrived, onArrival, shared, signal };
+    const siblings = this.#running.get(range.id) ?? new Set();
+    this.#running.set(range.id, siblings.add(running));
+    // Its readers may all have left when it fails.
+    arrived.catch(() => undefined);
+    return running;
+  }
+
+  /** Whoever comes now asks anew: bytes that are there are their readers', and an error is over. */
+  #ended(running: Running): void {
+    this.#bytes -= running.length;
+    this.#forget(running);
+  }
+
+  #abandon(running: Running, abort: AbortController): void {
+    if (this.#forget(running)) {
+      abort.abort(new DOMException('Nobody waits for these bytes any more.', 'AbortError'));
+    }
+  }
+
+  #forget(running: Running): boolean {
+    const siblings = this.#running.get(running.id);
+    if (siblings?.delete(running) !== true) return false;
+    if (siblings.size === 0) this.#running.delete(running.id);
+    return true;
+  }
+}
+
+/** Whether the memory for a range is there still: transferred to another thread it would be empty. */
+function isAttached(memory: Uint8Array, { length }: Range): boolean {
+  return memory.byteLength === length;
+}

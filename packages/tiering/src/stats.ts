@@ -1,0 +1,42 @@
+import type { PlacementHost, PlacementStats } from '@tiered/core';
+import type { Copies } from './copies/copy-index.js';
+import type { Haste } from './fill/haste.js';
+import type { MemoryBudget } from './source/memory-budget.js';
+import type { Placings } from './fill/fill-queue.js';
+import type { RangeReads } from './source/range-reads.js';
+import type { ServedReads } from './source/served-reads.js';
+import type { SourceReads } from './source/reads.js';
+
+/** What a handler works with once its hierarchy has started. */
+export interface Parts {
+  readonly host: PlacementHost;
+  readonly budget: MemoryBudget;
+  readonly haste: Haste;
+  readonly source: SourceReads;
+  readonly ranges: RangeReads;
+  readonly copies: Copies;
+  readonly placings: Placings;
+}
+
+/** What all parts of a handler have counted, and what they hold now; reads that were served are counted elsewhere. */
+export function statsOf({
+  budget,
+  source,
+  ranges,
+  copies,
+  placings,
+}: Parts): Omit<PlacementStats, keyof ServedReads['counts']> {
+  return {
+    ...source.counts,
+    ...copies.counts,
+    ...placings.counts,
+    waited: budget.waitedForTiers,
+    fetching: ranges.count + placings.count,
+    fetchingBytes: budget.held + ranges.bytes,
+    tiers: copies.stores.map(({ usedBytes, claimedBytes, quotaBytes }) => ({
+      usedBytes,
+      reservedBytes: claimedBytes,
+      quotaBytes,
+    })),
+  };
+}

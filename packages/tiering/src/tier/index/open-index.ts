@@ -1,0 +1,115 @@
+import fs from 'node:fs';
+import { isTieredError, TieredError, type Clock, type IndexHome, type Tier } from '@tiered/core';
+import { IndexClient } from './index-client.js';
+import { PAGE_BYTES } from './thread/schema.js';
+import { damagedError, foreignIndexError } from '../errors.js';
+
+/** How long a start waits for another process that writes, in milliseconds. */
+const PATIENCE_MS = 2000;
+const PAUSE_MS = 10;
+
+/** A 128th of the quota is for the write-ahead log, but not less than this and not more, in pages. */
+const LOG_SHARE = 128;
+const FEWEST_LOG_PAGES = 8;
+const MOST_LOG_PAGES = 1024;
+/** A page in the log has a header. */
+const LOG_PAGE_BYTES = PAGE_BYTES + 24;
+/** A transaction changes a quarter of that at most, but may change this many. With fewer a burst of small copies costs many transactions. */
+const TRANSACTION_SHARE = 4;
+const LARGEST_TRANSACTION_PAGES = 32;
+
+function logPagesOf(quota: number): number {
+  return Math.max(FEWEST_LOG_PAGES, Math.min(MOST_LOG_PAGES, Math.floor(quota / LOG_SHARE / PAGE_BYTES)));
+}
+
+/** Pages that one transaction may change. */
+export function transactionPagesOf(quota: number): number {
+  return Math.max(LARGEST_TRANSACTION_PAGES, Math.floor(logPagesOf(quota) / TRANSACTION_SHARE));
+}
+
+/** Bytes that the write-ahead log may come to: with the transaction that makes it too long, which may change many pages. */
+export function logRoomOf(quota: number): number {
+  return (logPagesOf(quota) + transactionPagesOf(quota)) * LOG_PAGE_BYTES;
+}
+
+/** An index that is open. */
+export interface OpenedIndex {
+  readonly client: IndexClient;
+  /** Of the file that was there before it was opened: if another is there now, somebody may have put it there meanwhile. */
+  readonly inode: bigint;
+}
+
+/** Opens the index; one that is damaged is begun anew if nobody else uses it. */
+export async function openIndex(
+  home: IndexHome,
+  tier: Tier,
+  patiently: <T>(call: () => Promise<T>) => Promise<T>,
+): Promise<OpenedIndex> {
+  for (let isRetry = false; ; isRetry = true) {
+    const { path, durable } = home;
+    const inode = inodeOf(path);
+    const client = new IndexClient(
+      { path, durable, logPages: logPagesOf(tier.quotaBytes) },
+      tier.driver.name,
+    );
+    try {
+      if ((await patiently(() => client.call('open', undefined))) === 'foreign')
+        throw foreignIndexError(tier);
+      return { client, inode };
+    } catch (error) {
+      await client.end();
+      if (isRetry || !isTieredError(error, 'TIERED_DATA_CORRUPT')) throw error;
+      await patiently(() => assertAlone(home, tier));
+      beginAnew(path);
+    }
+  }
+}
+
+/**
+ * Nobody else uses a tier whose index is damaged. Of several that have found that at the same time one waits until the others, which fail,
+ * have left; they try again later. Whoever uses it stays, and then nobody begins it anew.
+ */
+async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
+  const others = await home.others();
+  if (others.length === 0) return;
+  const error = damagedError(tier);
+  if (others.some((other) => other < home.member)) throw error;
+  throw new TieredError('TIERED_UNAVAILABLE', error.message, {
+    driver: tier.driver.name,
+    operation: 'openIndex',
+    retryable: true,
+  });
+}
+
+/** The path is never without a file: whoever comes now must find the new one, and not make another. */
+function beginAnew(path: string): void {
+  for (const file of [`${path}-wal`, `${path}-shm`]) fs.rmSync(file, { force: true });
+  fs.writeFileSync(`${path}.new`, '', { mode: 0o600 });
+  fs.renameSync(`${path}.new`, path);
+}
+
+/** Makes a call again while another process writes, for so long as a start may take. */
+export async function untilFree<T>(
+  call: () => Promise<T>,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const until = clock.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isTieredError(error, 'TIERED_UNAVAILABLE') || !error.retryable || clock.now() > until) throw error;
+      await clock.sleep(PAUSE_MS, signal);
+    }
+  }
+}
+
+/** Which file is under a path; 0 if none. Nothing is opened: closing it would end the database's locks. */
+export function inodeOf(path: string): bigint {
+  try {
+    return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
+  } catch {
+    return 0n;
+  }
+}

@@ -1,0 +1,667 @@
+// @ts-check
+import { Buffer } from 'node:buffer';
+import fs from 'node:fs';
+import Database from 'libsql';
+import {
+  FORM,
+  PACKED_INDEX,
+  PAGE_BYTES,
+  SCHEMA,
+  SEGMENT,
+  SPARSE,
+  SPARSE_INDEX,
+  STATES,
+  UNFINISHED,
+} from './schema.js';
+
+/**
+ * @typedef {import('../index-messages.js').Calls} Calls
+ * @typedef {import('../index-messages.js').IndexState} IndexState
+ * @typedef {import('../index-messages.js').CopyRow} CopyRow
+ * @typedef {import('../index-messages.js').CopyRef} CopyRef
+ */
+
+/** Others who write are done in less; whoever is not (a process that was stopped) must not keep those that look up. */
+const BUSY_MS = 5;
+/** Memory for pages of the index, in KiB. */
+const CACHE_KIB = 1024;
+/** Segments that are told of at once as less than half full. */
+const SPARSE_AT_A_TIME = 64;
+
+/**
+ * What a tier's index says, and the changes of it: each method is a transaction of its own. Runs in a thread, because a
+ * database waits for the disk whenever it likes.
+ *
+ * @implements {Calls}
+ */
+export class Records {
+  /**
+   * @param {object} options
+   * @param {string} options.path The index's file.
+   * @param {boolean} options.durable Whether a change is on the disk when its transaction has ended.
+   * @param {number} options.logPages Pages of the write-ahead log at which it has to go into the index.
+   */
+  constructor({ path, durable, logPages }) {
+    this.path = path;
+    this.db = new Database(path, /** @type {any} */ ({ timeout: BUSY_MS }));
+    /** @type {Map<string, any>} */
+    this.statements = new Map();
+    this.db.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
+    this.db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    this.db.exec(`PRAGMA wal_autocheckpoint = ${logPages >> 1}`);
+    this.db.exec(`PRAGMA journal_size_limit = ${logPages * PAGE_BYTES}`);
+    this.logBytes = logPages * PAGE_BYTES;
+    this.dataVersion = 0;
+    /** Of the file that is open; one that is new is there from `open` on. */
+    this.inode = inodeOf(path);
+    /** @type {number | undefined} */
+    this.ofPage = undefined;
+  }
+
+  /** Makes what is missing. Says whether the index is new, or of another form. */
+  open() {
+    // Cannot be switched in a transaction; does nothing where it is so.
+    this.all('PRAGMA journal_mode = WAL');
+    this.inode = inodeOf(this.path);
+    return this.transaction(() => {
+      const form = Number(this.one('PRAGMA user_version')['user_version']);
+      if (form === FORM) return 'known';
+      if (form === FORM - 1) {
+        this.db.exec(`${PACKED_INDEX} ${SPARSE_INDEX} PRAGMA user_version = ${FORM}`);
+        return 'known';
+      }
+      if (form !== 0) return 'foreign';
+      this.db.exec(SCHEMA);
+      return 'new';
+    });
+  }
+
+  /** @type {Calls['join']} */
+  join({ member, quota, dataset }) {
+    return this.transaction(() => {
+      this.run(
+        'INSERT INTO datasets (name) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM datasets WHERE name = ?)',
+        [dataset, dataset],
+      );
+      // What it left unfinished when it was taken for dead is anybody's to delete: it begins with nothing.
+      this.run(`UPDATE copies SET member = NULL WHERE member = ? AND ${UNFINISHED}`, [member]);
+      this.run('INSERT OR REPLACE INTO members (id, quota, seen) SELECT ?, ?, seq FROM meta', [
+        member,
+        quota,
+      ]);
+      const { id } = this.one('SELECT id FROM datasets WHERE name = ?', [dataset]);
+      return { dataset: Number(id), state: this.stateOf(member) };
+    });
+  }
+
+  /** @type {Calls['leave']} */
+  leave({ member }) {
+    this.transaction(() => {
+      this.purge(member);
+      this.run('DELETE FROM members WHERE id = ?', [member]);
+    });
+  }
+
+  /** @type {Calls['members']} */
+  members() {
+    return this.all('SELECT id FROM members').map(({ id }) => String(id));
+  }
+
+  /** @type {Calls['state']} */
+  state({ member }) {
+    return this.stateOf(member);
+  }
+
+  /** Whether anybody else has changed anything since the last call. */
+  changed() {
+    const version = Number(this.one('PRAGMA data_version')['data_version']);
+    const changed = version !== this.dataVersion;
+    this.dataVersion = version;
+    return changed;
+  }
+
+  /** @type {Calls['apply']} */
+  apply(batch) {
+    this.keepLogShort();
+    return this.transaction(() => {
+      // Another process may have written since: only one transaction may begin with a log of this length.
+      if (this.isLogLong()) throw logBusy();
+      const { member } = batch;
+      if (this.all('SELECT 1 FROM members WHERE id = ?', [member]).length === 0)
+        return { isMember: false, refused: [], lost: [], emptied: [], state: this.stateOf(member) };
+      if (batch.quota !== undefined)
+        this.run('UPDATE members SET quota = ? WHERE id = ?', [batch.quota, member]);
+      if (batch.seen !== undefined)
+        this.run('UPDATE members SET seen = max(seen, ?) WHERE id = ?', [batch.seen, member]);
+      this.grow(member, batch.overhead);
+      const refused = this.claimAll(member, batch.claims);
+      const lost = [
+        ...batch.placed.filter((copy) => !this.place(member, copy)),
+        ...batch.packed.filter((copy) => !this.pack(member, copy)),
+        ...batch.moved.filter((copy) => !this.move(member, copy)),
+        ...batch.sealed.filter((segment) => !this.seal(member, segment)),
+      ].map(({ tag }) => tag);
+      this.letLeave(member, batch.leaving);
+      this.gone(batch.gone);
+      const emptied = this.hasLeft ? this.purge(member) : [];
+      this.lease(batch);
+      return { isMember: true, refused, lost, emptied, state: this.stateOf(member) };
+    });
+  }
+
+  /** @type {Calls['find']} */
+  find({ dataset, key }) {
+    return this.all(
+      `SELECT ${COLUMNS} FROM copies WHERE key = ? AND dataset = ? AND state = ${STATES.placed}`,
+      [key, dataset],
+    ).map(rowOf);
+  }
+
+  /** @type {Calls['page']} */
+  page({ dataset, others, after, limit }) {
+    return this.all(
+      `SELECT ${COLUMNS} FROM copies WHERE (key, dataset, tag) > (?, ?, ?) AND (dataset = ?) = ?
+         AND state = ${STATES.placed} ORDER BY key, dataset, tag LIMIT ?`,
+      [after.key, after.dataset, after.tag, dataset, others ? 0 : 1, limit],
+    ).map(rowOf);
+  }
+
+  /** @type {Calls['left']} */
+  left({ after }) {
+    return this.all(
+      `SELECT ${COLUMNS} FROM copies WHERE state >= ${STATES.leaving} AND ${UNFINISHED} AND seq > ?`,
+      [after],
+    ).map(rowOf);
+  }
+
+  /** @type {Calls['leavingBytes']} */
+  leavingBytes() {
+    const which = `state >= ${STATES.leaving} AND ${UNFINISHED}`;
+    const { bytes } = this.one(`SELECT sum(occupied) AS bytes FROM copies WHERE ${which}`);
+    const packed = this.all(`SELECT tag FROM copies WHERE ${which} AND +tag < 0`);
+    // Segments that leave as soon as all have let go of what was in them.
+    const emptied = segmentsOf(packed).filter((segment) => !this.holds(segment, STATES.placed));
+    return emptied.reduce((sum, segment) => sum + this.occupiedBy(segment), Number(bytes ?? 0));
+  }
+
+  /** @type {Calls['together']} */
+  together({ tag }) {
+    const [first, last] = tagsIn(segmentOf(tag));
+    return this.all(
+      `SELECT ${COLUMNS} FROM copies WHERE tag < 0 AND tag BETWEEN ? AND ? AND state = ${STATES.placed}`,
+      [first, last],
+    ).map(rowOf);
+  }
+
+  /** @type {Calls['sparse']} */
+  sparse() {
+    return this.all(
+      `SELECT tag FROM copies INDEXED BY sparse WHERE ${SPARSE} AND state = ${STATES.placed} LIMIT ?`,
+      [SPARSE_AT_A_TIME],
+    ).map(({ tag }) => Number(tag));
+  }
+
+  /** @type {Calls['inherit']} */
+  inherit({ member, dead }) {
+    return this.transaction(() => {
+      for (const id of dead) this.run('DELETE FROM members WHERE id = ?', [id]);
+      this.keepWhole();
+      const unfinished = this.all(
+        `SELECT ${COLUMNS} FROM copies WHERE state IN (${STATES.claimed}, ${STATES.leaving}) AND ${UNFINISHED}
+           AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
+      ).map(rowOf);
+      this.letLeave(member, unfinished);
+      // Nobody waits for the dead any more.
+      return [...unfinished, ...this.purge(member)];
+    });
+  }
+
+  /**
+   * Segments of members that are gone: copies are recorded in one only once its file is there, so one with copies is whole, if
+   * not as full as it was to be.
+   */
+  keepWhole() {
+    const claimed = this.all(
+      `SELECT tag FROM copies WHERE state = ${STATES.claimed} AND ${UNFINISHED} AND +key = ? AND +dataset = ?
+         AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
+      [SEGMENT.key, SEGMENT.dataset],
+    );
+    for (const tag of claimed.map((row) => Number(row['tag']))) if (this.holds(tag)) this.finish(tag);
+  }
+
+  /** Tags of every name that may be on the storage. */
+  tags() {
+    const tags = this.all('SELECT tag FROM copies').map(({ tag }) => Number(tag));
+    return Float64Array.from(tags).sort();
+  }
+
+  /** @type {Calls['unknown']} */
+  unknown({ tags }) {
+    const known = this.all('SELECT tag FROM copies WHERE tag IN (SELECT value FROM json_each(?))', [
+      JSON.stringify(tags),
+    ]);
+    const isKnown = new Set(known.map(({ tag }) => Number(tag)));
+    return tags.filter((tag) => !isKnown.has(tag));
+  }
+
+  /** @type {Calls['swept']} */
+  swept({ boot, overhead, before }) {
+    // What has come since it was begun to measure comes on top.
+    const sum = '? + max(0, overhead - ?)';
+    this.transaction(() => this.run(`UPDATE meta SET boot = ?, overhead = ${sum}`, [boot, overhead, before]));
+  }
+
+  close() {
+    this.db.close();
+  }
+
+  /**
+   * Takes a log that is as long as it may be into the index. SQLite lets others write meanwhile, so that among many it might never
+   * come to an end: whoever finds the log too long does not make it longer.
+   */
+  keepLogShort() {
+    if (!this.isLogLong()) return;
+    if (Number(this.one('PRAGMA wal_checkpoint(TRUNCATE)')['busy']) !== 0) throw logBusy();
+  }
+
+  /** Where another index is at this path by now, the log there is that of the other: nothing that is done here makes it shorter. */
+  isLogLong() {
+    return this.sizeOf('-wal') > this.logBytes && inodeOf(this.path) === this.inode;
+  }
+
+  /** Bytes of a page: who made the index may have had others. */
+  get pageBytes() {
+    return (this.ofPage ??= Number(this.one('PRAGMA page_size')['page_size']));
+  }
+
+  /** Whether anything has left whose bytes were not given back. */
+  get hasLeft() {
+    const sql = `SELECT 1 FROM copies WHERE state = ${STATES.left} AND ${UNFINISHED} LIMIT 1`;
+    return this.all(sql).length > 0;
+  }
+
+  /** @param {string} suffix Of one of the files beside the index. */
+  sizeOf(suffix) {
+    return fs.statSync(this.path + suffix, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /**
+   * Directories and their like came, which were leased as the copies in them were, or went.
+   *
+   * @param {string} member
+   * @param {number} overhead
+   */
+  grow(member, overhead) {
+    if (overhead === 0) return;
+    this.run('UPDATE meta SET overhead = max(0, overhead + ?)', [overhead]);
+    if (overhead > 0)
+      this.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [overhead, member]);
+  }
+
+  /**
+   * Returns the tags of those that are refused.
+   *
+   * @param {string} member
+   * @param {readonly import('../index-messages.js').ClaimRow[]} claims
+   */
+  claimAll(member, claims) {
+    const refused = [];
+    let granted = 0;
+    for (const claim of claims) {
+      if (this.claim(member, claim)) granted += claim.occupied;
+      else refused.push(claim.tag);
+    }
+    // What was leased for them is in the copies from now on; what was refused is leased still.
+    if (granted > 0)
+      this.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [granted, member]);
+    return refused;
+  }
+
+  /**
+   * @param {string} member
+   * @param {import('../index-messages.js').ClaimRow} claim
+   */
+  claim(member, { key, dataset, tag, version, size, bytes, occupied }) {
+    const { changes } = this.run(
+      `INSERT INTO copies (key, dataset, tag, version, size, bytes, occupied, chunk, state, member)
+         SELECT ?, ?, ?, ?, ?, ?, ?, 0, ${STATES.claimed}, ? WHERE NOT EXISTS (SELECT 1 FROM copies
+           WHERE key = ? AND dataset = ? AND version = ? AND state <= ${STATES.placed})`,
+      [key, dataset, tag, version, size, bytes, occupied, member, key, dataset, version],
+    );
+    return changes > 0;
+  }
+
+  /**
+   * @param {string} member
+   * @param {import('../index-messages.js').PlacedRow} placed
+   */
+  place(member, { key, dataset, tag, chunk, sums }) {
+    const { changes } = this.run(
+      `UPDATE copies SET state = ${STATES.placed}, chunk = ?, sums = ?, member = NULL
+         WHERE key = ? AND dataset = ? AND tag = ? AND state = ${STATES.claimed} AND member = ?`,
+      [chunk, Buffer.from(sums), key, dataset, tag, member],
+    );
+    return changes > 0;
+  }
+
+  /**
+   * Records a copy in a segment that this member fills.
+   *
+   * @param {string} member
+   * @param {import('../index-messages.js').PackedRow} packed
+   */
+  pack(member, { key, dataset, tag, version, size, bytes, chunk, sums }) {
+    const { changes } = this.run(
+      `INSERT INTO copies (key, dataset, tag, version, size, bytes, occupied, chunk, sums, state)
+         SELECT ?, ?, ?, ?, ?, ?, 0, ?, ?, ${STATES.placed} WHERE EXISTS (SELECT 1 FROM copies
+           WHERE ${IS_SEGMENT} AND state = ${STATES.claimed} AND member = ?)
+         AND NOT EXISTS (SELECT 1 FROM copies
+           WHERE key = ? AND dataset = ? AND version = ? AND state <= ${STATES.placed})`,
+      [
+        ...[key, dataset, tag, version, size, bytes, chunk, Buffer.from(sums)],
+        ...[...refOf(segmentOf(tag)), member],
+        ...[key, dataset, version],
+      ],
+    );
+    return changes > 0;
+  }
+
+  /**
+   * Records a copy in a segment that this member fills, and that it is in another one no more: there is one at every moment.
+   *
+   * @param {string} member
+   * @param {import('../index-messages.js').MovedRow} moved
+   */
+  move(member, moved) {
+    const which = 'key = ? AND dataset = ? AND tag = ?';
+    const old = [moved.key, moved.dataset, moved.from];
+    this.run('UPDATE meta SET seq = seq + 1');
+    const { changes } = this.run(
+      `UPDATE copies SET state = ${STATES.left}, member = ?, seq = (SELECT seq FROM meta)
+         WHERE ${which} AND state = ${STATES.placed}`,
+      [member, ...old],
+    );
+    if (changes === 0) return false;
+    if (this.pack(member, moved)) return true;
+    this.run(`UPDATE copies SET state = ${STATES.placed}, member = NULL WHERE ${which}`, old);
+    return false;
+  }
+
+  /**
+   * Nothing more comes into a segment. Says whether anything is in it; one with nothing leaves.
+   *
+   * @param {string} member
+   * @param {CopyRef} segment
+   */
+  seal(member, segment) {
+    if (this.holds(segment.tag)) {
+      this.finish(segment.tag);
+      return true;
+    }
+    this.letLeave(member, [segment]);
+    return false;
+  }
+
+  /** @param {number} segment All that is to be in it is. */
+  finish(segment) {
+    const set = `state = ${STATES.placed}, member = NULL`;
+    this.run(`UPDATE copies SET ${set} WHERE ${IS_SEGMENT} AND state = ${STATES.claimed}`, refOf(segment));
+  }
+
+  /**
+   * Whether copies in a segment are in a state up to this one.
+   *
+   * @param {number} segment
+   * @param {number} [state]
+   */
+  holds(segment, state = STATES.left) {
+    const [first, last] = tagsIn(segment);
+    const sql = 'SELECT 1 FROM copies WHERE tag < 0 AND tag BETWEEN ? AND ? AND state <= ? LIMIT 1';
+    return this.all(sql, [first, last, state]).length > 0;
+  }
+
+  /**
+   * What a segment takes that is placed; 0 if it is not.
+   *
+   * @param {number} segment
+   */
+  occupiedBy(segment) {
+    const sql = `SELECT occupied FROM copies WHERE ${IS_SEGMENT} AND state = ${STATES.placed}`;
+    return Number(this.one(sql, refOf(segment))['occupied'] ?? 0);
+  }
+
+  /**
+   * @param {string} member
+   * @param {readonly CopyRef[]} refs
+   */
+  letLeave(member, refs) {
+    if (refs.length === 0) return;
+    this.run('UPDATE meta SET seq = seq + 1');
+    for (const { key, dataset, tag } of refs) {
+      this.run(
+        `UPDATE copies SET state = ${STATES.leaving}, member = ?, seq = (SELECT seq FROM meta)
+           WHERE key = ? AND dataset = ? AND tag = ? AND state <= ${STATES.leaving}`,
+        [member, key, dataset, tag],
+      );
+    }
+  }
+
+  /**
+   * Files are gone. They get a new number: who was told that a copy leaves may have opened its file after that, and nobody
+   * can any more.
+   *
+   * @param {readonly CopyRef[]} refs
+   */
+  gone(refs) {
+    if (refs.length === 0) return;
+    this.run('UPDATE meta SET seq = seq + 1');
+    const which = 'key = ? AND dataset = ? AND tag = ?';
+    for (const { key, dataset, tag } of refs) {
+      // What nobody was shown leaves at once.
+      this.run(`DELETE FROM copies WHERE ${which} AND state = ${STATES.claimed}`, [key, dataset, tag]);
+      this.run(
+        `UPDATE copies SET state = ${STATES.left}, seq = (SELECT seq FROM meta)
+           WHERE ${which} AND state = ${STATES.leaving}`,
+        [key, dataset, tag],
+      );
+    }
+  }
+
+  /**
+   * Gives back the bytes of what has left and nobody has open any more. Segments in which nothing is any more leave, and are this member's
+   * to delete.
+   *
+   * @param {string} member
+   */
+  purge(member) {
+    const which = `state = ${STATES.left} AND ${UNFINISHED} AND NOT EXISTS
+         (SELECT 1 FROM members WHERE id IS NOT copies.member AND seen < copies.seq)`;
+    const packed = this.all(`SELECT tag, bytes FROM copies WHERE ${which} AND +tag < 0`);
+    this.run(`DELETE FROM copies WHERE ${which}`);
+    for (const { tag, bytes } of packed)
+      this.run(`UPDATE copies SET chunk = chunk + 2 * ? WHERE ${IS_SEGMENT}`, [
+        bytes,
+        ...refOf(segmentOf(Number(tag))),
+      ]);
+    const emptied = segmentsOf(packed)
+      .filter((segment) => !this.holds(segment) && this.occupiedBy(segment) > 0)
+      .map((tag) => ({ key: SEGMENT.key, dataset: SEGMENT.dataset, tag }));
+    this.letLeave(member, emptied);
+    return emptied;
+  }
+
+  /** @param {import('../index-messages.js').Batch} batch */
+  lease({ member, wants, spare, hold }) {
+    if (wants === 0 && spare === 0) return;
+    if (spare > 0) this.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [spare, member]);
+    const { quota, occupied, overhead, leased } = this.stateOf(member);
+    const free = quota - occupied - overhead - leased - hold;
+    const granted = Math.max(0, Math.min(wants, free));
+    this.run('UPDATE members SET leased = leased + ?, wants = ? WHERE id = ?', [
+      granted,
+      wants - granted,
+      member,
+    ]);
+  }
+
+  /**
+   * @param {string} member
+   * @returns {IndexState}
+   */
+  stateOf(member) {
+    const row = this.one(
+      `SELECT copies, occupied, claimed, overhead, seq, boot,
+         (SELECT coalesce(min(quota), 0) FROM members) AS quota,
+         (SELECT coalesce(max(quota), 0) FROM members) AS largest,
+         (SELECT coalesce(sum(leased), 0) FROM members) AS leased,
+         (SELECT count(*) FROM members) AS members,
+         (SELECT coalesce(sum(wants), 0) FROM members WHERE id <> ?) AS wanted,
+         (SELECT leased FROM members WHERE id = ?) AS mine FROM meta`,
+      [member, member],
+    );
+    // Not by functions of tables: each of those is compiled anew whenever it is called.
+    const pages = Number(this.one('PRAGMA page_count')['page_count']) * this.pageBytes;
+    const log = this.sizeOf('-wal');
+    return {
+      copies: Number(row['copies']),
+      occupied: Number(row['occupied']),
+      claimed: Number(row['claimed']),
+      overhead: Number(row['overhead']),
+      seq: Number(row['seq']),
+      boot: String(row['boot']),
+      quota: Number(row['quota']),
+      largestQuota: Number(row['largest']),
+      leased: Number(row['leased']),
+      members: Number(row['members']),
+      wanted: Number(row['wanted']),
+      mine: row['mine'] === null ? undefined : Number(row['mine']),
+      fileBytes: pages + log + this.sizeOf('-shm'),
+      logBytes: log,
+    };
+  }
+
+  /**
+   * @template T
+   * @param {() => T} work
+   * @returns {T}
+   */
+  transaction(work) {
+    this.db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      // A full disk may have ended it already.
+      if (this.db.inTransaction) this.db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /**
+   * @param {string} sql
+   * @param {readonly unknown[]} [values]
+   * @returns {{ readonly changes: number }}
+   */
+  run(sql, values = []) {
+    return this.prepared(sql).run(values);
+  }
+
+  /**
+   * @param {string} sql
+   * @param {readonly unknown[]} [values]
+   * @returns {Record<string, unknown>[]}
+   */
+  all(sql, values = []) {
+    return this.prepared(sql).all(values);
+  }
+
+  /**
+   * @param {string} sql
+   * @param {readonly unknown[]} [values]
+   * @returns {Record<string, unknown>}
+   */
+  one(sql, values = []) {
+    return this.all(sql, values)[0] ?? {};
+  }
+
+  /** @param {string} sql */
+  prepared(sql) {
+    let statement = this.statements.get(sql);
+    if (statement === undefined) this.statements.set(sql, (statement = this.db.prepare(sql)));
+    return statement;
+  }
+}
+
+const IS_SEGMENT = 'key = ? AND dataset = ? AND tag = ?';
+
+/**
+ * What `IS_SEGMENT` is of.
+ *
+ * @param {number} segment
+ */
+function refOf(segment) {
+  return [SEGMENT.key, SEGMENT.dataset, segment];
+}
+
+/** @param {number} tag Of a copy in a segment. */
+function segmentOf(tag) {
+  return Math.floor((SEGMENT.firstTag - tag) / SEGMENT.units);
+}
+
+/**
+ * The lowest and the highest tag of copies in a segment.
+ *
+ * @param {number} segment
+ */
+function tagsIn(segment) {
+  const last = SEGMENT.firstTag - segment * SEGMENT.units;
+  return [last - SEGMENT.units + 1, last];
+}
+
+/**
+ * The segments of copies, each once.
+ *
+ * @param {readonly Record<string, unknown>[]} packed
+ */
+function segmentsOf(packed) {
+  return [...new Set(packed.map(({ tag }) => segmentOf(Number(tag))))];
+}
+
+const COLUMNS = 'key, dataset, tag, version, size, bytes, occupied, chunk, sums, member, seq';
+
+/**
+ * @param {Record<string, unknown>} row
+ * @returns {CopyRow}
+ */
+function rowOf(row) {
+  const sums = row['sums'];
+  return {
+    key: String(row['key']),
+    dataset: Number(row['dataset']),
+    tag: Number(row['tag']),
+    version: String(row['version']),
+    size: Number(row['size']),
+    bytes: Number(row['bytes']),
+    occupied: Number(row['occupied']),
+    chunk: Number(row['chunk']),
+    // Copied: what a database gives is memory of its own kind, which does not travel between threads.
+    sums:
+      sums instanceof Uint8Array || sums instanceof ArrayBuffer
+        ? Uint8Array.from(new Uint8Array(sums))
+        : new Uint8Array(0),
+    member: row['member'] === null ? undefined : String(row['member']),
+    seq: Number(row['seq'] ?? 0),
+  };
+}
+
+/** @param {string} path */
+function inodeOf(path) {
+  return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
+}
+
+/** As SQLite says it of a database that another process writes to: it is to be tried again. */
+function logBusy() {
+  const message = 'others write, and the log is to become shorter first';
+  return Object.assign(new Error(message), { code: 'SQLITE_BUSY' });
+}

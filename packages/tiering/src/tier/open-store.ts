@@ -1,0 +1,74 @@
+import type { OperationOptions, PlacementHost, Tier } from '@tiered/core';
+import { identityOf, isMistake, type Checksum } from '@tiered/core/internal';
+import type { Haste } from '../fill/haste.js';
+import { BucketStore } from './bucket/bucket-store.js';
+import { ClosedStore } from './closed-store.js';
+import { PrivateStore } from './private-store.js';
+import { SharedStore } from './shared/shared-store.js';
+import type { Copy, TierStore } from './tier-store.js';
+
+/** What a store that is open tells, and is told. */
+export interface StoreEvents {
+  /** Aborts when everything is about to end. */
+  readonly closing: AbortSignal;
+  /** Another process removed a copy of this dataset: it is not to be served any more. */
+  readonly onLeft: (copy: Copy) => void;
+  /** The index is not this process's any more: the tier is to be opened again. */
+  readonly onLost: () => void;
+  /** What a claim was answered `later` for has been asked for. */
+  readonly onRoom: () => void;
+  /** There are segments that are less than half full. */
+  readonly onSparse: () => void;
+  /** Another process has the tier from now on, as the error of the call says that met it. */
+  readonly onTaken: () => void;
+  /** Whether what is gathered is to be written at once. */
+  readonly haste: Haste;
+}
+
+/**
+ * Opens what a tier holds: with an index where its driver has a home for one; as a bucket where others can reach it; else as
+ * this process's own, which begins empty.
+ * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds what is no tier's.
+ */
+export async function openStore(
+  tier: Tier,
+  host: PlacementHost,
+  checksum: Checksum,
+  { onTaken, ...events }: StoreEvents,
+  { signal }: OperationOptions,
+): Promise<TierStore> {
+  const { capabilities, location } = tier.driver;
+  await host.openTier(tier, { signal });
+  if (capabilities.index) {
+    const home = await tier.driver.openIndex({ signal });
+    const dataset = identityOf(host.source);
+    return SharedStore.open({ tier, home, dataset, checksum, clock: host.clock, ...events }, signal);
+  }
+  if (location !== undefined) return BucketStore.open({ tier, host, checksum, onTaken }, { signal });
+  await empty(tier, signal);
+  return new PrivateStore(tier, identityOf(host.source));
+}
+
+/** As `openStore`; a tier that does not work at the moment is passed over, with a fault, and is nothing until it is opened again. */
+export async function openAtStart(
+  tier: Tier,
+  host: PlacementHost,
+  checksum: Checksum,
+  events: StoreEvents,
+  options: OperationOptions,
+): Promise<TierStore> {
+  try {
+    return await openStore(tier, host, checksum, events, options);
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (isMistake(error)) throw error;
+    host.tierFault(tier, 'openIndex', '', error);
+    return new ClosedStore(tier);
+  }
+}
+
+/** Deletes what an earlier hierarchy of this process left in memory that is nobody else's. */
+async function empty({ driver }: Tier, signal: AbortSignal | undefined): Promise<void> {
+  for await (const page of driver.list({ signal }))
+    for (const { key } of page) await driver.delete(key, { signal });
+}

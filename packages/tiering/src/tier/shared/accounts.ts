@@ -1,0 +1,131 @@
+import type { IndexHome, Tier } from '@tiered/core';
+import type { Applied, ClaimRow, CopyRef, IndexState } from '../index/index-messages.js';
+import type { Leases } from '../index/index-writer.js';
+import { Lease } from './lease.js';
+import { logRoomOf, transactionPagesOf } from '../index/open-index.js';
+import { lowered } from '../quota.js';
+
+/** Directories of a tier without copies: its own, the private one and two in that. */
+export const OWN_DIRECTORIES = 4;
+
+/** What accounts tell their store. */
+export interface AccountsEvents {
+  /** Others took this process for dead. */
+  readonly onLost: () => void;
+  /** Nothing is in these segments any more, which this process is to delete. */
+  readonly onEmptied: (segments: readonly CopyRef[]) => void;
+}
+
+/** What may be where on a tier, in bytes of its storage: the sums of its index as they were last seen, and this process's lease. */
+export class Accounts implements Leases {
+  readonly lease: Lease;
+  readonly mostPages: number;
+  readonly #tier: Tier;
+  readonly #home: IndexHome;
+  readonly #events: AccountsEvents;
+  #state: IndexState;
+  #wasShared = false;
+  #quota: number;
+  /** What was said of directories so far. */
+  #overhead = 0;
+
+  constructor(tier: Tier, home: IndexHome, state: IndexState, events: AccountsEvents) {
+    this.#tier = tier;
+    this.#home = home;
+    this.#events = events;
+    this.#quota = tier.quotaBytes;
+    this.mostPages = transactionPagesOf(tier.quotaBytes);
+    this.#state = this.#counted(state);
+    this.lease = new Lease(this.#quota, home.blockBytes);
+    // Of an index that is new nobody has said yet what directories there are.
+    if (state.boot === '' && home.isOnTier) this.#overhead = -OWN_DIRECTORIES * home.blockBytes;
+  }
+
+  /** The sums as they were last seen. */
+  get state(): IndexState {
+    return this.#state;
+  }
+
+  /** Whether another process has ever used the tier beside this one. */
+  get wasShared(): boolean {
+    return this.#wasShared;
+  }
+
+  get quotaBytes(): number {
+    return Math.min(this.#state.quota, this.#quota);
+  }
+
+  get usedBytes(): number {
+    const { occupied, claimed, overhead, fileBytes } = this.#state;
+    return occupied - claimed + overhead + fileBytes;
+  }
+
+  get claimedBytes(): number {
+    return this.#state.claimed + this.lease.reserved;
+  }
+
+  get freeBytes(): number {
+    return this.lease.largest(this.unleased);
+  }
+
+  get excessBytes(): number {
+    return Math.max(0, this.usedBytes + this.#state.claimed - this.quotaBytes);
+  }
+
+  /** Bytes that nobody has leased; negative if more is leased than there is. */
+  get unleased(): number {
+    const { occupied, overhead, leased } = this.#state;
+    return this.quotaBytes - occupied - overhead - leased - this.#indexBytes - this.lease.hold;
+  }
+
+  /** See `TierStore.shrink`; returns what this process lets the tier hold from now on. */
+  shrink(held: number, lost: number): number {
+    const atFirst = this.#tier.quotaBytes;
+    this.#quota = lowered({ from: this.#quota, atFirst, used: this.usedBytes, held, lost });
+    return this.#quota;
+  }
+
+  /** Takes in what the index says now. */
+  learn(state: IndexState): void {
+    this.#state = this.#counted(state);
+    this.#wasShared ||= state.members > 1;
+    this.lease.learn(state.mine ?? 0);
+  }
+
+  terms(): ReturnType<Leases['terms']> {
+    const overhead = this.#home.overheadBytes - this.#overhead;
+    this.#overhead += overhead;
+    const terms = this.lease.terms(Math.max(this.#state.wanted, -this.unleased));
+    // The index counts itself among what nobody may lease.
+    return { ...terms, hold: terms.hold + this.#indexBytes, overhead };
+  }
+
+  applied({ isMember, refused, emptied, state }: Applied, claims: readonly ClaimRow[]): void {
+    const isRefused = new Set(refused);
+    for (const { tag, occupied } of claims) this.lease.recorded(occupied, isMember && !isRefused.has(tag));
+    this.lease.ended();
+    this.learn(state);
+    if (emptied.length > 0) this.#events.onEmptied(emptied);
+    if (!isMember) this.#events.onLost();
+  }
+
+  failed(terms: ReturnType<Leases['terms']>, claims: readonly ClaimRow[]): void {
+    this.#overhead -= terms.overhead;
+    this.lease.ended();
+    for (const { occupied } of claims) this.lease.recorded(occupied, false);
+  }
+
+  /** What the index takes, and what its log may come to take. */
+  get #indexBytes(): number {
+    const { fileBytes, logBytes, largestQuota } = this.#state;
+    if (!this.#home.isOnTier) return 0;
+    // Who has a larger quota makes larger transactions, and a longer log.
+    const logRoom = logRoomOf(Math.max(this.#tier.quotaBytes, largestQuota));
+    return fileBytes + Math.max(0, logRoom - logBytes);
+  }
+
+  /** The sums, without the index's own files if those are elsewhere. */
+  #counted(state: IndexState): IndexState {
+    return this.#home.isOnTier ? state : { ...state, fileBytes: 0 };
+  }
+}

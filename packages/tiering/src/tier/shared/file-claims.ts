@@ -1,0 +1,115 @@
+import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
+import { notCurrentError, takenError, takenForDeadError } from '../errors.js';
+import { packSums } from '../index/copy-record.js';
+import type { ClaimRow, CopyRef, CopyRow } from '../index/index-messages.js';
+import type { IndexWriter } from '../index/index-writer.js';
+import type { Lease } from './lease.js';
+import { once } from '../quota.js';
+import type { Candidate, Claim, Copy, CopyContent, PublishOptions, TierStore } from '../tier-store.js';
+
+/** What claims of files need of their store. */
+export interface FileClaimsParts {
+  readonly store: TierStore;
+  readonly writer: IndexWriter;
+  readonly lease: Lease;
+  readonly checksum: Checksum;
+  /** Whose objects are placed, and the number of that dataset in the index. */
+  readonly dataset: string;
+  readonly datasetNumber: number;
+  /** Takes room of the lease; answers as `TierStore.claim` if it is not there. */
+  readonly take: (bytes: number) => true | 'later' | undefined;
+  /** Deletes a file that nobody is shown, and says so. */
+  readonly deleteFile: (name: string, ref: CopyRef) => Promise<void>;
+}
+
+/** A claim, and whether the index has it. */
+interface Recorded {
+  readonly row: ClaimRow;
+  readonly isRecorded: Promise<boolean>;
+  /** Gives back what was taken for directories. */
+  readonly end: () => void;
+}
+
+/** Copies on their way to a tier that get a file each. */
+export class FileClaims {
+  readonly #parts: FileClaimsParts;
+
+  constructor(parts: FileClaimsParts) {
+    this.#parts = parts;
+  }
+
+  /** As `TierStore.claim`. */
+  claim({ key, version, size, chunkBytes }: Candidate, bytes: number): Claim | 'later' | undefined {
+    const { store, writer, lease, datasetNumber: dataset, take } = this.#parts;
+    const { driver } = store.tier;
+    const tag = newTag();
+    const name = copyName(key, tag);
+    const occupied = lease.occupied(bytes);
+    const above = lease.directories(name);
+    const isTaken = take(occupied + above);
+    if (isTaken !== true) return isTaken;
+    const row = { key, dataset, tag, version, size, bytes, occupied };
+    // Until it is recorded what is written of it fills the disk, and its file is open: that is worth a transaction.
+    const isRecorded = writer.claim(row);
+    if (bytes > chunkBytes) writer.write();
+    const claimed = { row, isRecorded, end: once(() => lease.giveBack(above)) };
+    // Looked at when the copy is published.
+    claimed.isRecorded.catch(() => undefined);
+    return {
+      store,
+      name,
+      bytes,
+      write: (data, content, options) =>
+        this.#moveIn(claimed, content, options, () =>
+          driver.write(name, data, { size: bytes, signal: options.signal }),
+        ),
+      create: (options) => driver.create(name, { size: bytes, ...options }),
+      readInto: (target, options) => driver.readInto(name, target, options),
+      publish: (file, content, options) =>
+        this.#moveIn(claimed, content, options, () => file.publish({ signal: options.signal })),
+      release: () => this.#release(claimed, name),
+    };
+  }
+
+  async #moveIn(
+    { row, isRecorded, end }: Recorded,
+    content: CopyContent,
+    { turn, signal }: PublishOptions,
+    move: () => Promise<void>,
+  ): Promise<Copy> {
+    const { store } = this.#parts;
+    if (!(await raceAbort(isRecorded, signal)))
+      throw store.current ? takenError(store.tier, row.key) : takenForDeadError(store.tier);
+    if (!store.current) throw notCurrentError(store.tier);
+    const copy = await turn(async () => {
+      await move();
+      // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
+      if (!store.current) throw notCurrentError(store.tier);
+      // In the same turn: if the storage is full, all that is there and not recorded is lost.
+      return this.#placed(row, content);
+    });
+    end();
+    return copy;
+  }
+
+  async #placed(row: ClaimRow, content: CopyContent): Promise<Copy> {
+    const { store, writer, checksum, dataset } = this.#parts;
+    const chunk = content.chunkBytes;
+    const sums = packSums({ ...row, chunk }, content.sums, checksum);
+    if (!(await writer.placed({ ...row, chunk, sums }))) throw takenForDeadError(store.tier);
+    const { key, version, bytes, tag } = row;
+    const placed: CopyRow = { ...row, chunk, sums, member: undefined, seq: 0 };
+    return { name: copyName(key, tag), tag, key, version, bytes, content, dataset, row: placed };
+  }
+
+  async #release({ row, isRecorded, end }: Recorded, name: string): Promise<void> {
+    const { store, deleteFile } = this.#parts;
+    if (await isRecorded.catch(() => false)) {
+      // Also if others took this process for dead: what it published after they cleared up, nobody else would find.
+      if (!store.current) await store.tier.driver.delete(name, {});
+      // Whoever asked tries again if it fails.
+      else await deleteFile(name, row);
+    }
+    end();
+  }
+}

@@ -1,0 +1,382 @@
+import type { Tier } from '@tiered/core';
+import { copyName, isPacked } from '@tiered/core/internal';
+import type { IndexClient } from '../index/index-client.js';
+import { notCurrentError } from '../errors.js';
+import { Accounts } from './accounts.js';
+import { Completeness } from './completeness.js';
+import { FileClaims, type FileClaimsParts } from './file-claims.js';
+import { IndexedCopies } from '../index/indexed-copies.js';
+import type { CopyRef, IndexState } from '../index/index-messages.js';
+import { IndexWriter } from '../index/index-writer.js';
+import { Leftovers } from './leftovers.js';
+import { keepLooking } from './looking.js';
+import { inodeOf, openIndex, untilFree, type OpenedIndex } from '../index/open-index.js';
+import { Packing, rewritingRoom } from '../packed/packing.js';
+import type { SharedStoreParts } from './shared-store-parts.js';
+import { completeIndex } from './sweep.js';
+import type { Candidate, Claim, Copy, RewrittenCopy, TierStore } from '../tier-store.js';
+
+/** Of so many looks one is at who runs: so long, 5 s, may what a killed process had stay taken while others go on. */
+const LOOKS_A_CHECK = 20;
+
+/**
+ * What one tier holds, kept in a database on the tier so that the next start, and other processes, know it too.
+ *
+ * **Problem.** Several processes fill one tier, any of them may be killed or stopped at any instant, and never may the tier
+ * hold more than its quota, or anybody serve a copy that is not whole, or keep open what was deleted to make room.
+ *
+ * **How.** Room is leased in blocks, so that a claim needs no transaction. A claim is recorded while its copy is being
+ * written, into a temporary file that bears the member's name; the copy moves in under a name that no other copy ever has
+ * once its claim is recorded; then it is recorded as placed. Whatever instant a process ends at, the index and the names of the
+ * temporary files say all that may be on the disk; whoever opens the tier, and finds by the kernel's word that the
+ * process is gone, deletes that. A copy that is removed leaves first (nobody is told of it any more), then its file goes, and its bytes
+ * are given back when every other member has said that it holds nothing open of it.
+ *
+ * **Who runs** the home says. A process that learns that it was taken for dead begins anew, with nothing that it knew.
+ */
+export class SharedStore implements TierStore {
+  readonly #parts: SharedStoreParts;
+  readonly #client: IndexClient;
+  readonly #writer: IndexWriter;
+  readonly #accounts: Accounts;
+  readonly #closing = new AbortController();
+  readonly #inode: bigint;
+  readonly #leftovers: Leftovers;
+  readonly #copies: IndexedCopies;
+  readonly #files: FileClaims;
+  /** What those need who make claims. */
+  readonly #own: Pick<FileClaimsParts, 'store' | 'writer' | 'lease' | 'datasetNumber'>;
+  /** Gathers small copies, where they are to be packed. */
+  #packing: Packing | undefined;
+  #dataset = 0;
+  #seen: number;
+  #asked: Promise<void> | undefined;
+  #isLost = false;
+  #looks = 0;
+  #looking: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+  /** Whether something was changed that was not looked at yet. */
+  #isBehind = false;
+  #isSwept = false;
+  /** Whether all that is on the storage is in the index. */
+  readonly #complete: Completeness;
+
+  private constructor(
+    parts: SharedStoreParts,
+    { client, inode }: OpenedIndex,
+    joined: { dataset: number; state: IndexState },
+  ) {
+    this.#parts = parts;
+    this.#client = client;
+    this.#inode = inode;
+    this.#dataset = joined.dataset;
+    this.#seen = joined.state.seq;
+    const isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
+    this.#complete = new Completeness(isComplete, (signal) => this.#sweep(signal));
+    this.#accounts = new Accounts(parts.tier, parts.home, joined.state, {
+      onLost: () => this.#lose(),
+      onEmptied: (segments) => this.#leftovers.delete(segments),
+    });
+    const { clock, closing, home, dataset, checksum } = parts;
+    this.#copies = new IndexedCopies({ client, checksum, dataset, datasetNumber: joined.dataset });
+    const ends = { ended: this.#closing.signal, ending: closing };
+    const { member } = home;
+    const leases = this.#accounts;
+    this.#writer = new IndexWriter({ client, member, clock, leases, ends, haste: parts.haste });
+    this.#leftovers = new Leftovers(client, parts.home, (row) =>
+      this.#deleteFile(copyName(row.key, row.tag), row),
+    );
+    this.#own = {
+      store: this,
+      writer: this.#writer,
+      lease: this.#accounts.lease,
+      datasetNumber: joined.dataset,
+    };
+    this.#files = new FileClaims({
+      ...parts,
+      ...this.#own,
+      take: (bytes) => this.#take(bytes),
+      deleteFile: (name, ref) => this.#deleteFile(name, ref),
+    });
+  }
+
+  /**
+   * Joins those who use the tier, and clears up after those who died.
+   * @throws TieredError for an index that cannot be used now, or at all.
+   */
+  static async open(parts: SharedStoreParts, signal: AbortSignal | undefined): Promise<SharedStore> {
+    const { home, tier, clock } = parts;
+    const patiently = <T>(call: () => Promise<T>) => untilFree(call, clock, signal);
+    let index: OpenedIndex | undefined;
+    try {
+      index = await openIndex(home, tier, patiently);
+      return await SharedStore.#join(parts, index, patiently, signal);
+    } catch (error) {
+      await index?.client.end();
+      // Others would take what was begun here for that of one who runs.
+      await home.close();
+      throw error;
+    }
+  }
+
+  static async #join(
+    parts: SharedStoreParts,
+    index: OpenedIndex,
+    patiently: <T>(call: () => Promise<T>) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<SharedStore> {
+    const { home, tier, clock, dataset } = parts;
+    const { member } = home;
+    const joined = await patiently(() =>
+      index.client.call('join', { member, quota: tier.quotaBytes, dataset }),
+    );
+    const store = new SharedStore(parts, index, joined);
+    await store.#leftovers.clearUp(patiently);
+    if (joined.state.boot === '') await store.#complete.reach(signal);
+    store.#writer.write();
+    await store.#writer.settled();
+    store.#looking = keepLooking(() => store.#look(), clock, store.#closing.signal);
+    return store;
+  }
+
+  get tier(): Tier {
+    return this.#parts.tier;
+  }
+
+  get quotaBytes(): number {
+    return this.#accounts.quotaBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#accounts.usedBytes;
+  }
+
+  get claimedBytes(): number {
+    // What others go on to claim, or could not be deleted, is not held here any more.
+    return this.#closing.signal.aborted ? 0 : this.#accounts.claimedBytes;
+  }
+
+  get freeBytes(): number {
+    const { freeBytes } = this.#accounts;
+    return this.tier.layout === 'packed'
+      ? Math.max(0, freeBytes - rewritingRoom(this.quotaBytes))
+      : freeBytes;
+  }
+
+  get excessBytes(): number {
+    return this.#accounts.excessBytes;
+  }
+
+  get underWay(): readonly Promise<void>[] {
+    return [...(this.#packing?.underWay ?? []), ...this.#leftovers.underWay];
+  }
+
+  get asked(): Promise<void> | undefined {
+    return this.#asked;
+  }
+
+  leavingBytes = (): Promise<number> => this.#client.call('leavingBytes', undefined);
+
+  get current(): boolean {
+    return !this.#isLost && !this.#closing.signal.aborted && inodeOf(this.#parts.home.path) === this.#inode;
+  }
+
+  get mayHoldMore(): boolean {
+    // Behind a writer that hangs a look would hang as well.
+    return !this.#writer.isHeldUp && (!this.#isSwept || this.#accounts.wasShared);
+  }
+
+  claim(object: Candidate, bytes: number): Claim | 'later' | undefined {
+    if (!this.#complete.isReached) return 'later';
+    return this.#claimPacked(object, bytes) ?? this.#files.claim(object, bytes);
+  }
+
+  /** As `claim`, of a copy that is gathered with others; undefined if it is to have a file, or none of it has room. */
+  #claimPacked(object: Candidate, bytes: number): Claim | 'later' | undefined {
+    const packing = this.#packed();
+    const room = packing?.roomFor(object, bytes);
+    if (packing === undefined || room === undefined) return undefined;
+    const isTaken = this.#take(room);
+    return isTaken === true ? packing.claim(object, bytes, room) : isTaken;
+  }
+
+  /** Where copies are packed, what does that. */
+  #packed(): Packing | undefined {
+    if (this.tier.layout !== 'packed') return undefined;
+    return (this.#packing ??= new Packing({ ...this.#parts, ...this.#own }));
+  }
+
+  async rewrite(
+    copies: readonly RewrittenCopy[],
+  ): Promise<readonly PromiseSettledResult<Copy>[] | undefined> {
+    const packing = this.#packed();
+    if (packing === undefined || !this.#complete.isReached || !this.current) return undefined;
+    const room = packing.roomForAll(copies);
+    let isTaken = this.#take(room);
+    if (isTaken === 'later') {
+      await this.#asked;
+      isTaken = this.#take(room);
+    }
+    return isTaken === true ? packing.rewrite(copies, room) : undefined;
+  }
+
+  /** Takes bytes of the lease; answers as `claim` if they are not there. */
+  #take(bytes: number): true | 'later' | undefined {
+    const { lease, unleased } = this.#accounts;
+    if (lease.take(bytes, unleased)) {
+      if (lease.isLow) this.#writer.write();
+      return true;
+    }
+    if (!lease.hasRoom(bytes, unleased)) return undefined;
+    // While nothing can be asked for, claims are made again and again.
+    if (!this.#writer.isHeldUp) lease.want(bytes);
+    this.#ask();
+    return 'later';
+  }
+
+  find(key: string): Promise<readonly Copy[]> {
+    return this.#copies.find(key);
+  }
+
+  pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
+    return this.#copies.pages(others);
+  }
+
+  together(copy: Copy): Promise<readonly Copy[]> {
+    return this.#copies.together(copy);
+  }
+
+  sparse(): Promise<readonly Copy[]> {
+    return this.#copies.sparse();
+  }
+
+  async remove({ name, row }: Copy): Promise<void> {
+    // Under another index the name is unknown, and whoever began that index deletes what it does not know.
+    if (row === undefined || !this.current) return;
+    if (isPacked(row.tag)) {
+      // It has no file, which would have to be deleted between the two.
+      await Promise.all([this.#writer.leaving(row), this.#writer.gone(row)]);
+      // If it was the last one of its segment.
+      await this.#leftovers.settled();
+      return;
+    }
+    await this.#writer.leaving(row);
+    await this.#deleteFile(name, row);
+  }
+
+  shrink(held: number, lost: number): void {
+    this.#writer.quota(this.#accounts.shrink(held, lost));
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    // What was written is said to be, unless that is another index's.
+    if (this.current) await this.#packing?.close();
+    this.#closing.abort(notCurrentError(this.tier));
+    await this.#packing?.close();
+    // A look that has begun goes to the storage, which is about to be closed.
+    await this.#looking;
+    await this.#leftovers.settled();
+    await this.#writer.settled();
+    // Before others are told that nothing is open here.
+    await this.#parts.home.close();
+    if (!this.#isLost) await this.#leftovers.leave();
+    await this.#client.end();
+  }
+
+  async beginTakingOver(): Promise<void> {
+    // All that there is to know is in the index.
+  }
+
+  async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
+    this.#isSwept = isAllKnown;
+    await this.#complete.reach(signal);
+    this.#parts.onRoom();
+  }
+
+  #sweep(signal: AbortSignal | undefined): Promise<void> {
+    const before = this.#accounts.state.overhead;
+    const mine = { client: this.#client, writer: this.#writer, boot: this.#boot, before };
+    return completeIndex({ ...this.#parts, ...mine }, signal);
+  }
+
+  /** Since when the machine runs, and in which file that was noted: an index that was brought from elsewhere knows nothing of what is here. */
+  get #boot(): string {
+    const { boot } = this.#parts.home;
+    return boot === undefined ? '' : `${boot} ${this.#inode}`;
+  }
+
+  /** Asks for room. Nobody is to wait for that while another process holds the index, which may be a stopped one. */
+  #ask(): void {
+    this.#writer.write();
+    if (this.#asked !== undefined || this.#writer.isHeldUp) return;
+    this.#asked = Promise.race([this.#writer.next(), this.#writer.heldUp()]).then(() => {
+      this.#asked = undefined;
+      this.#parts.onRoom();
+    });
+  }
+
+  /** Others took this process for dead, or somebody put another index there. */
+  #lose(): void {
+    if (this.#isLost || this.#closing.signal.aborted) return;
+    this.#isLost = true;
+    this.#parts.onLost();
+  }
+
+  /** Deletes what is under the name of a copy that nobody is shown, and says so. */
+  async #deleteFile(name: string, ref: CopyRef): Promise<void> {
+    // A packed copy has none: it is a part of its segment, which goes with the last of them.
+    if (!isPacked(ref.tag)) {
+      await this.tier.driver.delete(name, {});
+      // A reader that has it open still fills the tier.
+      await this.#parts.home.forget(name);
+    }
+    await this.#writer.gone(ref);
+  }
+
+  async #look(): Promise<void> {
+    if (!this.current || this.#client.isEnded) this.#lose();
+    if (this.#isLost) return;
+    this.#accounts.lease.looked();
+    await this.#leftovers.tryAgain();
+    await this.#packing?.tryAgain();
+    this.#looks += 1;
+    if (this.#looks % LOOKS_A_CHECK === 0) await this.#check();
+    const { home } = this.#parts;
+    this.#isBehind = (await this.#client.call('changed', undefined)) || this.#isBehind;
+    if (!this.#isBehind) return;
+    this.#accounts.learn(await this.#client.call('state', { member: home.member }));
+    const { mine, seq, wanted } = this.#accounts.state;
+    if (mine === undefined) this.#lose();
+    if (this.#isLost) return;
+    if (seq > this.#seen) await this.#letGo(seq);
+    if (wanted > 0 || this.#accounts.unleased < 0) this.#writer.write();
+    // Who is busy gives a part, and the rest if it is idle when it looks again.
+    this.#isBehind = wanted > 0 && this.#accounts.lease.hasSome;
+  }
+
+  /** Whether others still see this process, and whether they still run. */
+  async #check(): Promise<void> {
+    const { home } = this.#parts;
+    if (!(await home.isRunning(home.member))) this.#lose();
+    else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
+    if (this.tier.layout === 'packed' && (await this.#client.call('sparse', undefined)).length > 0)
+      this.#parts.onSparse();
+  }
+
+  /** Lets go of copies that others removed, and says so: until then their bytes are taken. */
+  async #letGo(seq: number): Promise<void> {
+    const { home, onLeft, dataset } = this.#parts;
+    for (const row of await this.#client.call('left', { after: this.#seen })) {
+      if (row.member === home.member) continue;
+      const copy = this.#copies.copyOf(row);
+      if (row.dataset === this.#dataset && copy.dataset === dataset) onLeft(copy);
+      if (!isPacked(row.tag)) await home.forget(copy.name);
+    }
+    this.#seen = seq;
+    this.#writer.seen(seq);
+  }
+}

@@ -5,7 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import { systemClock } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { TickingClock } from '../packages/node-fs-adapter/test/ticking.js';
+import { slowNode, TickingClock } from '../packages/node-fs-adapter/test/ticking.js';
 import { SlowMount, type SlowMountOptions } from '../tools/fuse/slow-mount.js';
 
 const HOUR_MS = 3_600_000;
@@ -63,7 +63,9 @@ describe.skipIf(missing !== undefined && process.env['CI'] !== 'true')(
     it('is closed while it hangs, leaves Node its own threads, and starts no more than it may in all', async () => {
       const clock = new TickingClock();
       const { mount, driver, workers, read } = await driverOn({ readMs: HOUR_MS }, clock);
+      const restore = slowNode();
       while (workers.length < WORKERS) await Promise.allSettled(KEYS.map(() => read('none')));
+      restore();
       const reads = KEYS.map((key) => read(key).catch(() => undefined));
       while (mount.counts().read < WORKERS) await systemClock.turn();
       await clock.run(driver.close());

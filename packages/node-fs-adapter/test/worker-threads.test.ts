@@ -22,7 +22,7 @@ import {
   withCode,
   type Place,
 } from './helpers.js';
-import { TickingClock } from './ticking.js';
+import { slowNode, TickingClock } from './ticking.js';
 
 const KEYS = Array.from({ length: 64 }, (_, i) => `dir-${i % 3}/${i}`);
 
@@ -37,9 +37,11 @@ async function source(options: Parameters<typeof place>[0] = {}): Promise<Place 
   return { ...there, workers };
 }
 
-/** As `source`, whose clock says that it is slow, so that a worker has started. */
-function slow(options: Parameters<typeof place>[0] = {}): ReturnType<typeof source> {
-  return source({ clock: new TickingClock(), ...options });
+/** As `source`, which is slow, also by its clock, so that a worker has started. */
+async function slow(options: Parameters<typeof place>[0] = {}): ReturnType<typeof source> {
+  const there = await source({ clock: new TickingClock(), ...options });
+  onTestFinished(slowNode());
+  return there;
 }
 
 /** Reads all files, so many at a time. */
@@ -100,6 +102,7 @@ describe('worker threads for reads', () => {
     const clock = new TickingClock();
     const driver = new FileSystemDriver({ root: there.root, nativeThreads: 0, workerThreads: most, clock });
     await driver.open({});
+    onTestFinished(slowNode());
     while (online < most) expect(await readAll({ ...there, driver })).toEqual(KEYS);
     for (let round = 0; round < 5; round++) expect(await readAll({ ...there, driver })).toEqual(KEYS);
     expect(there.workers).toHaveLength(most);
@@ -111,6 +114,7 @@ describe('worker threads for reads', () => {
     const there = await source({ maxOpenFiles: 1 });
     const driver = new FileSystemDriver({ root: there.root, nativeThreads: 0, clock: new TickingClock() });
     await driver.open({});
+    onTestFinished(slowNode());
     for (let round = 0; round < 5; round++)
       expect(await readAll({ ...there, driver }, THREADS)).toEqual(KEYS);
     await driver.close();

@@ -1,5 +1,5 @@
-import { Random, systemClock, type ObjectStat } from '@tiered/core';
-import { loadManifest, MetadataContainer, saveManifest } from '@tiered/core/internal';
+import { MetadataContainer, Random, systemClock, type ObjectStat } from '@tiered/core';
+import { loadManifest, saveManifest } from '@tiered/core/internal';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

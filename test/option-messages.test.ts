@@ -93,7 +93,7 @@ describe('a message about an option', () => {
       return hierarchy;
     };
     const again = {
-      code: 'TIERED_CONFIG_INVALID',
+      code: 'TIERED_ALREADY_STARTED',
       message: expect.stringMatching(/^placement: .* make a new PlacementHandler/) as string,
     };
     const first = await make().start();
@@ -118,7 +118,7 @@ describe('a message about an option', () => {
 
 it('a configuration and the options in code have the same fields', () => {
   expectTypeOf<Exclude<keyof HierarchyOptions, keyof HierarchyConfig>>().toEqualTypeOf<
-    'model' | 'warn' | 'clock'
+    'metadata' | 'model' | 'warn' | 'clock'
   >();
   expectTypeOf<HierarchyConfig['versions']>().toEqualTypeOf<HierarchyOptions['versions']>();
   expectTypeOf<HierarchyConfig['manifest']>().toEqualTypeOf<HierarchyOptions['manifest']>();

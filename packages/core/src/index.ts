@@ -47,12 +47,12 @@ export {
   type ErrorCode,
   type TieredErrorDetails,
 } from './support/errors.js';
-export { type HierarchyEvents, type TierFault, type TierUse } from './hierarchy/events.js';
+export { type HierarchyEvents, type TierFault } from './hierarchy/events.js';
 export { type HierarchyOptions } from './hierarchy/options.js';
 export { type FetchModel } from './read/place-choice.js';
 export { Hierarchy } from './hierarchy/hierarchy.js';
 export { MemoryDriver, type MemoryDriverOptions } from './driver/memory-driver.js';
-export { type Namespace } from './namespace/metadata-container.js';
+export { MetadataContainer, type Namespace } from './namespace/metadata-container.js';
 export { type ObjectHandle } from './hierarchy/object-handle.js';
 export {
   type CopyPlace,
@@ -63,7 +63,8 @@ export {
   type PlacementStats,
   type VersionPolicy,
 } from './placement.js';
+export { type ObjectRef } from './namespace/object-ref.js';
 export { Random } from './support/random.js';
 export type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read/options.js';
 export { statsBetween, type HierarchyStats, type ReadStats, type TierStats } from './hierarchy/stats.js';
-export { type Tier, type TierHealth, type TierLayout, type TierOptions } from './tier/tier.js';
+export { type Tier, type TierHealth, type TierLayout, type TierOptions, type TierUse } from './tier/tier.js';

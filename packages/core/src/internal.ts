@@ -35,6 +35,6 @@ export { loadManifest, saveManifest, type ManifestOptions } from './namespace/ma
 export { identityOf } from './driver/locations.js';
 export { isMistake } from './tier/open-tier.js';
 export { memoryFor } from './support/memory-for.js';
-export { ABSENT, MetadataContainer } from './namespace/metadata-container.js';
+export { ABSENT } from './namespace/metadata-container.js';
 export { gathered, readOutcome } from './driver/driver.js';
 export { NOTHING_PLACED, sourceChanged } from './placement.js';

@@ -1,9 +1,9 @@
 import type { Clock } from './support/clock.js';
 import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './driver/driver.js';
 import { TieredError } from './support/errors.js';
-import type { TierUse } from './hierarchy/events.js';
 import type { Namespace } from './namespace/metadata-container.js';
-import type { Tier } from './tier/tier.js';
+import type { ObjectRef } from './namespace/object-ref.js';
+import type { Tier, TierUse } from './tier/tier.js';
 
 /**
  * What to do when an object in the source is not the one that is known any more. `refresh` takes the new one, and drops
@@ -47,11 +47,11 @@ export interface PlacementHost {
   /** From now on the object is served from the source. */
   withdraw(id: number): void;
   /** Announces a new copy. */
-  placed(id: number, level: number, bytes: number): void;
+  placed(object: ObjectRef, level: number, bytes: number): void;
   /** Announces that a copy is gone. */
   dropped(key: string, level: number, reason: DropReason): void;
   /** An object could not be placed; nothing is lost but speed. */
-  placementFailed(id: number, level: number, error: unknown): void;
+  placementFailed(object: ObjectRef, level: number, error: unknown): void;
   /** A tier failed: counted, announced, and held against its health. */
   tierFault(tier: Tier, operation: Operation, key: string, error: unknown): void;
   /** A tier worked. */
@@ -112,7 +112,7 @@ export interface PlacementStats {
 
 /** One read of a batch: all of the target, which is not empty, from an offset of an object. */
 export interface PlacementRead {
-  readonly id: number;
+  readonly object: ObjectRef;
   readonly offset: number;
   readonly target: Uint8Array;
 }
@@ -154,24 +154,25 @@ export interface Placement {
   /** Called once, after the drivers are open and before the first read. */
   start(host: PlacementHost, options: OperationOptions): Promise<void>;
   /**
-   * Bytes of an object that has to come from the source, exactly `length` of them (the range was checked against the
-   * known size, and is not empty). May place the object as a side effect.
+   * Bytes of an object that has to come from the source, exactly `length` of them. The range was checked against the
+   * object's size, and is not empty. May place the object as a side effect.
+   * @throws TieredError `TIERED_SOURCE_CHANGED` if the source has another object by now.
    */
-  read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array>;
+  read(object: ObjectRef, offset: number, length: number, options: OperationOptions): Promise<Uint8Array>;
   /**
    * As `read`, into the caller's memory: all of the target, which is not empty. The target is the caller's again when
    * this has settled, also if it was aborted.
    */
-  readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void>;
+  readInto(object: ObjectRef, offset: number, target: Uint8Array, options: OperationOptions): Promise<void>;
   /**
    * Many `readInto` at once; outcome i is that of read i, and its bytes are all of the target. Rejects only if it is
    * aborted or closed.
    */
   readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]>;
   /** Places an object now, and resolves to its level: the source's, if no tier takes it. */
-  place(id: number, options: OperationOptions): Promise<number>;
+  place(object: ObjectRef, options: OperationOptions): Promise<number>;
   /** The copy of this object is not to be served any more; the namespace points to the source again already. */
-  lost(id: number, level: number, reason: DropReason): void;
+  lost(object: ObjectRef, level: number, reason: DropReason): void;
   /** A tier served a read of this object. */
   hit(id: number, level: number): void;
   /** Resolves when nothing is being placed. */

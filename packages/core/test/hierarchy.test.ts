@@ -332,7 +332,7 @@ describe('Hierarchy lifecycle', () => {
     const hierarchy = new Hierarchy({ source: new MemoryDriver() });
     expect(hierarchy.stats().activeReads).toBe(0);
     await hierarchy.start();
-    await expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_CONFIG_INVALID'));
+    await expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_ALREADY_STARTED'));
     let closed = 0;
     hierarchy.on('closed', () => closed++);
     await Promise.all([hierarchy.close(), hierarchy.close()]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { isTieredError } from '@tiered/core';
-import { ABSENT, MetadataContainer } from '@tiered/core/internal';
+import { MetadataContainer, isTieredError } from '@tiered/core';
+import { ABSENT } from '@tiered/core/internal';
 import { expectEqual, objects, SOURCE, stat, texts, type Entry } from './namespace/namespaces.js';
 
 const changes = fc.oneof(

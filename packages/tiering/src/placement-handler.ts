@@ -2,6 +2,7 @@ import {
   isTieredError,
   parseBytes,
   type DropReason,
+  type ObjectRef,
   type OperationOptions,
   type Placement,
   type PlacementHost,
@@ -25,16 +26,16 @@ import {
 } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { allEnded } from './support/all-ended.js';
-import type { CheckedCopy } from './copies/verified-reader.js';
+import type { VerifiedReader } from './copies/verified-reader.js';
 import { ChunkSize } from './source/chunk-size.js';
-import { Copies } from './copies/copy-index.js';
+import { CopyIndex } from './copies/copy-index.js';
 import { Haste } from './fill/haste.js';
 import { MemoryBudget } from './source/memory-budget.js';
 import { isCurrent } from './fill/fill-parts.js';
-import type { Placing } from './fill/object-fill.js';
+import type { ObjectFill } from './fill/object-fill.js';
 import type { PlacementHandlerOptions } from './options.js';
 import { statsOf, type Parts } from './stats.js';
-import { Placings } from './fill/fill-queue.js';
+import { FillQueue } from './fill/fill-queue.js';
 import { placeNow } from './fill/place-now.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
@@ -62,18 +63,18 @@ const WHEN_BEHIND = ['wait', 'goOn'] as const;
  * a tier must be worth trusting after a crash.
  *
  * **Moving parts.** The *policy* names a level for an object that is read for the first time. The level's *store* grants
- * the bytes, from a lease of the index that all processes on that tier share. A *placing* then brings the object chunk by chunk,
+ * the bytes, from a lease of the index that all processes on that tier share. A *fill* then brings the object chunk by chunk,
  * those that readers wait for first, gives them to the readers, and writes them to the tier; at the end it publishes the
- * copy. A *range read* brings what is not being placed. *Copies* knows what is on the tiers, checks what an earlier
+ * copy. A *range read* brings what is not being placed. The *copy index* knows what is on the tiers, checks what an earlier
  * process left there, and removes what must not be served. The *gate* lets requests pass to the source: those of
  * readers at once, the others when nobody is waiting.
  *
  * **The way of a read.** Copies that are whole and trusted the read path serves by itself. What comes here is served from
- * a copy that is to be checked, or holds only the beginning; else from a placing; else by a placing that begins now;
+ * a copy that is to be checked, or holds only the beginning; else from a fill; else by a fill that begins now;
  * else from the source. A read that spans the end of a partial copy is put together from both.
  *
  * **Invariants.** Copies and claims of a tier never exceed its quota, over all processes. An object has at most one
- * placing under way, and one copy that is served. A reader waits for its bytes and for nothing else. What was
+ * fill under way, and one copy that is served. A reader waits for its bytes and for nothing else. What was
  * fetched of one version is never served or published as another. After `close` nothing is under way.
  */
 export class PlacementHandler implements Placement {
@@ -87,7 +88,6 @@ export class PlacementHandler implements Placement {
   /** Reads of tiers beside those of the read path: their readers may leave, close() waits. */
   readonly #tierReads = new OperationScope();
   readonly #places = pLimit(PLACES_AT_A_TIME);
-  #started = false;
   readonly #served = new ServedReads();
   #attached: Parts | undefined;
 
@@ -119,17 +119,15 @@ export class PlacementHandler implements Placement {
 
   /** Opens the tiers, and begins to take over the copies that are of the present versions. */
   async start(host: PlacementHost, options: OperationOptions): Promise<void> {
-    if (this.#started)
-      throw configError('placement', 'a handler that serves no other hierarchy', 'one in use');
-    this.#started = true;
     const checksum = await loadChecksum();
     const budget = new MemoryBudget(this.#memoryBytes, host.clock);
     const gate = new SourceGate(this.#concurrency);
     const source = new SourceReads(host, this.#chunkSize);
     const haste = new Haste(budget);
     const closing = this.#closing.signal;
-    const copies = await Copies.open(host, checksum, this.#tierReads, { closing, haste }, options);
-    const placings = new Placings({
+    const tierReads = this.#tierReads;
+    const copies = await CopyIndex.open({ host, checksum, tierReads, closing, haste }, options);
+    const fills = new FillQueue({
       host,
       policy: this.#policy,
       copies,
@@ -141,66 +139,71 @@ export class PlacementHandler implements Placement {
       writers: new Writers(this.#concurrency, host.clock),
       lanes: this.#concurrency,
       readersWait: this.#readersWait,
-      tierReads: this.#tierReads,
+      tierReads,
       closing,
     });
-    copies.onRoom = () => placings.goOn();
-    copies.onAdopted = (known, level) => placings.adopted(known, level);
-    copies.begin();
-    this.#attached = { host, budget, haste, source, ranges: new RangeReads(source, gate), copies, placings };
+    copies.onRoom = () => fills.goOn();
+    copies.onAdopted = (known, level) => fills.adopted(known, level);
+    copies.stores.begin();
+    this.#attached = { host, budget, haste, source, ranges: new RangeReads(source, gate), copies, fills };
   }
 
-  read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
-    return this.#served.count(options, (reading) => this.#read(id, offset, length, reading));
+  read(object: ObjectRef, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
+    return this.#served.count(options, (reading) => this.#read({ object, offset, length }, reading));
   }
 
-  async #read(id: number, offset: number, length: number, options: Reading): Promise<Uint8Array> {
+  async #read(range: Range, options: Reading): Promise<Uint8Array> {
     this.#closing.signal.throwIfAborted();
-    const copy = this.#mayBeHeld(id) ? await this.#usableCopy(id, options.signal) : undefined;
+    const { object, offset, length } = range;
+    const copy = this.#mayBeHeld(object.id) ? await this.#usableCopy(object, options.signal) : undefined;
     if (copy === undefined || offset >= copy.copy.bytes) {
-      const placing = await this.#placingOrLater(id, offset, length, options);
-      if (placing === undefined)
-        return this.#parts.ranges.read(this.#range(id, offset, length, options), options.signal);
-      if (offset + length <= placing.bytes) return placing.read(offset, length, options.signal);
+      const fill = await this.#fillOrLater(range, options);
+      if (fill === undefined) return this.#parts.ranges.read(this.#counted(range, options), options.signal);
+      if (offset + length <= fill.bytes) return fill.read(offset, length, options.signal);
     }
     const target = memoryFor(length);
-    await raceAbort(this.#readParts(id, offset, target, options), options.signal);
+    await raceAbort(this.#readParts(object, offset, target, options), options.signal);
     return target;
   }
 
-  async readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
+  async readInto(
+    object: ObjectRef,
+    offset: number,
+    target: Uint8Array,
+    options: OperationOptions,
+  ): Promise<void> {
     this.#closing.signal.throwIfAborted();
-    await this.#served.count(options, (reading) => this.#readParts(id, offset, target, reading));
+    await this.#served.count(options, (reading) => this.#readParts(object, offset, target, reading));
   }
 
   readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
     // What is being placed is fetched in chunks that readers share: there is no batch to make of them.
-    const readOne = ({ id, offset, target }: PlacementRead) =>
-      readOutcome(this.readInto(id, offset, target, options).then(() => target.byteLength));
+    const readOne = ({ object, offset, target }: PlacementRead) =>
+      readOutcome(this.readInto(object, offset, target, options).then(() => target.byteLength));
     return Promise.all(reads.map(readOne));
   }
 
-  place(id: number, { signal }: OperationOptions): Promise<number> {
-    // So many at a time: whoever waits for room looks again whenever a placing has ended.
+  place(object: ObjectRef, { signal }: OperationOptions): Promise<number> {
+    // So many at a time: whoever waits for room looks again whenever a fill has ended.
     const calm = this.#parts.haste.begin();
-    const placing = () => placeNow(this.#parts, this.#closing.signal, id, signal);
-    return raceAbort(this.#places(placing).finally(calm), signal);
+    const placed = this.#places(() => placeNow(this.#parts, this.#closing.signal, object, signal));
+    return raceAbort(placed.finally(calm), signal);
   }
 
-  lost(id: number, level: number, reason: DropReason): void {
-    this.#parts.placings.lost(id, level, reason);
+  lost(object: ObjectRef, level: number, reason: DropReason): void {
+    this.#parts.fills.lost(object, level, reason);
   }
 
   hit(id: number, level: number): void {
-    this.#parts.placings.hit(id, level);
+    this.#parts.fills.hit(id, level);
   }
 
   async idle({ signal }: OperationOptions): Promise<void> {
-    const { copies, placings, haste } = this.#parts;
+    const { copies, fills, haste } = this.#parts;
     const calm = haste.begin();
     try {
       for (;;) {
-        const underWay = [...copies.underWay, ...placings.underWay];
+        const underWay = [...copies.underWay, ...fills.underWay];
         if (underWay.length === 0) return;
         await raceAbort(Promise.all(underWay), signal);
       }
@@ -218,49 +221,49 @@ export class PlacementHandler implements Placement {
     const reason = closedError();
     this.#closing.abort(reason);
     if (this.#attached === undefined) return;
-    const { ranges, copies, placings } = this.#attached;
+    const { ranges, copies, fills } = this.#attached;
     await Promise.all([ranges.close(reason), this.#tierReads.close(reason)]);
-    await Promise.all(placings.underWay);
+    await Promise.all(fills.underWay);
     await copies.close();
   }
 
-  /** Whether a tier has a copy of an object, or it is worth looking whether one has. */
+  /** Whether a tier has a copy of an object, or it is worth looking whether one has. Costs no promise. */
   #mayBeHeld(id: number): boolean {
-    const { copies, placings } = this.#parts;
-    return placings.of(id) === undefined && copies.mayBeHeld(id);
+    const { copies, fills } = this.#parts;
+    return fills.of(id) === undefined && copies.mayBeHeld(id);
   }
 
   /** The copy that is to be read here, if there is one and its tier is in service. */
-  async #usableCopy(id: number, signal: AbortSignal | undefined): Promise<CheckedCopy | undefined> {
+  async #usableCopy(object: ObjectRef, signal: AbortSignal | undefined): Promise<VerifiedReader | undefined> {
     const { copies } = this.#parts;
-    const held = copies.isHeld(id).then((isHeld) => (isHeld ? copies.toCheck(id) : undefined));
+    const held = copies.isHeld(object).then((isHeld) => (isHeld ? copies.readerFor(object) : undefined));
     const copy = await raceAbort(held, signal);
     this.#closing.signal.throwIfAborted();
     return copy?.tier.reading.inService === true ? copy : undefined;
   }
 
   /** Fills the target from wherever its parts are. */
-  async #readParts(id: number, offset: number, target: Uint8Array, options: Reading): Promise<void> {
+  async #readParts(object: ObjectRef, offset: number, target: Uint8Array, options: Reading): Promise<void> {
     const { namespace, source } = this.#parts.host;
-    const copy = this.#mayBeHeld(id) ? await this.#usableCopy(id, options.signal) : undefined;
+    const length = target.byteLength;
+    const copy = this.#mayBeHeld(object.id) ? await this.#usableCopy(object, options.signal) : undefined;
     if (copy !== undefined) {
-      const size = namespace.sizeOf(id);
-      if (await this.#fromCopy(id, copy, offset, target, options)) return;
+      if (await this.#fromCopy(object, copy, offset, target, options)) return;
       // The range was that of another object: whoever asked has to look anew how much there is.
-      if (namespace.sizeOf(id) !== size)
-        throw sourceChanged(source, namespace.keyOf(id), { offset, got: 0, wanted: target.byteLength });
+      if (namespace.sizeOf(object.id) !== object.size)
+        throw sourceChanged(source, object.key, { offset, got: 0, wanted: length });
     }
-    const placing = await this.#placingOrLater(id, offset, target.byteLength, options);
-    const held = placing === undefined ? 0 : Math.min(target.byteLength, placing.bytes - offset);
-    if (placing === undefined || held <= 0) return this.#fromRange(id, offset, target, options);
-    if (held === target.byteLength) return placing.readInto(target, offset, options.signal);
+    const fill = await this.#fillOrLater({ object, offset, length }, options);
+    const held = fill === undefined ? 0 : Math.min(length, fill.bytes - offset);
+    if (fill === undefined || held <= 0) return this.#fromRange(object, offset, target, options);
+    if (held === length) return fill.readInto(target, offset, options.signal);
     // Beside the target: only when the rest has come as well it is sure that both are of one version.
     const head = new Uint8Array(held);
     const tail = target.subarray(held);
     try {
       await allEnded([
-        placing.readInto(head, offset, options.signal),
-        this.#fromRange(id, offset + held, tail, options),
+        fill.readInto(head, offset, options.signal),
+        this.#fromRange(object, offset + held, tail, options),
       ]);
     } catch (error) {
       if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) tail.fill(0);
@@ -271,16 +274,16 @@ export class PlacementHandler implements Placement {
 
   /** Reads what a copy has of a range, and the rest from the source. False if the copy failed. */
   async #fromCopy(
-    id: number,
-    copy: CheckedCopy,
+    object: ObjectRef,
+    copy: VerifiedReader,
     offset: number,
     target: Uint8Array,
     options: Reading,
   ): Promise<boolean> {
-    const { host, copies, placings } = this.#parts;
+    const { host, copies, fills } = this.#parts;
     const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
     // First, and not at the same time: if the source has another version by now, nothing of this one may be in the target.
-    await this.#fromRange(id, offset + held, target.subarray(held), options);
+    await this.#fromRange(object, offset + held, target.subarray(held), options);
     if (held > 0) {
       const head = target.subarray(0, held);
       const reading = this.#tierReads.run(options.signal, (signal) => copy.into(head, offset, signal));
@@ -291,71 +294,66 @@ export class PlacementHandler implements Placement {
       if (failure !== undefined) {
         options.signal?.throwIfAborted();
         this.#closing.signal.throwIfAborted();
-        this.#copyFailed(id, copy, failure.error);
+        this.#copyFailed(object, copy, failure.error);
         return false;
       }
       options.by.copy = true;
-      copies.settle(id, copy);
+      copies.settle(object.id, copy);
       host.tierServed(copy.tier, held);
-      if (this.seesHits) placings.hit(id, copy.tier.level);
+      if (this.seesHits) fills.hit(object.id, copy.tier.level);
     }
     return true;
   }
 
-  #copyFailed(id: number, { copy, tier }: CheckedCopy, error: unknown): void {
-    const { host, copies, placings } = this.#parts;
+  #copyFailed(object: ObjectRef, { copy, tier }: VerifiedReader, error: unknown): void {
+    const { host, copies, fills } = this.#parts;
     // One that was dropped or moved meanwhile is no fault of the tier.
-    if (host.namespace.levelOf(id) !== tier.level || copies.checkedCopy(id)?.copy !== copy) return;
-    placings.copyFailed(id, tier, error);
+    if (host.namespace.levelOf(object.id) !== tier.level || copies.knownReader(object.id)?.copy !== copy)
+      return;
+    fills.copyFailed(object, tier, error);
   }
 
   /**
-   * As `placingFor`; where a level is just being asked for room, which takes milliseconds, that is waited for, and again if others
+   * As `#fillFor`; where a level is just being asked for room, which takes milliseconds, that is waited for, and again if others
    * were granted it: else the object would be fetched once for its reader and once more for the tier.
    */
-  async #placingOrLater(
-    id: number,
-    offset: number,
-    length: number,
-    reading: Reading,
-  ): Promise<Placing | undefined> {
-    const { copies, placings } = this.#parts;
+  async #fillOrLater(range: Range, reading: Reading): Promise<ObjectFill | undefined> {
+    const { copies, fills } = this.#parts;
     for (let asks = 0; ; asks++) {
-      const placing = this.#placingFor(id, offset, length, reading);
-      if (placing !== 'behind') return placing;
-      if (copies.asked === undefined || !this.#readersWait || asks === MOST_ASKS) break;
-      await raceAbort(copies.asked, reading.signal);
+      const fill = this.#fillFor(range, reading);
+      if (fill !== 'behind') return fill;
+      const { asked } = copies.stores;
+      if (asked === undefined || !this.#readersWait || asks === MOST_ASKS) break;
+      await raceAbort(asked, reading.signal);
       this.#closing.signal.throwIfAborted();
     }
-    placings.counts.behind += 1;
-    placings.leaveBehind(id);
+    fills.counts.behind += 1;
+    fills.leaveBehind(range.object.id);
     return undefined;
   }
 
-  /** A placing that serves the part of a range that its copy is to hold; one begins if the object has a place, unless tiers are behind. */
-  #placingFor(id: number, offset: number, length: number, { by }: Reading): Placing | 'behind' | undefined {
-    const { host, placings } = this.#parts;
-    const known = placings.of(id);
-    const running = known ?? placings.start(id);
+  /** A fill that serves the part of a range that its copy is to hold; one begins if the object has a place, unless tiers are behind. */
+  #fillFor({ object, offset, length }: Range, { by }: Reading): ObjectFill | 'behind' | undefined {
+    const { host, fills } = this.#parts;
+    const known = fills.of(object.id);
+    const running = known ?? fills.start(object);
     if (running === undefined || running === 'behind') return running;
-    const { placing } = running;
-    const held = Math.min(length, placing.bytes - offset);
-    if (held <= 0 || !isCurrent(host, id, placing) || !placing.serves(offset, held)) return undefined;
+    const { fill } = running;
+    const held = Math.min(length, fill.bytes - offset);
+    if (held <= 0 || !isCurrent(host, fill.object) || !fill.serves(offset, held)) return undefined;
     by[known === undefined ? 'own' : 'joined'] = true;
-    return placing;
+    return fill;
   }
 
-  #fromRange(id: number, offset: number, target: Uint8Array, options: Reading): Promise<void> {
+  #fromRange(object: ObjectRef, offset: number, target: Uint8Array, options: Reading): Promise<void> {
     if (target.byteLength === 0) return NOTHING;
-    const range = this.#range(id, offset, target.byteLength, options);
+    const range = this.#counted({ object, offset, length: target.byteLength }, options);
     return this.#parts.ranges.readInto(range, target, options.signal);
   }
 
-  #range(id: number, offset: number, length: number, { by }: Reading): Range {
-    const { host, ranges } = this.#parts;
-    const { namespace } = host;
-    const range = { id, key: namespace.keyOf(id), version: namespace.versionOf(id), offset, length };
-    by[ranges.covers(range) ? 'joined' : 'own'] = true;
+  /** The range, which is about to be read from the source by this reader, or with another one. */
+  #counted(range: Range, { by }: Reading): Range {
+    by[this.#parts.ranges.covers(range) ? 'joined' : 'own'] = true;
     return range;
   }
 

@@ -1,8 +1,8 @@
 import type { PlacementHost, PlacementStats } from '@tiered/core';
-import type { Copies } from './copies/copy-index.js';
+import type { CopyIndex } from './copies/copy-index.js';
 import type { Haste } from './fill/haste.js';
 import type { MemoryBudget } from './source/memory-budget.js';
-import type { Placings } from './fill/fill-queue.js';
+import type { FillQueue } from './fill/fill-queue.js';
 import type { RangeReads } from './source/range-reads.js';
 import type { ServedReads } from './source/served-reads.js';
 import type { SourceReads } from './source/reads.js';
@@ -14,8 +14,8 @@ export interface Parts {
   readonly haste: Haste;
   readonly source: SourceReads;
   readonly ranges: RangeReads;
-  readonly copies: Copies;
-  readonly placings: Placings;
+  readonly copies: CopyIndex;
+  readonly fills: FillQueue;
 }
 
 /** What all parts of a handler have counted, and what they hold now; reads that were served are counted elsewhere. */
@@ -24,16 +24,16 @@ export function statsOf({
   source,
   ranges,
   copies,
-  placings,
+  fills,
 }: Parts): Omit<PlacementStats, keyof ServedReads['counts']> {
   return {
     ...source.counts,
     ...copies.counts,
-    ...placings.counts,
+    ...fills.counts,
     waited: budget.waitedForTiers,
-    fetching: ranges.count + placings.count,
+    fetching: ranges.count + fills.count,
     fetchingBytes: budget.held + ranges.bytes,
-    tiers: copies.stores.map(({ usedBytes, claimedBytes, quotaBytes }) => ({
+    tiers: copies.stores.all.map(({ usedBytes, claimedBytes, quotaBytes }) => ({
       usedBytes,
       reservedBytes: claimedBytes,
       quotaBytes,

@@ -17,7 +17,8 @@ import {
   type WriteData,
   type WriteOptions,
 } from '../driver/driver.js';
-import { closeFor, isAround, openFor } from '../driver/open-drivers.js';
+import { closeFor, openFor } from '../driver/open-drivers.js';
+import { isAround } from '../driver/ownership.js';
 
 /** One call on its way to the wrapped driver. */
 export interface DriverCall<T> {

@@ -17,7 +17,8 @@ import {
   type WriteOptions,
 } from '../driver/driver.js';
 import { configError } from '../support/errors.js';
-import { closeFor, isAround, openFor } from '../driver/open-drivers.js';
+import { closeFor, openFor } from '../driver/open-drivers.js';
+import { isAround } from '../driver/ownership.js';
 
 /**
  * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'eventemitter3';
 import type { Operation } from '../driver/driver.js';
 import type { DropReason } from '../placement.js';
+import type { TierUse } from '../tier/tier.js';
 
 /** What a `Hierarchy` tells while it works; the key is the name of the event. */
 export interface HierarchyEvents {
@@ -41,9 +42,6 @@ export interface TierFault {
   readonly key: string;
   readonly error: unknown;
 }
-
-/** What a tier is used for. Each use has its own health: a disk that turned read-only still serves reads. */
-export type TierUse = 'read' | 'write';
 
 /**
  * An eventemitter3 whose listeners cannot break the work that emits: a listener that throws is a bug of its author

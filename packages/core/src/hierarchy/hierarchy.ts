@@ -1,4 +1,4 @@
-import { onAbort, OperationScope, raceAbort } from '../support/abort.js';
+import { OperationScope } from '../support/abort.js';
 import type { FromConfigOptions, HierarchyConfig } from '../config/contract.js';
 import type {
   ListOptions,
@@ -8,6 +8,7 @@ import type {
   StorageDriver,
 } from '../driver/driver.js';
 import { closedError, TieredError } from '../support/errors.js';
+import { Catalog } from './catalog.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
 import { checkedOptions, type CheckedOptions, type HierarchyOptions } from './options.js';
 import { KeptManifest } from '../namespace/kept-manifest.js';
@@ -15,21 +16,22 @@ import { assertApart } from '../driver/locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from '../namespace/metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
 import { listed } from '../namespace/listing.js';
-import { closeFor, endPlacement, openFor, startOnce } from '../driver/open-drivers.js';
+import { closeFor, openFor } from '../driver/open-drivers.js';
 import { openAtStart } from '../tier/open-tier.js';
 import { PlaceChoice } from '../read/place-choice.js';
-import type { Placement } from '../placement.js';
+import type { Placement, PlacementHost } from '../placement.js';
 import type {
   HierarchyReadIntoOptions,
   HierarchyReadOptions,
   HierarchyReadRequest,
 } from '../read/options.js';
-import { ReadPath } from '../read/read-path.js';
+import type { ReadPath } from '../read/read-path.js';
 import { SourceOnly } from '../read/source-only.js';
+import { serve, type Serving } from './serving.js';
 import { snapshot, statsBetween, type HierarchyStats } from './stats.js';
 import { Tier } from '../tier/tier.js';
 import { Unheard } from './unheard.js';
-import { assertKey } from './validation.js';
+import { isUsedBy, useOnce } from './used-once.js';
 
 type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
 
@@ -54,8 +56,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   readonly #placement: Placement;
   readonly #options: CheckedOptions;
   #path: ReadPath;
+  #host: PlacementHost;
   readonly #scope = new OperationScope();
-  readonly #lookups = new Map<string, Promise<number>>();
+  readonly #catalog: Catalog;
   #state: State = 'new';
   #starting: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
@@ -64,7 +67,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   constructor(options: HierarchyOptions) {
     super();
     this.#options = checkedOptions(options);
-    const { source, tiers, placement, clock, manifest, warn } = this.#options;
+    const { source, tiers, placement, clock, manifest, warn, metadata, versions } = this.#options;
     this.#source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     const unheard = new Unheard(this, this.#tiers, clock, warn);
@@ -72,14 +75,21 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#placement = placement ?? new SourceOnly();
     this.#placement.assertTiers(this.#tiers);
     this.#manifest = manifest === undefined ? undefined : new KeptManifest(manifest, source, this);
-    this.#namespace = new MetadataContainer(tiers.length);
-    this.#path = this.#pathOver(this.#namespace);
+    this.#namespace = metadata ?? new MetadataContainer(tiers.length);
+    this.#catalog = new Catalog({
+      source,
+      versions,
+      scope: this.#scope,
+      namespace: () => this.#namespace,
+      outdated: (id) => this.#path.drop(id, 'outdated'),
+      assertUsable: (signal) => this.#assertUsable(signal),
+    });
+    ({ path: this.#path, host: this.#host } = this.#serve(this.#namespace));
   }
 
-  #pathOver(namespace: MetadataContainer): ReadPath {
+  #serve(namespace: MetadataContainer): Serving {
     const { versions, clock, scan, model } = this.#options;
-    return new ReadPath({
-      namespace,
+    return serve(namespace, {
       tiers: this.#tiers,
       source: this.#source,
       placement: this.#placement,
@@ -88,7 +98,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       clock,
       complete: scan,
       choice: model && new PlaceChoice(model, this.#tiers.length),
-      renew: (key) => this.#renew(key),
+      renew: (key) => this.#catalog.renew(key),
       readInto: (key, target, options) => this.readInto(key, target, options),
     });
   }
@@ -127,7 +137,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     if (this.#state !== 'new') {
       if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
       throw new TieredError(
-        'TIERED_CONFIG_INVALID',
+        'TIERED_ALREADY_STARTED',
         'start() was called twice; call it once and share the hierarchy.',
       );
     }
@@ -145,13 +155,14 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    startOnce(this.#placement, this);
+    useOnce(this.#placement, this, { field: 'placement', made: 'PlacementHandler' });
+    useOnce(this.#namespace, this, { field: 'metadata', made: 'MetadataContainer' });
     await openFor(this, this.#source, { signal });
-    for (const tier of this.#tiers) await openAtStart(tier, signal, this.#path.host());
+    for (const tier of this.#tiers) await openAtStart(tier, signal, this.#host);
     // Again, before anything is deleted: now links are resolved.
     assertApart(this.#source, this.#tiers);
     if (this.#options.scan) await this.#knowSource(signal);
-    await this.#placement.start(this.#path.host(), { signal });
+    await this.#placement.start(this.#host, { signal });
     signal.throwIfAborted();
     this.#state = 'open';
   }
@@ -161,13 +172,13 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     const saved = await this.#manifest?.load(this.#tiers.length, signal);
     if (saved !== undefined) {
       this.#namespace = saved;
-      this.#path = this.#pathOver(saved);
+      ({ path: this.#path, host: this.#host } = this.#serve(saved));
       this.emit('scan', { objects: saved.count, bytes: saved.bytes });
       return;
     }
     for await (const page of this.#source.list({ signal })) {
       signal.throwIfAborted();
-      for (const object of page) this.#take(object);
+      for (const object of page) this.#catalog.take(object);
       this.emit('scan', { objects: this.#namespace.count, bytes: this.#namespace.bytes });
     }
     await this.#manifest?.save(this.#namespace, signal);
@@ -183,7 +194,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
     this.#assertUsable(options.signal);
     const known = this.#namespace.find(key);
-    return this.#path.read(known === ABSENT ? await this.#lookUp(key, options.signal) : known, key, options);
+    return this.#path.read(
+      known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known,
+      key,
+      options,
+    );
   }
 
   /**
@@ -201,7 +216,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#assertUsable(options.signal);
     const known = this.#namespace.find(key);
     return this.#path.readInto(
-      known === ABSENT ? await this.#lookUp(key, options.signal) : known,
+      known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known,
       key,
       target,
       options,
@@ -238,7 +253,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async open(key: string, options: OperationOptions = NO_OPTIONS): Promise<ObjectHandle> {
     this.#assertUsable(options.signal);
     const known = this.#namespace.find(key);
-    const id = known === ABSENT ? await this.#lookUp(key, options.signal) : known;
+    const id = known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known;
     return new ObjectHandle(key, this.#namespace.sizeOf(id), {
       read: async (range) => {
         this.#assertUsable(range.signal);
@@ -261,7 +276,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   ): Promise<ObjectStat & { readonly level: number }> {
     this.#assertUsable(options.signal);
     const known = this.#namespace.find(key);
-    return this.#namespace.describe(known === ABSENT ? await this.#lookUp(key, options.signal) : known);
+    return this.#namespace.describe(
+      known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known,
+    );
   }
 
   /**
@@ -271,7 +288,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async *list(options: ListOptions = NO_OPTIONS): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     this.#assertUsable(options.signal);
     if (!this.#options.scan) {
-      yield* this.#listSource(options);
+      yield* this.#catalog.list(options);
       return;
     }
     for (const page of listed(this.#namespace, options.prefix)) {
@@ -287,9 +304,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   async place(key: string, options: OperationOptions = NO_OPTIONS): Promise<number> {
     this.#assertUsable(options.signal);
-    const id = await this.#lookUp(key, options.signal);
+    const id = await this.#catalog.lookUp(key, options.signal);
     const level = this.#namespace.levelOf(id);
-    return level < this.#tiers.length ? level : this.#placement.place(id, options);
+    return level < this.#tiers.length ? level : this.#placement.place(this.#namespace.objectOf(id), options);
   }
 
   /**
@@ -300,7 +317,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
     this.#assertUsable(options.signal);
     let [objects, bytes] = [0, 0];
-    for await (const page of this.#listSource(options)) {
+    for await (const page of this.#catalog.list(options)) {
       objects += page.length;
       for (const { size } of page) bytes += size;
       this.emit('scan', { objects, bytes });
@@ -341,7 +358,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     const reason = closedError();
     await this.#scope.close(reason);
     await this.#starting;
-    const placementClosed = endPlacement(this.#placement, this);
+    const placementClosed = isUsedBy(this.#placement, this) ? this.#placement.close() : Promise.resolve();
     await this.#path.close(reason);
     // A read that a tier has not ended even now may be one that the placement waits for.
     if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;
@@ -352,73 +369,6 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.emit('closed');
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
-  }
-
-  /** Takes in the present size and version of an object that turned out to be another one. */
-  async #renew(key: string): Promise<boolean> {
-    // If it fails, the error that brought us here says what happened; the next read meets this one if it is still there.
-    const stat = await this.#scope.attempt((signal) => this.#source.stat(key, { signal }));
-    return stat !== undefined && this.#take(stat) >= 0;
-  }
-
-  /** Takes in what the source says of an object, as far as the policy lets it. A copy of what it was is not served any more. */
-  #take(stat: ObjectStat): number {
-    const known = this.#namespace.find(stat.key);
-    if (known === ABSENT) return this.#namespace.put(stat);
-    const sameSize = this.#namespace.sizeOf(known) === stat.size;
-    const same = sameSize && this.#namespace.versionOf(known) === stat.version;
-    const { versions } = this.#options;
-    if (same || versions === 'pin') return known;
-    // With `ignore` the version is taken in all the same: reads of the source ask for it, and notice another size by that.
-    if (versions !== 'ignore' || !sameSize) this.#path.drop(known, 'outdated');
-    return this.#namespace.put(stat);
-  }
-
-  /** The id of a key, asking the source for an object that is not known; one question for all who ask at once. */
-  async #lookUp(key: string, signal: AbortSignal | undefined): Promise<number> {
-    assertKey(key);
-    const known = this.#namespace.find(key);
-    if (known !== ABSENT) return known;
-    const id = await raceAbort(this.#lookups.get(key) ?? this.#startLookUp(key), signal);
-    this.#assertUsable(signal);
-    return id;
-  }
-
-  #startLookUp(key: string): Promise<number> {
-    const lookup = this.#scope
-      .run(undefined, (signal) => this.#source.stat(key, { signal }))
-      .then((stat) => this.#take(stat))
-      .finally(() => this.#lookups.delete(key));
-    this.#lookups.set(key, lookup);
-    return lookup;
-  }
-
-  async *#listSource(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-    if (!this.#source.capabilities.list) {
-      throw new TieredError(
-        'TIERED_UNSUPPORTED',
-        `${this.#source.name} cannot list, and the namespace is not complete.`,
-      );
-    }
-    // A listing may rest between two pages for as long as its reader likes: close() ends it, and waits for a page only.
-    const { prefix, signal } = options;
-    const end = new AbortController();
-    const pages = this.#source.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
-    const nextPage = async (under: AbortSignal) => {
-      const stopListening = onAbort(under, (reason) => end.abort(reason));
-      return pages.next().finally(stopListening);
-    };
-    try {
-      for (;;) {
-        this.#assertUsable(signal);
-        const page = await this.#scope.run(signal, nextPage);
-        if (page.done === true) return;
-        for (const object of page.value) this.#take(object);
-        yield page.value;
-      }
-    } finally {
-      await pages.return?.();
-    }
   }
 
   #assertUsable(signal: AbortSignal | undefined): void {

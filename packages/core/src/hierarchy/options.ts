@@ -2,6 +2,7 @@ import { systemClock, type Clock } from '../support/clock.js';
 import type { StorageDriver } from '../driver/driver.js';
 import { assertNoTilde, configError } from '../support/errors.js';
 import { assertApart, assertOutside } from '../driver/locations.js';
+import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { FetchModel } from '../read/place-choice.js';
 import type { Placement, VersionPolicy } from '../placement.js';
 import type { TierOptions } from '../tier/tier.js';
@@ -24,6 +25,11 @@ export interface HierarchyOptions {
    * listed. Objects that changed since are noticed when they are read, and by `rescan`. Not inside the source. Default: none.
    */
   readonly manifest?: string;
+  /**
+   * The namespace to work with: one that knows objects already, so that none of them costs a `stat` where the source is not scanned. For
+   * this hierarchy alone, with as many tiers, and not together with a manifest. Default: a new one, which knows nothing.
+   */
+  readonly metadata?: MetadataContainer;
   /** What to do when an object in the source has changed. Default: `refresh`. */
   readonly versions?: VersionPolicy;
   /**
@@ -66,6 +72,7 @@ export function checkedOptions(options: HierarchyOptions): CheckedOptions {
   }
   const scan = options.scan ?? source.capabilities.list;
   assertManifest(options, scan);
+  assertMetadata(options, tiers.length);
   assertModel(options.model);
   if (options.warn !== undefined && typeof options.warn !== 'function')
     throw configError('warn', 'a function that takes a line', options.warn);
@@ -95,6 +102,18 @@ function assertManifest({ manifest, source }: HierarchyOptions, scan: boolean): 
   assertNoTilde('manifest', manifest);
   if (!scan) throw configError('manifest', 'none, because the source is not listed', manifest);
   assertOutside(source, manifest);
+}
+
+function assertMetadata({ metadata, manifest }: HierarchyOptions, sourceLevel: number): void {
+  if (metadata === undefined) return;
+  if (manifest !== undefined) throw configError('metadata', 'none, because there is a manifest', 'both');
+  const { sourceLevel: got } = metadata as Partial<MetadataContainer>;
+  const expected = `new MetadataContainer(${sourceLevel}), because there are ${sourceLevel} tiers`;
+  if (got !== sourceLevel) throw configError('metadata', expected, got);
+  for (let id = 0; id < metadata.count; id++) {
+    if (metadata.levelOf(id) === sourceLevel) continue;
+    throw configError('metadata', 'objects that are all in the source', metadata.describe(id));
+  }
 }
 
 function assertModel(model: unknown): void {

@@ -4,6 +4,7 @@ import { invariant, TieredError } from '../support/errors.js';
 import type { NamespaceImage } from './image.js';
 import { hashOfString } from './key-hash.js';
 import { KeyIndex } from './key-index.js';
+import type { ObjectRef } from './object-ref.js';
 import { PAGE_ENTRIES, PagedColumn } from './paged-column.js';
 import { ABSENT, LONGEST_TEXT, RecordArena } from './record-arena.js';
 
@@ -17,7 +18,16 @@ const NOT_DIRECT = 64;
 /** The namespace for those who only look. `find` gives an id, or -1; every other method takes one that was found. */
 export type Namespace = Pick<
   MetadataContainer,
-  'count' | 'bytes' | 'find' | 'keyOf' | 'sizeOf' | 'versionOf' | 'levelOf' | 'directLevelOf' | 'describe'
+  | 'count'
+  | 'bytes'
+  | 'find'
+  | 'keyOf'
+  | 'sizeOf'
+  | 'versionOf'
+  | 'objectOf'
+  | 'levelOf'
+  | 'directLevelOf'
+  | 'describe'
 >;
 
 /**
@@ -43,7 +53,7 @@ export type Namespace = Pick<
  * key of 40 bytes and a version of 22 that is 91 to 97; `npm run bench -- namespace` measures it.
  *
  * **Cost.** `find` hashes the key and compares it once: some 0.1 us for 40 characters in a small namespace, and two
- * accesses, one after the other, to memory that is in no cache in a large one. Nothing but `keyOf`, `versionOf` and `describe` allocates.
+ * accesses, one after the other, to memory that is in no cache in a large one. Nothing but `keyOf`, `versionOf`, `objectOf` and `describe` allocates.
  */
 export class MetadataContainer {
   readonly #sourceLevel: number;
@@ -91,6 +101,11 @@ export class MetadataContainer {
       await systemClock.turn();
     }
     return container;
+  }
+
+  /** The level of the source, see the constructor. */
+  get sourceLevel(): number {
+    return this.#sourceLevel;
   }
 
   /** How many objects it knows. */
@@ -151,6 +166,11 @@ export class MetadataContainer {
   versionOf(id: number): string {
     this.#assertKnown(id);
     return this.#records.versionAt(this.#references.get(id));
+  }
+
+  /** All that is known of the object, as it is now; see `ObjectRef`. */
+  objectOf(id: number): ObjectRef {
+    return { id, key: this.keyOf(id), size: this.sizeOf(id), version: this.versionOf(id) };
   }
 
   /** The fastest level that holds the object or a part of it. */

@@ -1,15 +1,19 @@
-import { readOutcome, type OperationOptions, type ReadOutcome } from '../driver/driver.js';
+import { readOutcome, type Operation, type OperationOptions, type ReadOutcome } from '../driver/driver.js';
 import { isTieredError } from '../support/errors.js';
 import { ABSENT } from '../namespace/metadata-container.js';
-import type { PlacementRead } from '../placement.js';
+import type { Placement, VersionPolicy } from '../placement.js';
 import { isPacked, offsetInFile } from '../tier/packed-tag.js';
-import { nothingBehind, type ReadPath, type ReadPathParts } from './read-path.js';
+import type { MetadataContainer } from '../namespace/metadata-container.js';
+import { nothingBehind } from './nothing-behind.js';
 import type { Tier } from '../tier/tier.js';
-import type { HierarchyReadRequest } from './options.js';
+import type { HierarchyReadIntoOptions, HierarchyReadRequest } from './options.js';
 import { clampLength } from '../hierarchy/validation.js';
 
 /** A read on its way: as a driver takes it, and as the placement does. */
-interface KnownRead extends PlacementRead {
+interface KnownRead {
+  readonly id: number;
+  readonly offset: number;
+  readonly target: Uint8Array;
   /** The file on its tier that the object's copy is in; the offset is one in that file. */
   readonly key: string;
   /** Which copy is read; undefined if the key tells. */
@@ -19,6 +23,28 @@ interface KnownRead extends PlacementRead {
   readonly index: number;
   /** Bytes of the object, as far as was known when the range was cut to them. */
   readonly size: number;
+}
+
+/** What batches are read with. */
+export interface BatchPathParts {
+  readonly namespace: MetadataContainer;
+  readonly placement: Placement;
+  readonly versions: VersionPolicy;
+  /** A read by key, of an object that need not be known. */
+  readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
+}
+
+/** The reads that a batch is made of, each of which is counted, and serves as if it were on its own: see `ReadPath`. */
+export interface CountedReads {
+  begin(reads: number): void;
+  end(reads: number): void;
+  gave<T>(nothing: T): T;
+  tierOf(id: number): Tier | undefined;
+  tagOf(id: number): number | undefined;
+  fileOf(id: number, key: string, tag: number | undefined): string;
+  isAt(tier: Tier, id: number, tag: number | undefined): boolean;
+  served(tier: Tier, id: number, length: number): void;
+  tierFailed(tier: Tier, id: number, tag: number | undefined, operation: Operation, error: unknown): void;
 }
 
 /** A batch under way. */
@@ -36,10 +62,10 @@ interface Batch {
  * Costs some microseconds a read, an object and an outcome: promises are made for the calls, not for the reads.
  */
 export class BatchPath {
-  readonly #parts: ReadPathParts;
-  readonly #path: ReadPath;
+  readonly #parts: BatchPathParts;
+  readonly #path: CountedReads;
 
-  constructor(parts: ReadPathParts, path: ReadPath) {
+  constructor(parts: BatchPathParts, path: CountedReads) {
     this.#parts = parts;
     this.#path = path;
   }
@@ -135,8 +161,9 @@ export class BatchPath {
 
   async #fromPlacement(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
     const { placement, versions, namespace } = this.#parts;
+    const asked = reads.map(({ id, offset, target }) => ({ object: namespace.objectOf(id), offset, target }));
     const found = await placement
-      .readMany(reads, batch.options)
+      .readMany(asked, batch.options)
       .catch((error: unknown) => reads.map(() => ({ error })));
     const changed: KnownRead[] = [];
     for (const [i, read] of reads.entries()) {

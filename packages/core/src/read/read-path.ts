@@ -1,9 +1,7 @@
 import { raceAbort } from '../support/abort.js';
 import { BatchPath } from './batch-path.js';
-import type { Clock } from '../support/clock.js';
-import { CopyNames } from '../tier/copy-names.js';
+import type { CopyPlaces } from '../tier/copy-places.js';
 import { offsetInFile } from '../tier/packed-tag.js';
-import { assertApart } from '../driver/locations.js';
 import { clampLength } from '../hierarchy/validation.js';
 import {
   versionChanged,
@@ -13,13 +11,15 @@ import {
   type StorageDriver,
 } from '../driver/driver.js';
 import { isTieredError, TieredError } from '../support/errors.js';
-import type { HierarchyEvents, SafeEmitter } from '../hierarchy/events.js';
 import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { PlaceChoice } from './place-choice.js';
-import type { DropReason, Placement, PlacementHost, VersionPolicy } from '../placement.js';
+import type { ObjectRef } from '../namespace/object-ref.js';
+import type { DropReason, Placement, VersionPolicy } from '../placement.js';
+import type { AskedVersions } from './asked-versions.js';
+import { nothingBehind } from './nothing-behind.js';
 import type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './options.js';
 import type { Tier } from '../tier/tier.js';
-import { TierTally } from '../tier/tier-tally.js';
+import type { TierTally } from '../tier/tier-tally.js';
 
 /** What the read path works with. */
 export interface ReadPathParts {
@@ -27,11 +27,11 @@ export interface ReadPathParts {
   readonly tiers: readonly Tier[];
   readonly source: StorageDriver;
   readonly placement: Placement;
-  readonly events: SafeEmitter<HierarchyEvents>;
+  /** Where copies are. */
+  readonly places: CopyPlaces;
+  readonly tally: TierTally;
   readonly versions: VersionPolicy;
-  readonly clock: Clock;
-  /** Whether the namespace holds every object of the source. */
-  readonly complete: boolean;
+  readonly asked: AskedVersions;
   /** Chooses between a copy and the source; undefined: always the copy. */
   readonly choice: PlaceChoice | undefined;
   /** Asks the source anew for size and version of an object; false if it did not say. */
@@ -43,7 +43,7 @@ export interface ReadPathParts {
 /** Reads that meet a changed object try again with the new one; one that changes all the time must not hold them forever. */
 const TRIES = 3;
 
-/** What tells a copy from any other; see `CopyNames`. */
+/** What tells a copy from any other; see `CopyPlaces`. */
 type Tag = number | undefined;
 
 /**
@@ -65,10 +65,8 @@ export class ReadPath {
   readonly #batches: BatchPath;
   readonly #choice: PlaceChoice | undefined;
   readonly #tally: TierTally;
-  readonly #names = new CopyNames();
+  readonly #places: CopyPlaces;
   readonly #closing = new AbortController();
-  /** Whether reads of the source insist on the version that is known. */
-  #asksForVersions = true;
   #active = 0;
   #served = 0;
   #empty = 0;
@@ -80,7 +78,8 @@ export class ReadPath {
     this.#tiers = parts.tiers;
     this.#placement = parts.placement;
     this.#choice = parts.choice;
-    this.#tally = new TierTally(parts.events);
+    this.#tally = parts.tally;
+    this.#places = parts.places;
     this.#batches = new BatchPath(parts, this);
   }
 
@@ -106,7 +105,7 @@ export class ReadPath {
     try {
       if (tier !== undefined && this.#choice?.prefersSource(tier, length) === true) {
         const bytes = await this.#sooner(tier, options, () =>
-          this.#placement.read(id, offset, length, options),
+          this.#placement.read(this.#refOf(id, key), offset, length, options),
         );
         if (bytes !== undefined && size === this.#namespace.sizeOf(id)) return bytes;
       }
@@ -127,8 +126,9 @@ export class ReadPath {
         // It is another object now: the range is to be looked at anew.
         if (!this.isAt(tier, id, tag) && tries > 1) return await this.read(id, key, options, tries - 1);
       }
-      const bytes = await this.#unlessChanged(id, size, options, tries, () =>
-        this.#placement.read(id, offset, length, options),
+      const object = this.#refOf(id, key);
+      const bytes = await this.#unlessChanged(object, size, options, tries, () =>
+        this.#placement.read(object, offset, length, options),
       );
       return bytes ?? (await this.read(id, key, options, tries - 1));
     } finally {
@@ -155,7 +155,7 @@ export class ReadPath {
     try {
       if (tier !== undefined && this.#choice?.prefersSource(tier, length) === true) {
         const count = await this.#sooner(tier, options, () =>
-          this.#placement.readInto(id, offset, range, options).then(() => length),
+          this.#placement.readInto(this.#refOf(id, key), offset, range, options).then(() => length),
         );
         if (count !== undefined && size === this.#namespace.sizeOf(id)) return count;
       }
@@ -176,8 +176,9 @@ export class ReadPath {
         if (!this.isAt(tier, id, tag) && tries > 1)
           return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
       }
-      const read = await this.#unlessChanged(id, size, options, tries, () =>
-        this.#placement.readInto(id, offset, range, options).then(() => length),
+      const object = this.#refOf(id, key);
+      const read = await this.#unlessChanged(object, size, options, tries, () =>
+        this.#placement.readInto(object, offset, range, options).then(() => length),
       );
       if (read !== undefined) return read;
       return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
@@ -212,8 +213,8 @@ export class ReadPath {
   drop(id: number, reason: DropReason): void {
     const level = this.#namespace.levelOf(id);
     if (level === this.#tiers.length) return;
-    this.#withdraw(id);
-    this.#placement.lost(id, level, reason);
+    this.#places.withdraw(id);
+    this.#placement.lost(this.#namespace.objectOf(id), level, reason);
   }
 
   /** So many reads begin; the path is not closed before they `end`. */
@@ -224,39 +225,6 @@ export class ReadPath {
   end(reads: number): void {
     this.#active -= reads;
     if (this.#active === 0) this.#onDrained?.();
-  }
-
-  /** What the placement may see and do. */
-  host(): PlacementHost {
-    const { namespace, tiers, source, events, versions, clock, complete } = this.#parts;
-    return {
-      namespace,
-      complete,
-      tiers,
-      source,
-      versions,
-      clock,
-      openTier: async (tier, options) => {
-        await tier.open(options);
-        // Now links are resolved.
-        assertApart(source, tiers);
-      },
-      versionToAskFor: (version) => (this.#asksForVersions ? version : undefined),
-      publish: (id, { level, direct, tag }) => {
-        this.#names.set(id, tag);
-        namespace.setLevel(id, level, direct);
-      },
-      tagOf: (id) => this.tagOf(id),
-      withdraw: (id) => this.#withdraw(id),
-      placed: (id, level, bytes) => events.emit('placed', { key: namespace.keyOf(id), level, bytes }),
-      dropped: (key, level, reason) => events.emit('dropped', { key, level, reason }),
-      placementFailed: (id, level, error) =>
-        events.emit('placementFailed', { key: namespace.keyOf(id), level, error }),
-      tierFault: (tier, operation, key, error) => this.#tally.fault(tier, operation, key, error),
-      tierWorked: (tier, use) => this.#tally.worked(tier, use),
-      tierServed: (tier, bytes) => this.#tally.served(tier, bytes),
-      tierShrunk: ({ level }, quotaBytes) => events.emit('tierShrunk', { level, quotaBytes }),
-    };
   }
 
   /** The tier that serves all of an object by itself, if there is one and it is in service. */
@@ -283,29 +251,28 @@ export class ReadPath {
 
   /** What the placement gave; undefined if the object turned out to be another one, and the read is to begin anew. */
   async #unlessChanged<T>(
-    id: number,
+    { id, key, size: askedSize, version }: ObjectRef,
     size: number,
     options: OperationOptions,
     tries: number,
     read: () => Promise<T>,
   ): Promise<T | undefined> {
-    const { versions, renew } = this.#parts;
-    const asked = this.#asksForVersions ? this.#namespace.versionOf(id) : undefined;
-    const askedSize = this.#namespace.sizeOf(id);
+    const { versions, renew, asked } = this.#parts;
+    const askedVersion = asked.toAskFor(version);
     try {
       const given = await read();
       // What was read may be of an object that was listed meanwhile: then the range was cut where another one ended.
       if (this.#namespace.sizeOf(id) === size) return given;
-      throw versionChanged(this.#parts.source, 'read', this.#namespace.keyOf(id));
+      throw versionChanged(this.#parts.source, 'read', key);
     } catch (error) {
       if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || versions === 'pin') throw error;
-      const isKnown = await raceAbort(renew(this.#namespace.keyOf(id)), options.signal);
-      const isAsBefore = tries <= 1 || this.#namespace.versionOf(id) === asked;
+      const isKnown = await raceAbort(renew(key), options.signal);
+      const isAsBefore = tries <= 1 || this.#namespace.versionOf(id) === askedVersion;
       // One of another size is another object, however often: that says nothing of the source's versions.
       if (versions === 'ignore' && isKnown && isAsBefore && this.#namespace.sizeOf(id) === askedSize) {
         // The source contradicts itself. Its versions do not matter, and must not fail a read.
-        this.#asksForVersions = false;
-        if (asked !== undefined) return undefined;
+        asked.distrust();
+        if (askedVersion !== undefined) return undefined;
       }
       if (tries <= 1) throw error;
       return undefined;
@@ -314,17 +281,17 @@ export class ReadPath {
 
   /** What tells the copy of an object that is served from any other one; undefined if only the key does. */
   tagOf(id: number): number | undefined {
-    return this.#names.tagOf(id);
+    return this.#places.tagOf(id);
   }
 
   /** The file on its tier that an object's copy is in. */
   fileOf(id: number, key: string, tag: Tag): string {
-    return this.#names.fileOf(id, key, tag);
+    return this.#places.fileOf(id, key, tag);
   }
 
-  #withdraw(id: number): void {
-    this.#names.set(id, undefined);
-    this.#namespace.setLevel(id, this.#tiers.length);
+  /** The object as it is known now; what it was when its range was cut is to be compared with that. */
+  #refOf(id: number, key: string): ObjectRef {
+    return { id, key, size: this.#namespace.sizeOf(id), version: this.#namespace.versionOf(id) };
   }
 
   /** There were no bytes to be read. */
@@ -342,7 +309,7 @@ export class ReadPath {
 
   /** Whether this is still the copy that is served. */
   isAt({ level }: Tier, id: number, tag: Tag): boolean {
-    return this.#namespace.levelOf(id) === level && this.tagOf(id) === tag;
+    return this.#places.isAt(level, id, tag);
   }
 
   #tierShort(tier: Tier, id: number, tag: Tag, operation: Operation, got: number, wanted: number): void {
@@ -364,13 +331,4 @@ export class ReadPath {
     this.#tally.fault(tier, operation, this.#namespace.keyOf(id), error);
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id, 'missing');
   }
-}
-
-/**
- * Zeros over what an earlier try wrote behind the bytes that this one gave: whatever of the target was written to and is
- * no part of the object must not look as if it were. Returns the number of bytes given.
- */
-export function nothingBehind(target: Uint8Array, count: number, written: number): number {
-  if (count < written) target.fill(0, count, written);
-  return count;
 }

@@ -1,5 +1,6 @@
 import { OperationScope, raceAbort } from '../support/abort.js';
 import type { OperationOptions, ReadIntoOptions, ReadOutcome, StorageDriver } from '../driver/driver.js';
+import type { ObjectRef } from '../namespace/object-ref.js';
 import { closedError, invariant } from '../support/errors.js';
 import {
   NOTHING_PLACED,
@@ -27,8 +28,13 @@ export class SourceOnly implements Placement {
     this.#host = host;
   }
 
-  async read(id: number, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
-    const reading = this.#request(id, { offset, wanted: length }, options, async (source, key, range) => {
+  async read(
+    object: ObjectRef,
+    offset: number,
+    length: number,
+    options: OperationOptions,
+  ): Promise<Uint8Array> {
+    const reading = this.#request(object, { offset, wanted: length }, options, async (source, key, range) => {
       const bytes = await source.read(key, { ...range, length });
       return { bytes, got: bytes.byteLength };
     });
@@ -36,10 +42,20 @@ export class SourceOnly implements Placement {
     return raceAbort(reading, options.signal);
   }
 
-  async readInto(id: number, offset: number, target: Uint8Array, options: OperationOptions): Promise<void> {
-    await this.#request(id, { offset, wanted: target.byteLength }, options, async (source, key, range) => {
-      return { bytes: target, got: await source.readInto(key, target, range) };
-    });
+  async readInto(
+    object: ObjectRef,
+    offset: number,
+    target: Uint8Array,
+    options: OperationOptions,
+  ): Promise<void> {
+    await this.#request(
+      object,
+      { offset, wanted: target.byteLength },
+      options,
+      async (source, key, range) => {
+        return { bytes: target, got: await source.readInto(key, target, range) };
+      },
+    );
   }
 
   async readMany(
@@ -47,10 +63,10 @@ export class SourceOnly implements Placement {
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]> {
     const host = this.#startedHost;
-    const { namespace, source } = host;
-    const requests = reads.map(({ id, offset, target }) => ({
-      key: namespace.keyOf(id),
-      version: host.versionToAskFor(namespace.versionOf(id)),
+    const { source } = host;
+    const requests = reads.map(({ object: { key, version }, offset, target }) => ({
+      key,
+      version: host.versionToAskFor(version),
       offset,
       target,
     }));
@@ -69,7 +85,7 @@ export class SourceOnly implements Placement {
 
   /** Makes a request that gives all that was wanted, or fails. */
   #request(
-    id: number,
+    { key, version: known }: ObjectRef,
     { offset, wanted }: { readonly offset: number; readonly wanted: number },
     options: OperationOptions,
     read: (
@@ -79,9 +95,8 @@ export class SourceOnly implements Placement {
     ) => Promise<{ bytes: Uint8Array; got: number }>,
   ): Promise<Uint8Array> {
     const host = this.#startedHost;
-    const { namespace, source } = host;
-    const key = namespace.keyOf(id);
-    const version = host.versionToAskFor(namespace.versionOf(id));
+    const { source } = host;
+    const version = host.versionToAskFor(known);
     this.#sourceReads += 1;
     return this.#reads.run(options.signal, async (signal) => {
       const { bytes, got } = await read(source, key, { offset, version, signal });

@@ -19,13 +19,13 @@ export function isMistake(error: unknown): boolean {
 export async function openAtStart(
   tier: Tier,
   signal: AbortSignal,
-  { tierFault }: Pick<PlacementHost, 'tierFault'>,
+  host: Pick<PlacementHost, 'tierFault'>,
 ): Promise<void> {
   try {
     await tier.open({ signal });
   } catch (error) {
     signal.throwIfAborted();
     if (isMistake(error)) throw error;
-    tierFault(tier, 'open', '', error);
+    host.tierFault(tier, 'open', '', error);
   }
 }

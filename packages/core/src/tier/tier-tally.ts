@@ -1,7 +1,7 @@
 import type { Operation } from '../driver/driver.js';
 import { isTieredError } from '../support/errors.js';
-import type { HierarchyEvents, SafeEmitter, TierUse } from '../hierarchy/events.js';
-import type { Tier } from './tier.js';
+import type { HierarchyEvents, SafeEmitter } from '../hierarchy/events.js';
+import type { Tier, TierUse } from './tier.js';
 
 const READS: ReadonlySet<Operation> = new Set(['read', 'readInto', 'readMany']);
 

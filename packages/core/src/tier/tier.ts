@@ -10,7 +10,8 @@ import type {
 } from '../driver/driver.js';
 import { configError } from '../support/errors.js';
 import { MemoryDriver } from '../driver/memory-driver.js';
-import { closeFor, disown, openFor, own } from '../driver/open-drivers.js';
+import { closeFor, openFor } from '../driver/open-drivers.js';
+import { disown, own } from '../driver/ownership.js';
 import { TierReads } from '../read/tier-reads.js';
 
 /** A tier as the user configures it. */
@@ -36,6 +37,9 @@ export interface TierOptions {
    */
   readonly layout?: TierLayout | undefined;
 }
+
+/** What a tier is used for. Each use has its own health: a disk that turned read-only still serves reads. */
+export type TierUse = 'read' | 'write';
 
 /** How copies lie on the storage of a tier, see `TierOptions`. */
 export type TierLayout = 'files' | 'packed';

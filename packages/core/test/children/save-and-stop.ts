@@ -1,5 +1,6 @@
 import fs from 'node:fs';
-import { MetadataContainer, saveManifest } from '@tiered/core/internal';
+import { MetadataContainer } from '@tiered/core';
+import { saveManifest } from '@tiered/core/internal';
 
 // Saves a namespace, but stops for good when it looks at its signal for the n-th time, and says so on stdout.
 const [file = '', identity = '', count = '', stopAt = ''] = process.argv.slice(2);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ABSENT, MetadataContainer } from '@tiered/core/internal';
+import { MetadataContainer } from '@tiered/core';
+import { ABSENT } from '@tiered/core/internal';
 import { hashOfNarrow, hashOfString, hashOfWide } from '../../src/namespace/key-hash.js';
 import { equalHashes, SOURCE, stat, texts } from './namespaces.js';
 

@@ -2,8 +2,8 @@ import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { loadChecksum, loadManifest, MetadataContainer, saveManifest } from '@tiered/core/internal';
-import type { ObjectStat } from '@tiered/core';
+import { loadChecksum, loadManifest, saveManifest } from '@tiered/core/internal';
+import { MetadataContainer, type ObjectStat } from '@tiered/core';
 import { SOURCE } from './namespaces.js';
 
 export const IDENTITY = 'fs:/data';

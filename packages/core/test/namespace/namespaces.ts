@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { ObjectStat } from '@tiered/core';
-import type { MetadataContainer } from '@tiered/core/internal';
+import type { MetadataContainer, ObjectStat } from '@tiered/core';
 import { hashOfString } from '../../src/namespace/key-hash.js';
 
 /** The number of tiers in these tests. */

@@ -1,36 +1,48 @@
-import { isTieredError, type DropReason, type PlacementHost, type Tier } from '@tiered/core';
-import type { OperationOptions } from '@tiered/core';
-import { ABSENT, invariant, type Checksum, type OperationScope } from '@tiered/core/internal';
-import { CheckedCopy } from './verified-reader.js';
-import { isLasting } from './lasting-copies.js';
-import { Openings } from './openings.js';
-import { Removals } from './removals.js';
-import { ClosedStore } from '../tier/closed-store.js';
-import { openAtStart, openStore, type StoreEvents } from '../tier/open-store.js';
-import type { Candidate, Claim, Copy, TierStore } from '../tier/tier-store.js';
-import { TakeOvers } from './take-overs.js';
+import {
+  isTieredError,
+  type DropReason,
+  type ObjectRef,
+  type OperationOptions,
+  type PlacementHost,
+  type Tier,
+} from '@tiered/core';
+import { ABSENT, type Checksum, type OperationScope } from '@tiered/core/internal';
+import type { Haste } from '../fill/haste.js';
+import type { Claim, Copy, TierStore } from '../tier/tier-store.js';
 import { shrinkToQuota, takeOver } from './adoption.js';
+import { isLasting } from './lasting.js';
+import { Removals } from './removals.js';
+import { TierStores } from './tier-stores.js';
+import { VerifiedReader } from './verified-reader.js';
+
+/** What the copies on tiers are known by. */
+export interface CopyIndexParts {
+  readonly host: PlacementHost;
+  readonly checksum: Checksum;
+  /** Runs checks of copies: several readers may wait for one, and all may leave. */
+  readonly tierReads: OperationScope;
+  /** Aborts when everything is about to end. */
+  readonly closing: AbortSignal;
+  readonly haste: Haste;
+}
 
 /**
- * The copies on all tiers, as far as this process is concerned: taken over from an earlier process and from others when they
- * are asked for and, meanwhile, in the background; checked while they are read; and removed when they must not be served any
- * more. An object has one copy that is served.
+ * The copies on all tiers, as far as this process is concerned: which one of an object is served, and how it is read. They are taken
+ * over from an earlier process and from others when they are asked for and, meanwhile, in the background; checked while they are read;
+ * and removed when they must not be served any more. An object has one copy that is served.
  */
-export class Copies {
+export class CopyIndex {
+  readonly #parts: CopyIndexParts;
   readonly #host: PlacementHost;
-  readonly #checksum: Checksum;
-  readonly #stores: TierStore[] = [];
-  readonly #checked = new Map<number, CheckedCopy>();
+  /** Readers of copies that are partial, or not checked yet. */
+  readonly #readers = new Map<number, VerifiedReader>();
   readonly #looks = new Map<number, Promise<boolean>>();
   /** Objects with a copy on a slower tier beside the one that is served. */
   readonly #covered = new Set<number>();
   /** What is being deleted. */
   readonly removals: Removals;
-  readonly #openings: Openings;
-  readonly #takeOvers: TakeOvers;
-  readonly #tierReads: OperationScope;
-  readonly #closing: AbortSignal;
-  readonly #events: Pick<StoreEvents, 'closing' | 'haste'>;
+  /** The tiers that the copies are on. */
+  readonly stores: TierStores;
   /** Called when a level may grant again what it could not. */
   onRoom: () => void = () => undefined;
   /** Called when a level has segments that are less than half full. */
@@ -39,33 +51,18 @@ export class Copies {
   onAdopted: (id: number, level: number) => void = () => undefined;
   readonly counts = { adopted: 0, damaged: 0, outdated: 0 };
 
-  private constructor(
-    host: PlacementHost,
-    checksum: Checksum,
-    tierReads: OperationScope,
-    events: Pick<StoreEvents, 'closing' | 'haste'>,
-  ) {
-    const { closing } = events;
-    this.#events = events;
-    this.#host = host;
-    this.#checksum = checksum;
-    this.#tierReads = tierReads;
-    this.#closing = closing;
-    this.removals = new Removals(host, closing);
-    this.#openings = new Openings(host, closing, {
-      open: (tier) => openStore(tier, host, checksum, this.#told(tier), { signal: closing }),
-      begin: (store) => {
-        this.#forgetAll(store.tier.level);
-        this.#stores[store.tier.level] = store;
-        this.#takeOvers.begin(store);
-      },
-    });
-    this.#takeOvers = new TakeOvers({
-      clock: host.clock,
-      closing,
+  private constructor(parts: CopyIndexParts) {
+    this.#parts = parts;
+    this.#host = parts.host;
+    this.removals = new Removals(parts.host, parts.closing);
+    this.stores = new TierStores({
+      ...parts,
       takeOver: (store) => this.#takeOver(store),
-      isOpen: (store) => this.#stores[store.tier.level] === store,
-      failed: ({ tier }, error) => this.#fault(tier, '', error),
+      onNotTakenOver: ({ tier }, error) => this.#fault(tier, '', error),
+      onLeft: (level, copy) => this.#withdraw(level, copy),
+      onVoid: (level) => this.#forgetAll(level),
+      onRoom: () => this.onRoom(),
+      onSparse: (level) => this.onSparse(level),
     });
   }
 
@@ -73,20 +70,13 @@ export class Copies {
    * Opens the tiers. One that does not work at the moment is passed over, and tried again later; what is on the others is
    * taken over as it is asked for.
    */
-  static async open(
-    host: PlacementHost,
-    checksum: Checksum,
-    tierReads: OperationScope,
-    events: Pick<StoreEvents, 'closing' | 'haste'>,
-    options: OperationOptions,
-  ): Promise<Copies> {
-    const copies = new Copies(host, checksum, tierReads, events);
+  static async open(parts: CopyIndexParts, options: OperationOptions): Promise<CopyIndex> {
+    const copies = new CopyIndex(parts);
     try {
-      for (const tier of host.tiers)
-        copies.#stores.push(await openAtStart(tier, host, checksum, copies.#told(tier), options));
-      for (const store of copies.#stores) {
+      await copies.stores.open(options);
+      for (const store of copies.stores.all) {
         const remove = (copy: Copy) => copies.remove(store, copy);
-        const shrunk = shrinkToQuota(store, host, remove, options.signal);
+        const shrunk = shrinkToQuota(store, parts.host, remove, options.signal);
         await shrunk.catch((error: unknown) => copies.#fault(store.tier, '', error));
         options.signal?.throwIfAborted();
       }
@@ -97,37 +87,9 @@ export class Copies {
     return copies;
   }
 
-  /** Begins to take over what is there, in the background. */
-  begin(): void {
-    for (const store of this.#stores) this.#takeOvers.begin(store);
-  }
-
-  get stores(): readonly TierStore[] {
-    return this.#stores;
-  }
-
-  /** Removals, takings over and openings under way. */
+  /** Removals, and what the tiers do. */
   get underWay(): Promise<void>[] {
-    const asked = this.#stores.flatMap(({ asked: room = [], underWay = [] }) => [...underWay].concat(room));
-    return [...asked, ...this.removals.underWay, ...this.#openings.underWay, ...this.#takeOvers.underWay];
-  }
-
-  /** Whether an older copy of this object is still being deleted, or could not be: tries again if so. */
-  isRemoving(id: number): boolean {
-    return this.removals.isUnderWay(this.#host.namespace.keyOf(id));
-  }
-
-  /** Resolves when bytes that a claim was answered `later` for were asked for; undefined if none are. */
-  get asked(): Promise<void> | undefined {
-    return this.#stores.map(({ asked }) => asked).find((asked) => asked !== undefined);
-  }
-
-  /** Bytes of a level for a copy that is to come; `later` and undefined as `TierStore.claim`. */
-  claim(level: number, object: Candidate, bytes: number): Claim | 'later' | undefined {
-    const store = this.storeAt(level);
-    if (store.current) return store.claim(object, bytes);
-    this.#openings.again(store);
-    return undefined;
+    return [...this.removals.underWay, ...this.stores.underWay];
   }
 
   /** What was claimed was published, or moved: it is served from now on. False if the quota became smaller meanwhile. */
@@ -136,22 +98,16 @@ export class Copies {
       void this.remove(store, copy);
       return false;
     }
-    const checked = new CheckedCopy(copy, store.tier, this.#checksum, this.#tierReads, true);
-    if (checked.isWhole) this.#checked.delete(id);
-    else this.#checked.set(id, checked);
-    this.#host.publish(id, { level: store.tier.level, direct: checked.isWhole, tag: copy.tag });
+    const reader = this.#readerOf(store, copy, true);
+    if (reader.isWhole) this.#readers.delete(id);
+    else this.#readers.set(id, reader);
+    this.#host.publish(id, { level: store.tier.level, direct: reader.isWhole, tag: copy.tag });
     return true;
-  }
-
-  /** Whether a tier may hold an object without this process knowing. Costs nothing. */
-  get mayHoldMore(): boolean {
-    for (const store of this.#stores) if (store instanceof ClosedStore) this.#openings.again(store);
-    return this.#stores.some((store) => store.mayHoldMore);
   }
 
   /** Whether `isHeld` is worth asking. Costs nothing. */
   mayBeHeld(id: number): boolean {
-    return this.#level(id) < this.#host.tiers.length || this.mayHoldMore || this.#covered.has(id);
+    return this.#isServed(id) || this.stores.mayHoldMore || this.#covered.has(id);
   }
 
   /** An object was moved up, and its copy stayed where it was as well: it serves again when the faster one leaves. */
@@ -165,60 +121,67 @@ export class Copies {
   }
 
   /** Whether a tier holds the object, or a part of it, also if this process was not told yet: then it costs a look at its index. */
-  async isHeld(id: number): Promise<boolean> {
-    if (this.#level(id) < this.#host.tiers.length) return true;
-    return (this.mayHoldMore || this.#covered.has(id)) && this.#look(id);
+  async isHeld(object: ObjectRef): Promise<boolean> {
+    if (this.#isServed(object.id)) return true;
+    return (this.stores.mayHoldMore || this.#covered.has(object.id)) && this.#look(object);
   }
 
-  /** The copy of an object that is to be read through here: it is not whole, or not checked yet. */
-  async toCheck(id: number): Promise<CheckedCopy | undefined> {
+  /** The reader of a copy that is not simply read, because it is not whole, or not checked yet. */
+  async readerFor(object: ObjectRef): Promise<VerifiedReader | undefined> {
+    const { id } = object;
     const level = this.#level(id);
-    if (level === this.#host.tiers.length || this.#host.namespace.directLevelOf(id) === level)
-      return undefined;
-    if (!this.#checked.has(id)) await this.#look(id);
-    return this.#checked.get(id);
+    if (!this.#isServed(id) || this.#host.namespace.directLevelOf(id) === level) return undefined;
+    if (!this.#readers.has(id)) await this.#look(object);
+    return this.#readers.get(id);
   }
 
-  /** As `toCheck`, if that is known already. */
-  checkedCopy(id: number): CheckedCopy | undefined {
-    return this.#checked.get(id);
+  /** As `readerFor`, if that is known already. */
+  knownReader(id: number): VerifiedReader | undefined {
+    return this.#readers.get(id);
+  }
+
+  /** The copy of an object on a level, to be read with a look at every sum, whoever wrote it. */
+  async verifying(object: ObjectRef, level: number): Promise<VerifiedReader | undefined> {
+    const copy = await this.copyOn(object, level);
+    return copy && this.#readerOf(this.stores.at(level), copy, false);
   }
 
   /** Once all of a copy was found right, reads need not come here any more. */
-  settle(id: number, checked: CheckedCopy): void {
-    if (!checked.isChecked || !checked.isWhole || this.#checked.get(id) !== checked) return;
-    this.#checked.delete(id);
-    this.#host.publish(id, { level: checked.tier.level, direct: true, tag: checked.copy.tag });
+  settle(id: number, reader: VerifiedReader): void {
+    if (!reader.isChecked || !reader.isWhole || this.#readers.get(id) !== reader) return;
+    this.#readers.delete(id);
+    this.#host.publish(id, { level: reader.tier.level, direct: true, tag: reader.copy.tag });
   }
 
-  /** The copy of an object is not served any more. */
-  drop(id: number, level: number, reason: DropReason): void {
-    this.#checked.delete(id);
+  /** The copy of an object on a level is not served any more; one on a slower level is, from the next read on, if it is of that version. */
+  drop(object: ObjectRef, level: number, reason: DropReason): void {
+    const { id, key } = object;
+    this.#readers.delete(id);
     if (this.#level(id) === level) this.#host.withdraw(id);
     if (reason === 'damaged' || reason === 'missing') this.counts.damaged += 1;
     if (reason === 'outdated') this.counts.outdated += 1;
-    this.removeFrom(id, level);
-    this.#host.dropped(this.#host.namespace.keyOf(id), level, reason);
+    this.removeFrom(object, level);
+    this.#host.dropped(key, level, reason);
+    if (reason !== 'outdated' || !this.isCovered(id)) return;
+    for (const { level: slower } of this.#host.tiers.slice(level + 1)) this.removeFrom(object, slower);
   }
 
   /** Deletes the copies of an object on a level, none of which is served any more. */
-  removeFrom(id: number, level: number): void {
-    const key = this.#host.namespace.keyOf(id);
-    const store = this.storeAt(level);
-    const bytes = this.#host.namespace.sizeOf(id);
-    this.removals.count(level, bytes);
+  removeFrom({ key, size }: ObjectRef, level: number): void {
+    const store = this.stores.at(level);
+    this.removals.count(level, size);
     const removal = store
       .find(key)
       .then((copies) => Promise.all(copies.map((copy) => this.#remove(store, copy))))
       .catch((error: unknown) => this.#fault(store.tier, key, error))
-      .then(() => this.removals.count(level, -bytes));
+      .then(() => this.removals.count(level, -size));
     void this.removals.track(key, level, removal);
   }
 
   /** The copy of an object on a level, of the version that is known, also if another one is served. */
-  async copyOn(id: number, level: number): Promise<Copy | undefined> {
-    const copies = await this.storeAt(level).find(this.#host.namespace.keyOf(id));
-    const isLeaving = ({ key, name }: Copy) => this.removals.isLeaving(key, level, name);
+  async copyOn({ id, key }: ObjectRef, level: number): Promise<Copy | undefined> {
+    const copies = await this.stores.at(level).find(key);
+    const isLeaving = ({ name }: Copy) => this.removals.isLeaving(key, level, name);
     return copies.find((copy) => this.matches(id, copy) && !isLeaving(copy));
   }
 
@@ -242,35 +205,39 @@ export class Copies {
     return this.removals.track(key, tier.level, released);
   }
 
-  storeAt(level: number): TierStore {
-    const store = this.#stores[level];
-    invariant(store !== undefined, `there is no level ${level}`);
-    return store;
-  }
-
   /** Leaves all tiers, once nothing is under way. */
   async close(): Promise<void> {
     while (this.underWay.length > 0) await Promise.all(this.underWay);
-    await Promise.all(this.#stores.map((store) => store.close()));
+    await this.stores.close();
   }
 
   #level(id: number): number {
     return this.#host.namespace.levelOf(id);
   }
 
+  /** Whether a copy of the object is served. */
+  #isServed(id: number): boolean {
+    return this.#level(id) < this.#host.tiers.length;
+  }
+
+  #readerOf(store: TierStore, copy: Copy, isTrusted: boolean): VerifiedReader {
+    const { checksum, tierReads } = this.#parts;
+    return new VerifiedReader(copy, store.tier, checksum, tierReads, isTrusted);
+  }
+
   /** Takes over a copy that another process made, or an earlier one; one look for all who ask at once. */
-  #look(id: number): Promise<boolean> {
+  #look(object: ObjectRef): Promise<boolean> {
+    const { id } = object;
     let look = this.#looks.get(id);
     if (look === undefined) {
-      look = this.#lookOnce(id).finally(() => this.#looks.delete(id));
+      look = this.#lookOnce(object).finally(() => this.#looks.delete(id));
       this.#looks.set(id, look);
     }
     return look;
   }
 
-  async #lookOnce(id: number): Promise<boolean> {
-    const key = this.#host.namespace.keyOf(id);
-    for (const store of this.#stores) {
+  async #lookOnce({ id, key }: ObjectRef): Promise<boolean> {
+    for (const store of this.stores.all) {
       const isWorthIt = store.mayHoldMore || this.#covered.has(id) || this.#level(id) === store.tier.level;
       if (!isWorthIt) continue;
       try {
@@ -279,10 +246,10 @@ export class Copies {
           else this.#adopt(id, store, copy);
         }
       } catch (error) {
-        if (!this.#closing.aborted) this.#fault(store.tier, key, error);
+        if (!this.#parts.closing.aborted) this.#fault(store.tier, key, error);
       }
     }
-    return this.#level(id) < this.#host.tiers.length;
+    return this.#isServed(id);
   }
 
   /** What is recorded of a copy is damaged: it cannot be trusted. */
@@ -296,53 +263,43 @@ export class Copies {
   #adopt(id: number, store: TierStore, copy: Copy): void {
     const { level } = store.tier;
     const isLeaving = this.removals.isLeaving(copy.key, level, copy.name);
-    if (!this.matches(id, copy) || isLeaving || this.#stores[level] !== store) return;
+    if (!this.matches(id, copy) || isLeaving || !this.stores.isOpen(store)) return;
     const present = this.#level(id);
     if (present < level) {
       // It is on a faster tier already, and an object has one copy that lasts.
-      if (isLasting(this.storeAt(present).tier)) void this.remove(store, copy);
+      if (isLasting(this.stores.at(present).tier)) void this.remove(store, copy);
       else this.#covered.add(id);
       return;
     }
-    if (present === level && (this.#checked.has(id) || this.#host.namespace.directLevelOf(id) === level))
+    if (present === level && (this.#readers.has(id) || this.#host.namespace.directLevelOf(id) === level))
       return;
     this.#covered.delete(id);
     if (present > level) {
-      if (present < this.#host.tiers.length) this.drop(id, present, 'removed');
+      if (this.#isServed(id)) this.#leaveFor(id, present);
       this.counts.adopted += 1;
     }
-    this.#checked.set(id, new CheckedCopy(copy, store.tier, this.#checksum, this.#tierReads, false));
+    this.#readers.set(id, this.#readerOf(store, copy, false));
     this.#host.publish(id, { level, direct: false, tag: copy.tag });
     this.onAdopted(id, level);
   }
 
-  /** What a store that is open tells. */
-  #told(tier: Tier): StoreEvents {
-    return {
-      ...this.#events,
-      onLost: () => this.#openings.again(this.storeAt(tier.level)),
-      onRoom: () => this.onRoom(),
-      onSparse: () => this.onSparse(tier.level),
-      onTaken: () => {
-        this.#forgetAll(tier.level);
-        this.#stores[tier.level] = new ClosedStore(tier, 'for good');
-      },
-      onLeft: (copy) => this.#withdraw(tier.level, copy),
-    };
+  /** A faster tier has the object: the copy that was served goes. */
+  #leaveFor(id: number, level: number): void {
+    this.drop(this.#host.namespace.objectOf(id), level, 'removed');
   }
 
   /** If a copy is the one that is served, it is not any more. */
   #withdraw(level: number, { key, tag }: Copy): void {
     const id = this.#host.namespace.find(key);
     if (id === ABSENT || this.#level(id) !== level || this.#host.tagOf(id) !== tag) return;
-    this.#checked.delete(id);
+    this.#readers.delete(id);
     this.#host.withdraw(id);
   }
 
   /** Takes over what is on a tier since before, removes what is outdated, and what nobody knows. */
   async #takeOver(store: TierStore): Promise<void> {
     const { level } = store.tier;
-    await takeOver(store, this.#host, this.#closing, {
+    await takeOver(store, this.#host, this.#parts.closing, {
       matches: (id, copy) => this.matches(id, copy),
       adopt: (id, copy) => this.#takeIn(id, store, copy),
       remove: (copy) => this.remove(store, copy),
@@ -354,11 +311,11 @@ export class Copies {
     });
   }
 
-  /** As `#adopt`, without keeping what is known of the copy: that is looked up when it is read. */
+  /** As `#adopt`, without keeping a reader of the copy: that is made when it is read. */
   #takeIn(id: number, store: TierStore, copy: Copy): void {
     const present = this.#level(id);
     this.#adopt(id, store, copy);
-    if (present !== store.tier.level && copy.content?.bytes === copy.content?.size) this.#checked.delete(id);
+    if (present !== store.tier.level && copy.content?.bytes === copy.content?.size) this.#readers.delete(id);
   }
 
   #remove(store: TierStore, copy: Copy): Promise<void> {
@@ -370,7 +327,7 @@ export class Copies {
     const { namespace } = this.#host;
     for (let id = 0; id < namespace.count; id++) {
       if (namespace.levelOf(id) !== level) continue;
-      this.#checked.delete(id);
+      this.#readers.delete(id);
       this.#host.withdraw(id);
     }
   }

@@ -16,7 +16,7 @@ import type { Copy, CopyContent } from '../tier/tier-store.js';
  *
  * The first read of a chunk reads all of it and looks at its sum; later ones read their range.
  */
-export class CheckedCopy {
+export class VerifiedReader {
   readonly copy: Copy;
   readonly #content: CopyContent;
   readonly #tier: Tier;

@@ -1,8 +1,7 @@
-import type { PlacementHost } from '@tiered/core';
+import type { ObjectRef, PlacementHost } from '@tiered/core';
 import type { Checksum, OperationScope } from '@tiered/core/internal';
 import type { MemoryBudget } from '../source/memory-budget.js';
 import type { SourceGate } from '../source/gate.js';
-import type { SourceObject } from '../source/reads.js';
 import type { Claim } from '../tier/tier-store.js';
 import type { Writers } from './writers.js';
 
@@ -10,21 +9,24 @@ import type { Writers } from './writers.js';
  * Where the bytes of an object come from: the source, or another tier. The source may tell how many are there before all are;
  * those of a tier are compared with a sum first.
  */
-export type FillFrom = (
+export type BringBytes = (
   target: Uint8Array,
   offset: number,
   signal: AbortSignal,
   progress?: (bytes: number) => void,
 ) => Promise<void>;
 
-/** What is placed, where, and with what. */
-export interface PlacingParts extends SourceObject {
-  /** Bytes of the object. */
-  readonly size: number;
+/** An object that is to have a copy, as it was when that began. */
+export interface FillObject extends ObjectRef {
+  /** Bytes of a chunk; the last one may be shorter. */
   readonly chunkBytes: number;
+}
+
+/** What is placed, where, and with what. */
+export interface FillParts extends FillObject {
   /** The bytes that the copy is to have: all of the object, or its beginning. */
   readonly claim: Claim;
-  readonly fill: FillFrom;
+  readonly bring: BringBytes;
   readonly gate: SourceGate;
   readonly writers: Writers;
   readonly budget: MemoryBudget;
@@ -42,14 +44,13 @@ export interface PlacingParts extends SourceObject {
 /** Whether what is placed is the object as it is known. */
 export function isCurrent(
   { namespace, versions }: PlacementHost,
-  id: number,
-  { version, size }: { readonly version: string; readonly size: number },
+  { id, version, size }: Omit<ObjectRef, 'key'>,
 ): boolean {
   return versions === 'ignore' ? size === namespace.sizeOf(id) : version === namespace.versionOf(id);
 }
 
-/** How a placing failed: by the side that bytes come from, or by the tier. */
-export interface PlacingFailure {
+/** How a fill failed: by the side that bytes come from, or by the tier. */
+export interface FillFailure {
   readonly error: unknown;
   readonly side: 'source' | 'tier';
 }
@@ -74,7 +75,7 @@ export function partsOf(offset: number, target: Uint8Array, chunkBytes: number):
   return parts;
 }
 
-/** Who made a placing has it by now, and has asked for what it wants first: so many promises are between the two, at most. */
+/** Who made a fill has it by now, and has asked for what it wants first: so many promises are between the two, at most. */
 export async function ticked(): Promise<void> {
   for (let tick = 0; tick < 3; tick++) await Promise.resolve();
 }

@@ -1,24 +1,24 @@
-import { isTieredError, type DropReason, type PlacementHost, type Tier } from '@tiered/core';
+import { isTieredError, type DropReason, type ObjectRef, type PlacementHost, type Tier } from '@tiered/core';
 import { BriefMap, configError, type Checksum, type OperationScope } from '@tiered/core/internal';
-import type { ChunkSize } from '../source/chunk-size.js';
-import type { Copies } from '../copies/copy-index.js';
-import { isLasting, LastingCopies } from '../copies/lasting-copies.js';
-import { LeftBehind } from './left-behind.js';
+import type { CopyIndex } from '../copies/copy-index.js';
+import { isLasting } from '../copies/lasting.js';
+import type { PlacementPolicy, TierRoom } from '../policies/policy.js';
 import { MakingRoom } from '../room/making-room.js';
-import type { MemoryBudget } from '../source/memory-budget.js';
-import { isCurrent, type FillFrom, type PlacingFailure } from './fill-parts.js';
-import { Placing } from './object-fill.js';
-import type { PlacementCandidate, PlacementPolicy, TierRoom } from '../policies/policy.js';
+import type { ChunkSize } from '../source/chunk-size.js';
 import type { SourceGate } from '../source/gate.js';
+import type { MemoryBudget } from '../source/memory-budget.js';
 import type { SourceReads } from '../source/reads.js';
 import type { Claim } from '../tier/tier-store.js';
+import { isCurrent, type BringBytes, type FillFailure, type FillObject } from './fill-parts.js';
+import { LeftBehind } from './left-behind.js';
+import { ObjectFill } from './object-fill.js';
 import type { Writers } from './writers.js';
 
-/** What placings are made with. */
-export interface PlacingsParts {
+/** What fills are made with. */
+export interface FillQueueParts {
   readonly host: PlacementHost;
   readonly policy: PlacementPolicy;
-  readonly copies: Copies;
+  readonly copies: CopyIndex;
   readonly source: SourceReads;
   readonly gate: SourceGate;
   readonly budget: MemoryBudget;
@@ -43,25 +43,33 @@ const MOST_FILES = 256;
 /** Faults of an object, not of the tier: no other object would meet them. */
 const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
 
-/** A placing that has not ended. */
+/** A fill that has not ended. */
 export interface Running {
-  readonly placing: Placing;
+  readonly fill: ObjectFill;
   /** From the source, or from the tier that has the copy now. */
   readonly from: 'source' | Tier;
   /** Resolves when it has ended, and what it brought is served. */
   readonly ended: Promise<void>;
 }
 
-/** Decides which objects are placed where, and sees every placing to its end. */
-export class Placings {
-  readonly #parts: PlacingsParts;
+/** A fill that begins: of what, to where, and where its bytes come from. */
+interface Begun {
+  readonly object: FillObject;
+  readonly level: number;
+  readonly claim: Claim;
+  readonly bring: BringBytes;
+  readonly from: 'source' | Tier;
+}
+
+/** Decides which objects are placed where, and sees every fill to its end. */
+export class FillQueue {
+  readonly #parts: FillQueueParts;
   readonly #running = new BriefMap<number, Running>();
   /** Levels that cannot hold an object whatever room they have, as `level id`. */
   readonly #refused = new Set<string>();
   readonly #leftBehind: LeftBehind;
   /** Objects whose slower copy is being looked up, to be moved up. */
   readonly #promoting = new Map<number, Promise<void>>();
-  readonly #lasting: LastingCopies;
   readonly #room: MakingRoom;
   /** Errors of tiers that were told of: all copies of one segment have the same. */
   readonly #told = new WeakSet<object>();
@@ -69,17 +77,15 @@ export class Placings {
   #large = 0;
   readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
 
-  constructor(parts: PlacingsParts) {
+  constructor(parts: FillQueueParts) {
     this.#parts = parts;
-    const { host, copies, checksum, tierReads, budget, lanes, closing } = parts;
-    this.#lasting = new LastingCopies(host, copies, checksum, tierReads);
-    const start = (id: number) => this.tryToStart(id);
+    const { host, budget, lanes, closing } = parts;
+    const start = (id: number) => this.tryToStart(host.namespace.objectOf(id));
     this.#leftBehind = new LeftBehind({ budget, clock: host.clock, lanes, closing, start });
     this.#room = new MakingRoom({
       ...parts,
-      lasting: this.#lasting,
       onEvicted: () => void (this.counts.evicted += 1),
-      onFailed: (id, tier, error) => this.copyFailed(id, tier, error),
+      onFailed: (object, tier, error) => this.copyFailed(object, tier, error),
     });
   }
 
@@ -88,8 +94,8 @@ export class Placings {
   }
 
   get underWay(): Promise<void>[] {
-    const placings = this.#running.values().map(({ ended }) => ended);
-    return [...placings, ...this.#promoting.values(), ...this.#leftBehind.underWay, ...this.#room.underWay];
+    const fills = this.#running.values().map(({ ended }) => ended);
+    return [...fills, ...this.#promoting.values(), ...this.#leftBehind.underWay, ...this.#room.underWay];
   }
 
   /** Resolves when one of those under way has ended; at once if there is none. */
@@ -97,40 +103,46 @@ export class Placings {
     if (this.#running.size > 0) await Promise.race(this.#running.values().map(({ ended }) => ended));
   }
 
-  /** The placing of an object that comes from the source. */
+  /** The fill of an object that comes from the source. */
   of(id: number): Running | undefined {
     const running = this.#running.get(id);
     return running?.from === 'source' ? running : undefined;
   }
 
   /** Begins to place an object that is read, if the policy has a place for it, the level grants it, and the tiers are not behind. */
-  start(id: number): Running | 'behind' | undefined {
-    const { host } = this.#parts;
+  start(object: ObjectRef): Running | 'behind' | undefined {
     // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
-    if (host.namespace.levelOf(id) < host.tiers.length || this.#running.has(id)) return undefined;
-    const running = this.tryToStart(id);
+    if (this.#hasCopy(object.id)) return undefined;
+    const running = this.tryToStart(object);
     if (running === undefined) this.counts.declined += 1;
     return running;
   }
 
   /** As `start`, of an object that nobody may be reading: counts nothing, and tells `'behind'` from having no place. */
-  tryToStart(id: number): Running | 'behind' | undefined {
+  tryToStart(object: ObjectRef): Running | 'behind' | undefined {
     const { host, copies, policy } = this.#parts;
-    this.#leftBehind.delete(id);
-    if (host.namespace.levelOf(id) < host.tiers.length || this.#running.has(id)) return undefined;
+    this.#leftBehind.delete(object.id);
+    if (this.#hasCopy(object.id)) return undefined;
     // Whoever reads it next finds it gone, or not; there is nothing to do about it before.
-    if (copies.isRemoving(id)) return 'behind';
-    const object = this.#candidate(id);
-    const level = object && policy.place(object, this.#rooms(id, object, host.tiers.length));
-    if (object === undefined) return undefined;
+    if (copies.removals.isUnderWay(object.key)) return 'behind';
+    const candidate = this.#candidate(object);
+    if (candidate === undefined) return undefined;
+    const level = policy.place(candidate, this.#rooms(candidate, host.tiers.length));
     if (level === undefined) {
-      this.#makeRoomFor(id, object);
+      this.#makeRoomFor(candidate);
       return undefined;
     }
-    const bytes = this.#bytesFor(object, level);
+    const bytes = this.#bytesFor(candidate, level);
     const faults = host.tiers[level]?.faults;
-    const claim = this.#keepsUp(object, level, bytes) ? this.#claim(id, object, level, bytes) : undefined;
-    if (claim !== undefined) return this.#begin(id, level, object, claim, this.#fillFromSource(id), 'source');
+    const claim = this.#keepsUp(candidate, level, bytes) ? this.#claim(candidate, level, bytes) : undefined;
+    if (claim !== undefined)
+      return this.#begin({
+        object: candidate,
+        level,
+        claim,
+        bring: this.#fromSource(object),
+        from: 'source',
+      });
     // A tier that fails is not one that comes back soon.
     return host.tiers[level]?.faults === faults ? 'behind' : undefined;
   }
@@ -141,12 +153,18 @@ export class Placings {
     if (this.#parts.policy.evicts !== true) this.#leftBehind.add(id);
   }
 
+  /** Whether an object has a copy, or is about to. */
+  #hasCopy(id: number): boolean {
+    const { namespace, tiers } = this.#parts.host;
+    return namespace.levelOf(id) < tiers.length || this.#running.has(id);
+  }
+
   /** Whether another object may be begun: those on their way are not too many, and not stuck. */
-  #keepsUp({ size, chunkBytes }: PlacementCandidate, level: number, bytes: number): boolean {
+  #keepsUp(object: FillObject, level: number, bytes: number): boolean {
     const { budget, readersWait } = this.#parts;
     if (this.#running.size >= MOST_AT_A_TIME || budget.isStalled) return false;
-    if (size > chunkBytes && this.#large >= MOST_FILES) return false;
-    return readersWait || budget.hasRoom(this.#isBuffered(level) ? 2 * bytes : chunkBytes);
+    if (isLarge(object) && this.#large >= MOST_FILES) return false;
+    return readersWait || budget.hasRoom(this.#isBuffered(level) ? 2 * bytes : object.chunkBytes);
   }
 
   /** Whether a level keeps in memory what is written, until it is published: what is on its way counts twice then. */
@@ -160,36 +178,38 @@ export class Placings {
     this.#room.touch(id, level);
     const trusted = host.namespace.directLevelOf(id) === level;
     if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id)) return;
-    const object = this.#candidate(id);
+    const object = this.#candidate(host.namespace.objectOf(id));
     if (object === undefined || !this.#parts.budget.hasRoom(object.chunkBytes)) return;
-    const rooms = this.#rooms(id, object, level).filter(({ freeBytes }) => freeBytes >= object.size);
+    const rooms = this.#rooms(object, level).filter(({ freeBytes }) => freeBytes >= object.size);
     if (rooms.length === 0) return;
     const target = policy.promote({ ...object, level }, rooms);
     const from = host.tiers[level];
     if (target === undefined || from === undefined || !this.#keepsUp(object, target, object.size)) return;
     if (this.#promoting.has(id)) return;
-    const promoting = this.#promote(id, from, target, object).finally(() => this.#promoting.delete(id));
+    const promoting = this.#promote(object, from, target).finally(() => this.#promoting.delete(id));
     this.#promoting.set(id, promoting);
   }
 
-  async #promote(id: number, from: Tier, target: number, object: PlacementCandidate): Promise<void> {
+  async #promote(object: FillObject, from: Tier, target: number): Promise<void> {
     const { host, budget, copies } = this.#parts;
-    const copy = await this.#lasting.toVerify(id, from.level).catch(() => undefined);
+    const { id, size } = object;
+    const copy = await copies.verifying(object, from.level).catch(() => undefined);
     const hasMoved = host.namespace.levelOf(id) !== from.level || this.#running.has(id);
     if (copy === undefined || hasMoved || this.#parts.closing.aborted) return;
     // In the chunks of the copy, so that each is read once, and compared with its sum.
     const { chunkBytes } = copy;
-    const rooms = this.#rooms(id, object, from.level);
-    const hasRoom = rooms.some(({ level, freeBytes }) => level === target && freeBytes >= object.size);
-    if (!hasRoom || !budget.canHold(chunkBytes) || !this.#keepsUp(object, target, object.size)) return;
-    let claim = this.#claim(id, object, target, object.size);
-    if (claim === undefined && copies.asked !== undefined) {
-      await copies.asked;
-      claim = this.#claim(id, object, target, object.size);
+    const hasRoom = this.#rooms(object, from.level).some(
+      ({ level, freeBytes }) => level === target && freeBytes >= size,
+    );
+    if (!hasRoom || !budget.canHold(chunkBytes) || !this.#keepsUp(object, target, size)) return;
+    let claim = this.#claim(object, target, size);
+    if (claim === undefined && copies.stores.asked !== undefined) {
+      await copies.stores.asked;
+      claim = this.#claim(object, target, size);
     }
     if (claim === undefined) return;
-    const fill: FillFrom = (memory, offset, signal) => copy.into(memory, offset, signal);
-    this.#begin(id, target, { ...object, chunkBytes }, claim, fill, from);
+    const bring: BringBytes = (memory, offset, signal) => copy.into(memory, offset, signal);
+    this.#begin({ object: { ...object, chunkBytes }, level: target, claim, bring, from });
   }
 
   /** A copy was taken over: it may leave as well, in any order as long as it was not read. */
@@ -203,34 +223,32 @@ export class Placings {
   }
 
   /** The copy of an object must not be served any more. */
-  lost(id: number, level: number, reason: DropReason): void {
-    this.#lasting.drop(id, level, reason);
-    this.#room.forget(id, level);
+  lost(object: ObjectRef, level: number, reason: DropReason): void {
+    this.#parts.copies.drop(object, level, reason);
+    this.#room.forget(object.id, level);
   }
 
   /** A tier failed to give what it has of an object. If that is damaged or gone it is dropped, and fetched anew when it is read. */
-  copyFailed(id: number, tier: Tier, error: unknown): void {
-    this.#parts.host.tierFault(tier, 'read', this.#parts.host.namespace.keyOf(id), error);
-    if (isTieredError(error, 'TIERED_DATA_CORRUPT')) this.lost(id, tier.level, 'damaged');
-    if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(id, tier.level, 'missing');
+  copyFailed(object: ObjectRef, tier: Tier, error: unknown): void {
+    this.#parts.host.tierFault(tier, 'read', object.key, error);
+    if (isTieredError(error, 'TIERED_DATA_CORRUPT')) this.lost(object, tier.level, 'damaged');
+    if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(object, tier.level, 'missing');
   }
 
   /** The object, unless it is so large that not even a chunk of it fits into memory. */
-  #candidate(id: number): PlacementCandidate | undefined {
-    const { namespace } = this.#parts.host;
-    const size = namespace.sizeOf(id);
-    const chunkBytes = this.#parts.chunkSize.ofObject(size);
-    return chunkBytes === undefined ? undefined : { key: namespace.keyOf(id), size, chunkBytes };
+  #candidate(object: ObjectRef): FillObject | undefined {
+    const chunkBytes = this.#parts.chunkSize.ofObject(object.size);
+    return chunkBytes === undefined ? undefined : { ...object, chunkBytes };
   }
 
   /** Levels faster than this one that accept the object now, and can without holding more in memory than may be. */
-  #rooms(id: number, { size }: PlacementCandidate, below: number): TierRoom[] {
+  #rooms({ id, size }: FillObject, below: number): TierRoom[] {
     const { host, copies, budget } = this.#parts;
     return host.tiers
       .slice(0, below)
       .filter(({ level, writing }) => writing.inService && !this.#refused.has(`${level} ${id}`))
       .filter(({ level }) => !this.#isBuffered(level) || budget.canHold(2 * size))
-      .map(({ level }) => copies.storeAt(level))
+      .map(({ level }) => copies.stores.at(level))
       .map(({ tier: { level }, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
   }
 
@@ -238,117 +256,102 @@ export class Placings {
    * Bytes for all of an object, or for as much of it as fits.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a level that the policy should not have chosen.
    */
-  #bytesFor({ size, chunkBytes }: PlacementCandidate, level: number): number {
+  #bytesFor({ size, chunkBytes }: FillObject, level: number): number {
     const { host, copies, policy } = this.#parts;
-    const room = host.tiers[level] === undefined ? -1 : copies.storeAt(level).freeBytes;
+    const room = host.tiers[level] === undefined ? -1 : copies.stores.at(level).freeBytes;
     // All the room that is left, and not a whole number of chunks: the end of a partial copy may be anywhere.
     const bytes = Math.min(size, room);
     if (bytes >= Math.min(size, chunkBytes)) return bytes;
-    throw configError(
-      `policy ${policy.name}`,
-      `a level with room for ${chunkBytes} bytes, or undefined`,
-      level,
-    );
+    const expected = `a level with room for ${chunkBytes} bytes, or undefined`;
+    throw configError(`policy ${policy.name}`, expected, level);
   }
 
   /** Undefined also if the level has room that first has to be asked for: the object is behind then. */
-  #claim(
-    id: number,
-    { key, size, chunkBytes }: PlacementCandidate,
-    level: number,
-    bytes: number,
-  ): Claim | undefined {
-    const { host, copies } = this.#parts;
-    const version = host.namespace.versionOf(id);
-    const claim = copies.claim(level, { key, version, size, chunkBytes }, bytes);
+  #claim(object: FillObject, level: number, bytes: number): Claim | undefined {
+    const claim = this.#parts.copies.stores.claim(level, object, bytes);
     return claim === 'later' ? undefined : claim;
   }
 
-  #begin(
-    id: number,
-    level: number,
-    { key, size, chunkBytes }: PlacementCandidate,
-    claim: Claim,
-    fill: FillFrom,
-    from: 'source' | Tier,
-  ): Running {
-    const version = this.#parts.host.namespace.versionOf(id);
-    const placing = new Placing({ ...this.#parts, key, version, size, chunkBytes, claim, fill });
-    const large = Number(size > chunkBytes);
+  #begin(begun: Begun): Running {
+    const { object, claim, bring, from } = begun;
+    const { id } = object;
+    const fill = new ObjectFill({ ...this.#parts, ...object, claim, bring });
+    const large = isLarge(object) ? 1 : 0;
     this.#large += large;
-    const ended = placing.done.then(async (failure) => {
+    const ended = fill.done.then(async (failure) => {
       this.#running.delete(id);
       this.#large -= large;
-      await this.#end(id, level, placing, claim, failure, from);
+      if (failure === undefined) await this.#end(begun, fill);
+      else this.#failed(begun, fill, failure);
       this.#leftBehind.goOn();
     });
-    this.#running.set(id, { placing, from, ended });
-    return { placing, from, ended };
+    const running = { fill, from, ended };
+    this.#running.set(id, running);
+    return running;
   }
 
-  /** Serves what was placed, or clears up what was not. Never rejects: what cannot be placed costs speed, not data. */
-  async #end(
-    id: number,
-    level: number,
-    placing: Placing,
-    claim: Claim,
-    failure: PlacingFailure | undefined,
-    from: 'source' | Tier,
-  ): Promise<void> {
-    const { host, copies, closing } = this.#parts;
-    const { tier } = copies.storeAt(level);
-    if (failure !== undefined) {
-      this.#failed(id, tier, claim, placing, failure);
-      const isCopyServed = from !== 'source' && !closing.aborted && host.namespace.levelOf(id) === from.level;
-      if (isCopyServed && failure.side === 'source') this.copyFailed(id, from, failure.error);
-      return;
-    }
+  /** Serves what was placed. Never rejects. */
+  async #end({ object, level, claim, from }: Begun, fill: ObjectFill): Promise<void> {
+    const { host, copies } = this.#parts;
+    const { id } = object;
+    const { tier } = copies.stores.at(level);
     host.tierWorked(tier, 'write');
-    const old = host.namespace.levelOf(id);
-    const moved = from !== 'source' && old !== from.level;
-    if (!isCurrent(host, id, placing) || moved) {
+    const hasMoved = from !== 'source' && host.namespace.levelOf(id) !== from.level;
+    if (!isCurrent(host, object) || hasMoved) {
       // The object became another one meanwhile, or its copy went; the bytes stay claimed until they are gone.
-      await copies.remove(claim.store, placing.copy);
+      await copies.remove(claim.store, fill.copy);
       return;
     }
-    if (!copies.placed(id, claim, placing.copy)) return;
+    if (!copies.placed(id, claim, fill.copy)) return;
     if (from === 'source') this.counts.placed += 1;
     else this.counts.promoted += 1;
     this.#room.touch(id, level, claim.bytes);
-    host.placed(id, level, claim.bytes);
+    host.placed(object, level, claim.bytes);
     // What other processes serve from, and the next start, stays beside a copy that is gone with this process.
-    if (from !== 'source' && isLasting(tier)) copies.removeFrom(id, from.level);
+    if (from !== 'source' && isLasting(tier)) copies.removeFrom(object, from.level);
     else if (from !== 'source') copies.cover(id);
     this.#room.on(level, 0);
   }
 
-  #failed(id: number, tier: Tier, claim: Claim, { writtenBytes }: Placing, failure: PlacingFailure): void {
+  /** Clears up what was not placed: that costs speed, not data. */
+  #failed({ object, level, claim, from }: Begun, { writtenBytes }: ObjectFill, failure: FillFailure): void {
     const { host, copies, closing } = this.#parts;
-    const [{ error, side }, { store }] = [failure, claim];
-    const key = host.namespace.keyOf(id);
+    const { error, side } = failure;
+    const { id, key } = object;
+    const { store } = claim;
+    const { tier } = copies.stores.at(level);
     const held = store.usedBytes + store.claimedBytes;
     void copies.release(claim, key);
     // If another process has it, the next read finds that.
-    if (closing.aborted || isTieredError(error, 'TIERED_EXISTS')) return;
-    this.counts.failed += 1;
-    if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) {
-      this.#refused.add(`${tier.level} ${id}`);
-    } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) {
-      // If all of it was written it is a directory, say, for which there was no room: some of it is to count as lost.
-      store.shrink(held, claim.bytes - writtenBytes || claim.bytes);
-      host.tierShrunk(tier, store.quotaBytes);
-    } else if (side === 'tier' && !(isTieredError(error) && this.#told.has(error))) {
-      if (isTieredError(error)) this.#told.add(error);
-      host.tierFault(tier, 'write', key, error);
+    if (!closing.aborted && !isTieredError(error, 'TIERED_EXISTS')) {
+      this.counts.failed += 1;
+      if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) {
+        this.#refused.add(`${tier.level} ${id}`);
+      } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) {
+        // If all of it was written it is a directory, say, for which there was no room: some of it is to count as lost.
+        store.shrink(held, claim.bytes - writtenBytes || claim.bytes);
+        host.tierShrunk(tier, store.quotaBytes);
+      } else if (side === 'tier') this.#tierFailed(tier, key, error);
+      host.placementFailed(object, tier.level, error);
     }
-    host.placementFailed(id, tier.level, error);
+    const isCopyServed = from !== 'source' && !closing.aborted && host.namespace.levelOf(id) === from.level;
+    if (isCopyServed && side === 'source') this.copyFailed(object, from, error);
+  }
+
+  /** A tier failed to take a copy: told once, however many copies of one segment fail with it. */
+  #tierFailed(tier: Tier, key: string, error: unknown): void {
+    if (isTieredError(error)) {
+      if (this.#told.has(error)) return;
+      this.#told.add(error);
+    }
+    this.#parts.host.tierFault(tier, 'write', key, error);
   }
 
   /** Lets go of what keeps an object from its place, where the policy lets copies go: the next one that is read finds room. */
-  #makeRoomFor(id: number, object: PlacementCandidate): void {
+  #makeRoomFor(object: FillObject): void {
     const { policy, host } = this.#parts;
     if (policy.evicts !== true) return;
-    const empty = this.#rooms(id, object, host.tiers.length).map((room) => ({
+    const empty = this.#rooms(object, host.tiers.length).map((room) => ({
       ...room,
       freeBytes: room.quotaBytes,
     }));
@@ -356,9 +359,13 @@ export class Placings {
     if (level !== undefined) this.#room.on(level, object.size);
   }
 
-  #fillFromSource(id: number): FillFrom {
-    const { host, source } = this.#parts;
-    const asked = { key: host.namespace.keyOf(id), version: host.namespace.versionOf(id) };
-    return (target, offset, signal, progress) => source.into(asked, target, offset, signal, progress);
+  #fromSource(object: ObjectRef): BringBytes {
+    const { source } = this.#parts;
+    return (target, offset, signal, progress) => source.into(object, target, offset, signal, progress);
   }
+}
+
+/** Whether an object comes in several chunks. */
+function isLarge({ size, chunkBytes }: FillObject): boolean {
+  return size > chunkBytes;
 }

@@ -1,9 +1,9 @@
-import { isTieredError } from '@tiered/core';
+import { isTieredError, type ObjectRef } from '@tiered/core';
 import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
 import { allEnded } from '../support/all-ended.js';
 import { Arriving } from './arriving.js';
 import { GrowingCopy } from './growing-copy.js';
-import { partsOf, ticked, type Part, type PlacingFailure, type PlacingParts } from './fill-parts.js';
+import { partsOf, ticked, type Part, type FillFailure, type FillParts } from './fill-parts.js';
 import type { Ticket } from '../source/gate.js';
 import type { Copy, CopyContent, Turn } from '../tier/tier-store.js';
 
@@ -35,8 +35,8 @@ const WRITTEN = 2;
  * file is open from the first chunk that is written, if there are several. After `done` nothing is held and nothing is under way, and either the copy is
  * published, or there is no trace of it.
  */
-export class Placing {
-  readonly #parts: PlacingParts;
+export class ObjectFill {
+  readonly #parts: FillParts;
   /** Ends the lanes, and who waits for memory; requests that are under way may have readers, and go on. */
   #stop: AbortController | undefined;
   /** Ends the waiting of lanes for memory: nothing is missing, or there is memory for all of it. */
@@ -52,11 +52,11 @@ export class Placing {
   #reserved = 0;
   #written = 0;
   #next = 0;
-  #failure: PlacingFailure | undefined;
+  #failure: FillFailure | undefined;
   /** Resolves when it has ended, with what went wrong, if something did. */
-  readonly done: Promise<PlacingFailure | undefined>;
+  readonly done: Promise<FillFailure | undefined>;
 
-  constructor(parts: PlacingParts) {
+  constructor(parts: FillParts) {
     this.#parts = parts;
     this.#growing = new GrowingCopy(parts.claim);
     const stopListening = onAbort(parts.closing, (error) => this.#fail({ error, side: 'source' }));
@@ -66,13 +66,9 @@ export class Placing {
     this.done = this.#run().finally(stopListening);
   }
 
-  get version(): string {
-    return this.#parts.version;
-  }
-
-  /** Bytes of the object. */
-  get size(): number {
-    return this.#parts.size;
+  /** What it is of. */
+  get object(): ObjectRef {
+    return this.#parts;
   }
 
   /** Bytes of the copy: all of the object, or its beginning. */
@@ -116,7 +112,7 @@ export class Placing {
   }
 
   /**
-   * The bytes of a range, as soon as they are there, in memory that is the caller's. An abort lets go at once; the placing
+   * The bytes of a range, as soon as they are there, in memory that is the caller's. An abort lets go at once; the fill
    * goes on.
    */
   async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
@@ -184,8 +180,8 @@ export class Placing {
 
   /** Reads a part for one reader only: there is no memory for its chunk, and will not be, or nobody is to write it. */
   #readAlone({ start, target }: Part, signal: AbortSignal | undefined): Promise<void> {
-    const { tierReads, gate, fill } = this.#parts;
-    return tierReads.run(signal, (under) => gate.foreground(() => fill(target, start, under)));
+    const { tierReads, gate, bring } = this.#parts;
+    return tierReads.run(signal, (under) => gate.foreground(() => bring(target, start, under)));
   }
 
   /** Reads what the tier has already, of an object that it does not show yet, or has just come to show. */
@@ -197,7 +193,7 @@ export class Placing {
     const count = await this.#growing.readInto(target, { offset, signal });
     signal.throwIfAborted();
     // No tier can fail a read that the source can serve.
-    if (count !== target.byteLength) await this.#parts.fill(target, offset, signal);
+    if (count !== target.byteLength) await this.#parts.bring(target, offset, signal);
   }
 
   /**
@@ -239,8 +235,8 @@ export class Placing {
 
   /**
    * Bytes of memory that a request needs before it may be made: those of its chunk. Where the driver keeps the copy until it
-   * is published, all that the placing may come to hold: the copy twice, in chunks and at the driver. No request waits after that,
-   * because this placing must end for any of it to be free again.
+   * is published, all that the fill may come to hold: the copy twice, in chunks and at the driver. No request waits after that,
+   * because this fill must end for any of it to be free again.
    */
   #roomFor(chunk: number): number {
     return this.#isBuffered ? 2 * this.bytes : this.#lengthOf(chunk);
@@ -261,12 +257,12 @@ export class Placing {
 
   /** Asks for a chunk; what becomes of it afterwards is `#work`. */
   #request(chunk: number, ticket?: Ticket): Arriving {
-    const { budget, chunkBytes, fill, checksum, closing } = this.#parts;
+    const { budget, chunkBytes, bring, checksum, closing } = this.#parts;
     const memory = budget.lend(this.#lengthOf(chunk));
     this.#take(chunk);
     this.#state[chunk] = ARRIVING;
     const arriving = new Arriving(memory, ticket, async (progress) => {
-      await fill(memory, chunk * chunkBytes, closing, progress);
+      await bring(memory, chunk * chunkBytes, closing, progress);
       this.#sums[chunk] = checksum.bytes(memory);
       budget.came(memory.byteLength);
     });
@@ -329,7 +325,7 @@ export class Placing {
   }
 
   /** Brings everything, and sees it published. */
-  async #run(): Promise<PlacingFailure | undefined> {
+  async #run(): Promise<FillFailure | undefined> {
     const { budget, lanes } = this.#parts;
     // Whoever made this may want a chunk first, and is told of this by a promise of its own.
     await ticked();
@@ -402,7 +398,7 @@ export class Placing {
     }
   }
 
-  #fail(failure: PlacingFailure): void {
+  #fail(failure: FillFailure): void {
     this.#failure ??= failure;
     this.#stop?.abort(failure.error);
     this.#laneMayGo?.abort(MAY_GO);

@@ -1,13 +1,13 @@
-import type { PlacementHost } from '@tiered/core';
+import type { ObjectRef, PlacementHost } from '@tiered/core';
 import { raceAbort } from '@tiered/core/internal';
-import type { Copies } from '../copies/copy-index.js';
-import type { Placings } from './fill-queue.js';
+import type { CopyIndex } from '../copies/copy-index.js';
+import type { FillQueue } from './fill-queue.js';
 
 /** What placing an object needs. */
 export interface PlaceNowParts {
   readonly host: PlacementHost;
-  readonly copies: Copies;
-  readonly placings: Placings;
+  readonly copies: CopyIndex;
+  readonly fills: FillQueue;
 }
 
 /**
@@ -15,36 +15,37 @@ export interface PlaceNowParts {
  * tiers are behind, and others are on their way to them.
  */
 export async function placeNow(
-  { host, copies, placings }: PlaceNowParts,
+  { host, copies, fills }: PlaceNowParts,
   closing: AbortSignal,
-  id: number,
+  object: ObjectRef,
   signal: AbortSignal | undefined,
 ): Promise<number> {
+  const { id } = object;
   for (let waited = false; ;) {
     signal?.throwIfAborted();
     closing.throwIfAborted();
     const level = host.namespace.levelOf(id);
-    if (level < host.tiers.length || (await copies.isHeld(id))) return host.namespace.levelOf(id);
-    const running = placings.of(id);
+    if (level < host.tiers.length || (await copies.isHeld(object))) return host.namespace.levelOf(id);
+    const running = fills.of(id);
     if (running !== undefined) {
       await raceAbort(running.ended, signal);
       closing.throwIfAborted();
       return host.namespace.levelOf(id);
     }
-    if (copies.isRemoving(id)) {
+    if (copies.removals.isUnderWay(object.key)) {
       // It could not be deleted, and keeps its bytes until it can.
       if (waited) return host.namespace.levelOf(id);
       waited = true;
       await raceAbort(Promise.all(copies.underWay), signal);
     } else {
-      const begun = placings.tryToStart(id);
-      const { asked } = copies;
+      const begun = fills.tryToStart(object);
+      const { asked } = copies.stores;
       if (begun === undefined) return host.namespace.levelOf(id);
       if (begun !== 'behind') continue;
       if (asked !== undefined) await raceAbort(asked, signal);
-      else if (placings.count > 0) await raceAbort(placings.oneEnded(), signal);
+      else if (fills.count > 0) await raceAbort(fills.oneEnded(), signal);
       else {
-        placings.leaveBehind(id);
+        fills.leaveBehind(id);
         return host.namespace.levelOf(id);
       }
     }

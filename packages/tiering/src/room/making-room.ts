@@ -1,12 +1,10 @@
-import type { LastingCopies } from '../copies/lasting-copies.js';
 import type { PlacementPolicy } from '../policies/policy.js';
 import { Recency } from './recency.js';
 import { SegmentRoom, type SegmentRoomParts } from './segment-room.js';
 
-/** What making room needs of placings. */
+/** What making room works with. */
 export interface MakingRoomParts extends Omit<SegmentRoomParts, 'recency'> {
   readonly policy: PlacementPolicy;
-  readonly lasting: LastingCopies;
 }
 
 /** Lets copies go, where the policy lets them go: those first that were not read for longest. */
@@ -37,14 +35,14 @@ export class MakingRoom {
 
   /** Keeps room on a level for one more object, and for so many bytes. */
   on(level: number, size: number): void {
-    const { policy, copies, host, lasting, onEvicted } = this.#parts;
+    const { policy, copies, host, onEvicted } = this.#parts;
     const recency = this.#recency[level];
     if (policy.evicts !== true || recency === undefined) return;
     if (host.tiers[level]?.layout === 'packed') {
       this.#segments.makeRoom(level, size);
       return;
     }
-    let free = copies.storeAt(level).freeBytes + copies.removals.bytesLeaving(level);
+    let free = copies.stores.at(level).freeBytes + copies.removals.bytesLeaving(level);
     while (free < Math.max(size, recency.largest)) {
       const oldest = recency.oldest();
       if (oldest === undefined) return;
@@ -53,8 +51,9 @@ export class MakingRoom {
       if (!isServed && !copies.isCovered(oldest.id)) continue;
       free += oldest.bytes;
       onEvicted();
-      if (isServed) lasting.drop(oldest.id, level, 'evicted');
-      else copies.removeFrom(oldest.id, level);
+      const object = host.namespace.objectOf(oldest.id);
+      if (isServed) copies.drop(object, level, 'evicted');
+      else copies.removeFrom(object, level);
     }
   }
 }

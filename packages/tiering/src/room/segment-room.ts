@@ -1,8 +1,8 @@
-import { isTieredError, type PlacementHost, type Tier } from '@tiered/core';
+import { isTieredError, type ObjectRef, type PlacementHost, type Tier } from '@tiered/core';
 import { ABSENT, type Checksum, type OperationScope } from '@tiered/core/internal';
 import pLimit from 'p-limit';
-import { CheckedCopy } from '../copies/verified-reader.js';
-import type { Copies } from '../copies/copy-index.js';
+import { VerifiedReader } from '../copies/verified-reader.js';
+import type { CopyIndex } from '../copies/copy-index.js';
 import type { MemoryBudget } from '../source/memory-budget.js';
 import type { Recency } from './recency.js';
 import { rewritingRoom } from '../tier/packed/packing.js';
@@ -11,10 +11,10 @@ import type { Copy, RewrittenCopy, TierStore } from '../tier/tier-store.js';
 /** Copies that are read at the same time, to be moved. */
 const READS = 16;
 
-/** What making room needs of placings. */
+/** What making room in segments works with. */
 export interface SegmentRoomParts {
   readonly host: PlacementHost;
-  readonly copies: Copies;
+  readonly copies: CopyIndex;
   readonly budget: MemoryBudget;
   readonly checksum: Checksum;
   readonly tierReads: OperationScope;
@@ -24,7 +24,7 @@ export interface SegmentRoomParts {
   /** A copy leaves to make room. */
   readonly onEvicted: () => void;
   /** A tier failed to give a copy that is served. */
-  readonly onFailed: (id: number, tier: Tier, error: unknown) => void;
+  readonly onFailed: (object: ObjectRef, tier: Tier, error: unknown) => void;
 }
 
 /**
@@ -61,7 +61,7 @@ export class SegmentRoom {
 
   /** Lets segments of a level go until so many bytes are free, and those that are kept free. Costs nothing if they are. */
   makeRoom(level: number, bytes: number): void {
-    const store = this.#parts.copies.storeAt(level);
+    const store = this.#parts.copies.stores.at(level);
     const largest = this.#parts.recency[level]?.largest ?? 0;
     const wanted = Math.max(bytes, largest, rewritingRoom(store.quotaBytes));
     if (store.freeBytes >= wanted) return;
@@ -77,7 +77,7 @@ export class SegmentRoom {
 
   #begin(level: number): void {
     if (this.#underWay.has(level) || this.#parts.closing.aborted) return;
-    const store = this.#parts.copies.storeAt(level);
+    const store = this.#parts.copies.stores.at(level);
     const work = this.#work(store)
       .catch((error: unknown) => this.#fault(store, error))
       .finally(() => {
@@ -114,8 +114,8 @@ export class SegmentRoom {
 
   /** The copy of an object leaves, with its segment. False if there is none. */
   async #letGo(store: TierStore, id: number): Promise<boolean> {
-    const { copies } = this.#parts;
-    const copy = await copies.copyOn(id, store.tier.level);
+    const { host, copies } = this.#parts;
+    const copy = await copies.copyOn(host.namespace.objectOf(id), store.tier.level);
     if (copy === undefined) return false;
     const together = (await store.together?.(copy)) ?? [copy];
     const moved = await this.#rewrite(store, this.#recent(store, together));
@@ -191,7 +191,7 @@ export class SegmentRoom {
     const { host, copies } = this.#parts;
     const { level } = store.tier;
     const id = host.namespace.find(now.key);
-    if (id === ABSENT || copies.storeAt(level) !== store) return;
+    if (id === ABSENT || !copies.stores.isOpen(store)) return;
     if (this.#isServed(store, before)) {
       if (!copies.placed(id, { store }, now)) host.withdraw(id);
       return;
@@ -230,15 +230,15 @@ export class SegmentRoom {
     const { host, checksum, tierReads, closing, onFailed } = this.#parts;
     if (closing.aborted) return 'failed';
     if (copy.content === undefined) return undefined;
-    const checked = new CheckedCopy(copy, store.tier, checksum, tierReads, false);
+    const checked = new VerifiedReader(copy, store.tier, checksum, tierReads, false);
     const data = new Uint8Array(copy.bytes);
     try {
       await checked.into(data, 0, closing);
       return { copy, content: copy.content, data };
     } catch (error) {
       if (closing.aborted || !store.current) return 'failed';
-      const id = host.namespace.find(copy.key);
-      if (this.#isServed(store, copy)) onFailed(id, store.tier, error);
+      if (this.#isServed(store, copy))
+        onFailed(host.namespace.objectOf(host.namespace.find(copy.key)), store.tier, error);
       return isTieredError(error, 'TIERED_DATA_CORRUPT') ? undefined : 'failed';
     }
   }

@@ -1,10 +1,11 @@
+import type { ObjectRef } from '@tiered/core';
 import { memoryFor, OperationScope, raceAbort } from '@tiered/core/internal';
 import type { SourceGate } from './gate.js';
-import type { SourceObject, SourceReads } from './reads.js';
+import type { SourceReads } from './reads.js';
 
 /** A range of an object that is read without being placed. */
-export interface Range extends SourceObject {
-  readonly id: number;
+export interface Range {
+  readonly object: ObjectRef;
   readonly offset: number;
   readonly length: number;
 }
@@ -79,10 +80,11 @@ export class RangeReads {
     return this.#scope.close(reason);
   }
 
-  #covering({ id, version, offset, length }: Range): Running | undefined {
+  #covering({ object: { id, version }, offset, length }: Range): Running | undefined {
     for (const running of this.#running.get(id) ?? []) {
       const ends = running.offset + running.length;
-      if (running.version === version && offset >= running.offset && offset + length <= ends) return running;
+      if (running.object.version === version && offset >= running.offset && offset + length <= ends)
+        return running;
     }
     return undefined;
   }
@@ -146,13 +148,11 @@ export class RangeReads {
     signal: AbortSignal | undefined,
     shared: Running['shared'],
   ): Running {
-    const { key, version, offset, length } = range;
+    const { object, offset, length } = range;
     const onArrival: Running['onArrival'] = new Set();
     this.#bytes += length;
     const arrived = this.#scope
-      .run(signal, (under) =>
-        this.#gate.foreground(() => this.#source.into({ key, version }, memory, offset, under)),
-      )
+      .run(signal, (under) => this.#gate.foreground(() => this.#source.into(object, memory, offset, under)))
       .then(
         () => {
           // In one step: whoever joined after the copies were made would have none.
@@ -165,8 +165,8 @@ export class RangeReads {
         },
       );
     const running: Running = { ...range, memory, arrived, onArrival, shared, signal };
-    const siblings = this.#running.get(range.id) ?? new Set();
-    this.#running.set(range.id, siblings.add(running));
+    const siblings = this.#running.get(object.id) ?? new Set();
+    this.#running.set(object.id, siblings.add(running));
     // Its readers may all have left when it fails.
     arrived.catch(() => undefined);
     return running;
@@ -185,9 +185,10 @@ export class RangeReads {
   }
 
   #forget(running: Running): boolean {
-    const siblings = this.#running.get(running.id);
+    const { id } = running.object;
+    const siblings = this.#running.get(id);
     if (siblings?.delete(running) !== true) return false;
-    if (siblings.size === 0) this.#running.delete(running.id);
+    if (siblings.size === 0) this.#running.delete(id);
     return true;
   }
 }

@@ -1,12 +1,6 @@
-import type { Clock, PlacementHost } from '@tiered/core';
+import type { Clock, ObjectRef, PlacementHost } from '@tiered/core';
 import { sourceChanged } from '@tiered/core/internal';
 import type { ChunkSize } from './chunk-size.js';
-
-/** An object as a request to the source asks for it. */
-export interface SourceObject {
-  readonly key: string;
-  readonly version: string;
-}
 
 /** The one door to the source: every request is counted, and gives all bytes it asked for or fails. */
 export class SourceReads {
@@ -34,7 +28,7 @@ export class SourceReads {
    * @throws TieredError `TIERED_SOURCE_CHANGED` if the object is not that version any more, or too short for it.
    */
   async into(
-    object: SourceObject,
+    object: ObjectRef,
     target: Uint8Array,
     offset: number,
     signal: AbortSignal,

@@ -1,0 +1,102 @@
+import type { ListOptions, ObjectStat, StorageDriver } from '../driver/driver.js';
+import { ABSENT, type MetadataContainer } from '../namespace/metadata-container.js';
+import type { VersionPolicy } from '../placement.js';
+import { onAbort, raceAbort, type OperationScope } from '../support/abort.js';
+import { TieredError } from '../support/errors.js';
+import { assertKey } from './validation.js';
+
+/** What a catalog works with. */
+export interface CatalogParts {
+  readonly source: StorageDriver;
+  readonly versions: VersionPolicy;
+  /** Runs the requests, and ends them when the hierarchy is closed. */
+  readonly scope: OperationScope;
+  /** The namespace as it is now: another one comes from a manifest. */
+  readonly namespace: () => MetadataContainer;
+  /** The object of a copy has become another one. */
+  readonly outdated: (id: number) => void;
+  /** @throws TieredError if the hierarchy is not open, and the reason of a signal that has aborted. */
+  readonly assertUsable: (signal: AbortSignal | undefined) => void;
+}
+
+/** Brings what the source says of its objects into the namespace: of one when it is asked for, of all by a listing. */
+export class Catalog {
+  readonly #parts: CatalogParts;
+  readonly #lookups = new Map<string, Promise<number>>();
+
+  constructor(parts: CatalogParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes in what the source says of an object, as far as the policy lets it. A copy of what it was is not served any more. */
+  take(stat: ObjectStat): number {
+    const { versions, outdated } = this.#parts;
+    const namespace = this.#parts.namespace();
+    const known = namespace.find(stat.key);
+    if (known === ABSENT) return namespace.put(stat);
+    const sameSize = namespace.sizeOf(known) === stat.size;
+    const same = sameSize && namespace.versionOf(known) === stat.version;
+    if (same || versions === 'pin') return known;
+    // With `ignore` the version is taken in all the same: reads of the source ask for it, and notice another size by that.
+    if (versions !== 'ignore' || !sameSize) outdated(known);
+    return namespace.put(stat);
+  }
+
+  /** Takes in the present size and version of an object that turned out to be another one. False if the source did not say. */
+  async renew(key: string): Promise<boolean> {
+    const { scope, source } = this.#parts;
+    // If it fails, the error that brought us here says what happened; the next read meets this one if it is still there.
+    const stat = await scope.attempt((signal) => source.stat(key, { signal }));
+    return stat !== undefined && this.take(stat) >= 0;
+  }
+
+  /** The id of a key, asking the source for an object that is not known; one question for all who ask at once. */
+  async lookUp(key: string, signal: AbortSignal | undefined): Promise<number> {
+    assertKey(key);
+    const known = this.#parts.namespace().find(key);
+    if (known !== ABSENT) return known;
+    const id = await raceAbort(this.#lookups.get(key) ?? this.#startLookUp(key), signal);
+    this.#parts.assertUsable(signal);
+    return id;
+  }
+
+  /**
+   * Lists the source, and takes each page in.
+   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list.
+   */
+  async *list({ prefix, signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    const { source, scope, assertUsable } = this.#parts;
+    if (!source.capabilities.list) {
+      const message = `${source.name} cannot list, and the namespace is not complete.`;
+      throw new TieredError('TIERED_UNSUPPORTED', message);
+    }
+    // A listing may rest between two pages for as long as its reader likes: close() ends it, and waits for a page only.
+    const end = new AbortController();
+    const pages = source.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
+    const nextPage = async (under: AbortSignal) => {
+      const stopListening = onAbort(under, (reason) => end.abort(reason));
+      return pages.next().finally(stopListening);
+    };
+    try {
+      for (;;) {
+        assertUsable(signal);
+        const page = await scope.run(signal, nextPage);
+        if (page.done === true) return;
+        for (const object of page.value) this.take(object);
+        yield page.value;
+      }
+    } finally {
+      await pages.return?.();
+    }
+  }
+
+  #startLookUp(key: string): Promise<number> {
+    const { scope, source } = this.#parts;
+    const lookup = scope
+      .run(undefined, (signal) => source.stat(key, { signal }))
+      .then((stat) => this.take(stat))
+      .finally(() => this.#lookups.delete(key));
+    this.#lookups.set(key, lookup);
+    return lookup;
+  }
+}

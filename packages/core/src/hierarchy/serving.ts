@@ -1,0 +1,26 @@
+import type { MetadataContainer } from '../namespace/metadata-container.js';
+import type { PlacementHost } from '../placement.js';
+import { AskedVersions } from '../read/asked-versions.js';
+import { ReadPath, type ReadPathParts } from '../read/read-path.js';
+import { CopyPlaces } from '../tier/copy-places.js';
+import { TierTally } from '../tier/tier-tally.js';
+import { LentHost, type LentParts } from './lent-host.js';
+
+/** What the reads and the placement of a hierarchy have in common. */
+type Shared = 'places' | 'tally' | 'asked';
+
+/** Serves the objects of a namespace: reads by the one, the placement by the other. */
+export interface Serving {
+  readonly path: ReadPath;
+  readonly host: PlacementHost;
+}
+
+/** Puts together what reads the objects of a namespace, and what its placement is lent. */
+export function serve(
+  namespace: MetadataContainer,
+  parts: Omit<ReadPathParts & LentParts, Shared | 'namespace'>,
+): Serving {
+  const places = new CopyPlaces(namespace, parts.tiers.length);
+  const shared = { namespace, places, tally: new TierTally(parts.events), asked: new AskedVersions() };
+  return { path: new ReadPath({ ...parts, ...shared }), host: new LentHost({ ...parts, ...shared }) };
+}

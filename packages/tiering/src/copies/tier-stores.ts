@@ -1,0 +1,128 @@
+import type { OperationOptions, PlacementHost, Tier } from '@tiered/core';
+import { invariant, type Checksum } from '@tiered/core/internal';
+import type { Haste } from '../fill/haste.js';
+import { ClosedStore } from '../tier/closed-store.js';
+import { openAtStart, openStore, type StoreEvents } from '../tier/open-store.js';
+import type { Candidate, Claim, Copy, TierStore } from '../tier/tier-store.js';
+import { Openings } from './openings.js';
+import { TakeOvers } from './take-overs.js';
+
+/** What tiers are opened with, and what happens to them that concerns the copies on them. */
+export interface TierStoresParts {
+  readonly host: PlacementHost;
+  readonly checksum: Checksum;
+  /** Aborts when everything is about to end. */
+  readonly closing: AbortSignal;
+  readonly haste: Haste;
+  /** Takes over what is on a tier since before. */
+  readonly takeOver: (store: TierStore) => Promise<void>;
+  /** That failed, and is tried again. */
+  readonly onNotTakenOver: (store: TierStore, error: unknown) => void;
+  /** Another process removed a copy. */
+  readonly onLeft: (level: number, copy: Copy) => void;
+  /** What was known of the copies of a level is void: its storage has another index now, or another owner. */
+  readonly onVoid: (level: number) => void;
+  /** A level may grant again what it could not. */
+  readonly onRoom: () => void;
+  /** A level has segments that are less than half full. */
+  readonly onSparse: (level: number) => void;
+}
+
+/** The tiers as they are open: from the start on, or again once they work again or have another index, until they are left. */
+export class TierStores {
+  readonly #parts: TierStoresParts;
+  readonly #stores: TierStore[] = [];
+  readonly #openings: Openings;
+  readonly #takeOvers: TakeOvers;
+
+  constructor(parts: TierStoresParts) {
+    this.#parts = parts;
+    const { host, checksum, closing, takeOver, onNotTakenOver, onVoid } = parts;
+    this.#openings = new Openings(host, closing, {
+      open: (tier) => openStore(tier, host, checksum, this.#told(tier), { signal: closing }),
+      begin: (store) => {
+        onVoid(store.tier.level);
+        this.#stores[store.tier.level] = store;
+        this.#takeOvers.begin(store);
+      },
+    });
+    const { clock } = host;
+    const isOpen = (store: TierStore) => this.isOpen(store);
+    this.#takeOvers = new TakeOvers({ clock, closing, takeOver, isOpen, failed: onNotTakenOver });
+  }
+
+  /** Opens all. One that does not work at the moment is passed over, and tried again later. */
+  async open(options: OperationOptions): Promise<void> {
+    const { host, checksum } = this.#parts;
+    for (const tier of host.tiers)
+      this.#stores.push(await openAtStart(tier, host, checksum, this.#told(tier), options));
+  }
+
+  /** Begins to take over what is there, in the background. */
+  begin(): void {
+    for (const store of this.#stores) this.#takeOvers.begin(store);
+  }
+
+  /** By level. */
+  get all(): readonly TierStore[] {
+    return this.#stores;
+  }
+
+  at(level: number): TierStore {
+    const store = this.#stores[level];
+    invariant(store !== undefined, `there is no level ${level}`);
+    return store;
+  }
+
+  /** Whether this is what its tier holds, and it was not opened again since. */
+  isOpen(store: TierStore): boolean {
+    return this.#stores[store.tier.level] === store;
+  }
+
+  /** Openings, takings over, and what stores do. */
+  get underWay(): Promise<void>[] {
+    const own = this.#stores.flatMap(({ asked: room = [], underWay = [] }) => [...underWay].concat(room));
+    return [...own, ...this.#openings.underWay, ...this.#takeOvers.underWay];
+  }
+
+  /** Resolves when bytes that a claim was answered `later` for were asked for; undefined if none are. */
+  get asked(): Promise<void> | undefined {
+    return this.#stores.map(({ asked }) => asked).find((asked) => asked !== undefined);
+  }
+
+  /** Bytes of a level for a copy that is to come; `later` and undefined as `TierStore.claim`. */
+  claim(level: number, object: Candidate, bytes: number): Claim | 'later' | undefined {
+    const store = this.at(level);
+    if (store.current) return store.claim(object, bytes);
+    this.#openings.again(store);
+    return undefined;
+  }
+
+  /** Whether a tier may hold an object without this process knowing. Costs nothing. */
+  get mayHoldMore(): boolean {
+    for (const store of this.#stores) if (store instanceof ClosedStore) this.#openings.again(store);
+    return this.#stores.some((store) => store.mayHoldMore);
+  }
+
+  /** Leaves all. Only when nothing is under way. */
+  async close(): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+  }
+
+  /** What a store that is open tells. */
+  #told(tier: Tier): StoreEvents {
+    const { closing, haste, onVoid, onRoom, onSparse, onLeft } = this.#parts;
+    return {
+      closing,
+      haste,
+      onLost: () => this.#openings.again(this.at(tier.level)),
+      onRoom,
+      onSparse: () => onSparse(tier.level),
+      onTaken: () => {
+        onVoid(tier.level);
+        this.#stores[tier.level] = new ClosedStore(tier, 'for good');
+      },
+      onLeft: (copy) => onLeft(tier.level, copy),
+    };
+  }
+}

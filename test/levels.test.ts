@@ -44,8 +44,11 @@ async function temporaryDirectory(): Promise<string> {
 
 /** Storage that is somewhere, as a bucket is. */
 class Placed extends InterceptingDriver {
-  constructor(readonly at: string) {
+  readonly at: string;
+
+  constructor(at: string) {
     super(new MemoryDriver());
+    this.at = at;
   }
 
   override get location(): string {

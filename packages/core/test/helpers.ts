@@ -52,11 +52,11 @@ export class NotingDriver extends InterceptingDriver {
   listsBegun = 0;
   listsEnded = 0;
 
-  constructor(
-    inner: StorageDriver,
-    readonly clock = new ManualClock(),
-  ) {
+  readonly clock: ManualClock;
+
+  constructor(inner: StorageDriver, clock = new ManualClock()) {
     super(inner);
+    this.clock = clock;
   }
 
   override async *list(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {

@@ -11,7 +11,11 @@ class SteppingClock implements Clock {
   looks = 0;
   #now = 0;
 
-  constructor(public stepMs: number) {}
+  stepMs: number;
+
+  constructor(stepMs: number) {
+    this.stepMs = stepMs;
+  }
 
   now(): number {
     this.looks += 1;

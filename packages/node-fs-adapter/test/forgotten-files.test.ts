@@ -35,11 +35,10 @@ class Opening {
   #isUnderWay = true;
   #fd: number | undefined;
 
-  constructor(
-    directory: string,
-    number: number,
-    readonly key: string,
-  ) {
+  readonly key: string;
+
+  constructor(directory: string, number: number, key: string) {
+    this.key = key;
     this.#path = path.join(directory, `${number}`);
   }
 

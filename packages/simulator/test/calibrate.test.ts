@@ -152,13 +152,15 @@ describe('a machine that others use', () => {
   /** A source of which every third read, or so, waits for something else. */
   class Disturbed extends InterceptingDriver {
     readonly #random = new Random(3);
-    constructor(
-      inner: StorageDriver,
-      readonly clock: ManualClock,
-      readonly mostMs: number,
-    ) {
+    readonly clock: ManualClock;
+    readonly mostMs: number;
+
+    constructor(inner: StorageDriver, clock: ManualClock, mostMs: number) {
       super(inner);
+      this.clock = clock;
+      this.mostMs = mostMs;
     }
+
     protected async intercept<T>(call: DriverCall<T>): Promise<T> {
       if (this.#random.below(3) === 0)
         await this.clock.sleep(this.#random.below(this.mostMs + 1), call.signal);

@@ -41,6 +41,11 @@ const setup = fc.record({
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
+interface Version {
+  readonly id: string;
+  readonly number: number;
+}
+
 /** A read under way, and all that its caller saw. */
 class Watched {
   readonly outcome: { value?: number | Uint8Array; error?: unknown };
@@ -50,12 +55,14 @@ class Watched {
   #told = new Uint8Array(0);
   #settled: Uint8Array | undefined;
 
-  constructor(
-    driver: HedgeDriver,
-    readonly step: Step,
-    readonly version: { readonly id: string; readonly number: number } | undefined,
-    readonly signal: AbortSignal,
-  ) {
+  readonly step: Step;
+  readonly version: Version | undefined;
+  readonly signal: AbortSignal;
+
+  constructor(driver: HedgeDriver, step: Step, version: Version | undefined, signal: AbortSignal) {
+    this.step = step;
+    this.version = version;
+    this.signal = signal;
     const { offset, length, into } = step;
     this.target = new Uint8Array(length).fill(0xaa);
     const options = { offset, version: version?.id, signal };

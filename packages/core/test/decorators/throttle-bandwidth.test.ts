@@ -15,10 +15,14 @@ async function throttled(bytesPerSecond: ByteSize) {
 
 /** A clock whose timers all fire late, as those of a busy event loop do. */
 class LateClock implements Clock {
-  constructor(
-    readonly manual: ManualClock,
-    readonly lateMs: number,
-  ) {}
+  readonly manual: ManualClock;
+  readonly lateMs: number;
+
+  constructor(manual: ManualClock, lateMs: number) {
+    this.manual = manual;
+    this.lateMs = lateMs;
+  }
+
   now = () => this.manual.now();
   turn = () => this.manual.turn();
   sleep = (ms: number, signal?: AbortSignal) => this.manual.sleep(ms + this.lateMs, signal);

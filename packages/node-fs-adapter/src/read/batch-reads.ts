@@ -9,6 +9,7 @@ import {
 import type { BatchThreads, ThreadsRoot } from './batch-threads.js';
 import { timesOfMemory } from './blocking-mode.js';
 import { Pauses } from './pauses.js';
+import { readRest } from './read-rest.js';
 import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
 
@@ -86,7 +87,8 @@ export class BatchReads {
     // Threads that could read nothing are of no use, however fast.
     const isOfUse = files > 0 && ms !== undefined;
     this.#pauses.learn(isOfUse ? timesOfMemory(ms - SLICE_MS, files, bytes) : Infinity);
-    return unread.length === 0 ? outcomes : this.#readAgain(requests, unread, outcomes, options);
+    // What no thread could read is read singly.
+    return readRest(requests, unread, outcomes, (rest) => readEach(this.#driver, rest, options));
   }
 
   /** Ends the threads. No batch is under way. */
@@ -106,22 +108,6 @@ export class BatchReads {
       throw error;
     }
     return this.#threads.areReady ? this.#threads : undefined;
-  }
-
-  /** Makes the reads that no thread could, singly, and puts their outcomes in place. */
-  async #readAgain(
-    requests: readonly ReadRequest[],
-    unread: readonly number[],
-    outcomes: ReadOutcome[],
-    options: OperationOptions,
-  ): Promise<readonly ReadOutcome[]> {
-    const again = unread.flatMap((index) => requests[index] ?? []);
-    const found = (await readEach(this.#driver, again, options)).values();
-    for (const index of unread) {
-      const { value } = found.next();
-      if (value !== undefined) outcomes[index] = value;
-    }
-    return outcomes;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { OperationOptions, ReadOutcome, ReadRequest } from '@tiered/core';
 import type { FileReader } from './file-reader.js';
+import { readRest } from './read-rest.js';
 
 type ReadMany = (
   requests: readonly ReadRequest[],
@@ -30,12 +31,5 @@ export async function readParts(
     if (count === undefined) unread.push(index);
     outcomes.push({ bytes: count ?? 0 });
   }
-  if (unread.length === 0) return outcomes;
-  const again = unread.flatMap((index) => requests[index] ?? []);
-  const found = (await others(again, options)).values();
-  for (const index of unread) {
-    const { value } = found.next();
-    if (value !== undefined) outcomes[index] = value;
-  }
-  return outcomes;
+  return readRest(requests, unread, outcomes, (rest) => others(rest, options));
 }

@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Records } from '../../src/tier/index/thread/records.js';
+import { batchOf } from './batches.js';
 import type { Batch } from '../../src/tier/index/index-messages.js';
 
 const MEMBERS = [0, 1, 2];
@@ -27,24 +28,6 @@ afterEach(() => {
 });
 
 const nameOf = (member: number) => `member ${member}`;
-
-const batch = (member: number, changes: Partial<Batch> = {}): Batch => ({
-  member: nameOf(member),
-  quota: undefined,
-  seen: undefined,
-  overhead: 0,
-  wants: 0,
-  spare: 0,
-  hold: 0,
-  claims: [],
-  placed: [],
-  packed: [],
-  sealed: [],
-  moved: [],
-  leaving: [],
-  gone: [],
-  ...changes,
-});
 
 const fileOf = (segment: number) => ({ key: '', dataset: 0, tag: segment });
 const rowOf = (key: string, tag: number) => ({
@@ -104,7 +87,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 
 function take(records: Records, model: Model, { do: what, member, pick }: Step, segment: number): void {
   const apply = (changes: Partial<Batch>) => {
-    const { emptied, lost } = records.apply(batch(member, changes));
+    const { emptied, lost } = records.apply(batchOf(nameOf(member), changes));
     return { emptied: emptied.map(({ tag }) => tag), lost };
   };
   const begin = () => {
@@ -181,7 +164,7 @@ function take(records: Records, model: Model, { do: what, member, pick }: Step, 
       const empty = model.purge();
       if (first === undefined) empty.push(segment);
       expect(inherited.map(({ tag }) => tag).sort()).toEqual(empty.sort());
-      records.apply(batch(heir, { gone: empty.map(fileOf) }));
+      records.apply(batchOf(nameOf(heir), { gone: empty.map(fileOf) }));
       records.join({ member: nameOf(member), quota: QUOTA, dataset: 'data' });
       // Whoever joins has nothing open.
       const third = MEMBERS.filter((other) => other !== heir && other !== member);
@@ -227,7 +210,7 @@ it('a copy is moved only into a segment that its member fills, and stays where i
   take(records, model, { do: 'fill', member: 0, pick: 0 }, 1);
   const from = packedTag(1, 0);
   const moved = [{ ...rowOf('1 0', packedTag(2, 0)), from }];
-  expect(records.apply(batch(1, { moved })).lost).toEqual([packedTag(2, 0)]);
+  expect(records.apply(batchOf(nameOf(1), { moved })).lost).toEqual([packedTag(2, 0)]);
   expect(records.find({ dataset: 1, key: '1 0' })).toMatchObject([{ tag: from, member: undefined }]);
   expect(records.left({ after: 0 })).toEqual([]);
 });

@@ -5,8 +5,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Records } from '../../src/tier/index/thread/records.js';
+import { batchOf } from './batches.js';
 import { SEGMENT } from '../../src/tier/index/thread/schema.js';
-import type { Batch, ClaimRow } from '../../src/tier/index/index-messages.js';
+import type { ClaimRow } from '../../src/tier/index/index-messages.js';
 
 const QUOTA = 100;
 
@@ -29,24 +30,6 @@ function open(name = 'index.db'): Records {
   records.open();
   return records;
 }
-
-const batch = (member: string, changes: Partial<Batch> = {}): Batch => ({
-  member,
-  quota: undefined,
-  seen: undefined,
-  overhead: 0,
-  wants: 0,
-  spare: 0,
-  hold: 0,
-  claims: [],
-  placed: [],
-  packed: [],
-  sealed: [],
-  moved: [],
-  leaving: [],
-  gone: [],
-  ...changes,
-});
 
 const claimOf = (tag: number, occupied: number): ClaimRow => ({
   key: `key ${tag}`,
@@ -79,11 +62,11 @@ function fillSegment(
   offsets: readonly number[],
   isSealed = true,
 ): ReturnType<Records['apply']> {
-  records.apply(batch(member, { wants: 32 }));
+  records.apply(batchOf(member, { wants: 32 }));
   const claim = { ...claimOf(segment, 32), ...segmentOf(segment), version: String(segment) };
-  records.apply(batch(member, { claims: [claim] }));
+  records.apply(batchOf(member, { claims: [claim] }));
   const packed = offsets.map((offset) => packedRow(segment, offset));
-  return records.apply(batch(member, { packed, sealed: isSealed ? [segmentOf(segment)] : [] }));
+  return records.apply(batchOf(member, { packed, sealed: isSealed ? [segmentOf(segment)] : [] }));
 }
 
 const placedOf = (claim: ClaimRow) => ({ ...claim, chunk: 1, sums: new Uint8Array(8) });
@@ -139,14 +122,14 @@ function take(records: Records, model: Model, step: Step, tag: number): void {
   const pickOf = <T>(all: readonly T[], pick: number): T | undefined => all[pick % Math.max(1, all.length)];
   switch (step.do) {
     case 'lease': {
-      records.apply(batch(me, { wants: step.bytes }));
+      records.apply(batchOf(me, { wants: step.bytes }));
       model.purge();
       model.leased[number] = (model.leased[number] ?? 0) + Math.max(0, Math.min(step.bytes, model.free));
       break;
     }
     case 'claim': {
       const row = claimOf(tag, Math.min(step.bytes, model.leased[number] ?? 0));
-      records.apply(batch(me, { claims: [row] }));
+      records.apply(batchOf(me, { claims: [row] }));
       model.leased[number] = (model.leased[number] ?? 0) - row.occupied;
       model.copies.set(tag, { row, state: 'claimed', by: number, waits: new Set() });
       break;
@@ -154,14 +137,14 @@ function take(records: Records, model: Model, step: Step, tag: number): void {
     case 'place': {
       const picked = pickOf(model.of('claimed', number), step.pick);
       if (picked === undefined) return;
-      records.apply(batch(me, { placed: [placedOf(picked.row)] }));
+      records.apply(batchOf(me, { placed: [placedOf(picked.row)] }));
       picked.state = 'placed';
       break;
     }
     case 'remove': {
       const picked = pickOf(model.of('placed'), step.pick);
       if (picked === undefined) return;
-      records.apply(batch(me, { leaving: [picked.row] }));
+      records.apply(batchOf(me, { leaving: [picked.row] }));
       picked.state = 'leaving';
       picked.by = number;
       break;
@@ -169,7 +152,7 @@ function take(records: Records, model: Model, step: Step, tag: number): void {
     case 'gone': {
       const picked = pickOf(model.of('leaving', number), step.pick);
       if (picked === undefined) return;
-      records.apply(batch(me, { gone: [picked.row] }));
+      records.apply(batchOf(me, { gone: [picked.row] }));
       picked.state = 'left';
       picked.waits = new Set([0, 1, 2].filter((other) => other !== number));
       break;
@@ -180,7 +163,7 @@ function take(records: Records, model: Model, step: Step, tag: number): void {
       expect(left.sort()).toEqual(
         [...model.of('leaving'), ...model.of('left')].map(({ row }) => row.tag).sort(),
       );
-      records.apply(batch(me, { seen: seq }));
+      records.apply(batchOf(me, { seen: seq }));
       for (const { waits } of model.of('left')) waits.delete(number);
       break;
     }
@@ -228,16 +211,16 @@ describe('the records of an index', () => {
   it('[Q1] directories are taken out of what was leased for them', () => {
     const records = open();
     records.join({ member: 'a', quota: QUOTA, dataset: 'data' });
-    records.apply(batch('a', { wants: 100 }));
-    const { state } = records.apply(batch('a', { overhead: 30 }));
+    records.apply(batchOf('a', { wants: 100 }));
+    const { state } = records.apply(batchOf('a', { overhead: 30 }));
     expect({ leased: state.leased, overhead: state.overhead }).toEqual({ leased: 70, overhead: 30 });
   });
 
   it('[T3] a member that was taken for dead, and joins again, leaves nothing claimed for ever', () => {
     const records = open();
     records.join({ member: 'a', quota: QUOTA, dataset: 'data' });
-    records.apply(batch('a', { wants: 50 }));
-    records.apply(batch('a', { claims: [claimOf(1, 10)] }));
+    records.apply(batchOf('a', { wants: 50 }));
+    records.apply(batchOf('a', { claims: [claimOf(1, 10)] }));
     records.join({ member: 'a', quota: QUOTA, dataset: 'data' });
     expect(records.inherit({ member: 'a', dead: [] }).map(({ tag }) => tag)).toEqual([1]);
   });
@@ -249,14 +232,14 @@ describe('the records of an index', () => {
       override keepLogShort(): void {
         super.keepLogShort();
         const claims = Array.from({ length: 900 }, (_, tag) => claimOf(tag, 1));
-        first.apply(batch('first', { claims }));
+        first.apply(batchOf('first', { claims }));
       }
     }
     const late = new Late({ path: path.join(directory, 'index.db'), durable: false, logPages: 8 });
     opened.push(late);
     first.join({ member: 'first', quota: QUOTA, dataset: 'data' });
     late.join({ member: 'late', quota: QUOTA, dataset: 'data' });
-    expect(() => late.apply(batch('late', { claims: [claimOf(1000, 1)] }))).toThrow(
+    expect(() => late.apply(batchOf('late', { claims: [claimOf(1000, 1)] }))).toThrow(
       expect.objectContaining({ code: 'SQLITE_BUSY' }),
     );
     const { copies, claimed, logBytes } = first.state({ member: 'first' });
@@ -280,7 +263,7 @@ describe('the records of an index', () => {
     const other = open();
     other.join({ member: 'b', quota: QUOTA, dataset: 'set' });
     fs.truncateSync(path.join(directory, 'index.db-wal'), 2 ** 20);
-    expect(records.apply(batch('a')).isMember).toBe(true);
+    expect(records.apply(batchOf('a')).isMember).toBe(true);
   });
 
   it('[Q1] the write-ahead log stays short among several who write', () => {
@@ -288,8 +271,8 @@ describe('the records of an index', () => {
     a.join({ member: 'a', quota: 1e9, dataset: 'data' });
     b.join({ member: 'b', quota: 1e9, dataset: 'data' });
     for (let tag = 0; tag < 300; tag++) {
-      a.apply(batch('a', { claims: [claimOf(tag, 1)] }));
-      b.apply(batch('b', { claims: [claimOf(1000 + tag, 1)] }));
+      a.apply(batchOf('a', { claims: [claimOf(tag, 1)] }));
+      b.apply(batchOf('b', { claims: [claimOf(1000 + tag, 1)] }));
       expect(a.state({ member: 'a' }).logBytes).toBeLessThanOrEqual(2 * 8 * 4096);
     }
   });
@@ -299,15 +282,15 @@ it('no change and no look-up goes through all copies, however many there are; on
   const records = open();
   const { dataset } = records.join({ member: 'a', quota: QUOTA, dataset: 'source' });
   const [placed, released] = [claimOf(1, 10), claimOf(2, 10)];
-  records.apply(batch('a', { wants: 50 }));
-  records.apply(batch('a', { claims: [placed, released], seen: 0, quota: QUOTA, overhead: 1 }));
-  records.apply(batch('a', { placed: [placedOf(placed)], gone: [released], spare: 1 }));
-  records.apply(batch('a', { leaving: [placed], gone: [placed] }));
+  records.apply(batchOf('a', { wants: 50 }));
+  records.apply(batchOf('a', { claims: [placed, released], seen: 0, quota: QUOTA, overhead: 1 }));
+  records.apply(batchOf('a', { placed: [placedOf(placed)], gone: [released], spare: 1 }));
+  records.apply(batchOf('a', { leaving: [placed], gone: [placed] }));
   fillSegment(records, 'a', 1, [0, 16]);
   records.together({ tag: packedTag(1, 0) });
   records.leavingBytes(undefined);
   for (const at of [0, 16])
-    records.apply(batch('a', { leaving: [packedRow(1, at)], gone: [packedRow(1, at)] }));
+    records.apply(batchOf('a', { leaving: [packedRow(1, at)], gone: [packedRow(1, at)] }));
   records.state({ member: 'a' });
   records.members(undefined);
   records.find({ dataset, key: placed.key });
@@ -345,18 +328,18 @@ describe('segments', () => {
     expect(fillSegment(records, 'a', 5, [0, 16])).toMatchObject({ lost: [], emptied: [] });
     expect(sums(records)).toEqual({ occupied: 32, claimed: 0, copies: 3 });
     const remove = (offset: number) =>
-      records.apply(batch('a', { leaving: [packedRow(5, offset)], gone: [packedRow(5, offset)] }));
+      records.apply(batchOf('a', { leaving: [packedRow(5, offset)], gone: [packedRow(5, offset)] }));
     expect(remove(0).emptied).toEqual([]);
     expect(records.leavingBytes(undefined)).toBe(0);
     const { state, emptied } = remove(16);
     expect(emptied).toEqual([]);
     expect([sums(records).occupied, records.leavingBytes(undefined)]).toEqual([32, 32]);
     // Both copies left, and the other one says that it has let go of them: the segment is its to delete.
-    expect(records.apply(batch('b', { seen: state.seq })).emptied).toEqual([segmentOf(5)]);
+    expect(records.apply(batchOf('b', { seen: state.seq })).emptied).toEqual([segmentOf(5)]);
     expect(records.left({ after: state.seq }).map(({ tag }) => tag)).toEqual([5]);
-    const gone = records.apply(batch('b', { gone: [segmentOf(5)] }));
+    const gone = records.apply(batchOf('b', { gone: [segmentOf(5)] }));
     expect(sums(records).occupied).toBe(32);
-    records.apply(batch('a', { seen: gone.state.seq }));
+    records.apply(batchOf('a', { seen: gone.state.seq }));
     expect(sums(records)).toEqual({ occupied: 0, claimed: 0, copies: 0 });
   });
 
@@ -367,7 +350,7 @@ describe('segments', () => {
     expect(sums(records)).toEqual({ occupied: 64, claimed: 64, copies: 1 });
     expect(records.inherit({ member: 'b', dead: ['a'] }).map(({ tag }) => tag)).toEqual([6]);
     expect(sums(records)).toEqual({ occupied: 64, claimed: 0, copies: 2 });
-    records.apply(batch('b', { gone: [segmentOf(6)] }));
+    records.apply(batchOf('b', { gone: [segmentOf(6)] }));
     expect(sums(records)).toEqual({ occupied: 32, claimed: 0, copies: 2 });
   });
 
@@ -378,25 +361,25 @@ describe('segments', () => {
     // Refused, so that nothing is in the segment either.
     expect(lost).toEqual([packedTag(6, 0), 6]);
     fillSegment(records, 'b', 7, [16], false);
-    expect(records.apply(batch('a', { packed: [packedRow(7, 32)] })).lost).toEqual([packedTag(7, 32)]);
+    expect(records.apply(batchOf('a', { packed: [packedRow(7, 32)] })).lost).toEqual([packedTag(7, 32)]);
   });
 
   it('are sealed as often as it is said, and emptied ones leave', () => {
     const records = joined('a');
     fillSegment(records, 'a', 5, [0]);
-    expect(records.apply(batch('a', { sealed: [segmentOf(5)] })).lost).toEqual([]);
-    const { emptied } = records.apply(batch('a', { leaving: [packedRow(5, 0)], gone: [packedRow(5, 0)] }));
+    expect(records.apply(batchOf('a', { sealed: [segmentOf(5)] })).lost).toEqual([]);
+    const { emptied } = records.apply(batchOf('a', { leaving: [packedRow(5, 0)], gone: [packedRow(5, 0)] }));
     expect(emptied).toEqual([segmentOf(5)]);
-    expect(records.apply(batch('a', { sealed: [segmentOf(5)] })).lost).toEqual([5]);
-    records.apply(batch('a', { gone: [segmentOf(5)] }));
+    expect(records.apply(batchOf('a', { sealed: [segmentOf(5)] })).lost).toEqual([5]);
+    records.apply(batchOf('a', { gone: [segmentOf(5)] }));
     expect(sums(records)).toEqual({ occupied: 0, claimed: 0, copies: 0 });
   });
 
   it('[T1] an index of the form before is brought into this one, with all that is in it', () => {
     const records = joined('a');
-    records.apply(batch('a', { wants: 50 }));
-    records.apply(batch('a', { claims: [claimOf(1, 10)] }));
-    records.apply(batch('a', { placed: [placedOf(claimOf(1, 10))] }));
+    records.apply(batchOf('a', { wants: 50 }));
+    records.apply(batchOf('a', { claims: [claimOf(1, 10)] }));
+    records.apply(batchOf('a', { placed: [placedOf(claimOf(1, 10))] }));
     records.db.exec('DROP INDEX packed; DROP INDEX sparse; PRAGMA user_version = 1;');
     const later = new Records({ path: path.join(directory, 'index.db'), durable: false, logPages: 8 });
     opened.push(later);

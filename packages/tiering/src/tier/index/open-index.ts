@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { isTieredError, TieredError, type Clock, type IndexHome, type Tier } from '@tiered/core';
 import { IndexClient } from './index-client.js';
+import { inodeOf } from './thread/inode.js';
 import { PAGE_BYTES } from './thread/schema.js';
 import { damagedError, foreignIndexError } from '../errors.js';
 
@@ -102,14 +103,5 @@ export async function untilFree<T>(
       if (!isTieredError(error, 'TIERED_UNAVAILABLE') || !error.retryable || clock.now() > until) throw error;
       await clock.sleep(PAUSE_MS, signal);
     }
-  }
-}
-
-/** Which file is under a path; 0 if none. Nothing is opened: closing it would end the database's locks. */
-export function inodeOf(path: string): bigint {
-  try {
-    return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
-  } catch {
-    return 0n;
   }
 }

@@ -1,8 +1,8 @@
-import { invariant, onAbort, SEGMENT_BYTES, SEGMENT_UNIT } from '@tiered/core/internal';
+import { invariant, onAbort, SEGMENT_BYTES } from '@tiered/core/internal';
 import type { Haste } from '../../fill/haste.js';
 import { notCurrentError } from '../errors.js';
 import { once } from '../quota.js';
-import { Segment, type PackedCopy, type SegmentParts } from './segment.js';
+import { aligned, Segment, type PackedCopy, type SegmentParts } from './segment.js';
 import type { Candidate, Claim, Copy, RewrittenCopy } from '../tier-store.js';
 
 /**
@@ -255,9 +255,4 @@ export class Packing {
 /** What is packed is of one chunk. */
 async function inParts(): Promise<never> {
   invariant(false, 'a copy that is packed is written in parts');
-}
-
-/** What a copy of so many bytes takes in a segment. */
-function aligned(bytes: number): number {
-  return Math.ceil(bytes / SEGMENT_UNIT) * SEGMENT_UNIT;
 }

@@ -73,7 +73,7 @@ export class Segment {
     this.#name = segmentName(number);
     let bytes = 0;
     for (const copy of this.#copies) {
-      const offset = Math.ceil(bytes / SEGMENT_UNIT) * SEGMENT_UNIT;
+      const offset = aligned(bytes);
       copy.segment = this;
       copy.tag = packedTag(number, offset);
       bytes = offset + copy.data.byteLength;
@@ -198,4 +198,9 @@ export class Segment {
     const sums = packSums({ key, version, size, bytes, chunk }, content.sums, checksum);
     return { key, dataset, tag, version, size, bytes, chunk, sums };
   }
+}
+
+/** What a copy of so many bytes takes in a segment. */
+export function aligned(bytes: number): number {
+  return Math.ceil(bytes / SEGMENT_UNIT) * SEGMENT_UNIT;
 }

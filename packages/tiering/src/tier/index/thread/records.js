@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import Database from 'libsql';
+import { inodeOf } from './inode.js';
 import {
   FORM,
   PACKED_INDEX,
@@ -653,11 +654,6 @@ function rowOf(row) {
     member: row['member'] === null ? undefined : String(row['member']),
     seq: Number(row['seq'] ?? 0),
   };
-}
-
-/** @param {string} path */
-function inodeOf(path) {
-  return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
 }
 
 /** As SQLite says it of a database that another process writes to: it is to be tried again. */

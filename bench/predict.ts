@@ -200,7 +200,12 @@ async function runBeyond(
 }
 
 function spreadOf({ source, tiers }: CalibrationProfile): number {
-  return Math.max(1, ...[source, ...tiers].flatMap(({ spread = { read: 1 } }) => Object.values(spread)));
+  return Math.max(
+    1,
+    ...[source, ...tiers].flatMap(({ spread = { read: 1 } }) =>
+      Object.values(spread).map((times) => times ?? 1),
+    ),
+  );
 }
 
 function rowOf({ data, setup, predicted, measured, calibrations }: Seen): Row {

@@ -5,9 +5,9 @@ export interface Mistake {
   /** The field that is told. */
   readonly field: string;
   /** A word that the message holds. */
-  readonly told?: string;
+  readonly told?: string | undefined;
   /** Whether the JSON Schema cannot know. */
-  readonly beyondSchema?: boolean;
+  readonly beyondSchema?: boolean | undefined;
 }
 
 const source = { driver: 'memory' };

@@ -119,7 +119,7 @@ function seriesOf(outcomes: readonly Outcome[], { of, write }: Quantity, panel: 
     xAxisIndex: panel,
     yAxisIndex: panel,
     barWidth: BAR - 10,
-    itemStyle: { color: [COPY, ...EPOCH_COLORS][part] },
+    itemStyle: { color: [COPY, ...EPOCH_COLORS][part] ?? COPY },
     label: {
       show: true,
       color: '#ffffff',

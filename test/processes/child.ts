@@ -16,8 +16,8 @@ const CONTAINER = ['-p', '-u', '-m', '-n', '--fork', '--mount-proc', '--kill-chi
 
 export interface ChildOptions {
   /** Default: a process. Threads are of this process, workers of the cluster of which it is the primary. */
-  readonly as?: 'process' | 'thread' | 'clusterWorker';
-  readonly inContainer?: boolean;
+  readonly as?: 'process' | 'thread' | 'clusterWorker' | undefined;
+  readonly inContainer?: boolean | undefined;
   /** A command that runs the program in its place, such as `sh -c 'ulimit ...; exec "$@"' sh`. */
   readonly through?: readonly string[];
 }

@@ -18,16 +18,16 @@ export interface IoThreadsOptions {
    * Files at a time: 1 to 256. A thread costs some 10 KB of memory, 256 KiB more with `mayHang`. Default: 4, as Node's thread
    * pool; a source behind a network wants 16 to 64, files in memory as many as there are cores.
    */
-  readonly threads?: number;
+  readonly threads?: number | undefined;
   /**
    * Whether the storage may hang, as network file systems do. Then an abort gives targets back at once, and a thread that hangs
    * is replaced, until there are 256 with those that hang. Costs a copy of what the storage has to be asked for. Default: false.
    */
-  readonly mayHang?: boolean;
+  readonly mayHang?: boolean | undefined;
   /** For so long, in milliseconds, a thread waits for work before it ends. Default: 10,000, longer than pauses between epochs' batches. */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
   /** Bounds `close`. Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Options of reads. */
@@ -37,7 +37,7 @@ export interface TargetOptions extends OperationOptions {
    * for it. Then threads write to an ArrayBuffer too, and nothing is copied. If it is not true, memory that was freed is written to.
    * Default: false.
    */
-  readonly areFixed?: boolean;
+  readonly areFixed?: boolean | undefined;
 }
 
 /** Options of `readAt`. */
@@ -83,15 +83,15 @@ export interface FileToWrite extends OperationOptions {
    * Whether nobody transfers or shrinks the buffers of parts until the call has settled. Then threads read an ArrayBuffer too, and nothing is
    * copied, as `fs.write` does. If it is not true, memory that was freed is read. Default: false.
    */
-  readonly areFixed?: boolean;
+  readonly areFixed?: boolean | undefined;
   /** Of the file; bits for others whatever the umask is. Default: 0o600, as the SDK keeps what it writes to its owner. */
-  readonly mode?: number;
+  readonly mode?: number | undefined;
   /** Whether content and name are on the disk itself before it is over. Default: false, as a tier can be filled again. */
-  readonly fsync?: boolean;
+  readonly fsync?: boolean | undefined;
   /** Whether no other file may be replaced: `EEXIST` then. Needs hard links. Default: false. */
-  readonly ifAbsent?: boolean;
+  readonly ifAbsent?: boolean | undefined;
   /** Bytes of each XXH64 (seed 0) of the content; the last one may be of fewer. Default: 0, no sums. */
-  readonly sumEvery?: number;
+  readonly sumEvery?: number | undefined;
 }
 
 /** What the threads do at the moment. */

@@ -31,7 +31,7 @@ import { FileWriter } from './write/file-writer.js';
 import { DirectoryHome } from './index-home/index-home.js';
 import { NativeWriter } from './write/native-writer.js';
 import { describe } from './list/listing.js';
-import { checkedOptions, type FileSystemDriverOptions } from './options.js';
+import { checkedOptions, type CheckedFileOptions, type FileSystemDriverOptions } from './options.js';
 import { readParts } from './read/part-reads.js';
 import { ReaderThreads } from './read/reader-threads.js';
 import { RootDirectory } from './root/root-directory.js';
@@ -63,7 +63,7 @@ export class FileSystemDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   readonly #path: string;
-  readonly #options: Required<FileSystemDriverOptions>;
+  readonly #options: CheckedFileOptions;
   readonly #pool: ThreadPool;
   readonly #reader: FileReader;
   readonly #batches: BatchReads;

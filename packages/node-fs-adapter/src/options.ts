@@ -21,37 +21,37 @@ export interface FileSystemDriverOptions {
    * Whether the driver may write, as a tier does. The directory is then created if it is missing, and refused if it
    * holds files that the driver did not write. Default: false, because the source is never written.
    */
-  readonly writable?: boolean;
+  readonly writable?: boolean | undefined;
   /**
    * Whether a write is on the disk itself before it counts as published: the file, then its name, and every directory that
    * was made on the way; and a delete before it has happened. Costs a few trips to the disk an object. Default: false: a
    * tier is a cache, and after a power cut what it cannot prove is fetched again.
    */
-  readonly fsync?: boolean;
+  readonly fsync?: boolean | undefined;
   /**
    * Who may read what the driver writes, whatever the umask is: `owner` (files 0600, directories 0700), `group` (0640,
    * 0750) or `everyone` (0644, 0755). Directories that are there stay as they are, and what the driver keeps beside the
    * objects is the owner's. Default: `owner`: the source may be readable by few, and its copies must not be by more.
    */
-  readonly readableBy?: ReadableBy;
+  readonly readableBy?: ReadableBy | undefined;
   /**
    * Files kept open between reads, at least 1. Default: 256, a quarter of the descriptors that a process commonly
    * may have; reading a kept file saves its open, check and close.
    */
-  readonly maxOpenFiles?: number;
+  readonly maxOpenFiles?: number | undefined;
   /**
    * Whether reads of up to 256 KiB, writes of such parts, and the making and moving in of files, may be blocking system calls as
    * long as those are as fast as memory; what native threads write never blocks. Default: as `writable`: a tier is a local disk whose files are mostly in the
    * page cache, a source is shared and may be slow at any moment.
    */
-  readonly blockingCalls?: boolean;
+  readonly blockingCalls?: boolean | undefined;
   /**
    * Reads under way at the same time, from 1 to 256, in native threads, where `@tiered/native` is available; 0 for Node's
    * thread pool, which has four threads for all of the process unless UV_THREADPOOL_SIZE says otherwise. A thread starts when a
    * read finds none idle, and costs some 10 KB. Default: 128, more than loaders have under way. Objects that are written at once, without
    * `fsync`, have four native threads more, unless there are to be none.
    */
-  readonly nativeThreads?: number;
+  readonly nativeThreads?: number | undefined;
   /**
    * Reads of a source under way at the same time in worker threads, up to 32, where there are no native ones; 0 for none. They start,
    * one after the other, when more reads wait than Node's thread pool has threads (see `nativeThreads`) and calls of the file system take
@@ -59,25 +59,30 @@ export interface FileSystemDriverOptions {
    * is not in a SharedArrayBuffer, and ends after 10 s without a read. Default: 16, some 150 MB. Without effect if
    * UV_THREADPOOL_SIZE is as large.
    */
-  readonly workerThreads?: number;
+  readonly workerThreads?: number | undefined;
   /**
    * Threads that read batches (`readMany`) into shared memory as long as that is as fast as memory; 0 for none. They start
    * with the first such batch, and end at `close`; they are native ones where single reads are. Default: 2: they keep two cores
    * busy, more gain little. Only on Linux.
    */
-  readonly readerThreads?: number;
+  readonly readerThreads?: number | undefined;
   /**
    * Operations of the file system that a listing has under way at the same time, at least 1: directories that are read
    * and files that are described. Default: 32, because a shared file system answers slowly and many at a time. Node's
    * thread pool makes 4 of them at a time unless UV_THREADPOOL_SIZE, set before Node starts, says otherwise.
    */
-  readonly listConcurrency?: number;
+  readonly listConcurrency?: number | undefined;
   /** Times blocking calls. Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
+/** The options with their defaults. */
+export type CheckedFileOptions = {
+  readonly [Field in keyof FileSystemDriverOptions]-?: Exclude<FileSystemDriverOptions[Field], undefined>;
+};
+
 /** The options with their defaults, checked; no threads of a kind that is not used here. */
-export function checkedOptions(options: FileSystemDriverOptions): Required<FileSystemDriverOptions> {
+export function checkedOptions(options: FileSystemDriverOptions): CheckedFileOptions {
   const { root, writable = false, fsync = false, maxOpenFiles = 256, listConcurrency = 32 } = options;
   if (typeof root !== 'string' || root.length === 0 || root.includes('\0')) {
     throw configError('root', 'the path of a directory', root);

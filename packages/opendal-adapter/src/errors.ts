@@ -5,7 +5,7 @@ interface Meaning {
   readonly code: ErrorCode;
   readonly advice: string;
   /** Default: as OpenDAL says. */
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
 }
 
 /** OpenDAL tells what went wrong in the message only: its kind, and whether it may pass. */

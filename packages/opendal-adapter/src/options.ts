@@ -15,20 +15,20 @@ interface CommonOptions {
    * Only objects whose keys begin with this, without it. It is put before keys as it is: end it with `/` if it is a
    * directory. Default: all objects.
    */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Whether the driver may write and delete, as a tier does. Default: false, because the source is never written. */
-  readonly writable?: boolean;
+  readonly writable?: boolean | undefined;
   /** Name in messages and metrics; no secrets. Default: the service and where it is. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /**
    * Where the objects are, different for every place, without secrets and with `/` at its end: what was kept of a place
    * (copies, a manifest) is known by it, and levels that share storage are noticed. Default: what the options tell. Needed
    * where they do not: of an operator, of options from a function, and of services that know a place by its account or a connection string, such as
    * `gdrive` and `mysql`.
    */
-  readonly location?: string;
+  readonly location?: string | undefined;
   /** Bounds how long `close` waits. Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** A service, for which the driver makes the operator. */
@@ -39,12 +39,12 @@ export interface OpenDalServiceOptions extends CommonOptions {
    * What the service needs to know, as OpenDAL documents it, such as `{ bucket, credential }`. A function is called at every
    * `open`, so that secrets can come from elsewhere and change; `location` is needed then. Default: none.
    */
-  readonly options?: OpenDalConfig;
+  readonly options?: OpenDalConfig | undefined;
   /**
    * HTTP requests under way at the same time, at least 1; the others wait. Default: 64, which keeps an object store busy
    * and stays well below what services begin to refuse. Without effect on `fs` and `memory`.
    */
-  readonly maxInFlight?: number;
+  readonly maxInFlight?: number | undefined;
   readonly operator?: undefined;
 }
 
@@ -53,7 +53,7 @@ export interface OpenDalOperatorOptions extends CommonOptions {
   /** An `Operator` of the package `opendal`. Stays open after `close`. */
   readonly operator: OpenDalOperator;
   /** The service that the operator is of. Default: unknown, and treated as a remote store; so say `fs` and `memory`. */
-  readonly service?: string;
+  readonly service?: string | undefined;
   readonly options?: undefined;
   readonly maxInFlight?: undefined;
 }

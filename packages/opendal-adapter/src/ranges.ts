@@ -72,7 +72,8 @@ async function readWithin(target: Target, options: ReadOptions, size: number): P
 function readExactly(target: Target, options: ReadOptions, length: number): Promise<Uint8Array> {
   const { operator, path } = target;
   const ifMatch = operator.capability().readWithIfMatch ? ifMatchOf(options.version) : undefined;
-  return operator.read(path, { offset: BigInt(options.offset), size: BigInt(length), ifMatch });
+  const range = { offset: BigInt(options.offset), size: BigInt(length) };
+  return operator.read(path, ifMatch === undefined ? range : { ...range, ifMatch });
 }
 
 async function sizeOf(target: Target, version: string | undefined): Promise<number> {

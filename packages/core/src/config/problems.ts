@@ -12,9 +12,9 @@ interface Problem {
 
 /** What zod says beside what Standard Schema asks for: which keys are too many, and what each part of a union lacks. */
 interface ZodIssue extends OptionIssue {
-  readonly code?: unknown;
-  readonly keys?: unknown;
-  readonly errors?: readonly (readonly ZodIssue[])[];
+  readonly code?: unknown | undefined;
+  readonly keys?: unknown | undefined;
+  readonly errors?: readonly (readonly ZodIssue[])[] | undefined;
 }
 
 /** A value that is no candidate at all for a part of a union, rather than one with a mistake in it. */

@@ -4,10 +4,10 @@ import type { Path } from './document.js';
 
 /** As much of a JSON Schema as is needed to find keys in it. */
 interface JsonSchema {
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly items?: JsonSchema;
-  readonly anyOf?: readonly JsonSchema[];
-  readonly oneOf?: readonly JsonSchema[];
+  readonly properties?: Readonly<Record<string, JsonSchema>> | undefined;
+  readonly items?: JsonSchema | undefined;
+  readonly anyOf?: readonly JsonSchema[] | undefined;
+  readonly oneOf?: readonly JsonSchema[] | undefined;
 }
 
 /** The keys that a schema has at a place, as far as it tells: it may have no JSON Schema. */

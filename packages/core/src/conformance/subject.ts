@@ -7,11 +7,11 @@ export interface ConformanceSubject {
   /** Closed, on storage that holds nothing. */
   readonly driver: StorageDriver;
   /** Creates or replaces an object behind the driver's back; for drivers that cannot write. */
-  readonly put?: (key: string, bytes: Uint8Array) => Promise<void>;
+  readonly put?: ((key: string, bytes: Uint8Array) => Promise<void>) | undefined;
   /** Resources that the driver holds open, such as descriptors and sockets: must be 0 after close. */
-  readonly openResources?: () => number;
+  readonly openResources?: (() => number) | undefined;
   /** Removes the storage. */
-  readonly cleanUp?: () => Promise<void>;
+  readonly cleanUp?: (() => Promise<void>) | undefined;
 }
 
 /** What a test works with: the driver, open, and a way to put objects into it. */

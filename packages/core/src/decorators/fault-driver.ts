@@ -8,13 +8,13 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 /** A fault to be injected, and when. A rule without a condition applies to every call. */
 export interface FaultRule {
   /** Operations it applies to. Default: all. */
-  readonly operations?: readonly Operation[];
+  readonly operations?: readonly Operation[] | undefined;
   /** Keys it applies to. Default: all. */
-  readonly key?: RegExp;
+  readonly key?: RegExp | undefined;
   /** Applies to the n-th matching call only, counted from 1. */
-  readonly nth?: number;
+  readonly nth?: number | undefined;
   /** Applies with this probability from 0 to 1, drawn from the seed. Default: 1. */
-  readonly probability?: number;
+  readonly probability?: number | undefined;
   /** What happens; see `Fault`. */
   readonly fault: Fault;
 }
@@ -33,9 +33,9 @@ export type Fault =
 export interface FaultDriverOptions {
   readonly rules: readonly FaultRule[];
   /** Seeds probabilities and flipped bits. Default: 0. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /** Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**

@@ -14,18 +14,18 @@ export interface HedgeDriverOptions {
    * Second requests at most, as a share of the reads, more than 0 and at most 1. Default: 0.05, which is what the default percentile
    * makes late: a twentieth more load for the source.
    */
-  readonly budget?: number;
+  readonly budget?: number | undefined;
   /**
    * The share of the reads of like size that are not late, from 0.5 to 0.999. Default: 0.95, as in "The Tail at Scale": earlier and
    * the budget is spent on reads that are nearly done, later and most of the wait is over.
    */
-  readonly percentile?: number;
+  readonly percentile?: number | undefined;
   /** Milliseconds before which no read is late. Default: 1, as timers are no finer: whatever is faster than that is left alone. */
-  readonly minDelayMs?: number;
+  readonly minDelayMs?: number | undefined;
   /** Bytes that second requests may bring at a time; one that alone is larger is never made. Default: 64 MiB, four large chunks. */
-  readonly memory?: ByteSize;
+  readonly memory?: ByteSize | undefined;
   /** Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** What a `HedgeDriver` did since it was made. */

@@ -31,7 +31,7 @@ export interface DriverCall<T> {
   /** Whether the call can be made a second time: false for a write whose pieces come only once. */
   readonly repeatable: boolean;
   /** Told of bytes that are there before the call ends, as `ReadIntoOptions` says. */
-  readonly progress?: ReadIntoOptions['progress'];
+  readonly progress?: ReadIntoOptions['progress'] | undefined;
   /** Makes the call, under another signal if one is given, and telling another of its progress. */
   readonly proceed: (signal?: AbortSignal, progress?: ReadIntoOptions['progress']) => Promise<T>;
   /** How many bytes of objects the call moved, given its result. */

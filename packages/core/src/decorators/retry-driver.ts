@@ -8,20 +8,20 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 /** Options of `RetryDriver`. */
 export interface RetryDriverOptions {
   /** Tries at most, the first included. Default: as many as the deadline has room for, so that one option says how long to wait. */
-  readonly attempts?: number;
+  readonly attempts?: number | undefined;
   /** Upper bound of the first pause in milliseconds; doubles with each try. Default: 50. */
-  readonly baseDelayMs?: number;
+  readonly baseDelayMs?: number | undefined;
   /** Upper bound of every pause in milliseconds. Default: 5,000. */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
   /**
    * Milliseconds for all tries of an operation together; a try that runs into it is aborted. Default: 60,000, longer
    * than any healthy read and short enough to be noticed. 600,000 survives an outage of ten minutes.
    */
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
   /** Seeds the jitter, so that a run can be repeated. Default: 0. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /** Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**

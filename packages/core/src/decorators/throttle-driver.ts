@@ -10,13 +10,13 @@ import { limiter } from './limit-driver.js';
 /** Options of `ThrottleDriver`. */
 export interface ThrottleDriverOptions {
   /** Milliseconds every operation waits before it begins. Operations wait at the same time. Default: 0. */
-  readonly latencyMs?: number;
+  readonly latencyMs?: number | undefined;
   /** Bytes a second that reads and writes share, over all operations together. Default: no bound. */
-  readonly bytesPerSecond?: ByteSize;
+  readonly bytesPerSecond?: ByteSize | undefined;
   /** Operations under way at the same time; the others queue. Default: no bound. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Whoever wants to know how far a read has come is told each so many bytes. */

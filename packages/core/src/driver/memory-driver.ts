@@ -29,12 +29,12 @@ import { TieredError } from '../support/errors.js';
 /** Options of `MemoryDriver`. */
 export interface MemoryDriverOptions {
   /** Name in messages and metrics. Default: `'memory'`. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /**
    * Bytes it takes at most; more is `TIERED_NO_SPACE`. Default: no bound of its own, because the quota of the tier
    * that holds it is one; set it when you use the driver alone.
    */
-  readonly capacity?: ByteSize;
+  readonly capacity?: ByteSize | undefined;
 }
 
 interface StoredObject {

@@ -6,7 +6,7 @@ export interface SleepOptions {
    * Whether nothing but a look at the state of things follows: the process may end meanwhile, and a clock of tests that
    * runs ahead to whatever is waited for leaves it out. Default: false.
    */
-  readonly background?: boolean;
+  readonly background?: boolean | undefined;
 }
 
 /**

@@ -35,17 +35,17 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 /** What an error knows about where it happened. */
 export interface TieredErrorDetails {
   /** The error of the layer below, kept as it was. */
-  readonly cause?: unknown;
+  readonly cause?: unknown | undefined;
   /** Whether the same call may succeed if made again. Decided where the error is born. Default: false. */
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
   /** The object concerned. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** The name of the driver that failed. */
-  readonly driver?: string;
+  readonly driver?: string | undefined;
   /** The operation that failed. */
-  readonly operation?: string;
+  readonly operation?: string | undefined;
   /** How often the operation was tried, where it was tried more than once. */
-  readonly attempts?: number;
+  readonly attempts?: number | undefined;
 }
 
 const BRAND = Symbol.for('@tiered/core/TieredError');

@@ -13,7 +13,7 @@ export interface HeldCall {
 /** Options of `HoldingDriver`. */
 export interface HoldingDriverOptions {
   /** Operations that are held; the others pass. Default: all. */
-  readonly operations?: readonly Operation[];
+  readonly operations?: readonly Operation[] | undefined;
 }
 
 /**

@@ -18,7 +18,7 @@ export interface Plan {
   /** Milliseconds for which it goes on after an abort, and writes into its target. Default: 0. */
   readonly lingersMs?: number;
   /** It fails in the end, with an error that may pass or not. Default: it succeeds. */
-  readonly fails?: 'retryable' | 'final';
+  readonly fails?: 'retryable' | 'final' | undefined;
 }
 
 /**

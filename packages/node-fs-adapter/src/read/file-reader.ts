@@ -13,7 +13,7 @@ import { isSame } from '../list/listing.js';
 import { notAFile } from '../errors.js';
 import { NativeReader } from './native-reader.js';
 import { OpenFiles, type OpenFile } from '../root/open-files.js';
-import type { FileSystemDriverOptions } from '../options.js';
+import type { CheckedFileOptions } from '../options.js';
 import { readFullyBlocking, sizeIn, versionOf } from './thread/file-calls.js';
 import type { RootDirectory } from '../root/root-directory.js';
 import { SlowCalls } from './slow-calls.js';
@@ -48,7 +48,7 @@ export class FileReader {
     driver: StorageDriver,
     root: () => RootDirectory,
     pool: ThreadPool,
-    { maxOpenFiles, blockingCalls, nativeThreads, workerThreads, clock }: Required<FileSystemDriverOptions>,
+    { maxOpenFiles, blockingCalls, nativeThreads, workerThreads, clock }: CheckedFileOptions,
   ) {
     this.#driver = driver;
     this.#root = root;

@@ -14,7 +14,7 @@ interface Ways<T> {
   readonly bytes: number;
   readonly byNode: () => Promise<T>;
   /** After a worker that has ended and may have made it. Default: `byNode`. */
-  readonly again?: () => Promise<T>;
+  readonly again?: (() => Promise<T>) | undefined;
   readonly byWorker: (scratch: Scratch) => Call;
   /** What the answer of a worker comes to. */
   readonly taken: (value: number | Look, scratch: Scratch) => T;

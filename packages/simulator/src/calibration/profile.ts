@@ -61,7 +61,7 @@ const STEADY = 1.5;
 export function unsteadyIn({ source, tiers }: CalibrationProfile): string[] {
   return [source, ...tiers].flatMap(({ name, spread: spreads = { read: 1 } }) =>
     Object.entries(spreads)
-      .filter(([, times]) => times > STEADY)
+      .filter((one): one is [string, number] => (one[1] ?? 1) > STEADY)
       .map(
         ([curve, times]) =>
           `${name}: what was measured of "${curve}" differs ${times.toFixed(1)} times from one try to the next. ` +

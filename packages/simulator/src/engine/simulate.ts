@@ -18,18 +18,18 @@ export interface Simulation {
   /** B: samples of a global batch, of all workers together. */
   readonly batchSize: number;
   /** Decides sizes and orders. Default: 0. */
-  readonly seed?: number;
-  readonly assumptions?: Partial<Assumptions>;
+  readonly seed?: number | undefined;
+  readonly assumptions?: Partial<Assumptions> | undefined;
   /** Who reads what. Default: `globalBatchSampler` of `@tiered/prefetch`. */
-  readonly sampler?: Sampler;
+  readonly sampler?: Sampler | undefined;
 }
 
 /** Options of `simulate`. */
 export interface SimulateOptions extends OperationOptions {
   /** Called after each epoch of each strategy. */
-  readonly onProgress?: (done: number, total: number) => void;
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
   /** Lets the event loop turn. Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**

@@ -11,7 +11,7 @@ export interface ThroughputCurve {
    * regression through all points rises (what NoPFS does, section 5.2.2). Default: `'hold'`, which promises nothing that
    * was not measured.
    */
-  readonly beyond?: 'hold' | 'linear';
+  readonly beyond?: 'hold' | 'linear' | undefined;
 }
 
 /**

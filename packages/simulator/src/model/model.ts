@@ -18,13 +18,13 @@ export interface StorageClass {
   /** r_j(p): random reads of p threads together. */
   readonly read: ThroughputCurve;
   /** w_j(p): random writes of p threads together. Default: as `read`. */
-  readonly write?: ThroughputCurve;
+  readonly write?: ThroughputCurve | undefined;
   /**
    * What gamma workers together read from the source while they bring it to this class. That may be more than t(gamma), as
    * whole objects are fetched in large requests, or less, as copies cost checksums and writes. Default: as t(gamma); the
    * paper has bringing for free.
    */
-  readonly place?: ThroughputCurve;
+  readonly place?: ThroughputCurve | undefined;
 }
 
 /** The environment of a training run (section 4, Table A.1). One worker a node; all workers are alike. */

@@ -17,11 +17,11 @@ export interface PlaceInOrderOptions extends OperationOptions {
    * Objects on their way at the same time, at least 1. Default: 6, the pool of `PlacementHandler`, which lets no more
    * requests through to the source in the background, and only one beside a reader that waits.
    */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Called after each object with what has come of all so far. What it throws ends the filling. */
-  readonly onProgress?: (counts: FillCounts) => void;
+  readonly onProgress?: ((counts: FillCounts) => void) | undefined;
   /** Called for each object that could not be looked up. What it throws ends the filling. */
-  readonly onFailed?: (key: string, error: unknown) => void;
+  readonly onFailed?: ((key: string, error: unknown) => void) | undefined;
 }
 
 /**

@@ -8,7 +8,7 @@ export interface FillOrderOptions {
   /** As `frequencyPlan` was given it. */
   readonly first: ArrayLike<number>;
   /** Only the samples of this level. Default: those of all levels. */
-  readonly level?: number;
+  readonly level?: number | undefined;
 }
 
 /**

@@ -21,7 +21,7 @@ export interface FrequencyPlanOptions {
    * `10 / r + bytes / 100e3`. Default: in proportion to the bytes, as with a source without latency, so that a byte is worth
    * the same in any sample.
    */
-  readonly savedMs?: (bytes: number) => number;
+  readonly savedMs?: ((bytes: number) => number) | undefined;
 }
 
 /**

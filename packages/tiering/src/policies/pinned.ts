@@ -16,7 +16,7 @@ export interface PinnedOptions {
   /** The first that matches decides. */
   readonly pins: readonly Pin[];
   /** Decides for objects that no pattern matches. Default: `firstFit`. */
-  readonly otherwise?: PlacementPolicy;
+  readonly otherwise?: PlacementPolicy | undefined;
 }
 
 /**

@@ -43,12 +43,12 @@ export interface PlacementPolicy {
    * Called when a hierarchy is made, with the number of its tiers. Default: any number will do.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a level that it names and that there is not.
    */
-  readonly assertLevels?: (tiers: number) => void;
+  readonly assertLevels?: ((tiers: number) => void) | undefined;
   /**
    * Whether copies leave a full tier, those first that were not read for longest; where they are packed, with others of their segment.
    * Default: nothing ever leaves.
    */
-  readonly evicts?: boolean;
+  readonly evicts?: boolean | undefined;
 }
 
 /** Whether a level has room for all of an object. */

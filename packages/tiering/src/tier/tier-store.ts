@@ -31,9 +31,9 @@ export interface Copy extends CopyIdentity {
   /** Undefined if what is recorded of it is damaged: the copy cannot be trusted, and is to be removed. */
   readonly content: CopyContent | undefined;
   /** The copy as the index has it, where there is one. */
-  readonly row?: CopyRow;
+  readonly row?: CopyRow | undefined;
   /** Bytes behind the copy's own under its name, where it describes itself. */
-  readonly tailBytes?: number;
+  readonly tailBytes?: number | undefined;
 }
 
 /** A copy that is to lie elsewhere on its tier, with its bytes. */
@@ -65,7 +65,7 @@ export interface Claim {
   readonly name: string;
   readonly bytes: number;
   /** Whether `write` waits until other copies can be written with this one, and keeps them in memory until then. Default: false. */
-  readonly gathers?: boolean;
+  readonly gathers?: boolean | undefined;
   /**
    * Writes all of a copy at once, and publishes it: in place of `create` and `publish`, for a copy of one chunk or none. The bytes are the
    * caller's again when it has settled. An abort while the copy is just being published has no effect. Where it failed there may be a file
@@ -108,7 +108,7 @@ export interface TierStore {
   /** Bytes of copies that were removed, and count until every process has let go of them. */
   leavingBytes(): Promise<number>;
   /** What is said of copies that were placed, and deleted of those that were removed, in the background. None of it rejects. */
-  readonly underWay?: readonly Promise<void>[];
+  readonly underWay?: readonly Promise<void>[] | undefined;
   /** Resolves when what `claim` answered `later` for was asked for; undefined if nothing is, or nobody answers. */
   readonly asked: Promise<void> | undefined;
   /**

@@ -26,7 +26,7 @@ import { OPEN_FLAGS } from './file-calls.js';
 /**
  * A descriptor, a number of bytes or a look; or what an error of `node:fs` consists of, which messages do not carry.
  *
- * @typedef {{ readonly value: number | Look } | { readonly error: { readonly message: string; readonly code?: string; readonly errno?: number; readonly syscall?: string; readonly path?: string } }} Answer
+ * @typedef {{ readonly value: number | Look } | { readonly error: { readonly message: string; readonly code?: string | undefined; readonly errno?: number | undefined; readonly syscall?: string | undefined; readonly path?: string | undefined } }} Answer
  */
 
 /**

@@ -22,7 +22,7 @@ export interface PackedCopy {
   readonly data: Uint8Array;
   readonly content: CopyContent;
   /** Its tag in the segment that it was in, where it is moved. */
-  readonly from?: number;
+  readonly from?: number | undefined;
   /** Bytes of the lease that are its claim's, and its segment's once that is written. */
   readonly room: number;
   readonly resolve: (copy: Copy) => void;

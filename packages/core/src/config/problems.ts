@@ -12,8 +12,8 @@ interface Problem {
 
 /** What zod says beside what Standard Schema asks for: which keys are too many, and what each part of a union lacks. */
 interface ZodIssue extends OptionIssue {
-  readonly code?: unknown | undefined;
-  readonly keys?: unknown | undefined;
+  readonly code?: unknown;
+  readonly keys?: unknown;
   readonly errors?: readonly (readonly ZodIssue[])[] | undefined;
 }
 

@@ -35,7 +35,7 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 /** What an error knows about where it happened. */
 export interface TieredErrorDetails {
   /** The error of the layer below, kept as it was. */
-  readonly cause?: unknown | undefined;
+  readonly cause?: unknown;
   /** Whether the same call may succeed if made again. Decided where the error is born. Default: false. */
   readonly retryable?: boolean | undefined;
   /** The object concerned. */

@@ -27,7 +27,7 @@ export interface IndexOptions {
 /** What came of a call. */
 export interface Answer {
   readonly id: number;
-  readonly result?: unknown | undefined;
+  readonly result?: unknown;
   readonly failure?: { readonly code: string; readonly message: string };
 }
 

@@ -59,6 +59,12 @@ const noWayOut = {
   message: 'Import other packages by name: a relative path must not leave its package.',
 };
 
+const noParsers = {
+  regex: '^@tiered/config(/|$)',
+  message:
+    'Only src/config.ts and src/cli may load parsers: programs without a configuration file go without.',
+};
+
 /** A dynamic import would escape the rules on imports. */
 const noHiddenImport = {
   selector: String.raw`ImportExpression[source.value=/^@tiered\u002F|${WAY_OUT}/]`,
@@ -147,6 +153,17 @@ export default defineConfig(
   },
   Object.entries(LADDER).map(([name, allowed]) => ({
     files: [`packages/${name}/src/**/*.ts`],
+    rules: restrictImports(
+      ...timeModules,
+      noDeepImport,
+      noTestParts,
+      noWayOut,
+      noParsers,
+      siblings(name, allowed),
+    ),
+  })),
+  Object.entries(LADDER).map(([name, allowed]) => ({
+    files: [`packages/${name}/src/config.ts`, `packages/${name}/src/cli/**/*.ts`],
     rules: restrictImports(...timeModules, noDeepImport, noTestParts, noWayOut, siblings(name, allowed)),
   })),
   {

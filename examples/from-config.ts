@@ -1,6 +1,6 @@
 // The hierarchy of the quickstart, described in a file: examples/tiers.yaml says where everything is.
 // Run it: node --conditions=tiered-source --import tsx examples/from-config.ts
-import { Hierarchy } from '@tiered/core';
+import { loadHierarchy } from '@tiered/config';
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -13,7 +13,7 @@ for (const key of ['a', 'b', 'c']) await fs.writeFile(path.join(dataset, key), B
 process.env['TIERED_DATASET'] = dataset;
 process.env['TIERED_CACHE'] = path.join(directory, 'cache');
 
-const hierarchy = await Hierarchy.fromConfig(new URL('tiers.yaml', import.meta.url));
+const hierarchy = await loadHierarchy(new URL('tiers.yaml', import.meta.url));
 await hierarchy.start();
 for (let epoch = 0; epoch < 2; epoch++) {
   for (const key of ['a', 'b', 'c'])

@@ -1,4 +1,4 @@
-import type { HierarchyConfig } from '@tiered/core';
+import type { HierarchyConfig } from '@tiered/config';
 import fc from 'fast-check';
 
 const optional = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined });

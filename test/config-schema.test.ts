@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { driverPath } from '../packages/core/test/config/helpers.js';
+import { driverPath } from '../packages/config/test/helpers.js';
 import { MISTAKES } from './config-mistakes.js';
 import { someConfig } from './config-samples.js';
 
@@ -18,7 +18,7 @@ interface Schema {
 }
 
 const root = path.join(import.meta.dirname, '..');
-const file = fileURLToPath(import.meta.resolve('@tiered/core/schema.json'));
+const file = fileURLToPath(import.meta.resolve('@tiered/config/schema.json'));
 const schema = JSON.parse(fs.readFileSync(file, 'utf8')) as Schema;
 const validate = new Ajv({ allErrors: true }).compile(schema);
 

@@ -1,11 +1,11 @@
-import { Hierarchy, type HierarchyConfig } from '@tiered/core';
+import { loadHierarchy, type HierarchyConfig } from '@tiered/config';
 import { ManualClock } from '@tiered/core/testing';
 import fc from 'fast-check';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { made } from '../packages/core/test/config/drivers/noting.js';
+import { made } from '../packages/config/test/drivers/noting.js';
 import {
   directoryWith,
   driverPath,
@@ -13,11 +13,11 @@ import {
   fileWith,
   problemsOf,
   refusalOf,
-} from '../packages/core/test/config/helpers.js';
+} from '../packages/config/test/helpers.js';
 import { MISTAKES } from './config-mistakes.js';
 import { someConfig } from './config-samples.js';
 
-describe('Hierarchy.fromConfig', () => {
+describe('loadHierarchy', () => {
   it('makes the hierarchy that the file describes: its source is read, its tiers are filled and serve', async () => {
     const directory = await directoryWith({
       'data/train/a': 'content of a',
@@ -31,7 +31,7 @@ describe('Hierarchy.fromConfig', () => {
         placement: { policy: firstFit, concurrency: 1, chunk: 10, memory: 1MiB }
         scan: true`,
     });
-    const hierarchy = await Hierarchy.fromConfig(path.join(directory, 'config/tiers.yaml'));
+    const hierarchy = await loadHierarchy(path.join(directory, 'config/tiers.yaml'));
     await hierarchy.start();
     expect(hierarchy.namespace.count).toBe(2);
     expect(Buffer.from(await hierarchy.read('a')).toString()).toBe('content of a');
@@ -59,7 +59,7 @@ describe('Hierarchy.fromConfig', () => {
       { source, placement: {} },
       { source, tiers: [], placement: { policy: 'firstFit' } },
     ]) {
-      const hierarchy = await (await Hierarchy.fromConfig(config)).start();
+      const hierarchy = await (await loadHierarchy(config)).start();
       expect(hierarchy.stats().tiers).toHaveLength(config.tiers?.length ?? 0);
       await hierarchy.close();
     }
@@ -70,7 +70,7 @@ describe('Hierarchy.fromConfig', () => {
     const seenOf = async (config: HierarchyConfig | string, baseDirectory: string) => {
       made.length = 0;
       const clock = new ManualClock();
-      const hierarchy = await Hierarchy.fromConfig(config, { clock, baseDirectory, env: { SIZE: '64MiB' } });
+      const hierarchy = await loadHierarchy(config, { clock, baseDirectory, env: { SIZE: '64MiB' } });
       const [source] = made;
       const key = `${hierarchy.stats().source.driver.slice('noting/'.length)}object`;
       await source?.driver.write(key, new Uint8Array(1000), { size: 1000 });
@@ -127,7 +127,7 @@ describe('a configuration that cannot work', () => {
       expect(message).toMatch(/tiers\[\d\].*(source|tiers\[\d\])|source.*tiers\[\d\]/);
     }
     const apart = { source: { driver: 'fs', root: 'data' }, tiers: tiers('data2', 'dat') };
-    await Hierarchy.fromConfig(await fileWith(stringify(apart)));
+    await loadHierarchy(await fileWith(stringify(apart)));
   });
 });
 
@@ -141,7 +141,7 @@ describe('docs/configuration.md', async () => {
 
   it('shows a file that works', async () => {
     const [example] = blocks.filter(({ language }) => language === 'yaml');
-    const hierarchy = await Hierarchy.fromConfig(await fileWith(example?.text ?? ''));
+    const hierarchy = await loadHierarchy(await fileWith(example?.text ?? ''));
     expect(hierarchy.stats().tiers).toHaveLength(2);
   });
 
@@ -166,7 +166,7 @@ describe('docs/configuration.md', async () => {
       `${code}\nclass MyDriver { name = 'mine'; capabilities = {}; }`,
       'my-driver.mjs',
     );
-    const hierarchy = await Hierarchy.fromConfig({ source: { driver, bucket: 'b' } });
+    const hierarchy = await loadHierarchy({ source: { driver, bucket: 'b' } });
     expect(hierarchy.stats().source.driver).toBe('mine');
     expect(await fieldsOf({ source: { driver, bucket: 1 } })).toEqual(['source.bucket']);
   });
@@ -181,7 +181,7 @@ describe('examples/tiers.yaml', () => {
       'placement',
     ]);
     const env = { TIERED_DATASET: '/data', TIERED_CACHE: '/cache' };
-    const hierarchy = await Hierarchy.fromConfig(file, { env });
+    const hierarchy = await loadHierarchy(file, { env });
     expect(hierarchy.stats().tiers.map(({ driver }) => driver)).toEqual(['memory', 'fs:/cache/tiered']);
     expect(await fieldsOf(file, { env: {} })).toEqual(['source.root', 'tiers[1].root']);
   });

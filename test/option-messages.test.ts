@@ -1,4 +1,5 @@
-import { Hierarchy, MemoryDriver, type HierarchyConfig, type HierarchyOptions } from '@tiered/core';
+import type { HierarchyConfig } from '@tiered/config';
+import { Hierarchy, MemoryDriver, type HierarchyOptions } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { OpenDalDriver } from '@tiered/opendal-adapter';
 import { S3Driver, type S3DriverOptions } from '@tiered/s3-adapter';

@@ -1,4 +1,5 @@
-import { Hierarchy, isTieredError, type HierarchyConfig } from '@tiered/core';
+import { loadHierarchy, type HierarchyConfig } from '@tiered/config';
+import { isTieredError } from '@tiered/core';
 import { ManualClock, outcomeOf, someBytes } from '@tiered/core/testing';
 import fs from 'node:fs/promises';
 import os from 'node:os';
@@ -16,7 +17,7 @@ async function onFailingServer(options: object) {
   server.put(BUCKET, 'a', BYTES);
   const clock = new ManualClock();
   const s3 = { driver: 's3', bucket: BUCKET, endpoint: server.endpoint, anonymous: true, proxy: 'none' };
-  const hierarchy = await (await Hierarchy.fromConfig({ source: { ...s3, ...options } }, { clock })).start();
+  const hierarchy = await (await loadHierarchy({ source: { ...s3, ...options } }, { clock })).start();
   onTestFinished(() => hierarchy.close());
   server.faults.set([{ fault: { kind: 'status', status: 503, code: 'SlowDown' } }]);
   const pass = async (ms: number) => {
@@ -80,7 +81,7 @@ describe('a source that fails for a while', () => {
       [{ deadlineMs: 2 * MINUTE }, MINUTE, 2 * MINUTE],
     ] as const) {
       const clock = new ManualClock();
-      const hierarchy = await Hierarchy.fromConfig(config(options), { clock });
+      const hierarchy = await loadHierarchy(config(options), { clock });
       await expect(clock.run(hierarchy.start())).rejects.toThrow(/attempts.*deadlineMs|deadlineMs.*attempts/);
       expect(clock.now()).toBeGreaterThan(least);
       expect(clock.now()).toBeLessThan(most);
@@ -95,7 +96,7 @@ describe('a source that fails for a while', () => {
     await fs.writeFile(path.join(root, 'a'), BYTES);
     const clock = new ManualClock();
     const source = { driver: 'fs', root, retry: { deadlineMs: 10 * MINUTE } };
-    const hierarchy = await (await Hierarchy.fromConfig({ source }, { clock })).start();
+    const hierarchy = await (await loadHierarchy({ source }, { clock })).start();
     onTestFinished(() => hierarchy.close());
     await fs.rename(root, away);
     const reading = outcomeOf(hierarchy.read('a'));

@@ -1,6 +1,7 @@
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { loadHierarchy } from '@tiered/config';
 import { Hierarchy } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
@@ -57,7 +58,7 @@ describe('a hierarchy on S3', () => {
     server.createBucket(BUCKET, { public: true });
     server.put(BUCKET, 'train/1', someBytes(100, 1));
     const s3 = { driver: 's3', bucket: BUCKET, endpoint: server.endpoint, anonymous: true, proxy: 'none' };
-    const hierarchy = await Hierarchy.fromConfig({ source: { ...s3, prefix: 'train/', partBytes: '8MiB' } });
+    const hierarchy = await loadHierarchy({ source: { ...s3, prefix: 'train/', partBytes: '8MiB' } });
     await hierarchy.start();
     expect(await hierarchy.read('1')).toHaveLength(100);
     await hierarchy.close();
@@ -71,7 +72,7 @@ describe('a hierarchy on S3', () => {
       { bucket: 'data', endpoint: 'ftp://host' },
       { endpoint: 'http://host' },
     ]) {
-      await expect(Hierarchy.fromConfig({ source: { driver: 's3', ...options } })).rejects.toMatchObject({
+      await expect(loadHierarchy({ source: { driver: 's3', ...options } })).rejects.toMatchObject({
         code: 'TIERED_CONFIG_INVALID',
       });
     }

@@ -7,8 +7,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { OptionsSchema } from '@tiered/core';
 import { format, resolveConfig } from 'prettier';
-import { driverNames, loadDriver, loadPlacement } from '../packages/core/src/config/modules.js';
-import { hierarchySchema, sourceSchema, tierSchema } from '../packages/core/src/config/schema.js';
+import { hierarchySchema, sourceSchema, tierSchema } from '../packages/config/src/check/schema.js';
+import { driverNames, loadDriver, loadPlacement } from '../packages/config/src/drivers/modules.js';
 import { tablesOf, type JsonSchema } from './config-tables.js';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -103,7 +103,7 @@ async function update(file: string, text: string): Promise<void> {
 }
 
 const { schema, tables } = await make();
-const schemaFile = 'packages/core/schema/tiered.schema.json';
+const schemaFile = 'packages/config/schema/tiered.schema.json';
 const style = await resolveConfig(path.join(root, schemaFile));
 await update(schemaFile, await format(JSON.stringify(schema), { ...style, parser: 'json' }));
 

@@ -5,16 +5,10 @@ export {
   type DriverContext,
   type DriverFactory,
   type FactoryContext,
-  type FromConfigOptions,
-  type HierarchyConfig,
-  type LevelConfig,
   type OptionIssue,
   type OptionsSchema,
-  type PlacementConfig,
   type PlacementFactory,
-  type SourceConfig,
-  type TierConfig,
-} from './config/contract.js';
+} from './factories.js';
 export * from './decorators/index.js';
 export {
   bufferedWriter,

@@ -24,13 +24,15 @@ export {
   assertNoTilde,
   closedError,
   configError,
+  describe,
   hiddenConfigError,
+  HOME_PATH,
   invariant,
+  isHomePath,
   notOpenError,
 } from './support/errors.js';
 export { SafeEmitter } from './hierarchy/events.js';
-export { loadHierarchyOptions } from './config/load.js';
-export { nearest } from './config/unknown-keys.js';
+export { isDriver } from './hierarchy/options.js';
 export { loadManifest, saveManifest, type ManifestOptions } from './namespace/manifest.js';
 export { identityOf } from './driver/locations.js';
 export { isMistake } from './tier/open-tier.js';

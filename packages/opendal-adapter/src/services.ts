@@ -1,5 +1,5 @@
 import { TieredError } from '@tiered/core';
-import { nearest } from '@tiered/core/internal';
+import { closest, distance } from 'fastest-levenshtein';
 
 /** What has to be known of a service before it can be asked, or what it does not tell. Unlisted ones are remote stores. */
 
@@ -52,8 +52,10 @@ const NOT_BUILT = [
 
 /** The error of a service that OpenDAL does not have. */
 export function unknownService(driver: string, service: string, cause: unknown): TieredError {
-  const meant = nearest(service, [...SERVICES, ...NOT_BUILT]);
-  const isThere = meant !== undefined && SERVICES.includes(meant);
+  const meant = closest(service.toLowerCase(), [...SERVICES, ...NOT_BUILT]);
+  // Two letters that changed places are a distance of 2.
+  const isNear = distance(service.toLowerCase(), meant) <= Math.max(2, 0.45 * service.length);
+  const isThere = isNear && SERVICES.includes(meant);
   const advice = isThere ? `did you mean ${meant}?` : `it has ${[...SERVICES].sort().join(', ')}`;
   const message = `service: OpenDAL, as it is built for Node, has no service ${JSON.stringify(service)}; ${advice}`;
   return new TieredError('TIERED_UNSUPPORTED', message, { cause, driver, operation: 'open' });

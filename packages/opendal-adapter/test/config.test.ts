@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { Hierarchy } from '@tiered/core';
+import { loadHierarchy } from '@tiered/config';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryDirectory, withCode } from './helpers.js';
 
@@ -11,7 +11,7 @@ describe('driver: opendal', () => {
     await fs.writeFile(path.join(directory, 'data', 'a'), 'hello');
     const file = path.join(directory, 'tiers.yaml');
     await fs.writeFile(file, 'source: { driver: opendal, service: fs, options: { root: data } }');
-    const hierarchy = await Hierarchy.fromConfig(file);
+    const hierarchy = await loadHierarchy(file);
     onTestFinished(async () => {
       await hierarchy.close();
       await fs.rm(directory, { recursive: true });
@@ -24,13 +24,13 @@ describe('driver: opendal', () => {
     'refuses %j',
     async (options) => {
       const config = { source: { driver: 'opendal', ...options } };
-      await expect(Hierarchy.fromConfig(config)).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
+      await expect(loadHierarchy(config)).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
     },
   );
 
   it('writes as a tier only', async () => {
     const tier = { driver: 'opendal', service: 'fs', options: { root: 'x' }, quota: '1GiB' };
-    const hierarchy = await Hierarchy.fromConfig({ source: { driver: 'memory' }, tiers: [tier] });
+    const hierarchy = await loadHierarchy({ source: { driver: 'memory' }, tiers: [tier] });
     // A tier of files has to say where it keeps what is being written.
     await expect(hierarchy.start()).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
   });

@@ -15,11 +15,13 @@ async function openedBeside(
   const directory = await temporaryDirectory();
   onTestFinished(() => fs.rm(directory, { recursive: true }));
   await fs.cp(packageRoot, path.join(directory, 'package'), { recursive: true });
+  const speller = path.dirname(fileURLToPath(import.meta.resolve('fastest-levenshtein')));
   await fs.mkdir(path.join(directory, 'node_modules', '@tiered'), { recursive: true });
   await fs.symlink(
     path.join(packageRoot, '..', 'core'),
     path.join(directory, 'node_modules', '@tiered', 'core'),
   );
+  await fs.symlink(speller, path.join(directory, 'node_modules', 'fastest-levenshtein'));
   for (const [name, text] of Object.entries(opendal)) {
     await fs.mkdir(path.join(directory, 'node_modules', 'opendal'), { recursive: true });
     await fs.writeFile(path.join(directory, 'node_modules', 'opendal', name), text);

@@ -1,5 +1,4 @@
 import { OperationScope } from '../support/abort.js';
-import type { FromConfigOptions, HierarchyConfig } from '../config/contract.js';
 import type {
   ListOptions,
   ObjectStat,
@@ -101,21 +100,6 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       renew: (key) => this.#catalog.renew(key),
       readInto: (key, target, options) => this.readInto(key, target, options),
     });
-  }
-
-  /**
-   * Makes a hierarchy, not started yet, from a configuration: the path of a `.yaml`, `.yml` or `.json` file, or what
-   * such a file would hold. Loads the packages that it names, so it is to be trusted as code is. Costs nothing where it
-   * is not used: only then parsers are loaded.
-   * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and, of a
-   * file, its line. Messages about a field show the name of an environment variable, never its value.
-   */
-  static async fromConfig(
-    config: string | URL | HierarchyConfig,
-    options: FromConfigOptions = {},
-  ): Promise<Hierarchy> {
-    const { fromConfig } = await import('../config/from-config.js');
-    return fromConfig(config, options, (made) => new Hierarchy(made));
   }
 
   /** Every known object and its level. */

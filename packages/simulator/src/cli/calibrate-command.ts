@@ -1,5 +1,5 @@
+import { loadHierarchyOptions } from '@tiered/config';
 import { TieredError } from '@tiered/core';
-import { loadHierarchyOptions } from '@tiered/core/internal';
 import { Command, InvalidArgumentError } from 'commander';
 import { access, constants, open, rm, stat, writeFile } from 'node:fs/promises';
 import { calibrate } from '../calibration/calibrate.js';
@@ -21,7 +21,7 @@ export function calibrateCommand(host: CommandHost): Command {
       'Measures the source and the tiers of a configuration at rising concurrency, for the simulator and the hierarchy. ' +
         'Tiers are written to, under tiered-calibration/, and left as they were; run it while nobody else uses them.',
     )
-    .argument('<config>', 'the file that Hierarchy.fromConfig takes')
+    .argument('<config>', 'the file that loadHierarchy takes')
     .option('--out <file>', 'where the profile goes; default: printed')
     .option('--seconds <n>', 'for everything; default: 30', positive)
     .option('--bytes <size>', 'read and written, in all, such as 500MB; default: 2GiB')

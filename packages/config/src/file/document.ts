@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { TieredError } from '@tiered/core';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
-import { TieredError } from '../support/errors.js';
 
 /** Where in a configuration something is: keys of mappings and places in lists. */
 export type Path = readonly (string | number)[];

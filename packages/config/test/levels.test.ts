@@ -1,5 +1,4 @@
-import { Hierarchy, type HierarchyConfig } from '@tiered/core';
-import { loadHierarchyOptions } from '@tiered/core/internal';
+import { loadHierarchy, loadHierarchyOptions, type HierarchyConfig } from '@tiered/config';
 import { describe, expect, it } from 'vitest';
 import { fieldsOf, fileWith, problemsOf } from './helpers.js';
 
@@ -177,7 +176,7 @@ describe('a mistake in a configuration', () => {
 
 describe('a configuration without tiers', () => {
   it('makes a hierarchy that is not started, and reads its source', async () => {
-    const hierarchy = await Hierarchy.fromConfig({
+    const hierarchy = await loadHierarchy({
       $schema: './schema.json',
       source: { driver: 'memory', name: 'x' },
     });

@@ -1,6 +1,5 @@
-import { MemoryDriver, type MemoryDriverOptions } from '../driver/memory-driver.js';
-import type { DriverFactory } from './contract.js';
-import { byteSize, group, text } from './fields.js';
+import { MemoryDriver, type DriverFactory, type MemoryDriverOptions } from '@tiered/core';
+import { byteSize, group, text } from '../fields.js';
 
 const schema = group('options of the driver', {
   name: text('a name', {

@@ -1,5 +1,5 @@
+import { group, wholeNumber } from '@tiered/config/fields';
 import { FaultDriver, MemoryDriver, type DriverFactory } from '@tiered/core';
-import { wholeNumber, group } from '@tiered/core/config';
 import { z } from 'zod';
 
 const schema = group('options of the driver', {

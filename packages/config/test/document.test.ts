@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Hierarchy } from '@tiered/core';
+import { loadHierarchy } from '@tiered/config';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { made } from './drivers/noting.js';
@@ -11,7 +11,7 @@ const noting = driverPath('noting');
 
 /** The options that a driver sees of a configuration file. */
 async function optionsIn(content: string, name?: string): Promise<unknown> {
-  await Hierarchy.fromConfig(await fileWith(content, name));
+  await loadHierarchy(await fileWith(content, name));
   return made.at(-1)?.options;
 }
 
@@ -36,9 +36,9 @@ describe('a configuration file', () => {
 
   it('can be named by a URL, and by a path relative to the working directory', async () => {
     const file = await fileWith(`source: { driver: ${JSON.stringify(noting)} }`);
-    await Hierarchy.fromConfig(pathToFileURL(file));
+    await loadHierarchy(pathToFileURL(file));
     expect(made.at(-1)?.context.baseDirectory).toBe(path.dirname(file));
-    await Hierarchy.fromConfig(path.relative(process.cwd(), file));
+    await loadHierarchy(path.relative(process.cwd(), file));
     expect(made.at(-1)?.context.baseDirectory).toBe(path.dirname(file));
   });
 

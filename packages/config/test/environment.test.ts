@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { Hierarchy } from '@tiered/core';
+import { loadHierarchy } from '@tiered/config';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { made } from './drivers/noting.js';
@@ -8,7 +8,7 @@ import { directoryWith, driverPath, fieldsOf, problemsOf, refusalOf } from './he
 const noting = driverPath('noting');
 
 async function optionsWith(options: object, env: Readonly<Record<string, string>>): Promise<unknown> {
-  await Hierarchy.fromConfig({ source: { driver: noting, ...options } }, { env });
+  await loadHierarchy({ source: { driver: noting, ...options } }, { env });
   return made.at(-1)?.options;
 }
 
@@ -44,13 +44,13 @@ describe('a variable in a configuration', () => {
       source: { driver: '${DRIVER}', prefix: '${PART}/', throttle: { bytesPerSecond: '${RATE}' } },
     };
     const env = { DRIVER: noting, PART: 'train', RATE: '1MiB' };
-    const hierarchy = await Hierarchy.fromConfig(config, { env });
+    const hierarchy = await loadHierarchy(config, { env });
     expect(hierarchy.stats().source.driver).toBe('noting/train/');
   });
 
   it('is taken from the environment of the process by default', async () => {
     const [name = '', value] = Object.entries(process.env).find(([key]) => /^[A-Z]+$/.test(key)) ?? [];
-    await Hierarchy.fromConfig({ source: { driver: noting, value: `\${${name}}` } });
+    await loadHierarchy({ source: { driver: noting, value: `\${${name}}` } });
     expect(made.at(-1)?.options).toEqual({ value });
   });
 

@@ -1,6 +1,6 @@
+import type { OptionsSchema } from '@tiered/core';
 import { distance } from 'fastest-levenshtein';
-import type { OptionsSchema } from './contract.js';
-import type { Path } from './document.js';
+import type { Path } from '../file/document.js';
 
 /** As much of a JSON Schema as is needed to find keys in it. */
 interface JsonSchema {

@@ -2,7 +2,8 @@ import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Hierarchy, isTieredError, type FromConfigOptions, type HierarchyConfig } from '@tiered/core';
+import { loadHierarchy, type HierarchyConfig, type LoadOptions } from '@tiered/config';
+import { isTieredError } from '@tiered/core';
 import { expect, onTestFinished } from 'vitest';
 
 /** The path of a driver of these tests, to be named in a configuration. */
@@ -20,9 +21,9 @@ interface Told {
 }
 
 /** The error of a configuration that is refused. */
-export async function refusalOf(config: Given, options: FromConfigOptions = {}): Promise<Error> {
+export async function refusalOf(config: Given, options: LoadOptions = {}): Promise<Error> {
   try {
-    await Hierarchy.fromConfig(config as HierarchyConfig, options);
+    await loadHierarchy(config as HierarchyConfig, options);
   } catch (error) {
     if (isTieredError(error, 'TIERED_CONFIG_INVALID')) return error;
     throw error;
@@ -31,7 +32,7 @@ export async function refusalOf(config: Given, options: FromConfigOptions = {}):
 }
 
 /** Everything that is wrong with a configuration, in the order of the message. */
-export async function problemsOf(config: Given, options: FromConfigOptions = {}): Promise<Told[]> {
+export async function problemsOf(config: Given, options: LoadOptions = {}): Promise<Told[]> {
   const { message } = await refusalOf(config, options);
   const [first = '', ...others] = message.split('\n');
   const name = typeof config === 'string' ? config : '';
@@ -44,10 +45,7 @@ export async function problemsOf(config: Given, options: FromConfigOptions = {})
 }
 
 /** The fields that are wrong. */
-export async function fieldsOf(
-  config: Given,
-  options: FromConfigOptions = {},
-): Promise<(string | undefined)[]> {
+export async function fieldsOf(config: Given, options: LoadOptions = {}): Promise<(string | undefined)[]> {
   return (await problemsOf(config, options)).map(({ field }) => field);
 }
 

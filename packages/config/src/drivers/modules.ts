@@ -1,9 +1,10 @@
+import type { DriverFactory, PlacementFactory } from '@tiered/core';
+import { HOME_PATH, isHomePath } from '@tiered/core/internal';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { HOME_PATH, isHomePath } from '../support/errors.js';
-import type { DriverFactory, PlacementFactory } from './contract.js';
-import { nearest } from './unknown-keys.js';
+import { nearest } from '../check/unknown-keys.js';
+import { driverFactory as memoryFactory } from './memory.js';
 
 /** Short names of drivers beside `memory`, and the modules that they stand for. */
 const DRIVERS: ReadonlyMap<string, string> = new Map([
@@ -22,7 +23,7 @@ export type Loaded<Factory> =
 
 /** The factory of the driver that a configuration names. */
 export async function loadDriver(name: string, baseDirectory: string): Promise<Loaded<DriverFactory>> {
-  if (name === 'memory') return { factory: (await import('./memory.js')).driverFactory };
+  if (name === 'memory') return { factory: memoryFactory };
   return load(DRIVERS.get(name) ?? name, 'driverFactory', baseDirectory);
 }
 
@@ -48,7 +49,7 @@ async function load<Factory extends object>(
       ? pathToFileURL(path.resolve(baseDirectory, specifier)).href
       : urlOfPackage(specifier, baseDirectory);
     if (url === undefined) return { problem: notInstalled(specifier) };
-    // The one import of what is not known before: core must not import the packages that build on it.
+    // The one import of what is not known before: drivers and the placement are packages that build on this one.
     const module = (await import(url)) as Readonly<Record<string, unknown>>;
     const factory = module[exported];
     if (isFactory(factory)) return { factory: factory as Factory };

@@ -1,28 +1,28 @@
+import {
+  HedgeDriver,
+  Hierarchy,
+  isTieredError,
+  LimitDriver,
+  PrefixDriver,
+  RetryDriver,
+  systemClock,
+  ThrottleDriver,
+  TieredError,
+  type DriverContext,
+  type FactoryContext,
+  type HierarchyOptions,
+  type OptionsSchema,
+  type Placement,
+  type StorageDriver,
+} from '@tiered/core';
+import { describe, invariant, isDriver } from '@tiered/core/internal';
 import path from 'node:path';
-import { systemClock } from '../support/clock.js';
-import { HedgeDriver } from '../decorators/hedge-driver.js';
-import { LimitDriver } from '../decorators/limit-driver.js';
-import { PrefixDriver } from '../decorators/prefix-driver.js';
-import { RetryDriver } from '../decorators/retry-driver.js';
-import { ThrottleDriver } from '../decorators/throttle-driver.js';
-import type { StorageDriver } from '../driver/driver.js';
-import { describe, invariant, isTieredError, TieredError } from '../support/errors.js';
-import { isDriver, type HierarchyOptions } from '../hierarchy/options.js';
-import type { Placement } from '../placement.js';
-import type {
-  DriverContext,
-  FactoryContext,
-  FromConfigOptions,
-  HierarchyConfig,
-  LevelConfig,
-  OptionsSchema,
-  SourceConfig,
-} from './contract.js';
-import { located, readDocument, type ConfigDocument, type Path } from './document.js';
-import { expandVariables } from './environment.js';
-import { loadDriver, loadPlacement } from './modules.js';
-import { Problems } from './problems.js';
-import { hierarchySchema, sourceSchema, tierSchema } from './schema.js';
+import { Problems } from './check/problems.js';
+import { hierarchySchema, sourceSchema, tierSchema } from './check/schema.js';
+import { loadDriver, loadPlacement } from './drivers/modules.js';
+import { located, readDocument, type ConfigDocument, type Path } from './file/document.js';
+import { expandVariables } from './file/environment.js';
+import type { HierarchyConfig, LevelConfig, LoadOptions, SourceConfig } from './hierarchy-config.js';
 
 type Mapping = Readonly<Record<string, unknown>>;
 
@@ -35,12 +35,34 @@ interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
 }
 
 /**
- * Implements `Hierarchy.fromConfig`; a module of its own because it needs parsers that options in code do not.
- * @param make Makes the hierarchy.
+ * Makes a hierarchy, not started yet, from a configuration: the path of a `.yaml`, `.yml` or `.json` file, or what
+ * such a file would hold. Loads the packages that it names, so it is to be trusted as code is.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and, of a
+ * file, its line. Messages about a field show the name of an environment variable, never its value.
  */
-export async function fromConfig<Made>(
+export async function loadHierarchy(
   config: string | URL | HierarchyConfig,
-  { clock = systemClock, baseDirectory = '.', env = process.env, warn }: FromConfigOptions,
+  options: LoadOptions = {},
+): Promise<Hierarchy> {
+  return load(config, options, (made) => new Hierarchy(made));
+}
+
+/**
+ * The options that `loadHierarchy` would make a hierarchy of, to add what a file cannot hold, such as a `model`.
+ * The drivers are made, and closed.
+ * @throws As `loadHierarchy`, except for what only the hierarchy finds: levels that share storage, say.
+ */
+export async function loadHierarchyOptions(
+  config: string | URL | HierarchyConfig,
+  options: LoadOptions = {},
+): Promise<HierarchyOptions> {
+  return load(config, options, (made) => made);
+}
+
+/** @param make Makes of the options what is asked for; what it refuses is told with the file. */
+async function load<Made>(
+  config: string | URL | HierarchyConfig,
+  { clock = systemClock, baseDirectory = '.', env = process.env, warn }: LoadOptions,
   make: (options: HierarchyOptions) => Made,
 ): Promise<Made> {
   const document = isFile(config) ? await readDocument(config) : documentOf(config, baseDirectory);

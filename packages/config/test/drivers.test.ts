@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { Hierarchy, isTieredError, systemClock } from '@tiered/core';
+import { loadHierarchy } from '@tiered/config';
+import { isTieredError, systemClock } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
 import { made } from './drivers/noting.js';
@@ -18,7 +19,7 @@ const moduleOf = (name: string) => `
 const manifest = (exported: string) => JSON.stringify({ name: 'ignored', type: 'module', exports: exported });
 
 async function sourceName(directory: string, driver: string): Promise<string> {
-  const hierarchy = await Hierarchy.fromConfig(path.join(directory, `${driver.replaceAll(/\W/g, '')}.yaml`));
+  const hierarchy = await loadHierarchy(path.join(directory, `${driver.replaceAll(/\W/g, '')}.yaml`));
   return hierarchy.stats().source.driver;
 }
 
@@ -49,9 +50,9 @@ describe('the driver that a configuration names', () => {
     expect(await sourceName(path.join(directory, 'deep'), '1')).toBe('beside {}');
     expect(await sourceName(path.join(directory, 'deep'), '2')).toBe('above {}');
     const source = { driver: path.join(directory, 'driver.mjs') };
-    const hierarchy = await Hierarchy.fromConfig({ source });
+    const hierarchy = await loadHierarchy({ source });
     expect(hierarchy.stats().source.driver).toBe('above {}');
-    const relative = await Hierarchy.fromConfig(
+    const relative = await loadHierarchy(
       { source: { driver: './driver.mjs' } },
       { baseDirectory: directory },
     );
@@ -61,14 +62,14 @@ describe('the driver that a configuration names', () => {
   it('is told its role, the clock, and what paths are relative to', async () => {
     const clock = new ManualClock();
     const source = { driver: noting };
-    await Hierarchy.fromConfig({ source });
+    await loadHierarchy({ source });
     expect(made.at(-1)?.context).toEqual({
       role: 'source',
       clock: systemClock,
       baseDirectory: process.cwd(),
     });
     const tiers = [{ driver: noting, quota: '5MB' }];
-    await Hierarchy.fromConfig({ source, tiers }, { clock, baseDirectory: 'some/where' });
+    await loadHierarchy({ source, tiers }, { clock, baseDirectory: 'some/where' });
     const baseDirectory = path.resolve('some/where');
     expect(made.at(-2)?.context).toEqual({ role: 'source', clock, baseDirectory });
     expect(made.at(-1)?.context).toEqual({ role: 'tier', clock, baseDirectory });
@@ -76,13 +77,13 @@ describe('the driver that a configuration names', () => {
 
   it('sees its own options only', async () => {
     const own = { prefix: 'x', retry: {}, limit: { concurrency: 1 }, throttle: {}, quota: '1MiB' };
-    await Hierarchy.fromConfig({
+    await loadHierarchy({
       source: { driver: noting },
       tiers: [{ driver: noting, ...own, a: 1, scan: 2 }],
     });
     expect(made.at(-1)?.options).toEqual({ a: 1, scan: 2 });
     // A source has no quota: that is its driver's.
-    await Hierarchy.fromConfig({ source: { driver: noting, ...own } });
+    await loadHierarchy({ source: { driver: noting, ...own } });
     expect(made.at(-1)?.options).toEqual({ quota: '1MiB' });
   });
 
@@ -192,7 +193,7 @@ describe('what a level has around its driver', () => {
   async function timeToRead(level: object, reads = 1): Promise<number | string> {
     const clock = new ManualClock();
     const config = { source: { driver: flaky, failures: 0, ...level }, scan: false };
-    const hierarchy = await Hierarchy.fromConfig(config, { clock });
+    const hierarchy = await loadHierarchy(config, { clock });
     try {
       await clock.run(hierarchy.start());
       const started = clock.now();
@@ -227,7 +228,7 @@ describe('what a level has around its driver', () => {
       hedge: { budget: 1, percentile: 0.5 },
       limit: { concurrency: 1 },
     };
-    const hierarchy = await Hierarchy.fromConfig({ source }, { clock });
+    const hierarchy = await loadHierarchy({ source }, { clock });
     await clock.run(hierarchy.start());
     const begin = clock.now();
     for (let i = 0; i < 5; i++) await clock.run(hierarchy.read('object'));
@@ -244,7 +245,7 @@ describe('what a level has around its driver', () => {
 
   it('is a prefix next to the driver', async () => {
     expect(await timeToRead({ prefix: 'obj' })).toBe('TIERED_NOT_FOUND');
-    const hierarchy = await Hierarchy.fromConfig({ source: { driver: flaky, failures: 0, prefix: 'obj' } });
+    const hierarchy = await loadHierarchy({ source: { driver: flaky, failures: 0, prefix: 'obj' } });
     await hierarchy.start();
     expect((await hierarchy.read('ect')).byteLength).toBe(1000);
     await hierarchy.close();

@@ -9,7 +9,7 @@ import {
   oneOf,
   text,
   wholeNumber,
-} from './fields.js';
+} from '../fields.js';
 
 const retry = group('options of retries, such as { attempts: 4 }', {
   attempts: wholeNumber(1, {

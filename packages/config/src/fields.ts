@@ -1,11 +1,10 @@
-import { z } from 'zod';
-import { parseBytes } from '../support/bytes.js';
-import { describe, HOME_PATH, isHomePath } from '../support/errors.js';
-
 /**
  * What the fields of a configuration are made of, for factories that describe their options with zod. One message
  * says whatever may be wrong with a field; title and description go into the JSON Schema and the documentation.
  */
+import { parseBytes } from '@tiered/core';
+import { describe, HOME_PATH, isHomePath } from '@tiered/core/internal';
+import { z } from 'zod';
 
 /** What a field is called where people read, and what it means. */
 export interface FieldText {

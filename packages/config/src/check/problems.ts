@@ -1,7 +1,6 @@
-import { TieredError } from '../support/errors.js';
-import type { OptionIssue, OptionsSchema } from './contract.js';
-import { located, type ConfigDocument, type Path } from './document.js';
-import { redact, related, type Variable } from './environment.js';
+import { TieredError, type OptionIssue, type OptionsSchema } from '@tiered/core';
+import { located, type ConfigDocument, type Path } from '../file/document.js';
+import { redact, related, type Variable } from '../file/environment.js';
 import { knownKeys, nearest } from './unknown-keys.js';
 
 interface Problem {

@@ -1,0 +1,9 @@
+export type {
+  HierarchyConfig,
+  LevelConfig,
+  LoadOptions,
+  PlacementConfig,
+  SourceConfig,
+  TierConfig,
+} from './hierarchy-config.js';
+export { loadHierarchy, loadHierarchyOptions } from './load-hierarchy.js';

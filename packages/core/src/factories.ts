@@ -1,0 +1,64 @@
+import type { StorageDriver } from './driver/driver.js';
+import type { Placement } from './placement.js';
+import type { Clock } from './support/clock.js';
+
+/*
+ * What packages of drivers and placements export so that a configuration file can name them. `@tiered/config` reads
+ * such files; the contract stands here, so that a driver needs no parser to be made from one.
+ */
+
+/** What a factory is told beside the options of the file. */
+export interface FactoryContext {
+  /** Absolute; relative paths of the file are relative to it. */
+  readonly baseDirectory: string;
+  readonly clock: Clock;
+}
+
+/** What a driver's factory is told beside the options of the file. */
+export interface DriverContext extends FactoryContext {
+  /** A source is never written; a tier always is. */
+  readonly role: 'source' | 'tier';
+}
+
+/**
+ * What a driver package exports as `driverFactory`, so that a configuration file can name the package. The options
+ * are the keys of the level, without those that every level may have, and with `${NAME}` replaced.
+ */
+export interface DriverFactory<Options = unknown> {
+  readonly schema: OptionsSchema<Options>;
+  /** Makes the driver, closed. What it throws is shown beside the level's place in the file. */
+  create(options: Options, context: DriverContext): StorageDriver;
+}
+
+/** What `@tiered/tiering` exports as `placementFactory`. */
+export interface PlacementFactory<Options = unknown> {
+  readonly schema: OptionsSchema<Options>;
+  create(options: Options, context: FactoryContext): Placement;
+}
+
+/**
+ * Checks options: the part of Standard Schema (standardschema.dev) that is needed. Schemas of zod, valibot and arktype
+ * are this already; by hand it is an object with one function.
+ */
+export interface OptionsSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    /** Who made the schema, such as `'zod'`. */
+    readonly vendor: string;
+    readonly validate: (value: unknown) => CheckedOptions<Output> | Promise<CheckedOptions<Output>>;
+    /** The schema as a JSON Schema, if there is one: it tells which key was meant by an unknown one. */
+    readonly jsonSchema?: { readonly input: (options: { readonly target: 'draft-07' }) => object };
+  };
+}
+
+/** Options that are right, or everything that is wrong with them. */
+export type CheckedOptions<Output> =
+  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly OptionIssue[] };
+
+/** One thing that is wrong. */
+export interface OptionIssue {
+  /** What was expected; shown after the name of the field. */
+  readonly message: string;
+  /** The field within the options. Default: the options as a whole. */
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}

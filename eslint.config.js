@@ -48,7 +48,7 @@ const noDeepImport = {
 };
 
 const noTestParts = {
-  regex: '^@tiered/core/(testing|conformance)$',
+  regex: '^@tiered/(core/(testing|conformance)|s3-server)$',
   message: 'This is for tests only.',
 };
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Hierarchy, MemoryDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { S3Driver } from '@tiered/s3-adapter';
-import { S3Server } from '@tiered/s3-adapter/testing';
+import { S3Server } from '@tiered/s3-server';
 import { PlacementHandler } from '@tiered/tiering';
 
 // A server in this process. For one of yours, credentials may be left out: they come from the environment.

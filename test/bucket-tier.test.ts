@@ -10,7 +10,7 @@ import {
 import { assertNothingHeld, ManualClock, someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { S3Driver } from '@tiered/s3-adapter';
-import type { S3Server } from '@tiered/s3-adapter/testing';
+import type { S3Server } from '@tiered/s3-server';
 import { PlacementHandler } from '@tiered/tiering';
 import fs from 'node:fs/promises';
 import os from 'node:os';

@@ -10,6 +10,7 @@ export const LADDER = {
   prefetch: ['core', 'native'],
   'node-fs-adapter': ['core', 'config', 'native'],
   's3-adapter': ['core', 'config'],
+  's3-server': ['core'],
   'opendal-adapter': ['core', 'config'],
   native: ['core'],
   formats: ['core'],

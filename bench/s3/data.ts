@@ -14,7 +14,7 @@ export interface BenchServer extends AsyncDisposable {
   readonly credentials: S3Credentials;
 }
 
-/** Starts the S3 server of `@tiered/s3-adapter/testing` in a process of its own. */
+/** Starts the S3 server of `@tiered/s3-server` in a process of its own. */
 export async function startServer(plan: ServerPlan): Promise<BenchServer> {
   const child: ChildProcess = fork(new URL('server.ts', import.meta.url), [JSON.stringify(plan)]);
   const [address] = (await once(child, 'message')) as [Omit<BenchServer, typeof Symbol.asyncDispose>];

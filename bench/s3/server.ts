@@ -1,5 +1,5 @@
 import { Random } from '@tiered/core';
-import { S3Server } from '@tiered/s3-adapter/testing';
+import { S3Server } from '@tiered/s3-server';
 import type { ServerPlan } from './data.js';
 
 /** A process of its own with the S3 server and its objects in memory; ends with the process that forked it. */

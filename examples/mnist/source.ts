@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ThrottleDriver, type StorageDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { S3Driver } from '@tiered/s3-adapter';
-import { S3Server } from '@tiered/s3-adapter/testing';
+import { S3Server } from '@tiered/s3-server';
 import { openBucket } from './bucket.js';
 import type { Dataset } from './dataset.js';
 import type { SourceChoice } from './options.js';

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { someBytes } from '@tiered/core/testing';
-import { S3Server } from '@tiered/s3-adapter/testing';
+import { S3Server } from '@tiered/s3-server';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openBucket } from '../../examples/mnist/bucket.js';
 import type { Dataset } from '../../examples/mnist/dataset.js';

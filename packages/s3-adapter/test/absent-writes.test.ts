@@ -1,6 +1,6 @@
 import { isTieredError } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
-import type { Fault, FaultRule } from '@tiered/s3-adapter/testing';
+import type { Fault, FaultRule } from '@tiered/s3-server';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answering, BUCKET, driverOn, place } from './helpers.js';

@@ -1,6 +1,6 @@
 import { driverConformance } from '@tiered/core/conformance';
 import { S3Driver, type S3DriverOptions } from '@tiered/s3-adapter';
-import { S3Server } from '@tiered/s3-adapter/testing';
+import { S3Server } from '@tiered/s3-server';
 import { describe, it } from 'vitest';
 
 async function subject(options: Omit<S3DriverOptions, 'bucket'>) {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { StorageDriver } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
 import { S3Driver, type S3DriverOptions } from '@tiered/s3-adapter';
-import { S3Server, type S3ServerOptions } from '@tiered/s3-adapter/testing';
+import { S3Server, type S3ServerOptions } from '@tiered/s3-server';
 import { onTestFinished } from 'vitest';
 
 /** The bucket of every test. */

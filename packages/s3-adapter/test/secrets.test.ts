@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { isTieredError, TieredError } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { S3Driver, S3ResponseError } from '@tiered/s3-adapter';
-import type { Fault } from '@tiered/s3-adapter/testing';
+import type { Fault } from '@tiered/s3-server';
 import { describe, expect, it, vi } from 'vitest';
 import { BUCKET, answering, driverOn, place } from './helpers.js';
 

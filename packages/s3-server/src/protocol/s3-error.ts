@@ -1,4 +1,3 @@
-import type { Answer } from './answers.js';
 import { element, xmlDocument } from './xml.js';
 
 /** What an error answer holds besides its code. */
@@ -32,14 +31,6 @@ export function errorDocument({ code, message, details }: S3Error, requestId: st
     element('RequestId', requestId),
   ];
   return xmlDocument('Error', children.join(''), undefined);
-}
-
-/** The answer of a request that failed. */
-export function errorAnswer(error: S3Error, requestId: string): Answer {
-  const headers = ['Content-Type', 'application/xml', ...(error.details.headers ?? [])];
-  // 304 has no body: it is not an error, and its headers are those of the object.
-  if (error.status === 304) return { status: 304, headers: error.details.headers ?? [] };
-  return { status: error.status, headers, body: Buffer.from(errorDocument(error, requestId)) };
 }
 
 /** The object does not exist. */

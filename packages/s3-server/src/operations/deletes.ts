@@ -1,8 +1,8 @@
-import { xmlAnswer, type Answer } from './answers.js';
-import type { Call } from './operations.js';
-import { S3Error } from './s3-error.js';
-import { malformedXml, parseXml } from './xml-parser.js';
-import { element, xmlDocument } from './xml.js';
+import { xmlAnswer, type Answer } from '../protocol/answers.js';
+import { S3Error } from '../protocol/s3-error.js';
+import { malformedXml, parseXml } from '../protocol/xml-parser.js';
+import { element, xmlDocument } from '../protocol/xml.js';
+import type { Call } from './call.js';
 
 const MAX_KEYS = 1000;
 

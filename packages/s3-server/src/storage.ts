@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ChecksumAlgorithm } from '../http/checksums.js';
-import type { Upload } from './multipart.js';
-import { S3Error } from './s3-error.js';
+import type { ChecksumAlgorithm } from './protocol/checksums.js';
+import { S3Error } from './protocol/s3-error.js';
 
 /** A checksum that is kept with an object. `COMPOSITE` is one over the checksums of the parts. */
 export interface StoredChecksum {
@@ -58,6 +57,22 @@ export class StoredObject {
 /** Whether an ETag is weak: two objects that have it need not be the same bytes. */
 export function isWeak(etag: string): boolean {
   return etag.startsWith('W/');
+}
+
+/** A part of an upload that has arrived. */
+export interface UploadedPart {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+}
+
+/** An upload that is neither completed nor aborted. */
+export interface Upload {
+  readonly key: string;
+  readonly metadata: readonly string[];
+  /** What was asked for when it began. */
+  readonly checksum:
+    { readonly algorithm: ChecksumAlgorithm; readonly type: StoredChecksum['type'] } | undefined;
+  readonly parts: Map<number, UploadedPart>;
 }
 
 /** A bucket: its objects, and the uploads that have not ended. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import type { Storage } from '../storage.js';
 import { S3Error } from './s3-error.js';
-import type { Storage } from './storage.js';
 
 /** The operations the server knows, by the method, what they work on, and the part of the query that selects them. */
 const OPERATIONS = {

@@ -1,7 +1,7 @@
 import { Random } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
+import type { S3Operation } from '../protocol/requests.js';
 import { BEFALLS, type Fault, type FaultPlan, type FaultRule } from './fault-plan.js';
-import type { S3Operation } from './requests.js';
 
 /** What befalls one request. */
 export interface Misfortune {

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { systemClock } from '@tiered/core';
-import type { StoredObject } from './storage.js';
+import type { StoredObject } from '../storage.js';
 import type { Range } from './ranges.js';
+import { errorDocument, type S3Error } from './s3-error.js';
 
 /** Where an answer breaks off: after so many bytes of its body, with a RST or with an orderly end of the connection. */
 interface Cut {
@@ -30,6 +31,14 @@ export function xmlAnswer(document: string, headers: readonly string[] = []): An
     headers: ['Content-Type', 'application/xml', ...headers],
     body: Buffer.from(document),
   };
+}
+
+/** The answer of a request that failed. */
+export function errorAnswer(error: S3Error, requestId: string): Answer {
+  const headers = ['Content-Type', 'application/xml', ...(error.details.headers ?? [])];
+  // 304 has no body: it is not an error, and its headers are those of the object.
+  if (error.status === 304) return { status: 304, headers: error.details.headers ?? [] };
+  return { status: error.status, headers, body: Buffer.from(errorDocument(error, requestId)) };
 }
 
 /** The headers with one of them replaced. */

@@ -1,8 +1,8 @@
-import { xmlAnswer, type Answer } from './answers.js';
-import type { Call } from './operations.js';
-import { invalidArgument } from './s3-error.js';
-import { byteString, textOfByteString, type Bucket } from './storage.js';
-import { element, escapeXml, xmlDocument } from './xml.js';
+import { xmlAnswer, type Answer } from '../protocol/answers.js';
+import { invalidArgument } from '../protocol/s3-error.js';
+import { element, escapeXml, xmlDocument } from '../protocol/xml.js';
+import { byteString, textOfByteString, type Bucket } from '../storage.js';
+import type { Call } from './call.js';
 
 interface ListingOptions {
   /** All of these are byte strings, as the index is. */

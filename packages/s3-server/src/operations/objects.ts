@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Answer } from './answers.js';
-import { CHECKSUM_ALGORITHMS } from '../http/checksums.js';
-import { checkRead, checkWrite } from './conditions.js';
-import type { Call } from './operations.js';
-import { contentRange, parseRange } from './ranges.js';
-import { noSuchKey } from './s3-error.js';
-import { StoredObject, type StoredChecksum } from './storage.js';
+import type { Answer } from '../protocol/answers.js';
+import { CHECKSUM_ALGORITHMS } from '../protocol/checksums.js';
+import { checkRead, checkWrite } from '../protocol/conditions.js';
+import { contentRange, parseRange } from '../protocol/ranges.js';
+import { noSuchKey } from '../protocol/s3-error.js';
+import { StoredObject, type StoredChecksum } from '../storage.js';
+import type { Call } from './call.js';
 
 const KEPT_HEADERS = [
   'cache-control',

@@ -1,6 +1,6 @@
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { ManualClock } from '@tiered/core/testing';
-import { S3Server } from '@tiered/s3-adapter/testing';
+import { S3Server } from '@tiered/s3-server';
 import { describe, expect, it } from 'vitest';
 import { BUCKET, clientOf, codeIn, sendSigned, startServer } from './helpers.js';
 

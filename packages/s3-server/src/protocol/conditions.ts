@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isWeak, type StoredObject } from '../storage.js';
 import { noSuchKey, S3Error } from './s3-error.js';
-import { isWeak, type StoredObject } from './storage.js';
 
 /**
  * If-Match and If-None-Match of a read.

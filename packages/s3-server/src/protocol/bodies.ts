@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { isChecksumAlgorithm, type ChecksumFunction } from '../http/checksums.js';
+import { isChecksumAlgorithm, type ChecksumFunction } from './checksums.js';
 import { S3Error } from './s3-error.js';
 
 /** A body that is what its sender says. */

@@ -1,9 +1,9 @@
-import { replaceHeader, xmlAnswer, type Answer } from './answers.js';
+import type { Call } from '../operations/call.js';
+import { replaceHeader, xmlAnswer, type Answer } from '../protocol/answers.js';
+import { contentRange, lengthOf, type Range } from '../protocol/ranges.js';
+import { errorDocument, S3Error } from '../protocol/s3-error.js';
+import { StoredObject } from '../storage.js';
 import type { Fault } from './fault-plan.js';
-import type { Call } from './operations.js';
-import { contentRange, lengthOf, type Range } from './ranges.js';
-import { errorDocument, S3Error } from './s3-error.js';
-import { StoredObject } from './storage.js';
 
 /** Where an effect takes place. */
 export interface EffectContext {

@@ -1,23 +1,23 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { systemClock, type Clock } from '@tiered/core';
-import { wallTime } from '../http/wall-time.js';
-import { send, type Answer } from './answers.js';
-import { authenticate, type S3ServerCredentials } from './authentication.js';
-import { checkBody, readBody } from './bodies.js';
-import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from '../http/checksums.js';
-import { cutShort, inflict, insteadOf } from './fault-effects.js';
-import type { Fault, FaultPlan } from './fault-plan.js';
-import { Faults } from './faults.js';
-import { OPERATION_HANDLERS, type Call } from './operations.js';
+import { cutShort, inflict, insteadOf } from './faults/fault-effects.js';
+import type { Fault, FaultPlan } from './faults/fault-plan.js';
+import { Faults } from './faults/faults.js';
+import type { Call } from './operations/call.js';
+import { OPERATION_HANDLERS } from './operations/operations.js';
+import { errorAnswer, send, type Answer } from './protocol/answers.js';
+import { authenticate, type S3ServerCredentials } from './protocol/authentication.js';
+import { checkBody, readBody } from './protocol/bodies.js';
+import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from './protocol/checksums.js';
 import {
   parseRequest,
   S3_OPERATIONS,
   type S3Operation,
   type S3Request,
   type S3RequestWithBody,
-} from './requests.js';
-import { errorAnswer, S3Error } from './s3-error.js';
+} from './protocol/requests.js';
+import { S3Error } from './protocol/s3-error.js';
 import { Bucket, Storage, StoredObject, textOfByteString } from './storage.js';
 
 /** Options of `S3Server.start`. */
@@ -260,9 +260,9 @@ export class S3Server implements AsyncDisposable {
     return (++this.#identities).toString(16).toUpperCase().padStart(16, '0');
   }
 
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, by the machine: signatures are made of it, and an injected clock does not know it. */
   #now(): number {
-    return wallTime() + (this.#options.clockSkewMs ?? 0);
+    return performance.timeOrigin + systemClock.now() + (this.#options.clockSkewMs ?? 0);
   }
 }
 

@@ -1,29 +1,13 @@
 import { createHash } from 'node:crypto';
-import { xmlAnswer, type Answer } from './answers.js';
-import { isChecksumAlgorithm, type ChecksumAlgorithm } from '../http/checksums.js';
-import { checkWrite } from './conditions.js';
+import { xmlAnswer, type Answer } from '../protocol/answers.js';
+import { isChecksumAlgorithm } from '../protocol/checksums.js';
+import { checkWrite } from '../protocol/conditions.js';
+import { invalidArgument, S3Error } from '../protocol/s3-error.js';
+import { malformedXml, parseXml, type XmlElement } from '../protocol/xml-parser.js';
+import { element, xmlDocument } from '../protocol/xml.js';
+import { StoredObject, type StoredChecksum, type Upload, type UploadedPart } from '../storage.js';
+import type { Call } from './call.js';
 import { checksumHeaders, metadataOf } from './objects.js';
-import type { Call } from './operations.js';
-import { invalidArgument, S3Error } from './s3-error.js';
-import { StoredObject, type StoredChecksum } from './storage.js';
-import { malformedXml, parseXml, type XmlElement } from './xml-parser.js';
-import { element, xmlDocument } from './xml.js';
-
-/** A part that has arrived. */
-interface Part {
-  readonly bytes: Uint8Array;
-  readonly etag: string;
-}
-
-/** An upload that is neither completed nor aborted. */
-export interface Upload {
-  readonly key: string;
-  readonly metadata: readonly string[];
-  /** What was asked for when it began. */
-  readonly checksum:
-    { readonly algorithm: ChecksumAlgorithm; readonly type: StoredChecksum['type'] } | undefined;
-  readonly parts: Map<number, Part>;
-}
 
 const MAX_PARTS = 10_000;
 
@@ -109,7 +93,7 @@ function uploadOf({ request, bucket }: Call): Upload {
   );
 }
 
-function partsAsked(root: XmlElement, { parts }: Upload, minPartBytes: number): Part[] {
+function partsAsked(root: XmlElement, { parts }: Upload, minPartBytes: number): UploadedPart[] {
   const asked = root.all('Part').map((part) => ({
     number: Number(part.textOf('PartNumber')),
     etag: part.textOf('ETag')?.replaceAll('"', ''),
@@ -130,7 +114,7 @@ function partsAsked(root: XmlElement, { parts }: Upload, minPartBytes: number): 
   return found;
 }
 
-function entityTooSmall({ bytes }: Part, minPartBytes: number): S3Error {
+function entityTooSmall({ bytes }: UploadedPart, minPartBytes: number): S3Error {
   return new S3Error(400, 'EntityTooSmall', 'Your proposed upload is smaller than the minimum allowed size', {
     elements: { ProposedSize: bytes.byteLength, MinSizeAllowed: minPartBytes },
   });
@@ -140,7 +124,7 @@ function entityTooSmall({ bytes }: Part, minPartBytes: number): S3Error {
 function checksumOfParts(
   { checksumOf }: Call,
   { checksum }: Upload,
-  parts: readonly Part[],
+  parts: readonly UploadedPart[],
   bytes: Uint8Array,
 ): StoredChecksum | undefined {
   if (checksum === undefined) return undefined;

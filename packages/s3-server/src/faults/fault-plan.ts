@@ -1,4 +1,4 @@
-import type { S3Operation } from './requests.js';
+import type { S3Operation } from '../protocol/requests.js';
 
 /**
  * What goes wrong with an answer. Bytes are those of the answer's body that still arrive.

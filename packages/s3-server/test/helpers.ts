@@ -1,11 +1,11 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { systemClock } from '@tiered/core';
-import { S3Server, type S3ServerOptions } from '@tiered/s3-adapter/testing';
+import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
+import { systemClock } from '@tiered/core';
+import { S3Server, type S3ServerOptions } from '@tiered/s3-server';
 import { onTestFinished } from 'vitest';
-import { Sha256 } from '../../src/http/sha256.js';
 
 export const BUCKET = 'data';
 

@@ -1,5 +1,5 @@
 import { ManualClock, someBytes } from '@tiered/core/testing';
-import { S3Server, type Fault, type FaultPlan, type S3ServerOptions } from '@tiered/s3-adapter/testing';
+import { S3Server, type Fault, type FaultPlan, type S3ServerOptions } from '@tiered/s3-server';
 import { describe, expect, it } from 'vitest';
 import { BUCKET, codeIn, readWire, sendSigned, startServer, type RawRequest } from './helpers.js';
 

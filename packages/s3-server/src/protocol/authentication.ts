@@ -1,9 +1,9 @@
-import { timingSafeEqual } from 'node:crypto';
+import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { Sha256 } from '../http/sha256.js';
+import { timingSafeEqual } from 'node:crypto';
+import type { Storage } from '../storage.js';
 import type { S3Operation, S3Request } from './requests.js';
 import { S3Error } from './s3-error.js';
-import type { Storage } from './storage.js';
 
 /** Keys that may sign requests. */
 export interface S3ServerCredentials {

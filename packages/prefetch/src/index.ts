@@ -11,6 +11,7 @@ export {
   type Autotuner,
   type Tuning,
   type TuningDecision,
+  type TuningEvent,
   type TuningLimits,
   type TuningObservation,
 } from './autotuner/autotuner.js';
@@ -24,7 +25,8 @@ export {
 } from './prefetcher.js';
 export { type EpochProfile, type LevelReads } from './observe/epochs.js';
 export { type PlaceReads } from './observe/places.js';
-export { type Figures, type Profile } from './observe/profile.js';
+export { type Figures } from './observe/figures.js';
+export { type Profile } from './observe/profile.js';
 export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 export {
   accessTables,
@@ -65,7 +67,6 @@ export {
   StagingBuffer,
   type StagingBufferEvents,
   type StagingBufferOptions,
-  type TuningEvent,
 } from './staging/staging-buffer.js';
 export { type PrefetcherState } from './state.js';
 export { type Limit, type Verdict } from './observe/verdict.js';

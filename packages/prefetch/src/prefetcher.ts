@@ -24,6 +24,7 @@ import { batchesOf, type Sample, type SampleReader, type SampleReadOptions } fro
 import { Skips, type SkippedSample } from './staging/skips.js';
 import { closeLine, epochsOf, openLine, StagingBuffer } from './staging/staging-buffer.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
+import { BEGINNING } from './sequence/position.js';
 import {
   assertSameAccesses,
   assertState,
@@ -356,7 +357,7 @@ export class Prefetcher implements SampleReader {
     const line = openLine(this.#staging, {
       source: this.#source,
       accesses: (onReady) => this.#start(onReady),
-      resumed: this.#resumed,
+      start: this.#resumed ?? BEGINNING,
       weight: this.#weight,
       lending: this.#lending,
       skips: this.#skips,

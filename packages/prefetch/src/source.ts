@@ -17,3 +17,9 @@ export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]>;
 }
+
+/** Bytes of an object whose size is known without asking the source. */
+export function sizeOf({ namespace }: SampleSource, key: string): number | undefined {
+  const id = namespace?.find(key) ?? -1;
+  return id === -1 ? undefined : namespace?.sizeOf(id);
+}

@@ -1,21 +1,14 @@
 import { configError } from '@tiered/core/internal';
 import type { Access, AccessSequence } from './sequence/access-sequence.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
-import type { LinePosition } from './staging/line-parts.js';
+import type { SequencePosition, StartPosition } from './sequence/position.js';
 
 /**
  * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers by name left
  * out, so that it was given up (`stats().dropped`), and what could not be read and was skipped, counts as taken.
  */
-export interface PrefetcherState {
+export interface PrefetcherState extends StartPosition {
   readonly version: 1;
-  /** The first access that no consumer has taken. The end of the sequence is epoch `epochs`, position 0. */
-  readonly epoch: number;
-  readonly position: number;
-  /** Accesses behind that one that consumers took by name, as [epoch, position]. */
-  readonly taken: readonly (readonly [number, number])[];
-  /** Objects that consumers read by name before they were admitted, and how often. */
-  readonly early: Readonly<Record<string, number>>;
   /** The sequence it belongs to. */
   readonly epochs: number;
   readonly epochLength: number;
@@ -80,10 +73,10 @@ export function assertSameAccesses(
  * of them to the position.
  */
 export function withGivenBack(
-  position: LinePosition,
+  position: SequencePosition,
   givenBack: Iterable<Access>,
   sequence: AccessSequence,
-): LinePosition {
+): SequencePosition {
   const placeOf = ({ epoch, position }: Access) => epoch * sequence.epochLength + position;
   const back = new Map([...givenBack].map((access) => [placeOf(access), access]));
   const first = Math.min(...back.keys());

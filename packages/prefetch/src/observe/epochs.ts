@@ -1,7 +1,7 @@
 import { statsBetween, type Clock, type HierarchyStats } from '@tiered/core';
+import { figuresOf, type Figures, type Settings } from './figures.js';
 import { Meter } from './meter.js';
 import type { Source } from './places.js';
-import { figuresOf, type Figures, type Settings } from './profile.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
 /** Epochs that are kept, the last ones. */

@@ -1,13 +1,10 @@
 import type { Clock } from '@tiered/core';
 import type { AccessFeed } from '../sequence/access-feed.js';
-import type { Access } from '../sequence/access-sequence.js';
 import type { Lending } from './lender.js';
 import type { LineMemory } from './line-memory.js';
-import type { Line } from './line.js';
-import type { ResumedAt } from './look-ahead.js';
 import type { Skips } from './skips.js';
+import type { StartPosition } from '../sequence/position.js';
 import type { SampleSource } from '../source.js';
-import type { PrefetcherState } from '../state.js';
 
 /** What a line tells the staging buffer that it belongs to. */
 export interface LineHost {
@@ -21,7 +18,7 @@ export interface LineHost {
   /** The next sample had no room when its turn came. Told once for each. */
   refused(): void;
   /** A sample was put in or taken out. */
-  moved(line: Line, taken: Taken): void;
+  moved(taken: Taken): void;
 }
 
 /** What consumers took at once, of one epoch. */
@@ -37,17 +34,13 @@ export interface BatchLimits {
   readonly bytes: number;
 }
 
-/** Where a line stands. */
-export interface LinePosition extends Pick<PrefetcherState, 'taken' | 'early'> {
-  readonly next: Access | undefined;
-}
-
 /** What a line is made of. */
 export interface LineParts {
   readonly source: SampleSource;
   /** Makes the feed of its sequence, which calls back when an access has come. */
   readonly accesses: (onReady: () => void) => AccessFeed;
-  readonly resumed: ResumedAt | undefined;
+  /** Where to begin. */
+  readonly start: StartPosition;
   readonly weight: number;
   readonly lending: Lending;
   readonly skips: Skips;

@@ -5,11 +5,12 @@ import { tooLargeError } from '../errors.js';
 import { Lender } from './lender.js';
 import type { LineMemory } from './line-memory.js';
 import { LookAhead, type Upcoming } from './look-ahead.js';
-import type { BatchLimits, LineHost, LineParts, LinePosition, Taken } from './line-parts.js';
+import type { BatchLimits, LineHost, LineParts, Taken } from './line-parts.js';
 import { NamedReads } from './named-reads.js';
 import { readEntries } from './read-entries.js';
 import { Room } from './room.js';
 import type { Sample, SampleReadOptions } from '../sample.js';
+import type { SequencePosition } from '../sequence/position.js';
 import type { SampleSource } from '../source.js';
 import type { Skips } from './skips.js';
 import { Waiters } from './waiters.js';
@@ -63,9 +64,9 @@ export class Line {
   /** Whether somebody takes samples in order, and is to get all of them. */
   #isInOrder = false;
   /** What ended it, and where it stood then. */
-  #failure: { readonly error: unknown; readonly position: LinePosition } | undefined;
+  #failure: { readonly error: unknown; readonly position: SequencePosition } | undefined;
 
-  constructor({ source, accesses, resumed, weight, lending, skips, onEnd, memory, host }: LineParts) {
+  constructor({ source, accesses, start, weight, lending, skips, onEnd, memory, host }: LineParts) {
     this.weight = weight;
     this.memory = memory;
     this.waiters = new Waiters(host.clock, (change) => host.starving(change));
@@ -78,7 +79,7 @@ export class Line {
     this.#ahead = new LookAhead({
       source,
       accesses,
-      resumed: resumed ?? { epoch: 0, position: 0, taken: [], early: {} },
+      start,
       signal: this.#stop.signal,
       onKnown: () => host.wake(),
       onPassed: (access) => this.#window.pass(access),
@@ -188,7 +189,7 @@ export class Line {
   }
 
   /** Where the line stands: the first access that is not taken, those behind it that are, and what ran ahead. */
-  position(): LinePosition {
+  position(): SequencePosition {
     if (this.#failure !== undefined) return this.#failure.position;
     const { next } = this;
     const taken = this.#window.gone().map(({ epoch, position }) => [epoch, position] as const);
@@ -261,7 +262,7 @@ export class Line {
       this.#window.remove(entry).free();
       return;
     }
-    this.#host.moved(this, NOTHING_TAKEN);
+    this.#host.moved(NOTHING_TAKEN);
     // Not at once: the rest of its batch may be there in a moment, and one consumer is to get more than one of it.
     if (!this.#isToServe) queueMicrotask(() => this.#serve());
     this.#isToServe = true;
@@ -370,7 +371,7 @@ export class Line {
   #taken(taken: Taken): void {
     this.counts.samples += taken.samples;
     this.counts.bytes += taken.bytes;
-    this.#host.moved(this, taken);
+    this.#host.moved(taken);
   }
 
   /**

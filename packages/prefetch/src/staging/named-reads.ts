@@ -1,9 +1,8 @@
 import { OperationScope, raceAbort } from '@tiered/core/internal';
 import type { Entry } from './entry.js';
 import type { Taken } from './line-parts.js';
-import { sizeOf } from './look-ahead.js';
 import type { SampleReadOptions } from '../sample.js';
-import type { SampleSource } from '../source.js';
+import { sizeOf, type SampleSource } from '../source.js';
 import type { Waiters } from './waiters.js';
 import type { Window } from './window.js';
 

@@ -2,7 +2,13 @@ import { parseBytes, systemClock, type ByteSize, type Clock, type TieredError } 
 import { assertCounts, configError, SafeEmitter } from '@tiered/core/internal';
 import { assertReservable } from './arena.js';
 import { adaptiveAutotuner } from '../autotuner/adaptive.js';
-import type { Autotuner, Tuning, TuningDecision, TuningObservation } from '../autotuner/autotuner.js';
+import type {
+  Autotuner,
+  Tuning,
+  TuningDecision,
+  TuningEvent,
+  TuningObservation,
+} from '../autotuner/autotuner.js';
 import type { BatchSize } from './batch-size.js';
 import { Epochs, type EpochProfile } from '../observe/epochs.js';
 import type { BatchLimits, LineParts, Taken } from './line-parts.js';
@@ -11,7 +17,8 @@ import { Line } from './line.js';
 import { Meter } from '../observe/meter.js';
 import { openedOf, type Opened } from './opened.js';
 import { slower, type Source } from '../observe/places.js';
-import { profileOf, type Profile, type Settings } from '../observe/profile.js';
+import type { Settings } from '../observe/figures.js';
+import { profileOf, type Profile } from '../observe/profile.js';
 
 /** Options of `StagingBuffer`. */
 export interface StagingBufferOptions {
@@ -45,15 +52,6 @@ export interface StagingBufferOptions {
 export interface StagingBufferEvents {
   /** The autotuner has decided something, if only to leave everything as it is. */
   tuned: (event: TuningEvent) => void;
-}
-
-/** A decision with what it was made from; without that, the first. */
-export interface TuningEvent {
-  /** Milliseconds since the buffer was made. */
-  readonly atMs: number;
-  readonly autotuner: string;
-  readonly observation: TuningObservation | undefined;
-  readonly decision: TuningDecision;
 }
 
 /** Decisions that are kept for the profile. */
@@ -188,7 +186,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
         },
         starving: (change) => [this.#meter, epochs.meter].forEach((meter) => meter.starving(change)),
         refused: () => [this.#meter, epochs.meter].forEach((meter) => meter.refused()),
-        moved: (moving, taken) => this.#moved(moving, epochs, taken),
+        moved: (taken) => this.#moved(line, epochs, taken),
       },
     });
     this.#lines.set(line, opened);

@@ -15,14 +15,15 @@ import type { Access, AccessSequence } from './sequence/access-sequence.js';
 import type { Autotuner, Tuning } from './autotuner/autotuner.js';
 import type { Lending } from './staging/lender.js';
 import { prefetcherClosedError, rangeInvalidError } from './errors.js';
-import type { Line } from './staging/line.js';
+import type { OpenedQueue } from './staging/producers.js';
+import type { SampleQueue } from './staging/sample-queue.js';
 import { levelsOf, type EpochProfile, type LevelReads } from './observe/epochs.js';
 import type { Source } from './observe/places.js';
 import type { Profile } from './observe/profile.js';
 import { samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
 import { batchesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 import { Skips, type SkippedSample } from './staging/skips.js';
-import { closeLine, epochsOf, openLine, StagingBuffer } from './staging/staging-buffer.js';
+import { openQueue, StagingBuffer } from './staging/staging-buffer.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
 import { BEGINNING } from './sequence/position.js';
 import {
@@ -152,7 +153,7 @@ export class Prefetcher implements SampleReader {
   readonly #signal: AbortSignal | undefined;
   #stopListening: () => void = () => undefined;
   #resumed: PrefetcherState | undefined;
-  #opened: Line | undefined;
+  #open: OpenedQueue | undefined;
   #closed: Promise<void> | undefined;
   /** Samples that were taken for lists which nobody has got, or will get. */
   readonly #ungiven = new Set<readonly Sample[]>();
@@ -189,7 +190,7 @@ export class Prefetcher implements SampleReader {
     this.#statsBefore = source.stats?.();
     this.#signal = signal;
     // It reads ahead without being asked, but lets its maker resume it first.
-    queueMicrotask(() => this.#line);
+    queueMicrotask(() => this.#opened);
   }
 
   take(most: number, options: OperationOptions = {}): Promise<readonly Sample[]> {
@@ -213,7 +214,7 @@ export class Prefetcher implements SampleReader {
 
   /** Takes from one epoch only. */
   #oneEpoch(): SampleTaker {
-    let epoch = this.#line.next?.epoch;
+    let epoch = this.#queue.next?.epoch;
     const take = async (most: number) => {
       const samples = await this.#take(most, {}, epoch);
       // Of a stream that had not come yet.
@@ -225,7 +226,7 @@ export class Prefetcher implements SampleReader {
 
   /** A sample that is there, unless the event loop is to turn first. */
   #takeNow(epoch?: number): Sample | undefined {
-    return this.#isTurnDue ? undefined : this.#line.takeNow(epoch);
+    return this.#isTurnDue ? undefined : this.#queue.takeNow(epoch);
   }
 
   get #isTurnDue(): boolean {
@@ -242,13 +243,13 @@ export class Prefetcher implements SampleReader {
       await this.#clock.turn();
       this.#turnedAt = this.#clock.now();
     }
-    return this.#line.take(most, signal, epoch);
+    return this.#queue.take(most, signal, epoch);
   }
 
   async read(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
     const { offset = 0 } = options;
     if (!Number.isSafeInteger(offset) || offset < 0) throw rangeInvalidError(key, offset);
-    return this.#line.readByName(key, target, options);
+    return this.#queue.readByName(key, target, options);
   }
 
   /** @internal What its source knows of an object: for a server, which reads in pieces and must not mix versions. */
@@ -278,7 +279,7 @@ export class Prefetcher implements SampleReader {
    */
   state(): PrefetcherState {
     const sequence = this.#sequence();
-    const position = withGivenBack(this.#line.position(), [...this.#ungiven].flat(), sequence);
+    const position = withGivenBack(this.#queue.position(), [...this.#ungiven].flat(), sequence);
     const { next, taken, early } = position;
     const epoch = next?.epoch ?? sequence.epochs;
     return {
@@ -303,7 +304,7 @@ export class Prefetcher implements SampleReader {
     const sequence = this.#sequence();
     assertState(state, sequence);
     assertSameAccesses(state, sequence);
-    if (this.#opened !== undefined)
+    if (this.#open !== undefined)
       throw configError('resume', 'a call right after the prefetcher was made', 'one that has begun to read');
     this.#resumed = state;
     return this;
@@ -311,15 +312,16 @@ export class Prefetcher implements SampleReader {
 
   /** A snapshot. */
   stats(): PrefetcherStats {
-    const line = this.#line;
+    const opened = this.#opened;
+    const { queue } = opened;
     return {
-      ...line.counts,
+      ...queue.counts,
       skipped: this.#skips.count,
-      stallMs: line.waiters.stallMs,
-      reading: line.reading,
-      ready: line.readySamples,
-      heldBytes: line.memory.heldBytes,
-      lentBytes: line.lender.bytes,
+      stallMs: queue.waiters.stallMs,
+      reading: queue.reading,
+      ready: queue.readySamples,
+      heldBytes: opened.heldBytes(),
+      lentBytes: queue.lender.bytes,
       tuning: this.#staging.tuning,
     };
   }
@@ -330,7 +332,7 @@ export class Prefetcher implements SampleReader {
    */
   profile(): PrefetcherProfile {
     const profile = this.#staging.profile();
-    const epochs = epochsOf(this.#staging, this.#line);
+    const epochs = this.#opened.epochs();
     const [before, now] = [this.#statsBefore, this.#source.stats?.()];
     const stats = before === undefined || now === undefined ? undefined : statsBetween(before, now);
     const { verdict } = epochs.findLast((epoch) => epoch.verdict.limit !== 'unknown') ?? profile;
@@ -347,14 +349,18 @@ export class Prefetcher implements SampleReader {
   }
 
   #close(by: 'close' | 'loop'): Promise<void> {
-    this.#closed ??= closeLine(this.#staging, this.#line, prefetcherClosedError(by));
+    this.#closed ??= this.#opened.close(prefetcherClosedError(by));
     return this.#closed;
   }
 
+  get #queue(): SampleQueue {
+    return this.#opened.queue;
+  }
+
   /** Made when it is first needed. */
-  get #line(): Line {
-    if (this.#opened !== undefined) return this.#opened;
-    const line = openLine(this.#staging, {
+  get #opened(): OpenedQueue {
+    if (this.#open !== undefined) return this.#open;
+    const opened = openQueue(this.#staging, {
       source: this.#source,
       accesses: (onReady) => this.#start(onReady),
       start: this.#resumed ?? BEGINNING,
@@ -363,10 +369,10 @@ export class Prefetcher implements SampleReader {
       skips: this.#skips,
       onEnd: () => this.#stopListening(),
     });
-    this.#opened = line;
+    this.#open = opened;
     // Not before: one that was aborted is still to be resumed, so that its state is right.
-    this.#stopListening = onAbort(this.#signal, (reason) => line.end(reason));
-    return line;
+    this.#stopListening = onAbort(this.#signal, (reason) => opened.queue.end(reason));
+    return opened;
   }
 
   #start(onReady: () => void): AccessFeed {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { blockOfItsOwn } from '../src/staging/arena.js';
 import { Entry } from '../src/staging/entry.js';
-import { LineMemory, SharedMemory } from '../src/staging/line-memory.js';
+import { BufferMemory, QueueMemory } from '../src/staging/queue-memory.js';
 import { readEntries } from '../src/staging/read-entries.js';
 import { charge, keys, settled, withCode } from './helpers.js';
 
@@ -55,7 +55,7 @@ function sourceOf(
   };
 }
 
-const entryOf = (i: number, memory = new LineMemory(0, new SharedMemory(0))) =>
+const entryOf = (i: number, memory = new QueueMemory(0, new BufferMemory(0))) =>
   new Entry({ key: `${i}`, epoch: 0, position: i }, SIZE, i, blockOfItsOwn(SIZE), memory, () => undefined);
 
 it('[P3] an object that cannot be read fails its own sample, whatever its neighbours in the batch are', async () => {
@@ -64,8 +64,8 @@ it('[P3] an object that cannot be read fails its own sample, whatever its neighb
       fc.array(fc.constantFrom(...FATES), { minLength: 1, maxLength: 8 }),
       fc.boolean(),
       async (fates, rejects) => {
-        const shared = new SharedMemory(0);
-        const memory = new LineMemory(0, shared);
+        const shared = new BufferMemory(0);
+        const memory = new QueueMemory(0, shared);
         const batch = fates.map((_, i) => entryOf(i, memory));
         await readEntries(sourceOf(fates, rejects), batch, new AbortController().signal);
         for (const [i, fate] of fates.entries()) {

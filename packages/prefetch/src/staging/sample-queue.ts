@@ -1,20 +1,35 @@
+import type { Clock } from '@tiered/core';
+import type { AccessFeed } from '../sequence/access-feed.js';
 import type { Access } from '../sequence/access-sequence.js';
-import { blockOfItsOwn, type Block } from './arena.js';
-import { Entry } from './entry.js';
-import { tooLargeError } from '../errors.js';
-import { Lender } from './lender.js';
-import type { LineMemory } from './line-memory.js';
-import { LookAhead, type Upcoming } from './look-ahead.js';
-import type { BatchLimits, LineHost, LineParts, Taken } from './line-parts.js';
+import { Admission, type BatchLimits } from './admission.js';
+import type { Entry } from './entry.js';
+import { Lender, type Lending } from './lender.js';
+import { LookAhead } from './look-ahead.js';
 import { NamedReads } from './named-reads.js';
+import type { QueuePorts, Taken } from './queue-ports.js';
 import { readEntries } from './read-entries.js';
 import { Room } from './room.js';
 import type { Sample, SampleReadOptions } from '../sample.js';
-import type { SequencePosition } from '../sequence/position.js';
+import type { SequencePosition, StartPosition } from '../sequence/position.js';
 import type { SampleSource } from '../source.js';
 import type { Skips } from './skips.js';
 import { Waiters } from './waiters.js';
 import { Window } from './window.js';
+
+/** What a queue is made of. */
+export interface QueueParts {
+  readonly source: SampleSource;
+  /** Makes the feed of its sequence, which calls back when an access has come. */
+  readonly accesses: (onReady: () => void) => AccessFeed;
+  /** Where to begin. */
+  readonly start: StartPosition;
+  readonly lending: Lending;
+  readonly skips: Skips;
+  readonly clock: Clock;
+  readonly ports: QueuePorts;
+}
+
+const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });
 
 /**
  * The samples of one sequence between their admission and their release.
@@ -26,65 +41,62 @@ import { Window } from './window.js';
  * **Moving parts.** The *look-ahead* knows the next access and its size. *Admission* gives it memory, strictly in
  * order. The *window* holds what was admitted and not taken, in order. *Consumers* take from its head, or wait; or
  * pick an entry by its key. *Lent* samples have left the window and hold their memory until they are released.
+ * A queue does nothing by itself: whoever has it calls `admit` and `read` when a producer is free, and is told by *ports* when
+ * that may be worth it.
  *
  * **Invariants.** What is admitted precedes, in the sequence, all that is not (PRISMA's ordered admission). What is in the window
  * is being read, or there, so whoever wants it gets it whatever else happens. A consumer that waits for the next
  * sample while the window is empty gets it admitted, if need be in memory of its own: so there is no deadlock with any
- * limit, also when consumers hold all memory. Beyond its limit a line holds one such sample in the window, and what
+ * limit, also when consumers hold all memory. Beyond its limit a queue holds one such sample in the window, and what
  * its consumers do not release. Memory is given back exactly once.
  */
-export class Line {
-  readonly weight: number;
-  readonly memory: LineMemory;
+export class SampleQueue {
   readonly waiters: Waiters;
-  readonly counts = { samples: 0, bytes: 0, repeated: 0, bypassed: 0, dropped: 0 };
-  readonly #source: SampleSource;
-  readonly #host: LineHost;
-  readonly #onEnd: () => void;
-  readonly #stop = new AbortController();
-  readonly #ahead: LookAhead;
-  readonly #window = new Window();
   /** What consumers hold. */
   readonly lender: Lender;
   readonly room: Room;
+  readonly #source: SampleSource;
+  readonly #ports: QueuePorts;
   readonly #skips: Skips;
+  readonly #stop = new AbortController();
+  readonly #ahead: LookAhead;
+  readonly #window = new Window();
+  readonly #admission: Admission;
   readonly #named: NamedReads;
   readonly #reads = new Set<Promise<void>>();
-  #admitted = 0;
-  readonly #onSettled = (entry: Entry) => this.#settled(entry);
-  /** Whether the next sample had no room when it was last looked at. */
-  isFull = false;
+  readonly #counts = { samples: 0, bytes: 0, bypassed: 0, dropped: 0 };
   #isToServe = false;
-  /** Whether somebody is just being told of a sample that is left out, which is still the first. */
-  #isTelling = false;
-  /** Where the sequence itself failed: that is no sample, and is not left out. */
-  #broken: Entry | undefined;
-  /** The access that was looked at last: one that has no room is told of once. */
-  #refused: Access | undefined;
   /** Whether somebody takes samples in order, and is to get all of them. */
   #isInOrder = false;
   /** What ended it, and where it stood then. */
   #failure: { readonly error: unknown; readonly position: SequencePosition } | undefined;
 
-  constructor({ source, accesses, start, weight, lending, skips, onEnd, memory, host }: LineParts) {
-    this.weight = weight;
-    this.memory = memory;
-    this.waiters = new Waiters(host.clock, (change) => host.starving(change));
+  constructor({ source, accesses, start, lending, skips, clock, ports }: QueueParts) {
+    const { memory, work, flow } = ports;
+    this.waiters = new Waiters(clock, (change) => flow.starving(change));
     this.#source = source;
-    this.#host = host;
+    this.#ports = ports;
     this.#skips = skips;
-    this.lender = new Lender(lending, () => host.released());
+    this.lender = new Lender(lending, () => work.released());
     this.room = new Room(this.#window, this.lender, memory, this.waiters);
-    this.#onEnd = onEnd;
     this.#ahead = new LookAhead({
       source,
       accesses,
       start,
       signal: this.#stop.signal,
-      onKnown: () => host.wake(),
+      onKnown: () => work.available(),
       onPassed: (access) => this.#window.pass(access),
     });
     this.#named = this.#namedReads();
+    this.#admission = new Admission({
+      ports,
+      ahead: this.#ahead,
+      window: this.#window,
+      room: this.room,
+      skips,
+      hold: (entry, failure) => this.#named.hold(entry, failure),
+      onSettled: (entry) => this.#settled(entry),
+    });
   }
 
   /** Whether its source reads many objects at once. */
@@ -95,6 +107,11 @@ export class Line {
   /** Whether nothing more will be admitted. */
   get ended(): boolean {
     return this.#ahead.ended;
+  }
+
+  /** Whether the next sample had no room when it was last looked at. */
+  get isFull(): boolean {
+    return this.#admission.isFull;
   }
 
   /** Whether a consumer waits for a sample that nobody is reading yet. */
@@ -119,34 +136,17 @@ export class Line {
 
   /** Bytes of the object that comes next, if that is known. */
   get upcomingBytes(): number | undefined {
-    const next = this.#peek();
-    return next?.failure === undefined ? next?.size : undefined;
+    return this.#admission.upcomingBytes;
+  }
+
+  /** A snapshot of what was counted so far. */
+  get counts() {
+    return { ...this.#counts, repeated: this.#admission.repeated };
   }
 
   /** Admits the next samples, as many as a producer reads at once and as there is room for. */
   admit(limits: BatchLimits): Entry[] {
-    const batch: Entry[] = [];
-    let bytes = 0;
-    this.isFull = false;
-    while (batch.length < limits.samples && !this.room.areProducersBusy) {
-      const next = this.#peek();
-      if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
-      const block = this.#blockFor(next);
-      this.isFull = block === undefined;
-      if (block === undefined && this.#refused !== next.access) this.#host.refused();
-      this.#refused = next.access;
-      if (block === undefined) break;
-      const same = this.#window.find(next.access.key);
-      const entry = this.#enter(next.access, next.size, block);
-      bytes += next.size;
-      if (this.#named.hold(entry, next.failure)) continue;
-      // What is there already, or on its way, is not read again.
-      if (next.failure !== undefined) this.#fail(entry, next.failure.error);
-      else if (same?.state === 'reading' || same?.state === 'ready') {
-        entry.follow(same);
-        this.counts.repeated += 1;
-      } else batch.push(entry);
-    }
+    const batch = this.#admission.admit(limits);
     // Those who wait are to know that nothing more comes.
     if (this.ended) this.#serve();
     return batch;
@@ -165,12 +165,12 @@ export class Line {
   async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     signal?.throwIfAborted();
     this.#isInOrder = true;
-    if (this.waiters.first() === undefined && !this.#isTelling) {
+    if (this.waiters.first() === undefined && !this.#skips.isTelling) {
       const samples = this.#collect(most, epoch);
       if (samples !== undefined) return samples;
     }
     const waiting = this.waiters.wait({ most, epoch }, signal);
-    this.#host.wake();
+    this.#ports.work.available();
     return waiting;
   }
 
@@ -178,7 +178,7 @@ export class Line {
   takeNow(epoch: number | undefined): Sample | undefined {
     const head = this.#window.head();
     if (head?.state !== 'ready' || (epoch !== undefined && epoch !== head.access.epoch)) return undefined;
-    if (this.#failure !== undefined || this.#isTelling || this.waiters.first()) return undefined;
+    if (this.#failure !== undefined || this.#skips.isTelling || this.waiters.first()) return undefined;
     this.#isInOrder = true;
     return this.#collect(1, epoch)?.[0];
   }
@@ -188,7 +188,7 @@ export class Line {
     return this.#named.read(key, target, options);
   }
 
-  /** Where the line stands: the first access that is not taken, those behind it that are, and what ran ahead. */
+  /** The first access that is not taken, those behind it that are, and what ran ahead. */
   position(): SequencePosition {
     if (this.#failure !== undefined) return this.#failure.position;
     const { next } = this;
@@ -209,7 +209,7 @@ export class Line {
       else if (entry.state === 'ready' || entry.state === 'failed') this.#window.remove(entry).free();
     }
     this.waiters.rejectAll(error);
-    this.#onEnd();
+    this.#ports.work.ended();
   }
 
   /** Ends it, takes lent samples back, and resolves when nothing is being read. */
@@ -220,40 +220,9 @@ export class Line {
     while (this.#reads.size > 0) await Promise.all(this.#reads);
   }
 
-  #peek(): Upcoming | undefined {
-    try {
-      return this.#ahead.peek();
-    } catch (error) {
-      // It has no more accesses.
-      this.#ahead.end();
-      this.#broken = this.#enter(this.#ahead.place, 0, blockOfItsOwn(0));
-      this.#broken.fail(error);
-      return undefined;
-    }
-  }
-
-  /** What cannot even be begun fails where the sample would have been, and ends what is read ahead, unless it is skipped. */
-  #fail(entry: Entry, error: unknown): void {
-    if (this.#skips.areAllowed) this.#host.wake();
-    else this.#ahead.end();
-    entry.fail(error);
-  }
-
-  #blockFor({ access, size }: Upcoming): Block | undefined {
-    try {
-      return this.room.take(size);
-    } catch (error) {
-      this.#fail(this.#enter(access, 0, blockOfItsOwn(0)), tooLargeError(access.key, size, error));
-      return undefined;
-    }
-  }
-
-  #enter(access: Access, size: number, block: Block): Entry {
-    this.#ahead.advance();
-    const entry = new Entry(access, size, this.#admitted, block, this.memory, this.#onSettled);
-    this.#admitted += 1;
-    this.#window.add(entry);
-    return entry;
+  /** Tells those who wait of an end that somebody else's call has found. */
+  tellEnd(): void {
+    if (this.ended && this.isUrgent) this.#serve();
   }
 
   #settled(entry: Entry): void {
@@ -262,18 +231,14 @@ export class Line {
       this.#window.remove(entry).free();
       return;
     }
-    this.#host.moved(NOTHING_TAKEN);
+    this.#ports.flow.moved(NOTHING_TAKEN);
     // Not at once: the rest of its batch may be there in a moment, and one consumer is to get more than one of it.
     if (!this.#isToServe) queueMicrotask(() => this.#serve());
     this.#isToServe = true;
   }
 
-  /** Tells those who wait of an end that somebody else's call has found. */
-  tellEnd(): void {
-    if (this.ended && this.isUrgent) this.#serve();
-  }
-
   #namedReads(): NamedReads {
+    const { work } = this.#ports;
     return new NamedReads({
       source: this.#source,
       window: this.#window,
@@ -281,20 +246,20 @@ export class Line {
       failure: () => this.#failure,
       onTaken: (taken) => {
         this.#taken(taken);
-        this.#host.wake();
+        work.available();
       },
       onBypass: () => {
-        this.counts.bypassed += 1;
+        this.#counts.bypassed += 1;
         this.#dropStale();
       },
       onEarly: (key) => {
         this.#ahead.readEarly(key);
-        this.#host.wake();
+        work.available();
       },
       onGivenBack: (entry, failure) => {
         // In place of the read by name, so that it waits for no producer.
-        if (failure === undefined) void this.read([entry]).then(() => this.#host.wake());
-        else this.#fail(entry, failure.error);
+        if (failure === undefined) void this.read([entry]).then(() => work.available());
+        else this.#admission.fail(entry, failure.error);
       },
     });
   }
@@ -303,7 +268,7 @@ export class Line {
   #serve(): void {
     this.#isToServe = false;
     // Afterwards: the first is still the one that is told of.
-    if (this.#isTelling) return;
+    if (this.#skips.isTelling) return;
     this.waiters.serve(({ most, epoch }) => this.#collect(most, epoch));
   }
 
@@ -337,16 +302,17 @@ export class Line {
     const [first] = samples;
     if (first !== undefined) this.#taken({ samples: samples.length, bytes, epoch: first.epoch });
     else if (!this.ended || this.#window.head() !== undefined) return undefined;
-    else this.#onEnd();
+    else this.#ports.work.ended();
     return samples;
   }
 
   /** Leaves out failed samples at the head of the window, as far as that is allowed. */
   #skipFailed(epoch: number | undefined): void {
     for (let head = this.#window.head(); head?.state === 'failed'; head = this.#window.head()) {
+      const { access, error } = head;
       // What comes after this epoch is not for this consumer.
-      if (epoch !== undefined && head.access.epoch !== epoch) return;
-      const reason = head === this.#broken ? { error: head.error } : this.#leaveOut(head);
+      if (epoch !== undefined && access.epoch !== epoch) return;
+      const reason = this.#admission.isBroken(head) ? { error } : this.#skips.skip(access, error);
       if (reason !== undefined) this.end(reason.error);
       // Whoever was told may have ended it as well, which has taken this one out.
       if (this.#failure !== undefined) throw this.#failure.error;
@@ -354,24 +320,15 @@ export class Line {
       // Not at once: whoever is woken may serve the consumer that this is for. Whoever was told may have asked for another one.
       queueMicrotask(() => {
         this.#serve();
-        this.#host.wake();
+        this.#ports.work.available();
       });
     }
   }
 
-  #leaveOut({ access, error }: Entry): { readonly error: unknown } | undefined {
-    this.#isTelling = true;
-    try {
-      return this.#skips.skip(access, error);
-    } finally {
-      this.#isTelling = false;
-    }
-  }
-
   #taken(taken: Taken): void {
-    this.counts.samples += taken.samples;
-    this.counts.bytes += taken.bytes;
-    this.#host.moved(taken);
+    this.#counts.samples += taken.samples;
+    this.#counts.bytes += taken.bytes;
+    this.#ports.flow.moved(taken);
   }
 
   /**
@@ -380,16 +337,17 @@ export class Line {
    */
   #dropStale(): void {
     const head = this.#window.head();
-    // One that failed ends the sequence where it stands, unless it is left out.
-    const mayBeLeftOut = this.#skips.areAllowed && !this.#isTelling && head !== this.#broken;
-    const mayGo = head?.state === 'ready' || (head?.state === 'failed' && mayBeLeftOut);
-    if (!this.isFull || this.#isInOrder || head === undefined || !mayGo) return;
-    const takenBehind = this.#admitted - head.order - this.#window.count;
+    if (!this.isFull || this.#isInOrder || head === undefined || !this.#mayGo(head)) return;
+    const takenBehind = this.#admission.count - head.order - this.#window.count;
     if (takenBehind <= this.#window.count) return;
     this.#window.remove(head).free();
-    this.counts.dropped += 1;
-    this.#host.wake();
+    this.#counts.dropped += 1;
+    this.#ports.work.available();
+  }
+
+  /** One that failed ends the sequence where it stands, unless it is left out. */
+  #mayGo(head: Entry): boolean {
+    if (head.state !== 'failed') return head.state === 'ready';
+    return this.#skips.areAllowed && !this.#skips.isTelling && !this.#admission.isBroken(head);
   }
 }
-
-const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });

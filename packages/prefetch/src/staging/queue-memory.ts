@@ -1,7 +1,8 @@
 import { Arena, blockOfItsOwn, memoryOf, type Block } from './arena.js';
+import type { MemoryPort } from './queue-ports.js';
 
-/** What the lines of a buffer hold together, also those that have ended while their consumers hold samples. */
-export class SharedMemory {
+/** What the queues of a buffer hold together, also those that have ended while their consumers hold samples. */
+export class BufferMemory {
   heldBytes = 0;
   /** Bytes that they may hold. */
   limit: number;
@@ -16,9 +17,9 @@ export class SharedMemory {
   }
 }
 
-/** The memory of a line: its arena, and what is held outside of it because the arena could not have it. */
-export class LineMemory {
-  readonly shared: SharedMemory;
+/** The memory of a queue: its arena, and what is held outside of it because the arena could not have it. */
+export class QueueMemory implements MemoryPort {
+  readonly #shared: BufferMemory;
   readonly #arena: Arena;
   #ownBytes = 0;
 
@@ -26,8 +27,8 @@ export class LineMemory {
    * @param capacity Bytes that `limit` may grow to.
    * @param shared What it counts for with all others.
    */
-  constructor(capacity: number, shared: SharedMemory) {
-    this.shared = shared;
+  constructor(capacity: number, shared: BufferMemory) {
+    this.#shared = shared;
     this.#arena = new Arena(capacity, shared);
   }
 
@@ -44,19 +45,18 @@ export class LineMemory {
     return this.#arena.usedBytes + this.#ownBytes;
   }
 
-  /**
-   * Memory for a sample; undefined if there is no room.
-   * @param isNeeded Whether it is to be found in any case, beyond the limits if need be.
-   */
+  hasRoomFor(bytes: number): boolean {
+    return this.#shared.hasRoomFor(bytes);
+  }
+
   take(bytes: number, isNeeded: boolean): Block | undefined {
     const fits =
-      this.shared.hasRoomFor(bytes) &&
+      this.#shared.hasRoomFor(bytes) &&
       (this.#ownBytes === 0 || this.heldBytes + memoryOf(bytes) <= this.limit);
     const block = fits || isNeeded ? this.#arena.take(bytes) : undefined;
     return block === undefined && isNeeded ? this.outside(bytes) : block;
   }
 
-  /** Memory beyond the arena, that counts as held. Throws if there is none at all. */
   outside(bytes: number): Block {
     const block = blockOfItsOwn(bytes);
     this.#count(memoryOf(bytes));
@@ -71,6 +71,6 @@ export class LineMemory {
 
   #count(bytes: number): void {
     this.#ownBytes += bytes;
-    this.shared.heldBytes += bytes;
+    this.#shared.heldBytes += bytes;
   }
 }

@@ -16,13 +16,10 @@ export {
   type TuningObservation,
 } from './autotuner/autotuner.js';
 export { prismaAutotuner, type PrismaAutotunerOptions } from './autotuner/prisma.js';
-export {
-  Prefetcher,
-  type Accesses,
-  type PrefetcherOptions,
-  type PrefetcherProfile,
-  type PrefetcherStats,
-} from './prefetcher.js';
+export { Prefetcher } from './prefetcher.js';
+export { type PrefetcherOptions } from './prefetcher-options.js';
+export { type PrefetcherProfile, type PrefetcherStats } from './prefetcher-stats.js';
+export { type Accesses } from './sequence/accesses.js';
 export { type EpochProfile, type LevelReads } from './observe/epochs.js';
 export { type PlaceReads } from './observe/places.js';
 export { type Figures } from './observe/figures.js';
@@ -37,30 +34,30 @@ export {
   type AccessTable,
   type AccessTableOptions,
   type FrequencyTable,
-} from './sequence/access-tables.js';
+} from './sampling/access-tables.js';
 export {
   globalBatchSampler,
   type GlobalBatchSampler,
   type GlobalBatchSamplerOptions,
   type GlobalCheckpoint,
-} from './sequence/global-batch-sampler.js';
-export { redistribute, type RedistributeOptions } from './sequence/redistribute.js';
-export { samplerSequence } from './sequence/sampler-sequence.js';
-export { type Sampler } from './sequence/sampler.js';
+} from './sampling/global-batch-sampler.js';
+export { redistribute, type RedistributeOptions } from './sampling/redistribute.js';
+export { samplerSequence } from './sampling/sampler-sequence.js';
+export { type Sampler } from './sampling/sampler.js';
 export {
   torchDistributedSampler,
   type TorchDistributedSamplerOptions,
-} from './sequence/torch-distributed-sampler.js';
-export { torchRandperm } from './sequence/torch-randperm.js';
-export { PrefetchClient, type PrefetchClientOptions } from './sharing/client.js';
+} from './sampling/torch-distributed-sampler.js';
+export { torchRandperm } from './sampling/torch-randperm.js';
+export { PrefetchClient, type PrefetchClientOptions } from './sharing/client/client.js';
 export {
   servePrefetcher,
   type PrefetchServer,
   type PrefetchServerEvents,
   type ServePrefetcherOptions,
-} from './sharing/server.js';
-export { ThreadPrefetchClient } from './sharing/thread-client.js';
-export { threadPort } from './sharing/thread-host.js';
+} from './sharing/server/server.js';
+export { ThreadPrefetchClient } from './sharing/thread/thread-client.js';
+export { threadPort } from './sharing/thread/thread-host.js';
 export { type SkippedSample } from './staging/skips.js';
 export { type SampleSource } from './source.js';
 export {

@@ -1,129 +1,36 @@
 import {
-  parseBytes,
   statsBetween,
   systemClock,
   TieredError,
-  type ByteSize,
   type Clock,
   type HierarchyStats,
   type OperationOptions,
 } from '@tiered/core';
 import { assertCounts, configError, onAbort } from '@tiered/core/internal';
-import { assertReservable } from './staging/arena.js';
-import { feedOf, type AccessFeed } from './sequence/access-feed.js';
-import type { Access, AccessSequence } from './sequence/access-sequence.js';
-import type { Autotuner, Tuning } from './autotuner/autotuner.js';
-import type { Lending } from './staging/lender.js';
 import { prefetcherClosedError, rangeInvalidError } from './errors.js';
-import type { OpenedQueue } from './staging/producers.js';
-import type { SampleQueue } from './staging/sample-queue.js';
-import { levelsOf, type EpochProfile, type LevelReads } from './observe/epochs.js';
-import type { Source } from './observe/places.js';
-import type { Profile } from './observe/profile.js';
-import { samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
-import { batchesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
-import { Skips, type SkippedSample } from './staging/skips.js';
-import { openQueue, StagingBuffer } from './staging/staging-buffer.js';
+import { levelsOf } from './observe/epochs.js';
+import { lendingOf, skipsOf, stagingOf, type PrefetcherOptions } from './prefetcher-options.js';
+import type { PrefetcherProfile, PrefetcherStats } from './prefetcher-stats.js';
+import { batchesOf, samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
+import type { Sample, SampleReader, SampleReadOptions } from './sample.js';
+import { feedOf, type AccessFeed } from './sequence/access-feed.js';
+import type { AccessSequence } from './sequence/access-sequence.js';
+import { isIterable, isSequence, type Accesses } from './sequence/accesses.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
 import { BEGINNING } from './sequence/position.js';
-import {
-  assertSameAccesses,
-  assertState,
-  isIterable,
-  isSequence,
-  withGivenBack,
-  type PrefetcherState,
-} from './state.js';
-
-/** Options of `Prefetcher`. */
-export interface PrefetcherOptions extends OperationOptions {
-  /** Memory and producers to share with other prefetchers; the options below are then those of the buffer. Default: one of its own. */
-  readonly staging?: StagingBuffer;
-  /** Its share of a shared buffer beside the shares of the others; any positive number. Default: 1. */
-  readonly priority?: number;
-  /**
-   * Gives consumers copies, theirs to keep, instead of views that are lent: for code that holds on to `data`, such as a batcher. The
-   * copies are outside the budget. Costs, for each sample, a copy into memory that is new each time: 3 us for 4 KiB, 40 us for 100
-   * KB, which may be as long as the reading takes from storage that is fast. Default: false.
-   */
-  readonly copy?: boolean;
-  /**
-   * For tests, and for a look at samples that seem to be wrong: released data is detached, so that a view that somebody kept has no bytes,
-   * instead of those of another sample. In this thread; those of consumers in other threads are not. Costs as much as `copy`.
-   * Default: false.
-   */
-  readonly detach?: boolean;
-  /**
-   * What is done about a sample that cannot be read, once the retries of the hierarchy have failed: `'throw'` ends the prefetcher with its
-   * error; `'skip'` leaves it out and goes on, as far as `maxSkipped` allows. A sequence that throws, and a read by name, are thrown
-   * in any case. Default: `'throw'`, as nobody should train on less than they think.
-   */
-  readonly onError?: 'throw' | 'skip';
-  /**
-   * Samples that are skipped in one epoch at most; the next one that cannot be read ends the prefetcher with its error. Default:
-   * 10: some damaged files, and not a source that is gone.
-   */
-  readonly maxSkipped?: number;
-  /** Told of each sample that is skipped, in order, when a consumer would have got it. What it throws ends the prefetcher. */
-  readonly onSkip?: (skipped: SkippedSample) => void;
-  /** As `memory` of `StagingBuffer`. Default: 256 MiB. */
-  readonly budget?: ByteSize;
-  /** As in `StagingBuffer`. Default: tuned. */
-  readonly producers?: number;
-  /** As in `StagingBuffer`. Default: `producers`; if those are tuned, 64. */
-  readonly maxProducers?: number;
-  /** As in `StagingBuffer`. Default: `adaptiveAutotuner()`. */
-  readonly autotuner?: Autotuner | false;
-  /** As in `StagingBuffer`. */
-  readonly debug?: (line: string) => void;
-  /** Default: the clock of the machine. */
-  readonly clock?: Clock;
-}
-
-/** What a prefetcher did so far, and what it holds at this moment. */
-export interface PrefetcherStats {
-  /** Samples given to consumers, and their bytes. */
-  readonly samples: number;
-  readonly bytes: number;
-  /** Milliseconds that consumers waited for a sample that was not there yet. */
-  readonly stallMs: number;
-  /** Samples that were not read, because the same object was in the buffer already, or on its way there, and was copied. */
-  readonly repeated: number;
-  /** Reads by name of objects that had not been read ahead, and samples that were given up because nobody asked for them. */
-  readonly bypassed: number;
-  readonly dropped: number;
-  /** Samples that could not be read and were left out (`onError: 'skip'`). */
-  readonly skipped: number;
-  /** Samples being read, and samples that are there. */
-  readonly reading: number;
-  readonly ready: number;
-  /** Bytes of samples being read, waiting, or with a consumer. */
-  readonly heldBytes: number;
-  /** Bytes of samples that consumers have not released. */
-  readonly lentBytes: number;
-  /** What is in force in the staging buffer. */
-  readonly tuning: Tuning;
-}
-
-/** A profile with the levels that served the reads, in all and by epoch. Its verdict is on the epoch that consumers are in. */
-export interface PrefetcherProfile extends Profile {
-  /** Since the prefetcher was made, all reads of its hierarchy: bytes by level, the source last. Empty if the source has no `stats`. */
-  readonly levels: readonly LevelReads[];
-  /** The last 32 epochs of this prefetcher, each with its figures and its verdict. The last of them may be under way. */
-  readonly epochs: readonly EpochProfile[];
-}
+import type { SampleSource } from './source.js';
+import type { Lending } from './staging/lender.js';
+import type { OpenedQueue } from './staging/producers.js';
+import type { SampleQueue } from './staging/sample-queue.js';
+import type { Skips } from './staging/skips.js';
+import { openQueue, type StagingBuffer } from './staging/staging-buffer.js';
+import { assertSameAccesses, assertState, withGivenBack, type PrefetcherState } from './state.js';
 
 /**
  * Milliseconds after which a consumer lets the event loop turn. A loop over samples that are there already, with
  * computing that does not wait, would otherwise never let reads, timers and signals in. Costs a microsecond each time.
  */
 const TURN_EVERY_MS = 5;
-
-/**
- * What a prefetcher reads: a sequence, which can be resumed; or accesses in a list, or as they come, of which at most 256 are
- * taken ahead of their reads. A text is a key, of epoch 0 and at the position in which it comes.
- */
-export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
 
 /**
  * Reads the objects of an access sequence before consumers ask for them (PRISMA, Cluster'21, section III).
@@ -143,7 +50,7 @@ export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterabl
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
-  readonly #source: Source;
+  readonly #source: SampleSource;
   readonly #accesses: Accesses;
   readonly #weight: number;
   readonly #lending: Lending;
@@ -173,8 +80,8 @@ export class Prefetcher implements SampleReader {
    * @param source The hierarchy; it stays the caller's to close.
    * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for accesses that cannot be iterated.
    */
-  constructor(source: Source, accesses: Accesses, options: PrefetcherOptions = {}) {
-    const { priority = 1, clock = systemClock, signal, copy = false, detach = false } = options;
+  constructor(source: SampleSource, accesses: Accesses, options: PrefetcherOptions = {}) {
+    const { priority = 1, clock = systemClock, signal } = options;
     if (!isIterable(accesses))
       throw configError('accesses', 'an AccessSequence or an iterable of accesses', accesses);
     if (!(priority > 0 && priority < Infinity)) throw configError('priority', 'a positive number', priority);
@@ -182,9 +89,8 @@ export class Prefetcher implements SampleReader {
     this.#source = source;
     this.#accesses = accesses;
     this.#weight = priority;
-    if (copy && detach) throw configError('detach', 'false where copies are given', detach);
     this.#skips = skipsOf(options);
-    this.#lending = copy ? 'copies' : detach ? 'detached' : 'views';
+    this.#lending = lendingOf(options);
     this.#clock = clock;
     this.#turnedAt = clock.now();
     this.#statsBefore = source.stats?.();
@@ -253,7 +159,7 @@ export class Prefetcher implements SampleReader {
   }
 
   /** @internal What its source knows of an object: for a server, which reads in pieces and must not mix versions. */
-  stat(key: string, options: OperationOptions): ReturnType<Source['stat']> {
+  stat(key: string, options: OperationOptions): ReturnType<SampleSource['stat']> {
     return this.#source.stat(key, options);
   }
 
@@ -400,35 +306,4 @@ export class Prefetcher implements SampleReader {
       await this.#loop.ended(isAtEnd);
     }
   }
-}
-
-function skipsOf({ onError = 'throw', maxSkipped = 10, onSkip }: PrefetcherOptions): Skips {
-  if (!['throw', 'skip'].includes(onError)) throw configError('onError', "'throw' or 'skip'", onError);
-  assertCounts({ maxSkipped });
-  return new Skips({ onError, maxSkipped, onSkip });
-}
-
-function stagingOf({
-  staging,
-  budget,
-  producers,
-  maxProducers,
-  autotuner,
-  debug,
-  clock,
-}: PrefetcherOptions): StagingBuffer {
-  const own = { producers, maxProducers, autotuner, debug };
-  if (staging === undefined) return new StagingBuffer({ memory: budgetOf(budget), ...own, clock });
-  for (const [field, value] of Object.entries({ budget, ...own })) {
-    if (value !== undefined) throw configError(field, 'an option of the shared staging buffer', value);
-  }
-  return staging;
-}
-
-/** Checked here, so that an error names the option that was given. */
-function budgetOf(budget: ByteSize | undefined): number | undefined {
-  if (budget === undefined) return undefined;
-  const bytes = parseBytes(budget, 'budget');
-  assertReservable(bytes, 'budget');
-  return bytes;
 }

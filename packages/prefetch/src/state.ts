@@ -91,17 +91,6 @@ export function withGivenBack(
   return { ...position, next, taken: [...taken, ...position.taken] };
 }
 
-/** Whether a sequence can be resumed in its middle. */
-export function isSequence(accesses: object): accesses is AccessSequence {
-  return 'from' in accesses && 'epochLength' in accesses;
-}
-
-/** Whether accesses can be read from it at all. A text cannot, though it is iterable. */
-export function isIterable(accesses: unknown): boolean {
-  if (typeof accesses !== 'object' || accesses === null) return false;
-  return Symbol.iterator in accesses || Symbol.asyncIterator in accesses;
-}
-
 function isIndex(value: unknown, count: number): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) < count;
 }

@@ -1,9 +1,8 @@
 import { invariant } from '@tiered/core/internal';
 import type { Access } from '../sequence/access-sequence.js';
 import type { Block } from './arena.js';
-import { releasedError, tooLargeError } from '../errors.js';
+import { tooLargeError } from '../errors.js';
 import type { MemoryPort } from './queue-ports.js';
-import type { Sample } from '../sample.js';
 
 /** Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped. */
 export type EntryState = 'reading' | 'ready' | 'failed' | 'gone';
@@ -134,38 +133,4 @@ export class Entry {
     if (lookers !== undefined) for (const look of lookers) look();
     this.#onSettled(this);
   }
-}
-
-/** A sample in the hands of a consumer. */
-export abstract class LentSample implements Sample {
-  readonly key: string;
-  readonly epoch: number;
-  readonly position: number;
-  /** Undefined once it was released. */
-  #bytes: Uint8Array | undefined;
-
-  constructor({ key, epoch, position }: Access, bytes: Uint8Array) {
-    this.key = key;
-    this.epoch = epoch;
-    this.position = position;
-    this.#bytes = bytes;
-  }
-
-  get data(): Uint8Array {
-    if (this.#bytes === undefined) throw releasedError(this.key);
-    return this.#bytes;
-  }
-
-  release(): void {
-    if (this.#bytes === undefined) return;
-    this.#bytes = undefined;
-    this.onRelease();
-  }
-
-  [Symbol.dispose](): void {
-    this.release();
-  }
-
-  /** Called once, when the bytes are not looked at any more. */
-  protected abstract onRelease(): void;
 }

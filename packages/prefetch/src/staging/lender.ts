@@ -1,7 +1,8 @@
 import type { Access } from '../sequence/access-sequence.js';
 import type { Block } from './arena.js';
-import { LentSample, type Entry } from './entry.js';
+import type { Entry } from './entry.js';
 import { tooLargeError } from '../errors.js';
+import { LentSample } from '../lent-sample.js';
 import type { Sample } from '../sample.js';
 import type { Window } from './window.js';
 

@@ -3,7 +3,7 @@ import type { Autotuner, Tuning, TuningEvent } from '../autotuner/autotuner.js';
 import { Epochs, type EpochProfile } from '../observe/epochs.js';
 import type { Settings } from '../observe/figures.js';
 import { Meter } from '../observe/meter.js';
-import { slower, type Source } from '../observe/places.js';
+import { slower } from '../observe/places.js';
 import { profileOf, type Profile } from '../observe/profile.js';
 import type { BatchLimits } from './admission.js';
 import type { Entry } from './entry.js';
@@ -27,7 +27,6 @@ export interface ProducersParts {
 
 /** What a prefetcher says of the queue that it wants. */
 export interface OpenParts extends Omit<QueueParts, 'ports' | 'clock'> {
-  readonly source: Source;
   readonly weight: number;
   /** Called when the last sample was taken or the queue has failed. */
   readonly onEnd: () => void;

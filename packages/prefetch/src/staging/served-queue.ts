@@ -1,13 +1,14 @@
 import { producersFor } from '../autotuner/limits.js';
 import type { Epochs } from '../observe/epochs.js';
-import { placesOf, type Place, type Source } from '../observe/places.js';
+import { placesOf, type Place } from '../observe/places.js';
+import type { SampleSource } from '../source.js';
 import { BatchSize } from './batch-size.js';
 import type { QueueMemory } from './queue-memory.js';
 import type { SampleQueue } from './sample-queue.js';
 
 /** What a served queue is made of. */
 export interface ServedQueueParts {
-  readonly source: Source;
+  readonly source: SampleSource;
   readonly queue: SampleQueue;
   readonly memory: QueueMemory;
   readonly epochs: Epochs;

@@ -6,8 +6,8 @@ import {
   type SampleReader,
 } from '@tiered/prefetch';
 import { expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { collect, keys, objects, over, samplesOf, withCode } from '../helpers.js';
 import { socketPath } from './helpers.js';
 

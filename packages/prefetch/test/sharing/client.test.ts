@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { encodeHead, SERVER_FRAMES } from '../../src/sharing/protocol.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { encodeHead, SERVER_FRAMES } from '../../src/sharing/wire/protocol.js';
 import { connect, drain, range, serve, serving, socketPath, WELCOME, withCode } from './helpers.js';
 import { bytesOf, checked, keyOf, ListReader } from './list-reader.js';
 

@@ -1,9 +1,9 @@
 import { listSequence, Prefetcher, ThreadPrefetchClient, threadPort } from '@tiered/prefetch';
 import { expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
 import { errorBody, errorFrom } from '../../src/sharing/error-body.js';
-import { encodeHead, SERVER_FRAMES } from '../../src/sharing/protocol.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { encodeHead, SERVER_FRAMES } from '../../src/sharing/wire/protocol.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { next, objects, over } from '../helpers.js';
 import { serving, socketPath, WELCOME } from './helpers.js';
 

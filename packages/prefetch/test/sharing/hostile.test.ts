@@ -1,7 +1,7 @@
 import { isTieredError } from '@tiered/core';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
 import {
   CLIENT_FRAMES,
   encodeHead,
@@ -9,7 +9,7 @@ import {
   PROTOCOL,
   SERVER_FRAMES,
   VERSION,
-} from '../../src/sharing/protocol.js';
+} from '../../src/sharing/wire/protocol.js';
 import { connect, HELLO, range, RawClient, serve, serving, WELCOME, withCode } from './helpers.js';
 import { keyOf, ListReader } from './list-reader.js';
 

@@ -12,8 +12,8 @@ import type { Served } from './children/serve-list.js';
 import { describeMemory } from './describe-memory.js';
 import { connect, drain, range, serve, socketPath, withCode } from './helpers.js';
 import { bytesOf, checked, ListReader } from './list-reader.js';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { Taker } from './taker.js';
 
 const MIB = 2 ** 20;

@@ -1,7 +1,7 @@
 import { MemoryDriver } from '@tiered/core';
 import { listSequence, Prefetcher, shuffledSequence } from '@tiered/prefetch';
 import { expect, it, onTestFinished } from 'vitest';
-import { servePrefetcher, type PrefetchServer } from '../../src/sharing/server.js';
+import { servePrefetcher, type PrefetchServer } from '../../src/sharing/server/server.js';
 import { expectIdle, over, settled, WatchedDriver } from '../helpers.js';
 import { range, socketPath } from './helpers.js';
 import { bytesOf, keyOf } from './list-reader.js';

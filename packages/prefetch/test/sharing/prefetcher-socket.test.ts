@@ -8,8 +8,8 @@ import {
 } from '@tiered/prefetch';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import {
   collect,
   copyOf,

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { CLIENT_FRAMES, encodeHead, PROTOCOL, SERVER_FRAMES } from '../../src/sharing/protocol.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { CLIENT_FRAMES, encodeHead, PROTOCOL, SERVER_FRAMES } from '../../src/sharing/wire/protocol.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { connect, drain, HELLO, range, RawClient, serve, socketPath, WELCOME, withCode } from './helpers.js';
 import { checked, keyOf, ListReader } from './list-reader.js';
 

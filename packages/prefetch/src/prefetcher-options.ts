@@ -1,10 +1,10 @@
-import { parseBytes, type ByteSize, type Clock, type OperationOptions } from '@tiered/core';
+import type { ByteSize, Clock, OperationOptions } from '@tiered/core';
 import { assertCounts, configError } from '@tiered/core/internal';
 import type { Autotuner } from './autotuner/autotuner.js';
-import { assertReservable } from './staging/arena.js';
 import type { Lending } from './staging/lender.js';
 import { Skips, type SkippedSample } from './staging/skips.js';
 import { StagingBuffer } from './staging/staging-buffer.js';
+import type { PrefetcherState } from './state.js';
 
 /** Options of `Prefetcher`. */
 export interface PrefetcherOptions extends OperationOptions {
@@ -13,8 +13,13 @@ export interface PrefetcherOptions extends OperationOptions {
   /** Its share of a shared buffer beside the shares of the others; any positive number. Default: 1. */
   readonly priority?: number;
   /**
+   * Where another prefetcher of the same sequence stood (`state()`): exactly the samples that were left then come, in the same order.
+   * Default: the beginning.
+   */
+  readonly resume?: PrefetcherState | undefined;
+  /**
    * Gives consumers copies, theirs to keep, instead of views that are lent: for code that holds on to `data`, such as a batcher. The
-   * copies are outside the budget. Costs, for each sample, a copy into memory that is new each time: 3 us for 4 KiB, 40 us for 100
+   * copies are outside of `memory`. Costs, for each sample, a copy into memory that is new each time: 3 us for 4 KiB, 40 us for 100
    * KB, which may be as long as the reading takes from storage that is fast. Default: false.
    */
   readonly copy?: boolean;
@@ -37,8 +42,8 @@ export interface PrefetcherOptions extends OperationOptions {
   readonly maxSkipped?: number;
   /** Told of each sample that is skipped, in order, when a consumer would have got it. What it throws ends the prefetcher. */
   readonly onSkip?: (skipped: SkippedSample) => void;
-  /** As `memory` of `StagingBuffer`. Default: 256 MiB. */
-  readonly budget?: ByteSize;
+  /** As in `StagingBuffer`. Default: 256 MiB. */
+  readonly memory?: ByteSize;
   /** As in `StagingBuffer`. Default: tuned. */
   readonly producers?: number;
   /** As in `StagingBuffer`. Default: `producers`; if those are tuned, 64. */
@@ -70,25 +75,17 @@ export function skipsOf({ onError = 'throw', maxSkipped = 10, onSkip }: Prefetch
  */
 export function stagingOf({
   staging,
-  budget,
+  memory,
   producers,
   maxProducers,
   autotuner,
   debug,
   clock,
 }: PrefetcherOptions): StagingBuffer {
-  const own = { producers, maxProducers, autotuner, debug };
-  if (staging === undefined) return new StagingBuffer({ memory: budgetOf(budget), ...own, clock });
-  for (const [field, value] of Object.entries({ budget, ...own })) {
+  const own = { memory, producers, maxProducers, autotuner, debug };
+  if (staging === undefined) return new StagingBuffer({ ...own, clock });
+  for (const [field, value] of Object.entries(own)) {
     if (value !== undefined) throw configError(field, 'an option of the shared staging buffer', value);
   }
   return staging;
-}
-
-/** Checked here, so that an error names the option that was given. */
-function budgetOf(budget: ByteSize | undefined): number | undefined {
-  if (budget === undefined) return undefined;
-  const bytes = parseBytes(budget, 'budget');
-  assertReservable(bytes, 'budget');
-  return bytes;
 }

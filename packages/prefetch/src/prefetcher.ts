@@ -1,7 +1,6 @@
 import {
   statsBetween,
   systemClock,
-  TieredError,
   type Clock,
   type HierarchyStats,
   type OperationOptions,
@@ -13,18 +12,16 @@ import { lendingOf, skipsOf, stagingOf, type PrefetcherOptions } from './prefetc
 import type { PrefetcherProfile, PrefetcherStats } from './prefetcher-stats.js';
 import { batchesOf, samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
 import type { Sample, SampleReader, SampleReadOptions } from './sample.js';
-import { feedOf, type AccessFeed } from './sequence/access-feed.js';
-import type { AccessSequence } from './sequence/access-sequence.js';
-import { isIterable, isSequence, type Accesses } from './sequence/accesses.js';
+import { feedOf } from './sequence/access-feed.js';
+import { isIterable, sequenceOf, type Accesses } from './sequence/accesses.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
 import { BEGINNING } from './sequence/position.js';
 import type { SampleSource } from './source.js';
-import type { Lending } from './staging/lender.js';
 import type { OpenedQueue } from './staging/producers.js';
 import type { SampleQueue } from './staging/sample-queue.js';
 import type { Skips } from './staging/skips.js';
 import { openQueue, type StagingBuffer } from './staging/staging-buffer.js';
-import { assertSameAccesses, assertState, withGivenBack, type PrefetcherState } from './state.js';
+import { remainingOf, withGivenBack, type PrefetcherState } from './state.js';
 
 /**
  * Milliseconds after which a consumer lets the event loop turn. A loop over samples that are there already, with
@@ -46,21 +43,18 @@ const TURN_EVERY_MS = 5;
  * not read to its end is told by `return`; nobody waits for what it does then.
  *
  * What was read ahead is given as it was when it was read: a `rescan` of the hierarchy, between epochs say, does not reach it. To have
- * all that changed, keep the state, close, and resume another prefetcher.
+ * all that changed, keep the state, close, and resume another prefetcher with it.
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
   readonly #source: SampleSource;
   readonly #accesses: Accesses;
-  readonly #weight: number;
-  readonly #lending: Lending;
   readonly #skips: Skips;
   readonly #clock: Clock;
   readonly #statsBefore: HierarchyStats | undefined;
-  readonly #signal: AbortSignal | undefined;
+  readonly #opened: OpenedQueue;
+  readonly #queue: SampleQueue;
   #stopListening: () => void = () => undefined;
-  #resumed: PrefetcherState | undefined;
-  #open: OpenedQueue | undefined;
   #closed: Promise<void> | undefined;
   /** Samples that were taken for lists which nobody has got, or will get. */
   readonly #ungiven = new Set<readonly Sample[]>();
@@ -77,26 +71,35 @@ export class Prefetcher implements SampleReader {
   #turnedAt: number;
 
   /**
+   * Begins to read ahead in a moment, without being asked.
    * @param source The hierarchy; it stays the caller's to close.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for accesses that cannot be iterated.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for accesses that cannot be iterated, and for the state of
+   * another sequence (other keys, another order or seed); `TIERED_UNSUPPORTED` for a state where the accesses are no sequence.
    */
   constructor(source: SampleSource, accesses: Accesses, options: PrefetcherOptions = {}) {
-    const { priority = 1, clock = systemClock, signal } = options;
+    const { priority = 1, clock = systemClock, signal, resume } = options;
     if (!isIterable(accesses))
       throw configError('accesses', 'an AccessSequence or an iterable of accesses', accesses);
     if (!(priority > 0 && priority < Infinity)) throw configError('priority', 'a positive number', priority);
+    const remaining = resume === undefined ? accesses : remainingOf(sequenceOf(accesses), resume, 'resume');
     this.#staging = stagingOf(options);
     this.#source = source;
     this.#accesses = accesses;
-    this.#weight = priority;
     this.#skips = skipsOf(options);
-    this.#lending = lendingOf(options);
     this.#clock = clock;
     this.#turnedAt = clock.now();
     this.#statsBefore = source.stats?.();
-    this.#signal = signal;
-    // It reads ahead without being asked, but lets its maker resume it first.
-    queueMicrotask(() => this.#opened);
+    this.#opened = openQueue(this.#staging, {
+      source,
+      accesses: (onReady) => feedOf(remaining, onReady),
+      start: resume ?? BEGINNING,
+      weight: priority,
+      lending: lendingOf(options),
+      skips: this.#skips,
+      onEnd: () => this.#stopListening(),
+    });
+    this.#queue = this.#opened.queue;
+    this.#stopListening = onAbort(signal, (reason) => this.#queue.end(reason));
   }
 
   take(most: number, options: OperationOptions = {}): Promise<readonly Sample[]> {
@@ -152,7 +155,7 @@ export class Prefetcher implements SampleReader {
     return this.#queue.take(most, signal, epoch);
   }
 
-  async read(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
+  async readInto(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
     const { offset = 0 } = options;
     if (!Number.isSafeInteger(offset) || offset < 0) throw rangeInvalidError(key, offset);
     return this.#queue.readByName(key, target, options);
@@ -184,7 +187,7 @@ export class Prefetcher implements SampleReader {
    * @throws TieredError `TIERED_UNSUPPORTED` if it reads accesses that are no sequence.
    */
   state(): PrefetcherState {
-    const sequence = this.#sequence();
+    const sequence = sequenceOf(this.#accesses);
     const position = withGivenBack(this.#queue.position(), [...this.#ungiven].flat(), sequence);
     const { next, taken, early } = position;
     const epoch = next?.epoch ?? sequence.epochs;
@@ -200,33 +203,16 @@ export class Prefetcher implements SampleReader {
     };
   }
 
-  /**
-   * Goes on where another prefetcher of the same sequence stood: exactly the samples that were left then come, in the
-   * same order. To be called right after `new Prefetcher(...)`, before it begins to read.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a state of another sequence (other keys, another order or seed), or if it has
-   * begun.
-   */
-  resume(state: PrefetcherState): this {
-    const sequence = this.#sequence();
-    assertState(state, sequence);
-    assertSameAccesses(state, sequence);
-    if (this.#open !== undefined)
-      throw configError('resume', 'a call right after the prefetcher was made', 'one that has begun to read');
-    this.#resumed = state;
-    return this;
-  }
-
   /** A snapshot. */
   stats(): PrefetcherStats {
-    const opened = this.#opened;
-    const { queue } = opened;
+    const queue = this.#queue;
     return {
       ...queue.counts,
       skipped: this.#skips.count,
       stallMs: queue.waiters.stallMs,
       reading: queue.reading,
       ready: queue.readySamples,
-      heldBytes: opened.heldBytes(),
+      heldBytes: this.#opened.heldBytes(),
       lentBytes: queue.lender.bytes,
       tuning: this.#staging.tuning,
     };
@@ -257,43 +243,6 @@ export class Prefetcher implements SampleReader {
   #close(by: 'close' | 'loop'): Promise<void> {
     this.#closed ??= this.#opened.close(prefetcherClosedError(by));
     return this.#closed;
-  }
-
-  get #queue(): SampleQueue {
-    return this.#opened.queue;
-  }
-
-  /** Made when it is first needed. */
-  get #opened(): OpenedQueue {
-    if (this.#open !== undefined) return this.#open;
-    const opened = openQueue(this.#staging, {
-      source: this.#source,
-      accesses: (onReady) => this.#start(onReady),
-      start: this.#resumed ?? BEGINNING,
-      weight: this.#weight,
-      lending: this.#lending,
-      skips: this.#skips,
-      onEnd: () => this.#stopListening(),
-    });
-    this.#open = opened;
-    // Not before: one that was aborted is still to be resumed, so that its state is right.
-    this.#stopListening = onAbort(this.#signal, (reason) => opened.queue.end(reason));
-    return opened;
-  }
-
-  #start(onReady: () => void): AccessFeed {
-    if (this.#resumed === undefined) return feedOf(this.#accesses, onReady);
-    const { epoch, position } = this.#resumed;
-    const sequence = this.#sequence();
-    return feedOf({ [Symbol.iterator]: () => sequence.from(epoch, position) }, onReady);
-  }
-
-  #sequence(): AccessSequence {
-    if (isSequence(this.#accesses)) return this.#accesses;
-    throw new TieredError(
-      'TIERED_UNSUPPORTED',
-      'Only an AccessSequence can be resumed: make one with shuffledSequence or listSequence.',
-    );
   }
 
   async *#loopOver<T>(samples: AsyncIterableIterator<T>): AsyncIterableIterator<T> {

@@ -50,7 +50,7 @@ export interface SampleReader extends AsyncIterable<Sample>, AsyncDisposable {
    * nothing.
    * @throws As `Hierarchy.readInto` does.
    */
-  read(key: string, target: Uint8Array, options?: SampleReadOptions): Promise<number>;
+  readInto(key: string, target: Uint8Array, options?: SampleReadOptions): Promise<number>;
   /** Ends it; what waits rejects with `TIERED_CLOSED`. Samples that were taken are released. Idempotent. */
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ export interface PrefetcherState extends StartPosition {
 export function assertState(
   state: PrefetcherState,
   sequence: Pick<AccessSequence, 'epochs' | 'epochLength'>,
-  name = 'state',
+  name: string,
 ): void {
   if (typeof state !== 'object' || (state as object | null) === null)
     throw configError(name, 'what prefetcher.state() gave', state);
@@ -58,7 +58,7 @@ export function assertState(
 export function assertSameAccesses(
   { accesses, epoch }: PrefetcherState,
   sequence: AccessSequence,
-  name = 'state',
+  name: string,
 ): void {
   if (accesses === undefined || accesses === fingerprintOf(sequence, epoch)) return;
   throw configError(
@@ -66,6 +66,18 @@ export function assertSameAccesses(
     'the state of a sequence with the same keys, order and seed',
     accesses,
   );
+}
+
+/**
+ * What is left of a sequence where a prefetcher of it stood.
+ * @param name What errors call the state.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if it is no state, or one of another sequence.
+ */
+export function remainingOf(sequence: AccessSequence, state: PrefetcherState, name: string): Iterable<Access> {
+  assertState(state, sequence, name);
+  assertSameAccesses(state, sequence, name);
+  const { epoch, position } = state;
+  return { [Symbol.iterator]: () => sequence.from(epoch, position) };
 }
 
 /**

@@ -35,7 +35,7 @@ export interface GlobalBatchSampler extends Sampler {
   /** Global batches of one epoch. */
   readonly batches: number;
   /**
-   * Where a worker goes on after a checkpoint, also one that another number of workers made: for `Prefetcher.resume` with
+   * Where a worker goes on after a checkpoint, also one that another number of workers made: for the option `resume` of a `Prefetcher` with
    * the `samplerSequence` of this worker. What all workers read from there on is exactly what was left.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a worker or a checkpoint that there is not.
    */

@@ -30,7 +30,7 @@ export interface RedistributeOptions extends OperationOptions {
  * a sample; the event loop turns between them. Where consumers had read objects by name before their turn (`state.early`),
  * it goes on until it has found that turn. A state grows with what workers further ahead have taken.
  * @param states By worker of `from`.
- * @returns By worker of `to`: for `Prefetcher.resume` with the `samplerSequence` of that worker.
+ * @returns By worker of `to`: for the option `resume` of a `Prefetcher` with the `samplerSequence` of that worker.
  * @throws TieredError `TIERED_CONFIG_INVALID` for states that are none of `from` with these keys (another worker's, another seed or
  * order; what samplers made knows no keys and is not compared), or samplers that cannot be the same.
  * @throws The signal's reason, as soon as the epoch that is being drawn is done.

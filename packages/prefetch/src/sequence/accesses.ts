@@ -1,3 +1,4 @@
+import { TieredError } from '@tiered/core';
 import type { Access, AccessSequence } from './access-sequence.js';
 
 /**
@@ -6,13 +7,24 @@ import type { Access, AccessSequence } from './access-sequence.js';
  */
 export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
 
-/** Whether a sequence can be resumed in its middle. */
-export function isSequence(accesses: object): accesses is AccessSequence {
-  return 'from' in accesses && 'epochLength' in accesses;
+/**
+ * The accesses as a sequence, which can be resumed in its middle.
+ * @throws TieredError `TIERED_UNSUPPORTED` if they are none.
+ */
+export function sequenceOf(accesses: Accesses): AccessSequence {
+  if (isSequence(accesses)) return accesses;
+  throw new TieredError(
+    'TIERED_UNSUPPORTED',
+    'Only an AccessSequence can be resumed: make one with shuffledSequence or listSequence.',
+  );
 }
 
 /** Whether accesses can be read from it at all. A text cannot, though it is iterable. */
 export function isIterable(accesses: unknown): boolean {
   if (typeof accesses !== 'object' || accesses === null) return false;
   return Symbol.iterator in accesses || Symbol.asyncIterator in accesses;
+}
+
+function isSequence(accesses: object): accesses is AccessSequence {
+  return 'from' in accesses && 'epochLength' in accesses;
 }

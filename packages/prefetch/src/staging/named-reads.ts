@@ -57,8 +57,8 @@ export class NamedReads {
     this.#parts = parts;
   }
 
-  /** As `SampleReader.read`. */
-  async read(key: string, target: Uint8Array, options: SampleReadOptions): Promise<number> {
+  /** As `SampleReader.readInto`. */
+  async readInto(key: string, target: Uint8Array, options: SampleReadOptions): Promise<number> {
     const { source, window, waiters } = this.#parts;
     const { offset = 0, signal } = options;
     signal?.throwIfAborted();

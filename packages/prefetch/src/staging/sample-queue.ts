@@ -183,9 +183,9 @@ export class SampleQueue {
     return this.#collect(1, epoch)?.[0];
   }
 
-  /** As `SampleReader.read`. */
+  /** As `SampleReader.readInto`. */
   readByName(key: string, target: Uint8Array, options: SampleReadOptions): Promise<number> {
-    return this.#named.read(key, target, options);
+    return this.#named.readInto(key, target, options);
   }
 
   /** The first access that is not taken, those behind it that are, and what ran ahead. */

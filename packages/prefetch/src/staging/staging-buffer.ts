@@ -24,14 +24,22 @@ export interface StagingBufferOptions {
    * Default: `producers`; if those are tuned, 64.
    */
   readonly maxProducers?: number | undefined;
-  /** What else is not to be tuned: bytes of memory in use, `memory` at most, or PRISMA's number of samples. Default: nothing. */
-  readonly fixed?: Partial<Omit<Tuning, 'producers'>> | undefined;
+  /** What else is not to be tuned. Default: nothing. */
+  readonly fixed?: FixedTuning | undefined;
   /** Default: `adaptiveAutotuner()`; with `producers` given it tunes memory only. `undefined` is the default, `false` tunes nothing. */
   readonly autotuner?: Autotuner | false | undefined;
   /** Gets a line for each decision of the autotuner and for each read, as the debug mode of PRISMA's thesis. Default: none. */
   readonly debug?: ((line: string) => void) | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
+}
+
+/** What is not to be tuned. */
+export interface FixedTuning {
+  /** Memory in use, `memory` of the buffer at most. */
+  readonly memory?: ByteSize | undefined;
+  /** PRISMA's N: samples that may be there for consumers. */
+  readonly samples?: number | undefined;
 }
 
 /** What a staging buffer tells. */
@@ -65,21 +73,13 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       debug,
       clock = systemClock,
     } = options;
-    const { memoryBytes = 1, samples = 1 } = fixed;
-    assertCounts({
-      producers: producers ?? 1,
-      maxProducers,
-      'fixed.memoryBytes': memoryBytes,
-      'fixed.samples': samples,
-    });
+    assertCounts({ producers: producers ?? 1, maxProducers });
     this.memoryBytes = parseBytes(memory, 'memory');
-    assertReservable(this.memoryBytes);
-    if (memoryBytes > this.memoryBytes && fixed.memoryBytes !== undefined)
-      throw configError('fixed.memoryBytes', `at most memory (${this.memoryBytes} bytes)`, memoryBytes);
+    assertReservable(this.memoryBytes, 'memory');
     this.#producers = new Producers({
       memoryBytes: this.memoryBytes,
       maxProducers: Math.max(maxProducers, producers ?? 1),
-      fixed: producers === undefined ? fixed : { ...fixed, producers },
+      fixed: { ...fixedOf(fixed, this.memoryBytes), ...(producers === undefined ? {} : { producers }) },
       autotuner: autotuner === false ? undefined : (autotuner ?? adaptiveAutotuner()),
       debug,
       clock,
@@ -97,6 +97,18 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   profile(): Profile {
     return this.#producers.profile();
   }
+}
+
+/** @throws TieredError `TIERED_CONFIG_INVALID` */
+function fixedOf({ memory, samples }: FixedTuning, most: number): Partial<Tuning> {
+  const memoryBytes = memory === undefined ? undefined : parseBytes(memory, 'fixed.memory');
+  assertCounts({ 'fixed.memory': memoryBytes ?? 1, 'fixed.samples': samples ?? 1 });
+  if (memoryBytes !== undefined && memoryBytes > most)
+    throw configError('fixed.memory', `at most memory (${most} bytes)`, memory);
+  return {
+    ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    ...(samples === undefined ? {} : { samples }),
+  };
 }
 
 /** For prefetchers only, so that it is not among what users see of a buffer. */

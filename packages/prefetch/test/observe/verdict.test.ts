@@ -92,7 +92,7 @@ it('[P10] producers that stand still while consumers wait have too little memory
     clock,
   });
   const hierarchy = await clock.run(started(slow, { scan: true, clock }));
-  const options = { clock, autotuner: false as const, producers: 8, budget: 2 * SIZE };
+  const options = { clock, autotuner: false as const, producers: 8, memory: 2 * SIZE };
   const prefetcher = new Prefetcher(hierarchy, listSequence(keys(COUNT)), options);
   const consume = async () => {
     for await (const batch of prefetcher.batches(2)) await clock.sleep(batch.length);

@@ -197,7 +197,7 @@ describe('states of workers that stopped at different places', () => {
     await expect(redistribute(states, { ...good, keys: keys(40).toReversed() })).rejects.toThrow(wrong);
     const resumed = await redistribute(states, good);
     const resume = (worker: number, sequence?: AccessSequence) => () =>
-      new Prefetcher(hierarchy, sequence as AccessSequence).resume(resumed[worker] as PrefetcherState);
+      new Prefetcher(hierarchy, sequence as AccessSequence, { resume: resumed[worker] as PrefetcherState });
     const [first, second] = sequencesOf(good.to);
     expect(resume(0, first)).not.toThrow();
     expect(resume(0, second)).toThrow(invalid);
@@ -249,7 +249,7 @@ describe('prefetchers', () => {
           const left = new Map(named(sequencesOf(from).flatMap((s) => [...s])).map((name) => [name, 1]));
           const states: PrefetcherState[] = [];
           for (const [worker, sequence] of sequencesOf(from).entries()) {
-            const prefetcher = new Prefetcher(hierarchy, sequence, { budget, producers: 2 });
+            const prefetcher = new Prefetcher(hierarchy, sequence, { memory: budget, producers: 2 });
             const own = [...sequence];
             for (const step of plans[worker] ?? []) {
               if ('take' in step) {
@@ -263,7 +263,7 @@ describe('prefetchers', () => {
                 }
               } else if (own.length > 0) {
                 const { key } = own[step.name % own.length] as Access;
-                await prefetcher.read(key, new Uint8Array(200));
+                await prefetcher.readInto(key, new Uint8Array(200));
                 const [read] = own.splice(
                   own.findIndex((access) => access.key === key),
                   1,
@@ -280,7 +280,7 @@ describe('prefetchers', () => {
           const rest: Access[] = [];
           for (const [worker, sequence] of sequencesOf(to).entries()) {
             const state = resumed[worker] as PrefetcherState;
-            const samples = await collect(new Prefetcher(hierarchy, sequence, { budget }).resume(state));
+            const samples = await collect(new Prefetcher(hierarchy, sequence, { memory: budget, resume: state }));
             expect(samples).toMatchObject(leftOf(sequence, state));
             rest.push(...samples);
           }
@@ -312,7 +312,7 @@ describe('prefetchers', () => {
     }
     const after = globalBatchSampler({ ...options, workers: 3 });
     for (const [worker, sequence] of sequencesOf(after).entries()) {
-      const prefetcher = new Prefetcher(hierarchy, sequence).resume(after.stateAfter(worker, checkpoint));
+      const prefetcher = new Prefetcher(hierarchy, sequence, { resume: after.stateAfter(worker, checkpoint) });
       read.push(...named(await collect(prefetcher)));
     }
     const everything = [0, 1].flatMap((epoch) => keys(50).map((key) => ({ epoch, key })));

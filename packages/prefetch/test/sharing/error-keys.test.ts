@@ -18,7 +18,7 @@ it('[E1] [P7] errors have the key of their object in other threads and processes
   });
   const missing = (key: string): unknown => expect.objectContaining({ code: 'TIERED_NOT_FOUND', key });
   for (const client of clients)
-    await expect(client.read('named', new Uint8Array(1))).rejects.toEqual(missing('named'));
+    await expect(client.readInto('named', new Uint8Array(1))).rejects.toEqual(missing('named'));
   expect((await next(prefetcher))?.key).toBe('0');
   for (const client of clients) await expect(client.take(1)).rejects.toEqual(missing('taken'));
 });

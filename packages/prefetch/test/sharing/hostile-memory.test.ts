@@ -256,7 +256,7 @@ describeMemory('a server that offers memory to a client', () => {
       }),
       { numRuns: 200 },
     );
-    expect(isTieredError(await other.read('none', new Uint8Array(1)).catch((error: unknown) => error))).toBe(
+    expect(isTieredError(await other.readInto('none', new Uint8Array(1)).catch((error: unknown) => error))).toBe(
       true,
     );
     expect(fs.readdirSync('/proc/self/fd').length).toBeLessThan(200);

@@ -115,7 +115,7 @@ export class ListReader implements SampleReader {
     return samplesOf(this);
   }
 
-  async read(
+  async readInto(
     key: string,
     target: Uint8Array,
     { offset = 0, signal }: SampleReadOptions = {},

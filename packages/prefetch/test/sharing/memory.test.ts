@@ -191,7 +191,7 @@ describeMemory('samples in shared memory', () => {
     const client = await connect(server);
     expect(client.transport).toBe('memory');
     const samples = await client.take(20);
-    const waiting = client.read('slow', new Uint8Array(1)).catch((error: unknown) => error);
+    const waiting = client.readInto('slow', new Uint8Array(1)).catch((error: unknown) => error);
     server.child.kill('SIGKILL');
     await once(server.child, 'exit');
     expect(await waiting).toEqual(withCode('TIERED_UNAVAILABLE'));

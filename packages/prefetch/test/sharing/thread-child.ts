@@ -33,7 +33,7 @@ async function work(): Promise<Seen[]> {
   if (way === 'names') {
     for (const key of keys) {
       const target = new Uint8Array(10_000);
-      const count = await client.read(key, target);
+      const count = await client.readInto(key, target);
       all.push(seen({ key, epoch: 0, position: 0, data: target.subarray(0, count) }));
     }
   }

@@ -157,7 +157,7 @@ it('[R1] an object that has another size after each read fails', async () => {
 
 it('[P2] objects that have grown fill the budget with what they hold now', async () => {
   const [grown, producers] = [100_000, 2];
-  const options = { budget: 2 * grown, producers, autotuner: false } as const;
+  const options = { memory: 2 * grown, producers, autotuner: false } as const;
   const prefetcher = new Prefetcher(growing([grown]), keys(50), options);
   await settled();
   const { ready, heldBytes } = prefetcher.stats();

@@ -361,7 +361,7 @@ describe('tuning', () => {
   it('[P9] leaves memory and samples alone that the user gave', async () => {
     const hierarchy = await over(await objects(SIZES));
     const staging = new StagingBuffer({
-      fixed: { memoryBytes: 5 * UNIT, samples: 4 },
+      fixed: { memory: 5 * UNIT, samples: 4 },
       autotuner: new Scripted(tuning),
     });
     const prefetcher = new Prefetcher(hierarchy, sequence, { staging });
@@ -382,7 +382,7 @@ describe('tuning', () => {
 
 it.each([
   { fixed: { samples: 0 } },
-  { memory: 100, fixed: { memoryBytes: 101 } },
+  { memory: 100, fixed: { memory: 101 } },
   { memory: -1 },
   { memory: 'much' },
   { producers: 0 },

@@ -105,7 +105,7 @@ export class PrefetchClient implements SampleReader {
     return samplesOf(this);
   }
 
-  async read(
+  async readInto(
     key: string,
     target: Uint8Array,
     { offset = 0, signal }: SampleReadOptions = {},

@@ -10,7 +10,7 @@ const PIECE_BYTES = MAX_PAYLOAD_BYTES;
 const TRIES = 3;
 
 /** Reads by name and, if it can, tells whether an object is still the same. */
-export type PieceReader = Pick<SampleReader, 'read'> & Partial<Pick<SampleSource, 'stat'>>;
+export type PieceReader = Pick<SampleReader, 'readInto'> & Partial<Pick<SampleSource, 'stat'>>;
 
 /** A part of an object. */
 interface Part {
@@ -32,7 +32,7 @@ export async function* piecesOf(
   const memory = Buffer.allocUnsafeSlow(Math.min(length, PIECE_BYTES));
   const read = async (sent: number) => {
     const target = memory.subarray(0, length - sent);
-    return target.subarray(0, await reader.read(key, target, { ...options, offset: offset + sent }));
+    return target.subarray(0, await reader.readInto(key, target, { ...options, offset: offset + sent }));
   };
   // A single read is of one version by itself.
   const versionNow = async () =>

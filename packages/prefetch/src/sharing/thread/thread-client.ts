@@ -65,7 +65,7 @@ export class ThreadPrefetchClient implements SampleReader {
     return 'samples' in answer ? answer.samples.map((lent) => this.#hold(lent)) : [];
   }
 
-  async read(
+  async readInto(
     key: string,
     target: Uint8Array,
     { offset = 0, signal }: SampleReadOptions = {},

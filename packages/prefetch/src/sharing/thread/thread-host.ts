@@ -24,7 +24,7 @@ import {
  * @param reader The prefetcher, or what can stand for one as long as its samples lie in `SharedArrayBuffer`s.
  * @returns A port to be transferred: `new Worker(file, { workerData: { port }, transferList: [port] })`.
  */
-export function threadPort(reader: Pick<SampleReader, 'take' | 'read'>): MessagePort {
+export function threadPort(reader: Pick<SampleReader, 'take' | 'readInto'>): MessagePort {
   const { port1, port2 } = new MessageChannel();
   new ThreadHost(reader, port1);
   return port2;
@@ -32,7 +32,7 @@ export function threadPort(reader: Pick<SampleReader, 'take' | 'read'>): Message
 
 /** Serves one client in another thread. */
 class ThreadHost {
-  readonly #reader: Pick<SampleReader, 'take' | 'read'>;
+  readonly #reader: Pick<SampleReader, 'take' | 'readInto'>;
   readonly #port: MessagePort;
   readonly #flags = new Int32Array(new SharedArrayBuffer(4 * (SLOTS + 1)));
   readonly #lent = new Map<number, Sample>();
@@ -42,7 +42,7 @@ class ThreadHost {
   readonly #underWay = new Map<number, AbortController>();
   #isClosed = false;
 
-  constructor(reader: Pick<SampleReader, 'take' | 'read'>, port: MessagePort) {
+  constructor(reader: Pick<SampleReader, 'take' | 'readInto'>, port: MessagePort) {
     this.#reader = reader;
     this.#port = port;
     port.on('message', (request: ThreadRequest) => this.#receive(request));
@@ -67,7 +67,7 @@ class ThreadHost {
         await limited(this.#takes, signal, () => this.#take(id, request.most, signal));
       else if (request.kind === 'read') {
         const { key, target, offset } = request;
-        const count = await this.#reader.read(key, target, { offset, signal });
+        const count = await this.#reader.readInto(key, target, { offset, signal });
         this.#port.postMessage({ id, count });
       }
     } catch (error) {

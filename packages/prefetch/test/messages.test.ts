@@ -1,4 +1,5 @@
-import { listSequence, PrefetchClient, Prefetcher, servePrefetcher, StagingBuffer } from '@tiered/prefetch';
+import { listSequence, Prefetcher, StagingBuffer } from '@tiered/prefetch';
+import { PrefetchClient, servePrefetcher } from '@tiered/prefetch/sharing';
 import { expect, it } from 'vitest';
 import { objects, over } from './helpers.js';
 

@@ -1,12 +1,11 @@
 import {
-  globalBatchSampler,
   listSequence,
   Prefetcher,
-  samplerSequence,
   shuffledSequence,
   type AccessSequence,
   type PrefetcherState,
 } from '@tiered/prefetch';
+import { globalBatchSampler, samplerSequence } from '@tiered/prefetch/sampling';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fingerprintOf } from '../src/sequence/fingerprint.js';

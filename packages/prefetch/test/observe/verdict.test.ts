@@ -1,6 +1,7 @@
 import { ThrottleDriver, type ThrottleDriverOptions } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
-import { listSequence, Prefetcher, type Autotuner, type PrefetcherOptions } from '@tiered/prefetch';
+import { listSequence, Prefetcher, type PrefetcherOptions } from '@tiered/prefetch';
+import type { Autotuner } from '@tiered/prefetch/autotuner';
 import { expect, it } from 'vitest';
 import { keys, objects, started } from '../helpers.js';
 

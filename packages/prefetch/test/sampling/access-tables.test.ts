@@ -8,7 +8,7 @@ import {
   NEVER_READ,
   torchDistributedSampler,
   type Sampler,
-} from '@tiered/prefetch';
+} from '@tiered/prefetch/sampling';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withCode } from '../helpers.js';

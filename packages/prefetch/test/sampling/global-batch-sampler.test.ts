@@ -1,10 +1,5 @@
-import {
-  globalBatchSampler,
-  listSequence,
-  samplerSequence,
-  shuffledSequence,
-  type GlobalBatchSampler,
-} from '@tiered/prefetch';
+import { listSequence, shuffledSequence } from '@tiered/prefetch';
+import { globalBatchSampler, samplerSequence, type GlobalBatchSampler } from '@tiered/prefetch/sampling';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keys, withCode } from '../helpers.js';

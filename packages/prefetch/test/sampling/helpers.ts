@@ -1,5 +1,5 @@
 import { Random } from '@tiered/core';
-import type { GlobalBatchSamplerOptions, Sampler } from '@tiered/prefetch';
+import type { GlobalBatchSamplerOptions, Sampler } from '@tiered/prefetch/sampling';
 import fc from 'fast-check';
 
 /** Any settings of a sampler by global batches, also those that leave workers or batches without samples. */

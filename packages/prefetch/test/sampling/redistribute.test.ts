@@ -1,15 +1,12 @@
+import { Prefetcher, type Access, type AccessSequence, type PrefetcherState } from '@tiered/prefetch';
 import {
   globalBatchSampler,
-  Prefetcher,
   redistribute,
   samplerSequence,
   torchDistributedSampler,
-  type Access,
-  type AccessSequence,
   type GlobalBatchSampler,
-  type PrefetcherState,
   type Sampler,
-} from '@tiered/prefetch';
+} from '@tiered/prefetch/sampling';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { collect, keys, next, objects, over, started, withCode } from '../helpers.js';

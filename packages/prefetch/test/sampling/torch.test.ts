@@ -2,7 +2,7 @@ import {
   torchDistributedSampler,
   torchRandperm,
   type TorchDistributedSamplerOptions,
-} from '@tiered/prefetch';
+} from '@tiered/prefetch/sampling';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { listSequence, Prefetcher, ThreadPrefetchClient, threadPort } from '@tiered/prefetch';
+import { listSequence, Prefetcher } from '@tiered/prefetch';
+import { ThreadPrefetchClient, threadPort } from '@tiered/prefetch/sharing';
 import { expect, it, onTestFinished } from 'vitest';
 import { PrefetchClient } from '../../src/sharing/client/client.js';
 import { errorBody, errorFrom } from '../../src/sharing/error-body.js';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
-import { ThreadPrefetchClient, type Sample } from '@tiered/prefetch';
+import type { Sample } from '@tiered/prefetch';
+import { ThreadPrefetchClient } from '@tiered/prefetch/sharing';
 
 /** What a consumer in a worker thread is to do. */
 export interface Job {

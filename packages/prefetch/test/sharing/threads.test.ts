@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { systemClock } from '@tiered/core';
-import { Prefetcher, shuffledSequence, ThreadPrefetchClient, threadPort } from '@tiered/prefetch';
+import { Prefetcher, shuffledSequence } from '@tiered/prefetch';
+import { ThreadPrefetchClient, threadPort } from '@tiered/prefetch/sharing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   collect,

@@ -1,14 +1,7 @@
 import { ThrottleDriver } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
-import {
-  listSequence,
-  Prefetcher,
-  StagingBuffer,
-  type Autotuner,
-  type Tuning,
-  type TuningEvent,
-  type TuningObservation,
-} from '@tiered/prefetch';
+import { listSequence, Prefetcher, StagingBuffer } from '@tiered/prefetch';
+import type { Autotuner, Tuning, TuningEvent, TuningObservation } from '@tiered/prefetch/autotuner';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

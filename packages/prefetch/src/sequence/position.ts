@@ -1,7 +1,7 @@
 import type { Access } from './access-sequence.js';
 
 /** What consumers took of a sequence out of its order. */
-export interface TakenByName {
+interface TakenByName {
   /** Accesses behind the first one that is not taken, as [epoch, position]. */
   readonly taken: readonly (readonly [number, number])[];
   /** Objects that consumers read by name before they were admitted, and how often. */

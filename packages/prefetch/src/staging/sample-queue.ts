@@ -2,6 +2,7 @@ import type { Clock } from '@tiered/core';
 import type { AccessFeed } from '../sequence/access-feed.js';
 import type { Access } from '../sequence/access-sequence.js';
 import { Admission, type BatchLimits } from './admission.js';
+import { Delivery } from './delivery.js';
 import type { Entry } from './entry.js';
 import { Lender, type Lending } from './lender.js';
 import { LookAhead } from './look-ahead.js';
@@ -29,6 +30,9 @@ export interface QueueParts {
   readonly ports: QueuePorts;
 }
 
+/** What became of samples so far; of each, what `PrefetcherStats` says. */
+export type QueueCounts = Readonly<Record<'samples' | 'bytes' | 'repeated' | 'bypassed' | 'dropped', number>>;
+
 const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });
 
 /**
@@ -39,8 +43,8 @@ const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });
  * everybody waiting for everybody.
  *
  * **Moving parts.** The *look-ahead* knows the next access and its size. *Admission* gives it memory, strictly in
- * order. The *window* holds what was admitted and not taken, in order. *Consumers* take from its head, or wait; or
- * pick an entry by its key. *Lent* samples have left the window and hold their memory until they are released.
+ * order. The *window* holds what was admitted and not taken, in order. *Delivery* gives consumers what is at its head, or has them wait; or
+ * they pick an entry by its key. *Lent* samples have left the window and hold their memory until they are released.
  * A queue does nothing by itself: whoever has it calls `admit` and `read` when a producer is free, and is told by *ports* when
  * that may be worth it.
  *
@@ -62,12 +66,10 @@ export class SampleQueue {
   readonly #ahead: LookAhead;
   readonly #window = new Window();
   readonly #admission: Admission;
+  readonly #delivery: Delivery;
   readonly #named: NamedReads;
   readonly #reads = new Set<Promise<void>>();
   readonly #counts = { samples: 0, bytes: 0, bypassed: 0, dropped: 0 };
-  #isToServe = false;
-  /** Whether somebody takes samples in order, and is to get all of them. */
-  #isInOrder = false;
   /** What ended it, and where it stood then. */
   #failure: { readonly error: unknown; readonly position: SequencePosition } | undefined;
 
@@ -96,6 +98,18 @@ export class SampleQueue {
       skips,
       hold: (entry, failure) => this.#named.hold(entry, failure),
       onSettled: (entry) => this.#settled(entry),
+    });
+    this.#delivery = new Delivery({
+      window: this.#window,
+      ahead: this.#ahead,
+      waiters: this.waiters,
+      lender: this.lender,
+      skips,
+      work,
+      failure: () => this.#failure,
+      isBroken: (entry) => this.#admission.isBroken(entry),
+      onTaken: (taken) => this.#taken(taken),
+      end: (error) => this.end(error),
     });
   }
 
@@ -131,7 +145,7 @@ export class SampleQueue {
 
   /** The first access that nobody has taken; undefined at the end, and while the sequence has not told it. */
   get next(): Access | undefined {
-    return this.#window.head()?.access ?? this.#ahead.access;
+    return this.#delivery.next;
   }
 
   /** Bytes of the object that comes next, if that is known. */
@@ -140,7 +154,7 @@ export class SampleQueue {
   }
 
   /** A snapshot of what was counted so far. */
-  get counts() {
+  get counts(): QueueCounts {
     return { ...this.#counts, repeated: this.#admission.repeated };
   }
 
@@ -148,7 +162,7 @@ export class SampleQueue {
   admit(limits: BatchLimits): Entry[] {
     const batch = this.#admission.admit(limits);
     // Those who wait are to know that nothing more comes.
-    if (this.ended) this.#serve();
+    if (this.ended) this.#delivery.serve();
     return batch;
   }
 
@@ -162,25 +176,13 @@ export class SampleQueue {
   }
 
   /** @param epoch The one that they must be of: none at its end. Default: that of the first. */
-  async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
-    signal?.throwIfAborted();
-    this.#isInOrder = true;
-    if (this.waiters.first() === undefined && !this.#skips.isTelling) {
-      const samples = this.#collect(most, epoch);
-      if (samples !== undefined) return samples;
-    }
-    const waiting = this.waiters.wait({ most, epoch }, signal);
-    this.#ports.work.available();
-    return waiting;
+  take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
+    return this.#delivery.take(most, signal, epoch);
   }
 
   /** The next sample, if it is there and nobody waits for it. As `take` otherwise. */
   takeNow(epoch: number | undefined): Sample | undefined {
-    const head = this.#window.head();
-    if (head?.state !== 'ready' || (epoch !== undefined && epoch !== head.access.epoch)) return undefined;
-    if (this.#failure !== undefined || this.#skips.isTelling || this.waiters.first()) return undefined;
-    this.#isInOrder = true;
-    return this.#collect(1, epoch)?.[0];
+    return this.#delivery.takeNow(epoch);
   }
 
   /** As `SampleReader.readInto`. */
@@ -222,7 +224,7 @@ export class SampleQueue {
 
   /** Tells those who wait of an end that somebody else's call has found. */
   tellEnd(): void {
-    if (this.ended && this.isUrgent) this.#serve();
+    if (this.ended && this.isUrgent) this.#delivery.serve();
   }
 
   #settled(entry: Entry): void {
@@ -232,9 +234,7 @@ export class SampleQueue {
       return;
     }
     this.#ports.flow.moved(NOTHING_TAKEN);
-    // Not at once: the rest of its batch may be there in a moment, and one consumer is to get more than one of it.
-    if (!this.#isToServe) queueMicrotask(() => this.#serve());
-    this.#isToServe = true;
+    this.#delivery.serveSoon();
   }
 
   #namedReads(): NamedReads {
@@ -264,67 +264,6 @@ export class SampleQueue {
     });
   }
 
-  /** Gives what is there to those who wait. */
-  #serve(): void {
-    this.#isToServe = false;
-    // Afterwards: the first is still the one that is told of.
-    if (this.#skips.isTelling) return;
-    this.waiters.serve(({ most, epoch }) => this.#collect(most, epoch));
-  }
-
-  /**
-   * The samples at the head of the window that are there; none at the end, also that of the epoch; undefined if the first is
-   * still to come.
-   */
-  #collect(most: number, epoch: number | undefined): Sample[] | undefined {
-    if (this.#failure !== undefined) throw this.#failure.error;
-    this.#skipFailed(epoch);
-    if (epoch !== undefined && (this.next?.epoch ?? epoch) !== epoch) return [];
-    const samples: Sample[] = [];
-    let bytes = 0;
-    for (
-      let head = this.#window.head();
-      head !== undefined && samples.length < most;
-      head = this.#window.head()
-    ) {
-      if (head.state !== 'ready' || (samples[0]?.epoch ?? head.access.epoch) !== head.access.epoch) break;
-      const size = head.bytes.byteLength;
-      try {
-        samples.push(this.lender.lend(head, this.#window));
-      } catch (error) {
-        // There is no memory for a copy; it is told when it comes first.
-        if (samples.length > 0) break;
-        this.end(error);
-        throw error;
-      }
-      bytes += size;
-    }
-    const [first] = samples;
-    if (first !== undefined) this.#taken({ samples: samples.length, bytes, epoch: first.epoch });
-    else if (!this.ended || this.#window.head() !== undefined) return undefined;
-    else this.#ports.work.ended();
-    return samples;
-  }
-
-  /** Leaves out failed samples at the head of the window, as far as that is allowed. */
-  #skipFailed(epoch: number | undefined): void {
-    for (let head = this.#window.head(); head?.state === 'failed'; head = this.#window.head()) {
-      const { access, error } = head;
-      // What comes after this epoch is not for this consumer.
-      if (epoch !== undefined && access.epoch !== epoch) return;
-      const reason = this.#admission.isBroken(head) ? { error } : this.#skips.skip(access, error);
-      if (reason !== undefined) this.end(reason.error);
-      // Whoever was told may have ended it as well, which has taken this one out.
-      if (this.#failure !== undefined) throw this.#failure.error;
-      this.#window.remove(head).free();
-      // Not at once: whoever is woken may serve the consumer that this is for. Whoever was told may have asked for another one.
-      queueMicrotask(() => {
-        this.#serve();
-        this.#ports.work.available();
-      });
-    }
-  }
-
   #taken(taken: Taken): void {
     this.#counts.samples += taken.samples;
     this.#counts.bytes += taken.bytes;
@@ -337,7 +276,7 @@ export class SampleQueue {
    */
   #dropStale(): void {
     const head = this.#window.head();
-    if (!this.isFull || this.#isInOrder || head === undefined || !this.#mayGo(head)) return;
+    if (!this.isFull || this.#delivery.isInOrder || head === undefined || !this.#mayGo(head)) return;
     const takenBehind = this.#admission.count - head.order - this.#window.count;
     if (takenBehind <= this.#window.count) return;
     this.#window.remove(head).free();

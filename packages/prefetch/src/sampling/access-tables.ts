@@ -21,9 +21,9 @@ export interface AccessTable {
 /** Options of what walks through all epochs. */
 export interface AccessTableOptions extends OperationOptions {
   /** Called after every epoch. */
-  readonly onProgress?: (done: number, epochs: number) => void;
+  readonly onProgress?: ((done: number, epochs: number) => void) | undefined;
   /** Lets the event loop turn. Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**

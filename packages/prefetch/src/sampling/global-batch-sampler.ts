@@ -10,7 +10,7 @@ export interface GlobalBatchSamplerOptions {
   /** Samples of the dataset. */
   readonly samples: number;
   /** At least 1. Default: 1. */
-  readonly epochs?: number;
+  readonly epochs?: number | undefined;
   /** Whole number from 0 to 2^53 - 1 that decides every epoch's order. No default: write it down with your results. */
   readonly seed: number;
   /** Processes that train together, at least 1. */
@@ -18,7 +18,7 @@ export interface GlobalBatchSamplerOptions {
   /** Samples of a global batch, that is of all workers together in one step of the training; at least 1. */
   readonly batchSize: number;
   /** Whether the samples that do not fill a global batch are left out of the epoch. Default: false, every sample is read. */
-  readonly dropLast?: boolean;
+  readonly dropLast?: boolean | undefined;
 }
 
 /** Where a training stands that does one global batch after the other: the same for any number of workers. */

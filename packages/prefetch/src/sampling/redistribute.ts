@@ -15,7 +15,7 @@ export interface RedistributeOptions extends OperationOptions {
   /** The object of each sample, as given to `samplerSequence`. */
   readonly keys: ArrayLike<string>;
   /** Lets the event loop turn. Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**

@@ -8,15 +8,15 @@ export interface TorchDistributedSamplerOptions {
   /** Length of the dataset. With `shuffle` at most 214,748,363, as of `torchRandperm`. */
   readonly samples: number;
   /** At least 1. Default: 1. */
-  readonly epochs?: number;
+  readonly epochs?: number | undefined;
   /** PyTorch's `num_replicas`, at least 1; a worker is a `rank`. */
   readonly workers: number;
   /** Default: true, as in PyTorch. */
-  readonly shuffle?: boolean;
+  readonly shuffle?: boolean | undefined;
   /** Whole number from 0 to 2^53 - 1. Default: 0, as in PyTorch. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /** Whether the tail is dropped so that all workers read equally many, and not filled up. Default: false, as in PyTorch. */
-  readonly dropLast?: boolean;
+  readonly dropLast?: boolean | undefined;
 }
 
 /**

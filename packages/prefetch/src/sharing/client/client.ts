@@ -17,17 +17,17 @@ export interface PrefetchClientOptions extends OperationOptions {
    * a training learns from. `'any'` trusts whatever is there, and is for places that nobody else can reach though anybody may
    * write to them, such as a volume of a pod. Default: none.
    */
-  readonly trust?: readonly number[] | 'any';
+  readonly trust?: readonly number[] | 'any' | undefined;
   /**
    * Bytes of a sample at most: a larger one ends the connection (`TIERED_UNSUPPORTED`) before memory is taken for it. Default:
    * 4 GiB, the most that every supported Node holds in one piece.
    */
-  readonly maxSampleBytes?: ByteSize;
+  readonly maxSampleBytes?: ByteSize | undefined;
   /**
    * Whether samples may lie in memory that the server shares with this client alone, so that their bytes do not go through the
    * socket. Without it each has memory of its own. Default: true.
    */
-  readonly sharesMemory?: boolean;
+  readonly sharesMemory?: boolean | undefined;
 }
 
 /**

@@ -12,20 +12,20 @@ export interface ServePrefetcherOptions extends OperationOptions {
   /** Where the socket is made: at most 98 bytes, which every system takes. Clients name the same path. */
   readonly path: string;
   /** Clients at the same time, at least 1; one more is refused. Default: 64, far more than a machine has loaders. */
-  readonly maxClients?: number;
+  readonly maxClients?: number | undefined;
   /**
    * Samples that one `take` of a client gets at most, at least 1, and so what a client that stops reading keeps from
    * others. Default: 256, a large batch.
    */
-  readonly maxSamples?: number;
+  readonly maxSamples?: number | undefined;
   /** Calls of one client that are served at the same time, at least 1; more wait in the client. Default: 16. */
-  readonly maxRequests?: number;
+  readonly maxRequests?: number | undefined;
   /**
    * Memory for each client that is shared with it, at most 1 GiB: its samples lie in there until it releases them, and do not go
    * through the socket. What does not fit goes through the socket. It is beside the budget of the prefetcher, and is taken from the
    * system as it is used. 0 for none. Default: 64 MiB, two batches of 256 samples of 100 KB.
    */
-  readonly clientMemory?: ByteSize;
+  readonly clientMemory?: ByteSize | undefined;
 }
 
 /** What a `PrefetchServer` tells while it works. */
@@ -80,10 +80,15 @@ export async function servePrefetcher(
   throw signal.reason;
 }
 
-type Limits = Required<Omit<ServePrefetcherOptions, 'signal' | 'clientMemory'>> & {
+/** Its options, with their defaults. */
+interface Limits {
+  readonly path: string;
+  readonly maxClients: number;
+  readonly maxSamples: number;
+  readonly maxRequests: number;
   /** Shared with each client; 0 for none. */
   readonly memoryBytes: number;
-};
+}
 
 /** Serves clients until it is closed; made by `servePrefetcher`. */
 export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements AsyncDisposable {

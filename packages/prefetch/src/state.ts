@@ -73,7 +73,11 @@ export function assertSameAccesses(
  * @param name What errors call the state.
  * @throws TieredError `TIERED_CONFIG_INVALID` if it is no state, or one of another sequence.
  */
-export function remainingOf(sequence: AccessSequence, state: PrefetcherState, name: string): Iterable<Access> {
+export function remainingOf(
+  sequence: AccessSequence,
+  state: PrefetcherState,
+  name: string,
+): Iterable<Access> {
   assertState(state, sequence, name);
   assertSameAccesses(state, sequence, name);
   const { epoch, position } = state;

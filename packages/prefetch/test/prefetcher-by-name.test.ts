@@ -53,7 +53,11 @@ describe('reading by name', () => {
         driver.during = ({ operation, key }) => scheduler.schedule(Promise.resolve(), `${operation} ${key}`);
         const hierarchy = await started(driver);
         const accesses = shuffledSequence(keys(sizes.length), { seed, epochs });
-        const prefetcher = new Prefetcher(hierarchy, accesses, { memory: budget, producers, autotuner: false });
+        const prefetcher = new Prefetcher(hierarchy, accesses, {
+          memory: budget,
+          producers,
+          autotuner: false,
+        });
         const wanted = disordered(samplesOf(accesses, sizes), there.disorder, seed).slice(there.skipped);
         const rest = wanted.values();
         const consume = async () => {
@@ -67,7 +71,8 @@ describe('reading by name', () => {
               if (count < there.piece) break;
             }
             expect(offset).toBe(data.byteLength);
-            if (offset > 0) expect(await prefetcher.readInto(key, target, { offset }), 'behind the end').toBe(0);
+            if (offset > 0)
+              expect(await prefetcher.readInto(key, target, { offset }), 'behind the end').toBe(0);
           }
         };
         await scheduler.waitFor(Promise.all(Array.from({ length: there.consumers }, consume)));
@@ -137,7 +142,10 @@ describe('reading by name', () => {
     const sizes = Array.from({ length: 60 }, () => 64);
     const driver = new WatchedDriver(await objects(sizes));
     const budget = 10 * charge(64);
-    const prefetcher = new Prefetcher(await over(driver), listSequence(keys(60)), { memory: budget, producers: 1 });
+    const prefetcher = new Prefetcher(await over(driver), listSequence(keys(60)), {
+      memory: budget,
+      producers: 1,
+    });
     await settled();
     // Every object but each tenth.
     for (const key of keys(60).filter((k) => Number(k) % 10 !== 0)) {
@@ -157,7 +165,9 @@ describe('reading by name', () => {
 
   it('an object that is not there is TIERED_NOT_FOUND, and the sequence goes on', async () => {
     const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence);
-    await expect(prefetcher.readInto('nothing', new Uint8Array(1))).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
+    await expect(prefetcher.readInto('nothing', new Uint8Array(1))).rejects.toEqual(
+      withCode('TIERED_NOT_FOUND'),
+    );
     expect(await next(prefetcher)).toEqual(expected[0]);
   });
 
@@ -182,7 +192,11 @@ it('[P5] an object that comes many times is handed on from one to the next, also
   const driver = new HoldingDriver(await objects([10]));
   const accesses = listSequence(['0'], { epochs: 6 });
   const budget = 2 * charge(10);
-  const prefetcher = new Prefetcher(await over(driver), accesses, { memory: budget, producers: 2, autotuner: false });
+  const prefetcher = new Prefetcher(await over(driver), accesses, {
+    memory: budget,
+    producers: 2,
+    autotuner: false,
+  });
   await settled();
   const reads = [1, 2, 3, 4, 5, 6].map(() => outcomeOf(prefetcher.readInto('0', new Uint8Array(20))));
   while (driver.held.length > 0) await driver.release();

@@ -115,7 +115,11 @@ describe('an object that is read by name', () => {
         const driver = new FailingDriver(await objects(sizes));
         const hierarchy = await started(driver);
         const accesses = shuffledSequence(keys(sizes.length), { seed, epochs });
-        const prefetcher = new Prefetcher(hierarchy, accesses, { producers, memory: budget, autotuner: false });
+        const prefetcher = new Prefetcher(hierarchy, accesses, {
+          producers,
+          memory: budget,
+          autotuner: false,
+        });
         const left = samplesOf(accesses, sizes);
         for (const step of steps) {
           await settled();
@@ -135,7 +139,9 @@ describe('an object that is read by name', () => {
         const state = JSON.parse(JSON.stringify(prefetcher.state())) as PrefetcherState;
         expect(await collect(prefetcher)).toEqual(left);
         expectIdle(prefetcher);
-        expect(await collect(new Prefetcher(hierarchy, accesses, { resume: state })), 'resumed').toEqual(left);
+        expect(await collect(new Prefetcher(hierarchy, accesses, { resume: state })), 'resumed').toEqual(
+          left,
+        );
         await hierarchy.close();
       }),
       { numRuns: 150 },
@@ -217,7 +223,11 @@ describe('an object that is read by name', () => {
     for (const budget of [0, 1e6])
       for (const piece of [1, 3, 4, 6, 7]) {
         const source = withoutSizes(await over(await objects(sizes)));
-        const prefetcher = new Prefetcher(source, accesses, { memory: budget, producers: 1, autotuner: false });
+        const prefetcher = new Prefetcher(source, accesses, {
+          memory: budget,
+          producers: 1,
+          autotuner: false,
+        });
         await settled();
         for (const key of ['1', '0', '1']) {
           const target = new Uint8Array(piece);

@@ -112,7 +112,9 @@ describe('a sample that cannot be read', () => {
     await expect(collect(first)).rejects.toEqual(injected);
     expect(first.state()).toMatchObject({ epoch: 0, position: 5 });
     const options = { onError: 'skip', maxSkipped: 2, resume: first.state() } as const;
-    expect(await collect(new Prefetcher(hierarchy, sequence, options))).toEqual(samplesOf(sequence, SIZES).slice(6));
+    expect(await collect(new Prefetcher(hierarchy, sequence, options))).toEqual(
+      samplesOf(sequence, SIZES).slice(6),
+    );
   });
 
   it('ends a training whose source is gone after ten', async () => {

@@ -99,7 +99,10 @@ export class Entry {
 
   /** Leaves the queue with its memory; whoever takes it gives that back. */
   leave(): Block {
-    invariant(this.state !== 'reading' && this.state !== 'gone', 'a sample left the queue that was not there');
+    invariant(
+      this.state !== 'reading' && this.state !== 'gone',
+      'a sample left the queue that was not there',
+    );
     this.state = 'gone';
     return this.#block;
   }

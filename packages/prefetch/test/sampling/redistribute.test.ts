@@ -277,7 +277,9 @@ describe('prefetchers', () => {
           const rest: Access[] = [];
           for (const [worker, sequence] of sequencesOf(to).entries()) {
             const state = resumed[worker] as PrefetcherState;
-            const samples = await collect(new Prefetcher(hierarchy, sequence, { memory: budget, resume: state }));
+            const samples = await collect(
+              new Prefetcher(hierarchy, sequence, { memory: budget, resume: state }),
+            );
             expect(samples).toMatchObject(leftOf(sequence, state));
             rest.push(...samples);
           }
@@ -309,7 +311,9 @@ describe('prefetchers', () => {
     }
     const after = globalBatchSampler({ ...options, workers: 3 });
     for (const [worker, sequence] of sequencesOf(after).entries()) {
-      const prefetcher = new Prefetcher(hierarchy, sequence, { resume: after.stateAfter(worker, checkpoint) });
+      const prefetcher = new Prefetcher(hierarchy, sequence, {
+        resume: after.stateAfter(worker, checkpoint),
+      });
       read.push(...named(await collect(prefetcher)));
     }
     const everything = [0, 1].flatMap((epoch) => keys(50).map((key) => ({ epoch, key })));

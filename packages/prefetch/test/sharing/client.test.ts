@@ -153,9 +153,15 @@ describe('read', () => {
     const client = await connect(await serve(new ListReader(SIZES)));
     const target = new Uint8Array(1);
     await expect(client.readInto('\ud800', target)).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
-    await expect(client.readInto('k'.repeat(100_000), target)).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
-    await expect(client.readInto('a', target, { offset: -1 })).rejects.toEqual(withCode('TIERED_RANGE_INVALID'));
-    await expect(client.readInto('a', target, { offset: 0.5 })).rejects.toEqual(withCode('TIERED_RANGE_INVALID'));
+    await expect(client.readInto('k'.repeat(100_000), target)).rejects.toEqual(
+      withCode('TIERED_KEY_INVALID'),
+    );
+    await expect(client.readInto('a', target, { offset: -1 })).rejects.toEqual(
+      withCode('TIERED_RANGE_INVALID'),
+    );
+    await expect(client.readInto('a', target, { offset: 0.5 })).rejects.toEqual(
+      withCode('TIERED_RANGE_INVALID'),
+    );
     expect(await client.readInto(keyOf(1), target)).toBe(1);
   });
 });

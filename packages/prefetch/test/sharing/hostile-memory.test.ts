@@ -256,9 +256,9 @@ describeMemory('a server that offers memory to a client', () => {
       }),
       { numRuns: 200 },
     );
-    expect(isTieredError(await other.readInto('none', new Uint8Array(1)).catch((error: unknown) => error))).toBe(
-      true,
-    );
+    expect(
+      isTieredError(await other.readInto('none', new Uint8Array(1)).catch((error: unknown) => error)),
+    ).toBe(true);
     expect(fs.readdirSync('/proc/self/fd').length).toBeLessThan(200);
   });
 });

@@ -1,5 +1,5 @@
 import { Random, systemClock } from '@tiered/core';
-import { accessTables, globalBatchSampler } from '@tiered/prefetch';
+import { accessTables, globalBatchSampler } from '@tiered/prefetch/sampling';
 import { clusterPlan, frequencyPlan } from '@tiered/tiering';
 import { lognormalSizes, makeDataset } from './frequency/dataset.js';
 import { readMs, Training, type Rule, type Source, type Work } from './frequency/training.js';

@@ -6,7 +6,7 @@ import {
   globalBatchSampler,
   torchDistributedSampler,
   torchRandperm,
-} from '@tiered/prefetch';
+} from '@tiered/prefetch/sampling';
 import { alternate, medianMs, ratio } from './lib/alternate.js';
 import { atMost, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 

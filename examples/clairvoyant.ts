@@ -4,7 +4,8 @@
  * access, and the training beside it.
  */
 import { Hierarchy, MemoryDriver, ThrottleDriver } from '@tiered/core';
-import { accessTables, globalBatchSampler, Prefetcher, samplerSequence } from '@tiered/prefetch';
+import { Prefetcher } from '@tiered/prefetch';
+import { accessTables, globalBatchSampler, samplerSequence } from '@tiered/prefetch/sampling';
 import { fillOrder, frequency, frequencyPlan, placeInOrder, PlacementHandler } from '@tiered/tiering';
 
 const SAMPLES = 1000;

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { Hierarchy, InterceptingDriver, MemoryDriver, type DriverCall } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { accessTables, globalBatchSampler, Prefetcher, samplerSequence } from '@tiered/prefetch';
+import { Prefetcher } from '@tiered/prefetch';
+import { accessTables, globalBatchSampler, samplerSequence } from '@tiered/prefetch/sampling';
 import {
   clusterPlan,
   fillOrder,

@@ -17,7 +17,7 @@ const COUNT = 800;
 const SIZE = 10_000;
 const ALL = 2 * COUNT * SIZE;
 /** Room for what is read ahead: a part of an epoch. */
-const STAGING = { budget: 200 * SIZE, maxProducers: 24 };
+const STAGING = { memory: 200 * SIZE, maxProducers: 24 };
 
 type Throttle = Omit<ThrottleDriverOptions, 'clock'>;
 

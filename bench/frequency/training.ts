@@ -2,7 +2,8 @@ import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
 import { Hierarchy, MemoryDriver, MetricsDriver, ThrottleDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { Prefetcher, samplerSequence, type AccessTable, type Sampler } from '@tiered/prefetch';
+import { Prefetcher } from '@tiered/prefetch';
+import { samplerSequence, type AccessTable, type Sampler } from '@tiered/prefetch/sampling';
 import {
   fillOrder,
   frequency,

@@ -1,4 +1,4 @@
-import { PrefetchClient } from '@tiered/prefetch';
+import { PrefetchClient } from '@tiered/prefetch/sharing';
 
 /** A process that takes its share of a prefetcher's samples: it connects when it is told to, and begins when it is told so again. */
 const [, , path = '', transport = ''] = process.argv;

@@ -76,7 +76,7 @@ async function trainEpoch(
   const accesses = Array.from({ length: sequence.epochLength }, (_, position) =>
     sequence.at(epoch, position),
   );
-  await using shards = new Prefetcher(hierarchy, accesses, { budget: '8MiB', signal: plan.signal });
+  await using shards = new Prefetcher(hierarchy, accesses, { memory: '8MiB', signal: plan.signal });
   const seen = new Set<string>();
   let samples = 0;
   for await (const { position, data } of shards) {

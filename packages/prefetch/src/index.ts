@@ -1,3 +1,12 @@
+export { type EpochProfile, type LevelReads } from './observe/epochs.js';
+export { type Figures } from './observe/figures.js';
+export { type PlaceReads } from './observe/places.js';
+export { type Profile } from './observe/profile.js';
+export { type Limit, type Verdict } from './observe/verdict.js';
+export { type PrefetcherOptions } from './prefetcher-options.js';
+export { type PrefetcherProfile, type PrefetcherStats } from './prefetcher-stats.js';
+export { Prefetcher } from './prefetcher.js';
+export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 export {
   listSequence,
   shuffledSequence,
@@ -6,66 +15,13 @@ export {
   type ListSequenceOptions,
   type ShuffledSequenceOptions,
 } from './sequence/access-sequence.js';
-export { adaptiveAutotuner, type AdaptiveAutotunerOptions } from './autotuner/adaptive.js';
-export {
-  type Autotuner,
-  type Tuning,
-  type TuningDecision,
-  type TuningLimits,
-  type TuningObservation,
-} from './autotuner/autotuner.js';
-export { prismaAutotuner, type PrismaAutotunerOptions } from './autotuner/prisma.js';
-export {
-  Prefetcher,
-  type Accesses,
-  type PrefetcherOptions,
-  type PrefetcherProfile,
-  type PrefetcherStats,
-} from './prefetcher.js';
-export { type EpochProfile, type LevelReads } from './observe/epochs.js';
-export { type PlaceReads } from './observe/places.js';
-export { type Figures, type Profile } from './observe/profile.js';
-export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
-export {
-  accessTables,
-  firstAccesses,
-  frequencyTable,
-  frequencyTables,
-  NEVER_READ,
-  type AccessTable,
-  type AccessTableOptions,
-  type FrequencyTable,
-} from './sequence/access-tables.js';
-export {
-  globalBatchSampler,
-  type GlobalBatchSampler,
-  type GlobalBatchSamplerOptions,
-  type GlobalCheckpoint,
-} from './sequence/global-batch-sampler.js';
-export { redistribute, type RedistributeOptions } from './sequence/redistribute.js';
-export { samplerSequence } from './sequence/sampler-sequence.js';
-export { type Sampler } from './sequence/sampler.js';
-export {
-  torchDistributedSampler,
-  type TorchDistributedSamplerOptions,
-} from './sequence/torch-distributed-sampler.js';
-export { torchRandperm } from './sequence/torch-randperm.js';
-export { PrefetchClient, type PrefetchClientOptions } from './sharing/client.js';
-export {
-  servePrefetcher,
-  type PrefetchServer,
-  type PrefetchServerEvents,
-  type ServePrefetcherOptions,
-} from './sharing/server.js';
-export { ThreadPrefetchClient } from './sharing/thread-client.js';
-export { threadPort } from './sharing/thread-host.js';
-export { type SkippedSample } from './staging/skips.js';
+export { type Accesses } from './sequence/accesses.js';
 export { type SampleSource } from './source.js';
+export { type SkippedSample } from './staging/skips.js';
 export {
   StagingBuffer,
+  type FixedTuning,
   type StagingBufferEvents,
   type StagingBufferOptions,
-  type TuningEvent,
 } from './staging/staging-buffer.js';
 export { type PrefetcherState } from './state.js';
-export { type Limit, type Verdict } from './observe/verdict.js';

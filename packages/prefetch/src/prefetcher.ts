@@ -1,127 +1,33 @@
 import {
-  parseBytes,
   statsBetween,
   systemClock,
-  TieredError,
-  type ByteSize,
   type Clock,
   type HierarchyStats,
   type OperationOptions,
 } from '@tiered/core';
 import { assertCounts, configError, onAbort } from '@tiered/core/internal';
-import { assertReservable } from './staging/arena.js';
-import { feedOf, type AccessFeed } from './sequence/access-feed.js';
-import type { Access, AccessSequence } from './sequence/access-sequence.js';
-import type { Autotuner, Tuning } from './autotuner/autotuner.js';
-import type { Lending } from './staging/lender.js';
 import { prefetcherClosedError, rangeInvalidError } from './errors.js';
-import type { Line } from './staging/line.js';
-import { levelsOf, type EpochProfile, type LevelReads } from './observe/epochs.js';
-import type { Source } from './observe/places.js';
-import type { Profile } from './observe/profile.js';
-import { samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
-import { batchesOf, type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
-import { Skips, type SkippedSample } from './staging/skips.js';
-import { closeLine, epochsOf, openLine, StagingBuffer } from './staging/staging-buffer.js';
+import { levelsOf } from './observe/epochs.js';
+import { lendingOf, skipsOf, stagingOf, type PrefetcherOptions } from './prefetcher-options.js';
+import type { PrefetcherProfile, PrefetcherStats } from './prefetcher-stats.js';
+import { batchesOf, samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
+import type { Sample, SampleReader, SampleReadOptions } from './sample.js';
+import { feedOf } from './sequence/access-feed.js';
+import { isIterable, sequenceOf, type Accesses } from './sequence/accesses.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
-import {
-  assertSameAccesses,
-  assertState,
-  isIterable,
-  isSequence,
-  withGivenBack,
-  type PrefetcherState,
-} from './state.js';
-
-/** Options of `Prefetcher`. */
-export interface PrefetcherOptions extends OperationOptions {
-  /** Memory and producers to share with other prefetchers; the options below are then those of the buffer. Default: one of its own. */
-  readonly staging?: StagingBuffer;
-  /** Its share of a shared buffer beside the shares of the others; any positive number. Default: 1. */
-  readonly priority?: number;
-  /**
-   * Gives consumers copies, theirs to keep, instead of views that are lent: for code that holds on to `data`, such as a batcher. The
-   * copies are outside the budget. Costs, for each sample, a copy into memory that is new each time: 3 us for 4 KiB, 40 us for 100
-   * KB, which may be as long as the reading takes from storage that is fast. Default: false.
-   */
-  readonly copy?: boolean;
-  /**
-   * For tests, and for a look at samples that seem to be wrong: released data is detached, so that a view that somebody kept has no bytes,
-   * instead of those of another sample. In this thread; those of consumers in other threads are not. Costs as much as `copy`.
-   * Default: false.
-   */
-  readonly detach?: boolean;
-  /**
-   * What is done about a sample that cannot be read, once the retries of the hierarchy have failed: `'throw'` ends the prefetcher with its
-   * error; `'skip'` leaves it out and goes on, as far as `maxSkipped` allows. A sequence that throws, and a read by name, are thrown
-   * in any case. Default: `'throw'`, as nobody should train on less than they think.
-   */
-  readonly onError?: 'throw' | 'skip';
-  /**
-   * Samples that are skipped in one epoch at most; the next one that cannot be read ends the prefetcher with its error. Default:
-   * 10: some damaged files, and not a source that is gone.
-   */
-  readonly maxSkipped?: number;
-  /** Told of each sample that is skipped, in order, when a consumer would have got it. What it throws ends the prefetcher. */
-  readonly onSkip?: (skipped: SkippedSample) => void;
-  /** As `memory` of `StagingBuffer`. Default: 256 MiB. */
-  readonly budget?: ByteSize;
-  /** As in `StagingBuffer`. Default: tuned. */
-  readonly producers?: number;
-  /** As in `StagingBuffer`. Default: `producers`; if those are tuned, 64. */
-  readonly maxProducers?: number;
-  /** As in `StagingBuffer`. Default: `adaptiveAutotuner()`. */
-  readonly autotuner?: Autotuner | false;
-  /** As in `StagingBuffer`. */
-  readonly debug?: (line: string) => void;
-  /** Default: the clock of the machine. */
-  readonly clock?: Clock;
-}
-
-/** What a prefetcher did so far, and what it holds at this moment. */
-export interface PrefetcherStats {
-  /** Samples given to consumers, and their bytes. */
-  readonly samples: number;
-  readonly bytes: number;
-  /** Milliseconds that consumers waited for a sample that was not there yet. */
-  readonly stallMs: number;
-  /** Samples that were not read, because the same object was in the buffer already, or on its way there, and was copied. */
-  readonly repeated: number;
-  /** Reads by name of objects that had not been read ahead, and samples that were given up because nobody asked for them. */
-  readonly bypassed: number;
-  readonly dropped: number;
-  /** Samples that could not be read and were left out (`onError: 'skip'`). */
-  readonly skipped: number;
-  /** Samples being read, and samples that are there. */
-  readonly reading: number;
-  readonly ready: number;
-  /** Bytes of samples being read, waiting, or with a consumer. */
-  readonly heldBytes: number;
-  /** Bytes of samples that consumers have not released. */
-  readonly lentBytes: number;
-  /** What is in force in the staging buffer. */
-  readonly tuning: Tuning;
-}
-
-/** A profile with the levels that served the reads, in all and by epoch. Its verdict is on the epoch that consumers are in. */
-export interface PrefetcherProfile extends Profile {
-  /** Since the prefetcher was made, all reads of its hierarchy: bytes by level, the source last. Empty if the source has no `stats`. */
-  readonly levels: readonly LevelReads[];
-  /** The last 32 epochs of this prefetcher, each with its figures and its verdict. The last of them may be under way. */
-  readonly epochs: readonly EpochProfile[];
-}
+import { BEGINNING } from './sequence/position.js';
+import type { SampleSource } from './source.js';
+import type { OpenedQueue } from './staging/producers.js';
+import type { SampleQueue } from './staging/sample-queue.js';
+import type { Skips } from './staging/skips.js';
+import { openQueue, type StagingBuffer } from './staging/staging-buffer.js';
+import { remainingOf, withGivenBack, type PrefetcherState } from './state.js';
 
 /**
  * Milliseconds after which a consumer lets the event loop turn. A loop over samples that are there already, with
  * computing that does not wait, would otherwise never let reads, timers and signals in. Costs a microsecond each time.
  */
 const TURN_EVERY_MS = 5;
-
-/**
- * What a prefetcher reads: a sequence, which can be resumed; or accesses in a list, or as they come, of which at most 256 are
- * taken ahead of their reads. A text is a key, of epoch 0 and at the position in which it comes.
- */
-export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
 
 /**
  * Reads the objects of an access sequence before consumers ask for them (PRISMA, Cluster'21, section III).
@@ -137,21 +43,18 @@ export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterabl
  * not read to its end is told by `return`; nobody waits for what it does then.
  *
  * What was read ahead is given as it was when it was read: a `rescan` of the hierarchy, between epochs say, does not reach it. To have
- * all that changed, keep the state, close, and resume another prefetcher.
+ * all that changed, keep the state, close, and resume another prefetcher with it.
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
-  readonly #source: Source;
+  readonly #source: SampleSource;
   readonly #accesses: Accesses;
-  readonly #weight: number;
-  readonly #lending: Lending;
   readonly #skips: Skips;
   readonly #clock: Clock;
   readonly #statsBefore: HierarchyStats | undefined;
-  readonly #signal: AbortSignal | undefined;
+  readonly #opened: OpenedQueue;
+  readonly #queue: SampleQueue;
   #stopListening: () => void = () => undefined;
-  #resumed: PrefetcherState | undefined;
-  #opened: Line | undefined;
   #closed: Promise<void> | undefined;
   /** Samples that were taken for lists which nobody has got, or will get. */
   readonly #ungiven = new Set<readonly Sample[]>();
@@ -168,27 +71,35 @@ export class Prefetcher implements SampleReader {
   #turnedAt: number;
 
   /**
+   * Begins to read ahead in a moment, without being asked.
    * @param source The hierarchy; it stays the caller's to close.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for accesses that cannot be iterated.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for accesses that cannot be iterated, and for the state of
+   * another sequence (other keys, another order or seed); `TIERED_UNSUPPORTED` for a state where the accesses are no sequence.
    */
-  constructor(source: Source, accesses: Accesses, options: PrefetcherOptions = {}) {
-    const { priority = 1, clock = systemClock, signal, copy = false, detach = false } = options;
+  constructor(source: SampleSource, accesses: Accesses, options: PrefetcherOptions = {}) {
+    const { priority = 1, clock = systemClock, signal, resume } = options;
     if (!isIterable(accesses))
       throw configError('accesses', 'an AccessSequence or an iterable of accesses', accesses);
     if (!(priority > 0 && priority < Infinity)) throw configError('priority', 'a positive number', priority);
+    const remaining = resume === undefined ? accesses : remainingOf(sequenceOf(accesses), resume, 'resume');
     this.#staging = stagingOf(options);
     this.#source = source;
     this.#accesses = accesses;
-    this.#weight = priority;
-    if (copy && detach) throw configError('detach', 'false where copies are given', detach);
     this.#skips = skipsOf(options);
-    this.#lending = copy ? 'copies' : detach ? 'detached' : 'views';
     this.#clock = clock;
     this.#turnedAt = clock.now();
     this.#statsBefore = source.stats?.();
-    this.#signal = signal;
-    // It reads ahead without being asked, but lets its maker resume it first.
-    queueMicrotask(() => this.#line);
+    this.#opened = openQueue(this.#staging, {
+      source,
+      accesses: (onReady) => feedOf(remaining, onReady),
+      start: resume ?? BEGINNING,
+      weight: priority,
+      lending: lendingOf(options),
+      skips: this.#skips,
+      onEnd: () => this.#stopListening(),
+    });
+    this.#queue = this.#opened.queue;
+    this.#stopListening = onAbort(signal, (reason) => this.#queue.end(reason));
   }
 
   take(most: number, options: OperationOptions = {}): Promise<readonly Sample[]> {
@@ -212,7 +123,7 @@ export class Prefetcher implements SampleReader {
 
   /** Takes from one epoch only. */
   #oneEpoch(): SampleTaker {
-    let epoch = this.#line.next?.epoch;
+    let epoch = this.#queue.next?.epoch;
     const take = async (most: number) => {
       const samples = await this.#take(most, {}, epoch);
       // Of a stream that had not come yet.
@@ -224,7 +135,7 @@ export class Prefetcher implements SampleReader {
 
   /** A sample that is there, unless the event loop is to turn first. */
   #takeNow(epoch?: number): Sample | undefined {
-    return this.#isTurnDue ? undefined : this.#line.takeNow(epoch);
+    return this.#isTurnDue ? undefined : this.#queue.takeNow(epoch);
   }
 
   get #isTurnDue(): boolean {
@@ -241,17 +152,17 @@ export class Prefetcher implements SampleReader {
       await this.#clock.turn();
       this.#turnedAt = this.#clock.now();
     }
-    return this.#line.take(most, signal, epoch);
+    return this.#queue.take(most, signal, epoch);
   }
 
-  async read(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
+  async readInto(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
     const { offset = 0 } = options;
     if (!Number.isSafeInteger(offset) || offset < 0) throw rangeInvalidError(key, offset);
-    return this.#line.readByName(key, target, options);
+    return this.#queue.readByName(key, target, options);
   }
 
   /** @internal What its source knows of an object: for a server, which reads in pieces and must not mix versions. */
-  stat(key: string, options: OperationOptions): ReturnType<Source['stat']> {
+  stat(key: string, options: OperationOptions): ReturnType<SampleSource['stat']> {
     return this.#source.stat(key, options);
   }
 
@@ -276,8 +187,8 @@ export class Prefetcher implements SampleReader {
    * @throws TieredError `TIERED_UNSUPPORTED` if it reads accesses that are no sequence.
    */
   state(): PrefetcherState {
-    const sequence = this.#sequence();
-    const position = withGivenBack(this.#line.position(), [...this.#ungiven].flat(), sequence);
+    const sequence = sequenceOf(this.#accesses);
+    const position = withGivenBack(this.#queue.position(), [...this.#ungiven].flat(), sequence);
     const { next, taken, early } = position;
     const epoch = next?.epoch ?? sequence.epochs;
     return {
@@ -292,33 +203,17 @@ export class Prefetcher implements SampleReader {
     };
   }
 
-  /**
-   * Goes on where another prefetcher of the same sequence stood: exactly the samples that were left then come, in the
-   * same order. To be called right after `new Prefetcher(...)`, before it begins to read.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a state of another sequence (other keys, another order or seed), or if it has
-   * begun.
-   */
-  resume(state: PrefetcherState): this {
-    const sequence = this.#sequence();
-    assertState(state, sequence);
-    assertSameAccesses(state, sequence);
-    if (this.#opened !== undefined)
-      throw configError('resume', 'a call right after the prefetcher was made', 'one that has begun to read');
-    this.#resumed = state;
-    return this;
-  }
-
   /** A snapshot. */
   stats(): PrefetcherStats {
-    const line = this.#line;
+    const queue = this.#queue;
     return {
-      ...line.counts,
+      ...queue.counts,
       skipped: this.#skips.count,
-      stallMs: line.waiters.stallMs,
-      reading: line.reading,
-      ready: line.readySamples,
-      heldBytes: line.memory.heldBytes,
-      lentBytes: line.lender.bytes,
+      stallMs: queue.waiters.stallMs,
+      reading: queue.reading,
+      ready: queue.readySamples,
+      heldBytes: this.#opened.heldBytes(),
+      lentBytes: queue.lender.bytes,
       tuning: this.#staging.tuning,
     };
   }
@@ -329,7 +224,7 @@ export class Prefetcher implements SampleReader {
    */
   profile(): PrefetcherProfile {
     const profile = this.#staging.profile();
-    const epochs = epochsOf(this.#staging, this.#line);
+    const epochs = this.#opened.epochs();
     const [before, now] = [this.#statsBefore, this.#source.stats?.()];
     const stats = before === undefined || now === undefined ? undefined : statsBetween(before, now);
     const { verdict } = epochs.findLast((epoch) => epoch.verdict.limit !== 'unknown') ?? profile;
@@ -346,41 +241,8 @@ export class Prefetcher implements SampleReader {
   }
 
   #close(by: 'close' | 'loop'): Promise<void> {
-    this.#closed ??= closeLine(this.#staging, this.#line, prefetcherClosedError(by));
+    this.#closed ??= this.#opened.close(prefetcherClosedError(by));
     return this.#closed;
-  }
-
-  /** Made when it is first needed. */
-  get #line(): Line {
-    if (this.#opened !== undefined) return this.#opened;
-    const line = openLine(this.#staging, {
-      source: this.#source,
-      accesses: (onReady) => this.#start(onReady),
-      resumed: this.#resumed,
-      weight: this.#weight,
-      lending: this.#lending,
-      skips: this.#skips,
-      onEnd: () => this.#stopListening(),
-    });
-    this.#opened = line;
-    // Not before: one that was aborted is still to be resumed, so that its state is right.
-    this.#stopListening = onAbort(this.#signal, (reason) => line.end(reason));
-    return line;
-  }
-
-  #start(onReady: () => void): AccessFeed {
-    if (this.#resumed === undefined) return feedOf(this.#accesses, onReady);
-    const { epoch, position } = this.#resumed;
-    const sequence = this.#sequence();
-    return feedOf({ [Symbol.iterator]: () => sequence.from(epoch, position) }, onReady);
-  }
-
-  #sequence(): AccessSequence {
-    if (isSequence(this.#accesses)) return this.#accesses;
-    throw new TieredError(
-      'TIERED_UNSUPPORTED',
-      'Only an AccessSequence can be resumed: make one with shuffledSequence or listSequence.',
-    );
   }
 
   async *#loopOver<T>(samples: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
@@ -393,35 +255,4 @@ export class Prefetcher implements SampleReader {
       await this.#loop.ended(isAtEnd);
     }
   }
-}
-
-function skipsOf({ onError = 'throw', maxSkipped = 10, onSkip }: PrefetcherOptions): Skips {
-  if (!['throw', 'skip'].includes(onError)) throw configError('onError', "'throw' or 'skip'", onError);
-  assertCounts({ maxSkipped });
-  return new Skips({ onError, maxSkipped, onSkip });
-}
-
-function stagingOf({
-  staging,
-  budget,
-  producers,
-  maxProducers,
-  autotuner,
-  debug,
-  clock,
-}: PrefetcherOptions): StagingBuffer {
-  const own = { producers, maxProducers, autotuner, debug };
-  if (staging === undefined) return new StagingBuffer({ memory: budgetOf(budget), ...own, clock });
-  for (const [field, value] of Object.entries({ budget, ...own })) {
-    if (value !== undefined) throw configError(field, 'an option of the shared staging buffer', value);
-  }
-  return staging;
-}
-
-/** Checked here, so that an error names the option that was given. */
-function budgetOf(budget: ByteSize | undefined): number | undefined {
-  if (budget === undefined) return undefined;
-  const bytes = parseBytes(budget, 'budget');
-  assertReservable(bytes, 'budget');
-  return bytes;
 }

@@ -1,5 +1,6 @@
 import type { OperationOptions } from '@tiered/core';
-import type { Sample } from './sample.js';
+import { assertCounts } from '@tiered/core/internal';
+import type { Sample, SampleReader } from './sample.js';
 
 /** Where loops take samples from. */
 export interface SampleTaker {
@@ -114,4 +115,54 @@ class SampleLoop implements AsyncIterableIterator<Sample> {
     this.#held?.release();
     this.#held = undefined;
   }
+}
+
+/**
+ * `SampleReader.batches` by means of `take`.
+ * @param ungiven Has each sample that was taken and not given out in a list, also when nobody will get it any more.
+ */
+export function batchesOf(
+  reader: Pick<SampleReader, 'take'>,
+  size: number,
+  ungiven = new Set<readonly Sample[]>(),
+): AsyncIterableIterator<readonly Sample[]> {
+  assertCounts({ size });
+  return listsOf(reader, size, ungiven);
+}
+
+async function* listsOf(
+  reader: Pick<SampleReader, 'take'>,
+  size: number,
+  ungiven: Set<readonly Sample[]>,
+): AsyncIterableIterator<readonly Sample[]> {
+  let ahead: readonly Sample[] = [];
+  let batch: Sample[] = [];
+  ungiven.add(batch);
+  try {
+    for (;;) {
+      const epoch = batch[0]?.epoch;
+      const more = ahead.length > 0 ? ahead : await reader.take(size - batch.length);
+      if (more.length === 0 && batch.length === 0) return;
+      const sameEpoch = epoch === undefined || more[0]?.epoch === epoch;
+      if (sameEpoch) batch.push(...more);
+      ungiven.delete(ahead);
+      ahead = sameEpoch ? [] : more;
+      ungiven.add(ahead);
+      if (sameEpoch && more.length > 0 && batch.length < size) continue;
+      ungiven.delete(batch);
+      yield batch;
+      release(batch);
+      batch = [];
+      ungiven.add(batch);
+    }
+  } finally {
+    for (const list of [batch, ahead]) {
+      release(list);
+      if (list.length === 0) ungiven.delete(list);
+    }
+  }
+}
+
+function release(samples: readonly Sample[]): void {
+  for (const sample of samples) sample.release();
 }

@@ -1,5 +1,4 @@
 import type { OperationOptions } from '@tiered/core';
-import { assertCounts } from '@tiered/core/internal';
 import type { Access } from './sequence/access-sequence.js';
 
 /** An object that was read ahead, lent to whoever took it until it is released. */
@@ -51,57 +50,7 @@ export interface SampleReader extends AsyncIterable<Sample>, AsyncDisposable {
    * nothing.
    * @throws As `Hierarchy.readInto` does.
    */
-  read(key: string, target: Uint8Array, options?: SampleReadOptions): Promise<number>;
+  readInto(key: string, target: Uint8Array, options?: SampleReadOptions): Promise<number>;
   /** Ends it; what waits rejects with `TIERED_CLOSED`. Samples that were taken are released. Idempotent. */
   close(): Promise<void>;
-}
-
-/**
- * `SampleReader.batches` by means of `take`.
- * @param ungiven Has each sample that was taken and not given out in a list, also when nobody will get it any more.
- */
-export function batchesOf(
-  reader: Pick<SampleReader, 'take'>,
-  size: number,
-  ungiven = new Set<readonly Sample[]>(),
-): AsyncIterableIterator<readonly Sample[]> {
-  assertCounts({ size });
-  return listsOf(reader, size, ungiven);
-}
-
-async function* listsOf(
-  reader: Pick<SampleReader, 'take'>,
-  size: number,
-  ungiven: Set<readonly Sample[]>,
-): AsyncIterableIterator<readonly Sample[]> {
-  let ahead: readonly Sample[] = [];
-  let batch: Sample[] = [];
-  ungiven.add(batch);
-  try {
-    for (;;) {
-      const epoch = batch[0]?.epoch;
-      const more = ahead.length > 0 ? ahead : await reader.take(size - batch.length);
-      if (more.length === 0 && batch.length === 0) return;
-      const sameEpoch = epoch === undefined || more[0]?.epoch === epoch;
-      if (sameEpoch) batch.push(...more);
-      ungiven.delete(ahead);
-      ahead = sameEpoch ? [] : more;
-      ungiven.add(ahead);
-      if (sameEpoch && more.length > 0 && batch.length < size) continue;
-      ungiven.delete(batch);
-      yield batch;
-      release(batch);
-      batch = [];
-      ungiven.add(batch);
-    }
-  } finally {
-    for (const list of [batch, ahead]) {
-      release(list);
-      if (list.length === 0) ungiven.delete(list);
-    }
-  }
-}
-
-function release(samples: readonly Sample[]): void {
-  for (const sample of samples) sample.release();
 }

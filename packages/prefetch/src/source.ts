@@ -1,9 +1,9 @@
-import type { Hierarchy, Namespace, OperationOptions, ReadOutcome } from '@tiered/core';
+import type { Hierarchy, HierarchyStats, Namespace, OperationOptions, ReadOutcome } from '@tiered/core';
 
 /**
  * What a prefetcher reads from: a `Hierarchy`, or what can stand for one. `namespace` spares a promise for each object
  * whose size is known, and tells levels apart, `readMany` one for each small object, and `readsAtOnce` the search for more producers
- * than can be of use; all of them may be missing.
+ * than can be of use; `stats` has the figures by level. All of them may be missing.
  */
 export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
   stat(
@@ -16,4 +16,11 @@ export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
     requests: readonly { readonly key: string; readonly target: Uint8Array }[],
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]>;
+  stats?(): HierarchyStats;
+}
+
+/** Bytes of an object whose size is known without asking the source. */
+export function sizeOf({ namespace }: SampleSource, key: string): number | undefined {
+  const id = namespace?.find(key) ?? -1;
+  return id === -1 ? undefined : namespace?.sizeOf(id);
 }

@@ -1,21 +1,14 @@
 import { configError } from '@tiered/core/internal';
 import type { Access, AccessSequence } from './sequence/access-sequence.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
-import type { LinePosition } from './staging/line-parts.js';
+import type { SequencePosition, StartPosition } from './sequence/position.js';
 
 /**
  * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers by name left
  * out, so that it was given up (`stats().dropped`), and what could not be read and was skipped, counts as taken.
  */
-export interface PrefetcherState {
+export interface PrefetcherState extends StartPosition {
   readonly version: 1;
-  /** The first access that no consumer has taken. The end of the sequence is epoch `epochs`, position 0. */
-  readonly epoch: number;
-  readonly position: number;
-  /** Accesses behind that one that consumers took by name, as [epoch, position]. */
-  readonly taken: readonly (readonly [number, number])[];
-  /** Objects that consumers read by name before they were admitted, and how often. */
-  readonly early: Readonly<Record<string, number>>;
   /** The sequence it belongs to. */
   readonly epochs: number;
   readonly epochLength: number;
@@ -35,7 +28,7 @@ export interface PrefetcherState {
 export function assertState(
   state: PrefetcherState,
   sequence: Pick<AccessSequence, 'epochs' | 'epochLength'>,
-  name = 'state',
+  name: string,
 ): void {
   if (typeof state !== 'object' || (state as object | null) === null)
     throw configError(name, 'what prefetcher.state() gave', state);
@@ -65,7 +58,7 @@ export function assertState(
 export function assertSameAccesses(
   { accesses, epoch }: PrefetcherState,
   sequence: AccessSequence,
-  name = 'state',
+  name: string,
 ): void {
   if (accesses === undefined || accesses === fingerprintOf(sequence, epoch)) return;
   throw configError(
@@ -76,14 +69,30 @@ export function assertSameAccesses(
 }
 
 /**
+ * What is left of a sequence where a prefetcher of it stood.
+ * @param name What errors call the state.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if it is no state, or one of another sequence.
+ */
+export function remainingOf(
+  sequence: AccessSequence,
+  state: PrefetcherState,
+  name: string,
+): Iterable<Access> {
+  assertState(state, sequence, name);
+  assertSameAccesses(state, sequence, name);
+  const { epoch, position } = state;
+  return { [Symbol.iterator]: () => sequence.from(epoch, position) };
+}
+
+/**
  * A position from which these accesses come once more: they were taken, and given to nobody. Costs a walk from the first
  * of them to the position.
  */
 export function withGivenBack(
-  position: LinePosition,
+  position: SequencePosition,
   givenBack: Iterable<Access>,
   sequence: AccessSequence,
-): LinePosition {
+): SequencePosition {
   const placeOf = ({ epoch, position }: Access) => epoch * sequence.epochLength + position;
   const back = new Map([...givenBack].map((access) => [placeOf(access), access]));
   const first = Math.min(...back.keys());
@@ -96,17 +105,6 @@ export function withGivenBack(
     if (!back.has(placeOf(access))) taken.push([access.epoch, access.position]);
   }
   return { ...position, next, taken: [...taken, ...position.taken] };
-}
-
-/** Whether a sequence can be resumed in its middle. */
-export function isSequence(accesses: object): accesses is AccessSequence {
-  return 'from' in accesses && 'epochLength' in accesses;
-}
-
-/** Whether accesses can be read from it at all. A text cannot, though it is iterable. */
-export function isIterable(accesses: unknown): boolean {
-  if (typeof accesses !== 'object' || accesses === null) return false;
-  return Symbol.iterator in accesses || Symbol.asyncIterator in accesses;
 }
 
 function isIndex(value: unknown, count: number): boolean {

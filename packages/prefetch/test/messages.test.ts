@@ -1,4 +1,5 @@
-import { listSequence, PrefetchClient, Prefetcher, servePrefetcher, StagingBuffer } from '@tiered/prefetch';
+import { listSequence, Prefetcher, StagingBuffer } from '@tiered/prefetch';
+import { PrefetchClient, servePrefetcher } from '@tiered/prefetch/sharing';
 import { expect, it } from 'vitest';
 import { objects, over } from './helpers.js';
 
@@ -6,9 +7,9 @@ const sequence = listSequence(['0']);
 
 /** Options that cannot work, by the name that the error has to begin with. */
 const prefetchers: Record<string, object> = {
-  budget: { budget: '10 XB' },
-  'budget ': { budget: 2 ** 52 },
-  'budget  ': { budget: '1 MiB', staging: new StagingBuffer() },
+  memory: { memory: '10 XB' },
+  'memory ': { memory: 2 ** 52 },
+  'memory  ': { memory: '1 MiB', staging: new StagingBuffer() },
   producers: { producers: 0 },
   maxProducers: { maxProducers: 0.5 },
   priority: { priority: 0 },
@@ -16,7 +17,9 @@ const prefetchers: Record<string, object> = {
 const buffers: Record<string, object> = {
   memory: { memory: '10 XB' },
   'memory ': { memory: 2 ** 52 },
-  'fixed.memoryBytes': { fixed: { memoryBytes: -1 } },
+  'fixed.memory': { fixed: { memory: -1 } },
+  'fixed.memory ': { fixed: { memory: '0 B' } },
+  'fixed.memory  ': { memory: 100, fixed: { memory: '101 B' } },
   'fixed.samples': { fixed: { samples: 0 } },
 };
 

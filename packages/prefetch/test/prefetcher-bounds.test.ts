@@ -40,7 +40,7 @@ const hundred = Array.from({ length: 100 }, () => 1000);
 describe('a consumer that does not consume', () => {
   it('[P2] stops the reads where the budget ends, and each sample it takes lets the next one in', async () => {
     const budget = 5 * charge(1000);
-    const { driver, prefetcher, expected } = await prefetching(hundred, { budget, producers: 4 });
+    const { driver, prefetcher, expected } = await prefetching(hundred, { memory: budget, producers: 4 });
     await settled();
     expect(driver.started).toEqual(keys(5));
     expect(prefetcher.stats()).toMatchObject({ reading: 0, heldBytes: budget, samples: 0 });
@@ -57,7 +57,7 @@ describe('a consumer that does not consume', () => {
   it('stops the reads of empty objects too, which cost their bookkeeping', async () => {
     const { driver, prefetcher } = await prefetching(
       Array.from({ length: 50 }, () => 0),
-      { budget: 7 * 64 },
+      { memory: 7 * 64 },
     );
     await settled();
     expect(prefetcher.stats().heldBytes).toBe(7 * 64);
@@ -66,7 +66,7 @@ describe('a consumer that does not consume', () => {
   });
 
   it('without a budget has one sample read ahead, the one that is next', async () => {
-    const { driver, prefetcher, expected } = await prefetching([10, 20, 30], { budget: 0 });
+    const { driver, prefetcher, expected } = await prefetching([10, 20, 30], { memory: 0 });
     for (const [i, sample] of expected.entries()) {
       await settled();
       expect(driver.started).toEqual(keys(i + 1));
@@ -97,7 +97,7 @@ describe('reads under way', () => {
 
   it('[P2] is one alone for a sample larger than the budget, once nothing else is held', async () => {
     const { driver, prefetcher, expected } = await holding([10, 5000, 10, 10], {
-      budget: 1000,
+      memory: 1000,
       producers: 2,
     });
     expect(driver.held, 'the small one before it').toEqual(['0']);
@@ -174,11 +174,11 @@ it.each([
   { producers: 1.5 },
   { producers: NaN },
   { maxProducers: 0 },
-  { budget: -1 },
-  { budget: 'much' },
+  { memory: -1 },
+  { memory: 'much' },
   { priority: 0 },
   { priority: NaN },
-  { staging: new StagingBuffer(), budget: 1 },
+  { staging: new StagingBuffer(), memory: 1 },
 ])('%j is TIERED_CONFIG_INVALID', async (options) => {
   const hierarchy = await over(await objects([1]));
   expect(() => new Prefetcher(hierarchy, listSequence(['0']), options as PrefetcherOptions)).toThrow(

@@ -53,7 +53,11 @@ describe('reading by name', () => {
         driver.during = ({ operation, key }) => scheduler.schedule(Promise.resolve(), `${operation} ${key}`);
         const hierarchy = await started(driver);
         const accesses = shuffledSequence(keys(sizes.length), { seed, epochs });
-        const prefetcher = new Prefetcher(hierarchy, accesses, { budget, producers, autotuner: false });
+        const prefetcher = new Prefetcher(hierarchy, accesses, {
+          memory: budget,
+          producers,
+          autotuner: false,
+        });
         const wanted = disordered(samplesOf(accesses, sizes), there.disorder, seed).slice(there.skipped);
         const rest = wanted.values();
         const consume = async () => {
@@ -61,13 +65,14 @@ describe('reading by name', () => {
             const target = new Uint8Array(there.piece);
             let offset = 0;
             for (;;) {
-              const count = await prefetcher.read(key, target, { offset });
+              const count = await prefetcher.readInto(key, target, { offset });
               expect(target.subarray(0, count)).toEqual(data.subarray(offset, offset + there.piece));
               offset += count;
               if (count < there.piece) break;
             }
             expect(offset).toBe(data.byteLength);
-            if (offset > 0) expect(await prefetcher.read(key, target, { offset }), 'behind the end').toBe(0);
+            if (offset > 0)
+              expect(await prefetcher.readInto(key, target, { offset }), 'behind the end').toBe(0);
           }
         };
         await scheduler.waitFor(Promise.all(Array.from({ length: there.consumers }, consume)));
@@ -85,7 +90,7 @@ describe('reading by name', () => {
     await settled();
     for (const i of [3, 0, 2, 1, 9, 8, 7, 6, 5, 4]) {
       const target = new Uint8Array(200);
-      expect(await prefetcher.read(`${i}`, target)).toBe(100 + i);
+      expect(await prefetcher.readInto(`${i}`, target)).toBe(100 + i);
       expect(target.subarray(0, 100 + i)).toEqual(expected[i]?.data);
     }
     expect(driver.started.toSorted()).toEqual(keys(10));
@@ -95,9 +100,9 @@ describe('reading by name', () => {
 
   it('[P5] what was read before its turn is not read again when its turn comes', async () => {
     const driver = new WatchedDriver(await objects(SIZES));
-    const prefetcher = new Prefetcher(await over(driver), sequence, { budget: 0, autotuner: false });
+    const prefetcher = new Prefetcher(await over(driver), sequence, { memory: 0, autotuner: false });
     await settled();
-    expect(await prefetcher.read('5', new Uint8Array(200))).toBe(105);
+    expect(await prefetcher.readInto('5', new Uint8Array(200))).toBe(105);
     const left = [];
     for (let sample = await next(prefetcher); sample !== undefined; sample = await next(prefetcher))
       left.push(sample.key);
@@ -110,7 +115,7 @@ describe('reading by name', () => {
     const twice = listSequence(['1', '1', '2']);
     const prefetcher = new Prefetcher(await over(driver), twice, { producers: 2 });
     await settled();
-    const both = [1, 2].map(() => outcomeOf(prefetcher.read('1', new Uint8Array(200))));
+    const both = [1, 2].map(() => outcomeOf(prefetcher.readInto('1', new Uint8Array(200))));
     await settled();
     await driver.release('1');
     expect(both).toEqual([{ value: 101 }, { value: 101 }]);
@@ -124,7 +129,7 @@ describe('reading by name', () => {
     const prefetcher = new Prefetcher(await over(driver), sequence, { producers: 2 });
     await settled();
     const target = new Uint8Array(200);
-    const read = outcomeOf(prefetcher.read('1', target));
+    const read = outcomeOf(prefetcher.readInto('1', target));
     await settled();
     expect(read).toEqual({});
     await driver.release('1');
@@ -137,11 +142,14 @@ describe('reading by name', () => {
     const sizes = Array.from({ length: 60 }, () => 64);
     const driver = new WatchedDriver(await objects(sizes));
     const budget = 10 * charge(64);
-    const prefetcher = new Prefetcher(await over(driver), listSequence(keys(60)), { budget, producers: 1 });
+    const prefetcher = new Prefetcher(await over(driver), listSequence(keys(60)), {
+      memory: budget,
+      producers: 1,
+    });
     await settled();
     // Every object but each tenth.
     for (const key of keys(60).filter((k) => Number(k) % 10 !== 0)) {
-      await prefetcher.read(key, new Uint8Array(64));
+      await prefetcher.readInto(key, new Uint8Array(64));
       await settled();
     }
     const { dropped, bypassed } = prefetcher.stats();
@@ -151,13 +159,15 @@ describe('reading by name', () => {
 
   it.each([-1, 0.5, NaN, 2 ** 60])('from offset %s is TIERED_RANGE_INVALID', async (offset) => {
     const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence);
-    const read = prefetcher.read('0', new Uint8Array(1), { offset });
+    const read = prefetcher.readInto('0', new Uint8Array(1), { offset });
     await expect(read).rejects.toEqual(withCode('TIERED_RANGE_INVALID'));
   });
 
   it('an object that is not there is TIERED_NOT_FOUND, and the sequence goes on', async () => {
     const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence);
-    await expect(prefetcher.read('nothing', new Uint8Array(1))).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
+    await expect(prefetcher.readInto('nothing', new Uint8Array(1))).rejects.toEqual(
+      withCode('TIERED_NOT_FOUND'),
+    );
     expect(await next(prefetcher)).toEqual(expected[0]);
   });
 
@@ -166,7 +176,7 @@ describe('reading by name', () => {
     const prefetcher = new Prefetcher(await over(driver), sequence, { producers: 1 });
     await settled();
     const controller = new AbortController();
-    const read = outcomeOf(prefetcher.read('0', new Uint8Array(200), controller));
+    const read = outcomeOf(prefetcher.readInto('0', new Uint8Array(200), controller));
     await settled();
     const reason = new Error('enough');
     controller.abort(reason);
@@ -182,9 +192,13 @@ it('[P5] an object that comes many times is handed on from one to the next, also
   const driver = new HoldingDriver(await objects([10]));
   const accesses = listSequence(['0'], { epochs: 6 });
   const budget = 2 * charge(10);
-  const prefetcher = new Prefetcher(await over(driver), accesses, { budget, producers: 2, autotuner: false });
+  const prefetcher = new Prefetcher(await over(driver), accesses, {
+    memory: budget,
+    producers: 2,
+    autotuner: false,
+  });
   await settled();
-  const reads = [1, 2, 3, 4, 5, 6].map(() => outcomeOf(prefetcher.read('0', new Uint8Array(20))));
+  const reads = [1, 2, 3, 4, 5, 6].map(() => outcomeOf(prefetcher.readInto('0', new Uint8Array(20))));
   while (driver.held.length > 0) await driver.release();
   await settled();
   expect(reads).toEqual(reads.map(() => ({ value: 10 })));

@@ -18,7 +18,7 @@ async function keptFrom(prefetcher: Prefetcher, batch: number): Promise<Uint8Arr
 describe('[P4] copies', () => {
   it('are what they were for as long as anybody keeps them, and hold no memory of the budget', async () => {
     const options = fc.record({
-      budget: fc.constantFrom(0, 640, 1e6),
+      memory: fc.constantFrom(0, 640, 1e6),
       producers: fc.integer({ min: 1, max: 4 }),
       batch: fc.nat(7),
     });
@@ -53,7 +53,7 @@ describe('[P4] data that is detached', () => {
     new Prefetcher(await over(await objects(SIZES)), sequence, { detach: true, ...options });
 
   it('has no bytes in views that somebody kept', async () => {
-    const prefetcher = await make({ budget: 0 });
+    const prefetcher = await make({ memory: 0 });
     const seen: Uint8Array[] = [];
     const kept: Uint8Array[] = [];
     for await (const { data } of prefetcher) {

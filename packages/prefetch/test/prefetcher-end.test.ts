@@ -94,7 +94,7 @@ describe('an abort', () => {
     const controller = new AbortController();
     const { signal } = controller;
     const budget = 3 * charge(110);
-    const prefetcher = new Prefetcher(await over(driver), sequence, { signal, budget });
+    const prefetcher = new Prefetcher(await over(driver), sequence, { signal, memory: budget });
     const seen: string[] = [];
     const loop = async () => {
       for await (const { key } of prefetcher) {

@@ -25,7 +25,7 @@ async function* streamed(accesses: Iterable<Access>): AsyncIterableIterator<Acce
 const setup = fc.record({
   sizes: fc.array(fc.nat(300), { maxLength: 8 }),
   producers: fc.integer({ min: 1, max: 4 }),
-  budget: fc.constantFrom(0, 640, 1e6),
+  memory: fc.constantFrom(0, 640, 1e6),
   epochs: fc.integer({ min: 1, max: 4 }),
   seed: fc.nat(100),
   /** 0: one by one. */

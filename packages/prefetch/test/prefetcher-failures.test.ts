@@ -38,10 +38,10 @@ async function faulty(operation: 'readInto' | 'stat', options: PrefetcherOptions
 
 describe.each(['readInto', 'stat'] as const)('a %s that fails', (operation) => {
   it.each([
-    { producers: 1, budget: 0 },
-    { producers: 1, budget: 1e9 },
-    { producers: 3, budget: 1e9 },
-    { producers: 8, budget: 1e9 },
+    { producers: 1, memory: 0 },
+    { producers: 1, memory: 1e9 },
+    { producers: 3, memory: 1e9 },
+    { producers: 8, memory: 1e9 },
   ])(
     '[P3] is thrown at its place, after the samples before it; nothing is read after: %j',
     async (options) => {
@@ -139,7 +139,7 @@ it('[P3] a size that could not be told fails no other object than its own', asyn
   expect(busy.held).toEqual(['0']);
   fail?.(new Error('its size'));
   await settled();
-  expect(await prefetcher.read('1', new Uint8Array(10))).toBe(10);
+  expect(await prefetcher.readInto('1', new Uint8Array(10))).toBe(10);
   await busy.release();
   expect((await next(prefetcher))?.key).toBe('0');
   expect(await next(prefetcher)).toBeUndefined();
@@ -195,7 +195,7 @@ it('a sequence that throws each time ends the iteration with what it threw', asy
 });
 
 it('memory that cannot be had is TIERED_CONFIG_INVALID', async () => {
-  const prefetcher = () => new Prefetcher(new Unread(), listSequence(['0']), { budget: 2 ** 52 });
+  const prefetcher = () => new Prefetcher(new Unread(), listSequence(['0']), { memory: 2 ** 52 });
   expect(prefetcher).toThrow(withCode('TIERED_CONFIG_INVALID'));
 });
 

@@ -94,7 +94,7 @@ describe('leaving early', () => {
     const source = new Unhurried();
     const prefetcher = new Prefetcher(source, sequence, { producers: 1 });
     await settled();
-    const read = outcomeOf(prefetcher.read('0', new Uint8Array(10)));
+    const read = outcomeOf(prefetcher.readInto('0', new Uint8Array(10)));
     await settled();
     const closed = outcomeOf(prefetcher.close());
     await source.release(1);

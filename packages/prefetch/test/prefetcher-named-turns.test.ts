@@ -95,7 +95,7 @@ async function readTo(
   const controller = new AbortController();
   const bytes = { nothing: 0, part: Math.max(0, size - 1), pieces: Math.ceil(size / 3) };
   const target = new Uint8Array(end in bytes ? bytes[end as keyof typeof bytes] : size + 1);
-  const read = (offset: number) => prefetcher.read(key, target, { offset, signal: controller.signal });
+  const read = (offset: number) => prefetcher.readInto(key, target, { offset, signal: controller.signal });
   const { bypassed } = prefetcher.stats();
   const first = outcomeOf(read(0));
   // Else it is in memory, and the next read of the object would be that of a producer.
@@ -115,7 +115,11 @@ describe('an object that is read by name', () => {
         const driver = new FailingDriver(await objects(sizes));
         const hierarchy = await started(driver);
         const accesses = shuffledSequence(keys(sizes.length), { seed, epochs });
-        const prefetcher = new Prefetcher(hierarchy, accesses, { producers, budget, autotuner: false });
+        const prefetcher = new Prefetcher(hierarchy, accesses, {
+          producers,
+          memory: budget,
+          autotuner: false,
+        });
         const left = samplesOf(accesses, sizes);
         for (const step of steps) {
           await settled();
@@ -135,7 +139,9 @@ describe('an object that is read by name', () => {
         const state = JSON.parse(JSON.stringify(prefetcher.state())) as PrefetcherState;
         expect(await collect(prefetcher)).toEqual(left);
         expectIdle(prefetcher);
-        expect(await collect(new Prefetcher(hierarchy, accesses).resume(state)), 'resumed').toEqual(left);
+        expect(await collect(new Prefetcher(hierarchy, accesses, { resume: state })), 'resumed').toEqual(
+          left,
+        );
         await hierarchy.close();
       }),
       { numRuns: 150 },
@@ -160,9 +166,9 @@ describe('an object that is read by name', () => {
       const budget = 8 * charge(105);
       // Where the size is known such a read is no obstacle from the start.
       const source = how === 'stops before the end' ? withoutSizes(hierarchy) : hierarchy;
-      const prefetcher = new Prefetcher(source, sequence, { budget, producers: 4, autotuner: false });
+      const prefetcher = new Prefetcher(source, sequence, { memory: budget, producers: 4, autotuner: false });
       const controller = new AbortController();
-      const read = outcomeOf(prefetcher.read('5', new Uint8Array(bytes), controller));
+      const read = outcomeOf(prefetcher.readInto('5', new Uint8Array(bytes), controller));
       await settled();
       const samples = keys(10).map(() => outcomeOf(next(prefetcher)));
       await settled();
@@ -186,7 +192,7 @@ describe('an object that is read by name', () => {
   it('[P5] is passed over, and read once, if the read reaches the end after its turn has come', async () => {
     const driver = new HoldingDriver(await objects(SIZES));
     const prefetcher = new Prefetcher(await over(driver), sequence, { producers: 4, autotuner: false });
-    const read = outcomeOf(prefetcher.read('1', new Uint8Array(200)));
+    const read = outcomeOf(prefetcher.readInto('1', new Uint8Array(200)));
     await settled();
     const first = await driver.releaseAll(Promise.resolve()).then(() => next(prefetcher));
     expect(first?.key).toBe('0');
@@ -202,7 +208,7 @@ describe('an object that is read by name', () => {
   it('[P6] is left, and its consumer told so, if the prefetcher is closed while it is read', async () => {
     const driver = new HoldingDriver(await objects(SIZES));
     const prefetcher = new Prefetcher(await over(driver), sequence, { producers: 2, autotuner: false });
-    const reads = ['1', '9'].map((key) => outcomeOf(prefetcher.read(key, new Uint8Array(200))));
+    const reads = ['1', '9'].map((key) => outcomeOf(prefetcher.readInto(key, new Uint8Array(200))));
     await settled();
     await driver.releaseAll(prefetcher.close());
     const closed = { error: withCode('TIERED_CLOSED') };
@@ -217,12 +223,16 @@ describe('an object that is read by name', () => {
     for (const budget of [0, 1e6])
       for (const piece of [1, 3, 4, 6, 7]) {
         const source = withoutSizes(await over(await objects(sizes)));
-        const prefetcher = new Prefetcher(source, accesses, { budget, producers: 1, autotuner: false });
+        const prefetcher = new Prefetcher(source, accesses, {
+          memory: budget,
+          producers: 1,
+          autotuner: false,
+        });
         await settled();
         for (const key of ['1', '0', '1']) {
           const target = new Uint8Array(piece);
           let [offset, count] = [0, piece];
-          for (; count > 0; offset += count) count = await prefetcher.read(key, target, { offset });
+          for (; count > 0; offset += count) count = await prefetcher.readInto(key, target, { offset });
         }
         const left = (await collect(prefetcher)).map(({ key }) => key);
         expect(left, `${budget} ${piece}`).toEqual(['2', '2', '0', '2', '0', '1']);
@@ -236,13 +246,13 @@ it.each(['is closed', 'is aborted'])(
     const driver = new HoldingDriver(await objects(SIZES));
     const controller = new AbortController();
     const prefetcher = new Prefetcher(await over(driver), sequence, {
-      budget: 0,
+      memory: 0,
       producers: 1,
       signal: controller.signal,
     });
     await settled();
     const target = new Uint8Array(SIZES[9] ?? 0);
-    const read = outcomeOf(prefetcher.read('9', target));
+    const read = outcomeOf(prefetcher.readInto('9', target));
     await settled();
     const reason = new Error('enough');
     if (how === 'is aborted') controller.abort(reason);
@@ -260,10 +270,10 @@ it.each(['is closed', 'is aborted'])(
 it('[P1] all who wait are served after a read by name that failed when its object had its turn', async () => {
   const driver = new FailableDriver(await objects(SIZES));
   const prefetcher = new Prefetcher(await over(driver), listSequence(['0', '1']), {
-    budget: 0,
+    memory: 0,
     producers: 2,
   });
-  const read = outcomeOf(prefetcher.read('0', new Uint8Array(SIZES[0] ?? 0)));
+  const read = outcomeOf(prefetcher.readInto('0', new Uint8Array(SIZES[0] ?? 0)));
   await settled();
   await driver.fail('0');
   expect(read.error).toBe(failure);
@@ -280,7 +290,7 @@ it('[P8] a prefetcher that is aborted while an object given back is read leaves 
   const controller = new AbortController();
   const { signal } = controller;
   const one = new Prefetcher(await over(driver), listSequence(['0']), { staging, signal });
-  const read = outcomeOf(one.read('0', new Uint8Array(SIZES[0] ?? 0)));
+  const read = outcomeOf(one.readInto('0', new Uint8Array(SIZES[0] ?? 0)));
   await settled();
   const other = new Prefetcher(await over(await objects(SIZES.map(() => 100))), sequence, { staging });
   await driver.fail('0');
@@ -303,7 +313,7 @@ describe('a read by name from a source that does not know sizes', () => {
   it('[P5] gives what it has read, though nobody can tell whether that was all', async () => {
     const source = sourceWith(() => Promise.reject(failure));
     const prefetcher = new Prefetcher(source, listSequence([]));
-    expect(await prefetcher.read('a', new Uint8Array(10))).toBe(10);
+    expect(await prefetcher.readInto('a', new Uint8Array(10))).toBe(10);
     await prefetcher.close();
   });
 
@@ -311,7 +321,7 @@ describe('a read by name from a source that does not know sizes', () => {
     let answer: (stat: { size: number }) => void = () => undefined;
     const source = sourceWith(() => new Promise((resolve) => (answer = resolve)));
     const prefetcher = new Prefetcher(source, listSequence([]));
-    const read = outcomeOf(prefetcher.read('a', new Uint8Array(10)));
+    const read = outcomeOf(prefetcher.readInto('a', new Uint8Array(10)));
     await settled();
     const closed = outcomeOf(prefetcher.close().then(() => 'closed'));
     await settled();

@@ -45,7 +45,7 @@ async function watched(there: Setup) {
   const { producers } = there;
   const prefetcher = new Prefetcher(hierarchy, accesses, {
     producers,
-    budget: there.budget,
+    memory: there.budget,
     autotuner: false,
   });
   const check = () => {
@@ -167,9 +167,9 @@ describe('for any sizes, budget, producers and order', () => {
         const accesses = sequenceOf(there.sizes.length, there.seed);
         const all = [...accesses];
         const first = all[at % Math.max(1, all.length)] ?? { epoch: 0, position: 0 };
-        const { budget: memory, producers } = there;
+        const { budget, producers } = there;
         const resumed = new Prefetcher(hierarchy, accesses.from(first.epoch, first.position), {
-          budget: memory,
+          memory: budget,
           producers,
         });
         const tail = all.slice(first.epoch * accesses.epochLength + first.position);

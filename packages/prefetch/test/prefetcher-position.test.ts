@@ -45,7 +45,7 @@ describe('[P6] the state of a prefetcher that has ended', () => {
         const hierarchy = await started(new FaultDriver(memory, { rules }));
         const controller = new AbortController();
         const { signal } = controller;
-        const prefetcher = new Prefetcher(hierarchy, sequence, { producers, budget, signal });
+        const prefetcher = new Prefetcher(hierarchy, sequence, { producers, memory: budget, signal });
         const seen: Copied[] = [];
         let count = 0;
         const taken = async (samples: readonly Sample[]) => {
@@ -77,10 +77,10 @@ describe('[P6] the state of a prefetcher that has ended', () => {
     const sequence = listSequence(keys(10), { epochs: 2 });
     const memory = await objects(SIZES);
     const first = new Prefetcher(await over(memory), sequence);
-    await first.read('3', new Uint8Array(1000));
+    await first.readInto('3', new Uint8Array(1000));
     await next(first);
     await first.close();
-    const second = new Prefetcher(await over(memory), sequence).resume(kept(first));
+    const second = new Prefetcher(await over(memory), sequence, { resume: kept(first) });
     await next(second);
     await second.close();
     const left = samplesOf(sequence, SIZES).filter((_, i) => ![0, 1, 3].includes(i));
@@ -93,7 +93,7 @@ describe('[P6] the state of a prefetcher that has ended', () => {
     const first = new Prefetcher(await over(memory), sequence);
     for (let i = 0; i < 13; i++) await next(first);
     const state = kept(first);
-    const second = new Prefetcher(await over(memory), sequence).resume(state);
+    const second = new Prefetcher(await over(memory), sequence, { resume: state });
     await second.close();
     expect(kept(second)).toEqual(state);
     await first.close();
@@ -117,7 +117,7 @@ describe('[P6] the state of a prefetcher that has ended', () => {
     const prefetcher = new Prefetcher(await over(memory), failing);
     await expect(collect(prefetcher)).rejects.toBe(reason);
     expect(await rest(memory, sequence, kept(prefetcher))).toEqual(samplesOf(sequence, SIZES).slice(13));
-    const again = new Prefetcher(await over(memory), failing).resume(kept(prefetcher));
+    const again = new Prefetcher(await over(memory), failing, { resume: kept(prefetcher) });
     await expect(next(again)).rejects.toBe(reason);
     expect(kept(again)).toEqual(kept(prefetcher));
   });
@@ -130,7 +130,7 @@ async function rest(
   state: PrefetcherState,
 ): Promise<Copied[]> {
   const hierarchy = await started(memory);
-  const samples = await collect(new Prefetcher(hierarchy, sequence).resume(state));
+  const samples = await collect(new Prefetcher(hierarchy, sequence, { resume: state }));
   await hierarchy.close();
   return samples;
 }

@@ -43,7 +43,7 @@ const setup = fc.record({
   unknown: fc.array(fc.nat(11), { maxLength: 4 }),
   missing: fc.array(fc.nat(11), { maxLength: 4 }),
   producers: fc.integer({ min: 1, max: 5 }),
-  budget: fc.constantFrom(0, 640, 1e6),
+  memory: fc.constantFrom(0, 640, 1e6),
   copy: fc.boolean(),
   /** 0: one by one; else in lists, of the whole or of one epoch. */
   batch: fc.nat(4),
@@ -92,7 +92,7 @@ describe('a sample that cannot be read', () => {
     const hierarchy = await over(new FaultDriver(await objects(SIZES), { rules: faults(bad) }));
     const accesses = (key: string, i: number) => ({ key, epoch: Math.floor(i / 10), position: i % 10 });
     const read = (maxSkipped: number) => {
-      const options = { onError: 'skip', maxSkipped, budget: 640 } as const;
+      const options = { onError: 'skip', maxSkipped, memory: 640 } as const;
       return new Prefetcher(hierarchy, keys(20).map(accesses), options);
     };
     expect(await collect(read(3)), 'three in one epoch, one in the next').toHaveLength(16);
@@ -111,8 +111,10 @@ describe('a sample that cannot be read', () => {
     const first = new Prefetcher(hierarchy, sequence, { onError: 'skip', maxSkipped: 2 });
     await expect(collect(first)).rejects.toEqual(injected);
     expect(first.state()).toMatchObject({ epoch: 0, position: 5 });
-    const second = new Prefetcher(hierarchy, sequence, { onError: 'skip', maxSkipped: 2 });
-    expect(await collect(second.resume(first.state()))).toEqual(samplesOf(sequence, SIZES).slice(6));
+    const options = { onError: 'skip', maxSkipped: 2, resume: first.state() } as const;
+    expect(await collect(new Prefetcher(hierarchy, sequence, options))).toEqual(
+      samplesOf(sequence, SIZES).slice(6),
+    );
   });
 
   it('ends a training whose source is gone after ten', async () => {
@@ -190,7 +192,7 @@ describe('a sample that cannot be read', () => {
     const held: Sample[] = [];
     const take = async () => (await prefetcher.take(1)).map(({ key }) => key);
     const prefetcher: Prefetcher = new Prefetcher(hierarchy, listSequence(keys(3)), {
-      budget: 128,
+      memory: 128,
       producers: 2,
       onError: 'skip',
       onSkip: ({ key }) => {

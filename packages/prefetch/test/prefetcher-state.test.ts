@@ -1,12 +1,11 @@
 import {
-  globalBatchSampler,
   listSequence,
   Prefetcher,
-  samplerSequence,
   shuffledSequence,
   type AccessSequence,
   type PrefetcherState,
 } from '@tiered/prefetch';
+import { globalBatchSampler, samplerSequence } from '@tiered/prefetch/sampling';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fingerprintOf } from '../src/sequence/fingerprint.js';
@@ -50,12 +49,12 @@ describe('a prefetcher that is resumed', () => {
     const controller = new AbortController();
     const reason = new Error('no longer wanted');
     if (isBefore) controller.abort(reason);
-    const second = new Prefetcher(hierarchy, sequence, controller);
+    const { signal } = controller;
+    const second = new Prefetcher(hierarchy, sequence, { signal, resume: state });
     controller.abort(reason);
-    second.resume(state);
     await expect(next(second)).rejects.toBe(reason);
     expect(second.state()).toEqual(state);
-    expect(listenersOn(controller.signal)).toBe(0);
+    expect(listenersOn(signal)).toBe(0);
     await second.close();
   });
 
@@ -66,7 +65,7 @@ describe('a prefetcher that is resumed', () => {
         const hierarchy = await started(await objects(sizes));
         const sequence = shuffledSequence(keys(sizes.length), { seed, epochs });
         const left = samplesOf(sequence, sizes);
-        const first = new Prefetcher(hierarchy, sequence, { producers, budget });
+        const first = new Prefetcher(hierarchy, sequence, { producers, memory: budget });
         for (const step of there.before) {
           if ('take' in step) {
             const samples = await first.take(step.take);
@@ -76,7 +75,7 @@ describe('a prefetcher that is resumed', () => {
           } else if (left.length > 0) {
             const { key } = left[step.name % left.length] as Copied;
             const size = sizes[Number(key)] ?? 0;
-            await first.read(key, new Uint8Array(size + 1));
+            await first.readInto(key, new Uint8Array(size + 1));
             left.splice(
               left.findIndex((sample) => sample.key === key),
               1,
@@ -87,9 +86,11 @@ describe('a prefetcher that is resumed', () => {
         fc.pre(first.stats().dropped === 0);
         const state = JSON.parse(JSON.stringify(first.state())) as PrefetcherState;
         await first.close();
-        const second = new Prefetcher(hierarchy, sequence, { producers: producersLater, budget }).resume(
-          state,
-        );
+        const second = new Prefetcher(hierarchy, sequence, {
+          producers: producersLater,
+          memory: budget,
+          resume: state,
+        });
         expect(await collect(second)).toEqual(left);
         await hierarchy.close();
       }),
@@ -103,7 +104,7 @@ describe('a prefetcher that is resumed', () => {
     const first = new Prefetcher(hierarchy, sequence);
     await collect(first);
     expect(first.state()).toMatchObject({ epoch: 1, position: 0, taken: [] });
-    expect(await next(new Prefetcher(hierarchy, sequence).resume(first.state()))).toBeUndefined();
+    expect(await next(new Prefetcher(hierarchy, sequence, { resume: first.state() }))).toBeUndefined();
   });
 
   const sequences = fc.record({
@@ -118,7 +119,7 @@ describe('a prefetcher that is resumed', () => {
       fc.asyncProperty(sequences, sequences, async (one, two) => {
         const [a, b] = [shuffledSequence(one.names, one), shuffledSequence(two.names, two)];
         const state = JSON.parse(JSON.stringify(new Prefetcher(hierarchy, a).state())) as PrefetcherState;
-        const resume = () => new Prefetcher(hierarchy, b).resume(state);
+        const resume = () => new Prefetcher(hierarchy, b, { resume: state });
         if (JSON.stringify([...a]) === JSON.stringify([...b])) expect(resume).not.toThrow();
         else expect(resume).toThrow(withCode('TIERED_CONFIG_INVALID'));
       }),
@@ -136,7 +137,7 @@ describe('a prefetcher that is resumed', () => {
     const at = (sequence: AccessSequence) =>
       JSON.parse(JSON.stringify({ ...state, accesses: fingerprintOf(sequence, 2) })) as PrefetcherState;
     const resume = (kept: PrefetcherState, sequence: AccessSequence) => () =>
-      new Prefetcher(hierarchy, sequence).resume(kept);
+      new Prefetcher(hierarchy, sequence, { resume: kept });
     const kept = at(shuffledSequence(names, { seed: 1, epochs: 3 }));
     expect(resume(kept, shuffledSequence(names, { seed: 1, epochs: 3 }))).not.toThrow();
     const others = names.map((name) => `other/${name}`);
@@ -168,7 +169,7 @@ describe('a prefetcher that is resumed', () => {
     const state = first.state();
     const ahead = await collect(first);
     expect(ahead, 'it goes on with what it had').toEqual(samplesOf(sequence, [3, 3, 3]).slice(3));
-    const second = await collect(new Prefetcher(hierarchy, sequence).resume(state));
+    const second = await collect(new Prefetcher(hierarchy, sequence, { resume: state }));
     expect(second.map(({ data }) => data)).toEqual([ahead[0]?.data, changed, ahead[2]?.data]);
   });
 
@@ -178,7 +179,7 @@ describe('a prefetcher that is resumed', () => {
     const state = new Prefetcher(hierarchy, sequence).state();
     const invalid = withCode('TIERED_CONFIG_INVALID');
     const resume = (wrong: object) => () =>
-      new Prefetcher(hierarchy, sequence).resume({ ...state, ...wrong });
+      new Prefetcher(hierarchy, sequence, { resume: { ...state, ...wrong } });
     for (const wrong of [
       { version: 2 },
       { epochs: 7 },
@@ -193,11 +194,10 @@ describe('a prefetcher that is resumed', () => {
       { accesses: 7 },
     ])
       expect(resume(wrong), JSON.stringify(wrong)).toThrow(invalid);
-    for (const none of [null, undefined, 'state'])
-      expect(() => new Prefetcher(hierarchy, sequence).resume(none as never)).toThrow(invalid);
-    const begun = new Prefetcher(hierarchy, sequence);
-    await next(begun);
-    expect(() => begun.resume(state), 'it has begun').toThrow(invalid);
-    expect(() => new Prefetcher(hierarchy, [...sequence]).state()).toThrow(withCode('TIERED_UNSUPPORTED'));
+    for (const none of [null, 7, 'state'])
+      expect(() => new Prefetcher(hierarchy, sequence, { resume: none as never })).toThrow(invalid);
+    const unsupported = withCode('TIERED_UNSUPPORTED');
+    expect(() => new Prefetcher(hierarchy, [...sequence]).state()).toThrow(unsupported);
+    expect(() => new Prefetcher(hierarchy, [...sequence], { resume: state })).toThrow(unsupported);
   });
 });

@@ -58,7 +58,7 @@ it('[P1] accesses that come as a stream give the samples of a list, whenever the
   const producers = fc.integer({ min: 1, max: 6 });
   await fc.assert(
     fc.asyncProperty(waits, producers, fc.nat(1000), async (list, count, budget) => {
-      const options = { producers: count, budget, autotuner: false as const };
+      const options = { producers: count, memory: budget, autotuner: false as const };
       const prefetcher = new Prefetcher(hierarchy, streamOf(sequence, new Told(), list), options);
       expect(await collect(prefetcher)).toEqual(expected);
       expect(await next(prefetcher)).toBeUndefined();
@@ -114,7 +114,7 @@ it('[P1] an empty stream ends at once', async () => {
 it('[P2] no more than 256 accesses are taken from a stream ahead of what is read', async () => {
   const told = new Told();
   const prefetcher = new Prefetcher(await over(await objects(SIZES)), streamOf(endless(), told), {
-    budget: 500,
+    memory: 500,
   });
   for (let taken = 1; taken <= 1000; taken++) {
     await next(prefetcher);
@@ -186,7 +186,7 @@ it.each<[string, (prefetcher: Prefetcher, controller: AbortController) => unknow
     }
   }
   const controller = new AbortController();
-  const options = { budget: 500, signal: controller.signal };
+  const options = { memory: 500, signal: controller.signal };
   const prefetcher = new Prefetcher(await over(await objects(SIZES)), throwing(), options);
   await next(prefetcher);
   await leave(prefetcher, controller);
@@ -247,7 +247,7 @@ it('[P5] an object that was read by name before its key came is passed over', as
     yield* keys(3);
   }
   const prefetcher = new Prefetcher(hierarchy, late());
-  expect(await prefetcher.read('1', new Uint8Array(SIZES[1] ?? 0))).toBe(SIZES[1]);
+  expect(await prefetcher.readInto('1', new Uint8Array(SIZES[1] ?? 0))).toBe(SIZES[1]);
   expect((await collect(prefetcher)).map(({ key }) => key)).toEqual(['0', '2']);
 });
 

@@ -10,7 +10,7 @@ it('[P4] [P13] a dataset of TensorFlow.js over an epoch has the bytes of each sa
   const hierarchy = await over(await objects(Array.from({ length: 12 }, () => 4)));
   const accesses = listSequence(keys(12), { epochs: 2 });
   // Memory serves the next sample as soon as it can.
-  const prefetcher = new Prefetcher(hierarchy, accesses, { budget: 2 * charge(4), producers: 1 });
+  const prefetcher = new Prefetcher(hierarchy, accesses, { memory: 2 * charge(4), producers: 1 });
   // As in the README.
   const dataset = tfData.generator(async function* () {
     for await (const { data, epoch } of prefetcher.epoch())

@@ -1,4 +1,4 @@
-import { globalBatchSampler } from '@tiered/prefetch';
+import { globalBatchSampler } from '@tiered/prefetch/sampling';
 import {
   ault,
   Copies,

@@ -13,7 +13,7 @@
  *   fewest producers that are within a few percent of the best.
  * - `Opening` has the first word, for small objects: where the first reads wait for the source, it asks all producers at once how
  *   many there is use for, instead of climbing there.
- * - `Memory` gives each number of producers room for two rounds of reads, and doubles it as long as producers
+ * - `MemoryNeed` gives each number of producers room for two rounds of reads, and doubles it as long as producers
  *   stand still while consumers starve.
  * - `AdaptiveTuner`, here, drives them: *searching*, where every window moves the search on, and *settled*, where
  *   windows are long, and only compared with what was found. It searches anew when the workload is another (in long
@@ -30,10 +30,11 @@ import { invariant } from '@tiered/core/internal';
 import type { Autotuner, Tuning, TuningDecision, TuningLimits, TuningObservation } from './autotuner.js';
 import { Curve, LONG_STRIDE, type Stride } from './curve.js';
 import { assertOptions, withinLimits } from './limits.js';
-import { Memory } from './memory.js';
+import { MemoryNeed } from './memory-need.js';
 import { LOOK_MS, Opening } from './opening.js';
 import { Totals } from './totals.js';
 import { Watch } from './watch.js';
+import { isLongEnough, missingMs, UNHURRIED_MS, WINDOW_MS, type Purpose } from './window-length.js';
 
 /**
  * Producers to begin with: for small objects twice what PRISMA ends at, since to come down costs no throughput; for large
@@ -43,31 +44,11 @@ const FIRST = 8;
 const FIRST_OF_LARGE = 2;
 const LARGE_BYTES = 512 * 1024;
 
-/** Part of the time from which consumers count as waiting always. */
-const ALWAYS = 0.9;
-
-/** Windows are no shorter: timers and bursts blur what is. */
-const WINDOW_MS = 20;
-
-/** Nobody waits for what is found while nobody starves, and consumers that take in large steps need long windows. */
-const UNHURRIED_MS = 1500;
-
-/** Reads of a window of a search at least. */
-const SEARCH_READS = 6;
-
-/** A window of a settled tuning. */
-const SETTLED_MS = 250;
-const SETTLED_READS = 64;
-
 /** The longest wait for an observation, so that a shift is not seen too late. */
 const LONGEST_MS = 2000;
 
 /** Windows until what is known of waiting counts. */
 const WINDOWS_TO_JUDGE = 2;
-
-/** Rounds of reads that a window of a search, and of a settled tuning, is to hold. */
-const SEARCH_ROUNDS = 3;
-const SETTLED_ROUNDS = 8;
 
 /** A change shows in the reads that began after it: wait for more than one of them to end. */
 const WARM_UP_ROUNDS = 1.5;
@@ -108,7 +89,7 @@ export function adaptiveAutotuner({ initialProducers }: AdaptiveAutotunerOptions
 
 class AdaptiveTuner {
   readonly #limits: TuningLimits;
-  readonly #memory = new Memory();
+  readonly #memory = new MemoryNeed();
   readonly #watch = new Watch();
   #curve = new Curve();
   #stride: Stride = LONG_STRIDE;
@@ -172,7 +153,8 @@ class AdaptiveTuner {
     const isRoomTheLimit = this.#warmUpMs === undefined && this.#memory.isObvious(this.#all, this.#tuning);
     const roomy = isRoomTheLimit ? this.#judgeMemory() : undefined;
     if (roomy !== undefined) return roomy;
-    if (!this.#isEnough) return this.#keep(`${this.#window.samples} reads are too few to tell`);
+    if (!isLongEnough(this.#window, this.#purpose))
+      return this.#keep(`${this.#window.samples} reads are too few to tell`);
     const window = this.#window;
     this.#window = new Totals();
     this.#workload = this.#workload.plus(window);
@@ -255,47 +237,22 @@ class AdaptiveTuner {
     return this.#keep(reason, 0, inMs);
   }
 
-  #keep(reason: string, leastMs = 0, inMs = Math.max(leastMs, Math.ceil(this.#missingMs))): TuningDecision {
-    return { tuning: this.#tuning, reason, nextInMs: Math.min(inMs, LONGEST_MS) };
+  #keep(reason: string, leastMs = 0, inMs?: number): TuningDecision {
+    const wait = inMs ?? Math.max(leastMs, Math.ceil(missingMs(this.#window, this.#purpose)));
+    return { tuning: this.#tuning, reason, nextInMs: Math.min(wait, LONGEST_MS) };
   }
 
-  get #isEnough(): boolean {
-    const { samples, taken, elapsedMs, starved } = this.#window;
-    if (this.#warmUpMs !== undefined) return samples > 0 && elapsedMs >= this.#warmUpMs;
-    return samples >= this.#readsWanted && elapsedMs >= this.#windowMs && (starved || taken > 0);
+  get #purpose(): Purpose {
+    return {
+      warmUpMs: this.#warmUpMs,
+      settled: this.#settled,
+      producers: this.#tuning.producers,
+    };
   }
 
   get #isStuck(): boolean {
     const { elapsedMs, starvedShare, fullShare } = this.#still;
     return elapsedMs >= UNHURRIED_MS && starvedShare > 0.5 && fullShare > 0.5;
-  }
-
-  /** How long the window will take to be long enough, by what it shows so far. */
-  get #missingMs(): number {
-    const { samples, elapsedMs } = this.#window;
-    const atLeast = this.#warmUpMs ?? this.#windowMs;
-    if (samples === 0) return Math.max(WINDOW_MS, Math.min(atLeast, UNHURRIED_MS), elapsedMs);
-    if (this.#warmUpMs !== undefined) return Math.max(WINDOW_MS / 4, atLeast - elapsedMs);
-    const reads = (this.#readsWanted - samples) * (elapsedMs / samples);
-    // Not at one go: what looks as if nobody were in a hurry can be the beginning.
-    return Math.max(WINDOW_MS / 4, Math.min(atLeast - elapsedMs, elapsedMs), reads);
-  }
-
-  /**
-   * Producers that never stood still, and consumers that always wait, show the rate of the source at any time. Else it
-   * depends on where consumers are in their round of work, of which a window is to hold several.
-   */
-  get #windowMs(): number {
-    const { starved, full, starvedShare, elapsedMs } = this.#window;
-    if (elapsedMs > 0 && !(starved && (!full || starvedShare > ALWAYS))) return UNHURRIED_MS;
-    return this.#settled ? SETTLED_MS : WINDOW_MS;
-  }
-
-  get #readsWanted(): number {
-    const { producers } = this.#tuning;
-    return this.#settled
-      ? Math.max(SETTLED_READS, SETTLED_ROUNDS * producers)
-      : Math.max(SEARCH_READS, SEARCH_ROUNDS * producers);
   }
 
   #allowed(producers: number): Tuning {

@@ -58,6 +58,15 @@ export interface TuningDecision {
   readonly nextInMs: number | undefined;
 }
 
+/** A decision with what it was made from; without that, the first. */
+export interface TuningEvent {
+  /** Milliseconds since the staging buffer was made. */
+  readonly atMs: number;
+  readonly autotuner: string;
+  readonly observation: TuningObservation | undefined;
+  readonly decision: TuningDecision;
+}
+
 /**
  * Chooses how many producers read ahead and how much memory they may fill, from what it is shown at the intervals it asks
  * for. Serves one staging buffer. It computes and does nothing else: no clock, no I/O, no chance.

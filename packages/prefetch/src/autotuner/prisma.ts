@@ -12,27 +12,27 @@ import { assertOptions, withinLimits } from './limits.js';
 /** Options of `prismaAutotuner`. The defaults are the figures of the thesis, sections 4.2.5 and 4.3. */
 export interface PrismaAutotunerOptions {
   /** `init_buffer_size`, in samples. Default: 10. */
-  readonly initialSamples?: number;
+  readonly initialSamples?: number | undefined;
   /** `init_n_threads`. Default: 1. */
-  readonly initialProducers?: number;
+  readonly initialProducers?: number | undefined;
   /** `buffer_size_step`, in samples. Default: 10. */
-  readonly samplesStep?: number;
+  readonly samplesStep?: number | undefined;
   /** `n_threads_step`. Default: 1. */
-  readonly producersStep?: number;
+  readonly producersStep?: number | undefined;
   /** `max_buffer_size`, in samples. Default: no bound but the memory's, for the thesis gives none. */
-  readonly mostSamples?: number;
+  readonly mostSamples?: number | undefined;
   /** Milliseconds before the first decision, for consumers to find their pace. Default: 15,000. */
-  readonly initialIntervalMs?: number;
+  readonly initialIntervalMs?: number | undefined;
   /** Milliseconds between decisions. Default: 100. */
-  readonly intervalMs?: number;
+  readonly intervalMs?: number | undefined;
   /** Records of buffer usage that a decision needs; fewer are kept for the next. Default: 10. */
-  readonly leastRecords?: number;
+  readonly leastRecords?: number | undefined;
   /** Mean usage from which the buffer counts as full, in percent. Default: 80. */
-  readonly fullPercent?: number;
+  readonly fullPercent?: number | undefined;
   /** Mean usage up to which the buffer counts as empty, in percent. Default: 30. */
-  readonly emptyPercent?: number;
+  readonly emptyPercent?: number | undefined;
   /** Standard deviation up to which the usage counts as steady, in percentage points. Default: 20. */
-  readonly steadyPercent?: number;
+  readonly steadyPercent?: number | undefined;
 }
 
 const NO_RECORDS = { records: 0, sum: 0, sumOfSquares: 0 };

@@ -1,7 +1,7 @@
 import { statsBetween, type Clock, type HierarchyStats } from '@tiered/core';
+import { figuresOf, type Figures, type Settings } from './figures.js';
 import { Meter } from './meter.js';
-import type { Source } from './places.js';
-import { figuresOf, type Figures, type Settings } from './profile.js';
+import type { SampleSource } from '../source.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
 /** Epochs that are kept, the last ones. */
@@ -29,13 +29,13 @@ export class Epochs {
   /** That of the epoch that consumers are in. */
   meter: Meter;
   readonly #clock: Clock;
-  readonly #source: Source;
+  readonly #source: SampleSource;
   #statsBefore: HierarchyStats | undefined;
   #epoch: number | undefined;
   #hasEnded = false;
   readonly #ended: EpochProfile[] = [];
 
-  constructor(clock: Clock, source: Source) {
+  constructor(clock: Clock, source: SampleSource) {
     this.#clock = clock;
     this.#source = source;
     this.#statsBefore = source.stats?.();

@@ -4,7 +4,7 @@ import type { Tuning, TuningObservation } from '../autotuner/autotuner.js';
 import { Places, type Place, type PlaceReads } from './places.js';
 
 /** Everything that was counted since the beginning. */
-export interface Totals {
+interface MeterTotals {
   readonly ms: number;
   readonly readSamples: number;
   readonly readBytes: number;
@@ -56,7 +56,7 @@ export class Meter {
   #busy = 0;
   #starving = 0;
   #isFull = false;
-  #observed: Totals;
+  #observed: MeterTotals;
   readonly #places: Places;
 
   /** @param before What counted until now; who is at work or waits then, is so still. */
@@ -92,7 +92,7 @@ export class Meter {
     return this.#busy;
   }
 
-  totals(): Totals {
+  totals(): MeterTotals {
     this.#count();
     return { ms: this.#countedTo - this.#start, ...this.#totals };
   }
@@ -151,7 +151,7 @@ export class Meter {
     const before = this.#observed;
     const now = this.totals();
     this.#observed = now;
-    const since = (field: keyof Totals) => now[field] - before[field];
+    const since = (field: keyof MeterTotals) => now[field] - before[field];
     const elapsedMs = since('ms');
     return {
       elapsedMs,

@@ -1,4 +1,3 @@
-import type { HierarchyStats } from '@tiered/core';
 import { Scaling } from './scaling.js';
 import type { SampleSource } from '../source.js';
 
@@ -26,16 +25,13 @@ export interface PlaceReads {
   readonly scaling: number | undefined;
 }
 
-/** What a prefetcher reads from, and, if it has them, the figures by level. */
-export type Source = SampleSource & { stats?(): HierarchyStats };
-
 /** The slower one of two. */
 export function slower(one: Place, other: Place): Place {
   return one === SOURCE || other === SOURCE ? SOURCE : Math.max(one, other);
 }
 
 /** Tells from where a hierarchy is going to read an object: the source, if it does not say. */
-export function placesOf(source: Source): (key: string) => Place {
+export function placesOf(source: SampleSource): (key: string) => Place {
   const tiers = source.stats?.().tiers.length ?? 0;
   return (key) => {
     const { namespace } = source;

@@ -1,6 +1,6 @@
 import { formatBytes, type HierarchyStats } from '@tiered/core';
+import type { Figures } from './figures.js';
 import type { PlaceReads } from './places.js';
-import type { Figures } from './profile.js';
 
 /**
  * What keeps a loader from going faster. Of the source or a tier, where producers spend most of their time: its *latency*, if

@@ -31,7 +31,7 @@ export interface AccessSequence extends Iterable<Access> {
 /** Options of `listSequence`. */
 export interface ListSequenceOptions {
   /** How often the list is read, at least 1. Default: 1. */
-  readonly epochs?: number;
+  readonly epochs?: number | undefined;
 }
 
 /** Options of `shuffledSequence`. */
@@ -70,7 +70,7 @@ export function shuffledSequence(keys: Iterable<string>, options: ShuffledSequen
 interface KeySequenceParts {
   readonly epochs: number;
   /** Default: as many as there are keys. */
-  readonly epochLength?: number;
+  readonly epochLength?: number | undefined;
   /** Which of the keys is read there. */
   readonly indexAt: (epoch: number, position: number) => number | undefined;
 }

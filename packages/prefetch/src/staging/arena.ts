@@ -111,7 +111,7 @@ export function memoryOf(bytes: number): number {
  * Refuses more memory than an arena can have. What is reserved here is given back at once: it is address space only.
  * @throws TieredError `TIERED_CONFIG_INVALID`.
  */
-export function assertReservable(bytes: number, field = 'memory'): void {
+export function assertReservable(bytes: number, field: string): void {
   try {
     new SharedArrayBuffer(bytes);
   } catch {

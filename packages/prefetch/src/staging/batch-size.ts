@@ -1,9 +1,12 @@
-import type { BatchLimits } from './line-parts.js';
-import type { Line } from './line.js';
+import type { BatchLimits } from './admission.js';
 import type { Place } from '../observe/places.js';
 
-/** What it has to know of a line. */
-type Batched = Pick<Line, 'readsBatches'> & { readonly memory: Pick<Line['memory'], 'limit'> };
+/** What it has to know of a queue. */
+interface Batched {
+  /** Whether its source reads many objects at once. */
+  readonly readsBatches: boolean;
+  readonly memory: { readonly limit: number };
+}
 
 /** A batch is to take about so long: samples of a longer one come late, a shorter one costs more than it reads. */
 const BATCH_MS = 2;
@@ -71,25 +74,25 @@ export class BatchSize {
   #isMixed = false;
 
   /** Whether other reads have to end, or not to begin, so that a batch is tried alone. */
-  isAlone(line: Batched): boolean {
-    return line.readsBatches && !this.#isFast && (this.#isTrying || this.#mayTry);
+  isAlone(queue: Batched): boolean {
+    return queue.readsBatches && !this.#isFast && (this.#isTrying || this.#mayTry);
   }
 
   /** Producers that there is use for, if so many requests may be under way. */
-  usable(line: Batched, most: number): number {
-    return line.readsBatches && this.#isFast ? producersOfBatches(most) : most;
+  usable(queue: Batched, most: number): number {
+    return queue.readsBatches && this.#isFast ? producersOfBatches(most) : most;
   }
 
   /**
-   * @param producers Producers that share the line's memory.
+   * @param producers Producers that share the queue's memory.
    * @param most Requests that may be under way.
    * @param free Of those, the ones that are not: a batch may be as many as it has samples.
    */
-  limits(line: Batched, producers: number, most: number, free: number): BatchLimits {
-    if (!line.readsBatches || !(this.#isFast || this.#mayTry)) return { samples: 1, bytes: Infinity };
+  limits(queue: Batched, producers: number, most: number, free: number): BatchLimits {
+    if (!queue.readsBatches || !(this.#isFast || this.#mayTry)) return { samples: 1, bytes: Infinity };
     const samples = Math.floor(Math.min(BATCH_MS / this.#sampleMs, samplesWithin(most), free));
     const atWork = Math.min(producers, producersOfBatches(most));
-    return { samples: Math.max(1, samples), bytes: line.memory.limit / (atWork * BATCHES_IN_MEMORY) };
+    return { samples: Math.max(1, samples), bytes: queue.memory.limit / (atWork * BATCHES_IN_MEMORY) };
   }
 
   /** A producer reads so many samples at once. */

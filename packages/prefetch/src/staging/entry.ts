@@ -1,9 +1,8 @@
 import { invariant } from '@tiered/core/internal';
 import type { Access } from '../sequence/access-sequence.js';
 import type { Block } from './arena.js';
-import { releasedError, tooLargeError } from '../errors.js';
-import type { LineMemory } from './line-memory.js';
-import type { Sample } from '../sample.js';
+import { tooLargeError } from '../errors.js';
+import type { MemoryPort } from './queue-ports.js';
 
 /** Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped. */
 export type EntryState = 'reading' | 'ready' | 'failed' | 'gone';
@@ -13,7 +12,7 @@ export class Entry {
   readonly access: Access;
   /** Bytes of the object, as far as they were known when it was admitted. */
   readonly size: number;
-  /** Its place in the line, from 0. */
+  /** Its place in the queue, from 0. */
   readonly order: number;
   state: EntryState = 'reading';
   /** Whether it waits for a consumer who reads the object by name; others look for another one. */
@@ -21,7 +20,7 @@ export class Entry {
   error: unknown;
   #block: Block;
   #bytes: Uint8Array;
-  readonly #memory: Pick<LineMemory, 'outside'>;
+  readonly #memory: Pick<MemoryPort, 'outside'>;
   /** None, as nearly always: neither an array is made nor a closure, as there is an entry for each sample. */
   #followers: Entry[] | undefined;
   #lookers: (() => void)[] | undefined;
@@ -36,7 +35,7 @@ export class Entry {
     size: number,
     order: number,
     block: Block,
-    memory: Pick<LineMemory, 'outside'>,
+    memory: Pick<MemoryPort, 'outside'>,
     onSettled: (entry: Entry) => void,
   ) {
     this.access = access;
@@ -98,9 +97,12 @@ export class Entry {
     this.#followers?.forEach((follower) => follower.fail(error));
   }
 
-  /** Leaves the line with its memory; whoever takes it gives that back. */
+  /** Leaves the queue with its memory; whoever takes it gives that back. */
   leave(): Block {
-    invariant(this.state !== 'reading' && this.state !== 'gone', 'a sample left the line that was not there');
+    invariant(
+      this.state !== 'reading' && this.state !== 'gone',
+      'a sample left the queue that was not there',
+    );
     this.state = 'gone';
     return this.#block;
   }
@@ -134,38 +136,4 @@ export class Entry {
     if (lookers !== undefined) for (const look of lookers) look();
     this.#onSettled(this);
   }
-}
-
-/** A sample in the hands of a consumer. */
-export abstract class LentSample implements Sample {
-  readonly key: string;
-  readonly epoch: number;
-  readonly position: number;
-  /** Undefined once it was released. */
-  #bytes: Uint8Array | undefined;
-
-  constructor({ key, epoch, position }: Access, bytes: Uint8Array) {
-    this.key = key;
-    this.epoch = epoch;
-    this.position = position;
-    this.#bytes = bytes;
-  }
-
-  get data(): Uint8Array {
-    if (this.#bytes === undefined) throw releasedError(this.key);
-    return this.#bytes;
-  }
-
-  release(): void {
-    if (this.#bytes === undefined) return;
-    this.#bytes = undefined;
-    this.onRelease();
-  }
-
-  [Symbol.dispose](): void {
-    this.release();
-  }
-
-  /** Called once, when the bytes are not looked at any more. */
-  protected abstract onRelease(): void;
 }

@@ -1,12 +1,13 @@
 import type { Access } from '../sequence/access-sequence.js';
 import type { Block } from './arena.js';
-import { LentSample, type Entry } from './entry.js';
+import type { Entry } from './entry.js';
 import { tooLargeError } from '../errors.js';
+import { LentSample } from '../lent-sample.js';
 import type { Sample } from '../sample.js';
 import type { Window } from './window.js';
 
 /**
- * What consumers are given: views on the memory of the line, which serves another sample after the release; copies, which
+ * What consumers are given: views on the memory of the queue, which serves another sample after the release; copies, which
  * stay theirs; or copies that are detached by the release, so that a view that somebody kept shows nothing.
  */
 export type Lending = 'views' | 'copies' | 'detached';

@@ -1,7 +1,7 @@
 import type { AccessFeed } from '../sequence/access-feed.js';
 import type { Access } from '../sequence/access-sequence.js';
-import type { SampleSource } from '../source.js';
-import type { PrefetcherState } from '../state.js';
+import type { StartPosition } from '../sequence/position.js';
+import { sizeOf, type SampleSource } from '../source.js';
 
 /** The next access, with what is known of its object. */
 export interface Upcoming {
@@ -15,16 +15,13 @@ export interface Upcoming {
 /** Reads by name that ran ahead of the sequence and are remembered: more are not, and their objects are read twice. */
 const MOST_EARLY = 65_536;
 
-/** Where a sequence begins, and what consumers had already of it. */
-export type ResumedAt = Pick<PrefetcherState, 'epoch' | 'position' | 'taken' | 'early'>;
-
 /** What a look-ahead works with. */
 export interface LookAheadParts {
   readonly source: SampleSource;
   /** Makes the feed, which calls back when an access has come. */
   readonly accesses: (onReady: () => void) => AccessFeed;
-  /** What consumers had already when the sequence was resumed. */
-  readonly resumed: ResumedAt;
+  /** Where to begin, and what consumers had already when the sequence was resumed. */
+  readonly start: StartPosition;
   readonly signal: AbortSignal;
   /** Called when an object's size has come from the source, or an access from the sequence. */
   readonly onKnown: () => void;
@@ -53,7 +50,7 @@ export class LookAhead {
   #ended = false;
 
   constructor(parts: LookAheadParts) {
-    const { taken, early, epoch, position } = parts.resumed;
+    const { taken, early, epoch, position } = parts.start;
     this.#last = { epoch, position: position - 1 };
     this.#parts = parts;
     this.#feed = parts.accesses(parts.onKnown);
@@ -88,7 +85,7 @@ export class LookAhead {
   }
 
   /** Accesses to come that consumers had before the sequence was resumed. */
-  get taken(): PrefetcherState['taken'] {
+  get taken(): StartPosition['taken'] {
     return [...this.#taken].map((place) => {
       const [epoch, position] = place.split(' ').map(Number);
       return [epoch ?? 0, position ?? 0] as const;
@@ -173,10 +170,4 @@ export class LookAhead {
       (error: unknown) => answered(() => (this.#sizeFailure = { error })),
     );
   }
-}
-
-/** Bytes of an object whose size is known without asking the source. */
-export function sizeOf({ namespace }: SampleSource, key: string): number | undefined {
-  const id = namespace?.find(key) ?? -1;
-  return id === -1 ? undefined : namespace?.sizeOf(id);
 }

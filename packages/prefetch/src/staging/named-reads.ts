@@ -1,21 +1,20 @@
 import { OperationScope, raceAbort } from '@tiered/core/internal';
 import type { Entry } from './entry.js';
-import type { Taken } from './line-parts.js';
-import { sizeOf } from './look-ahead.js';
+import type { Taken } from './queue-ports.js';
 import type { SampleReadOptions } from '../sample.js';
-import type { SampleSource } from '../source.js';
+import { sizeOf, type SampleSource } from '../source.js';
 import type { Waiters } from './waiters.js';
 import type { Window } from './window.js';
 
 /** Why something cannot be, if so. */
 type Failure = { readonly error: unknown } | undefined;
 
-/** What reads by name need of their line. */
+/** What reads by name need of their queue. */
 export interface NamedReadsParts {
   readonly source: SampleSource;
   readonly window: Window;
   readonly waiters: Waiters;
-  /** What the line ended with. */
+  /** What the queue ended with. */
   readonly failure: () => Failure;
   /** An entry was read to its end, and has left the window. */
   readonly onTaken: (taken: Taken) => void;
@@ -49,7 +48,7 @@ interface Reservation {
 export class NamedReads {
   readonly #parts: NamedReadsParts;
   readonly #underWay = new Map<string, Reservation[]>();
-  /** Calls of the source, which end with the line: those of callers with a signal of their own, and the others. */
+  /** Calls of the source, which end with the queue: those of callers with a signal of their own, and the others. */
   readonly #scope = new OperationScope();
   readonly #ending = new AbortController();
   readonly #calls = new Set<Promise<unknown>>();
@@ -58,8 +57,8 @@ export class NamedReads {
     this.#parts = parts;
   }
 
-  /** As `SampleReader.read`. */
-  async read(key: string, target: Uint8Array, options: SampleReadOptions): Promise<number> {
+  /** As `SampleReader.readInto`. */
+  async readInto(key: string, target: Uint8Array, options: SampleReadOptions): Promise<number> {
     const { source, window, waiters } = this.#parts;
     const { offset = 0, signal } = options;
     signal?.throwIfAborted();
@@ -142,7 +141,7 @@ export class NamedReads {
       // A source that knows no sizes is asked only where the target is too full to tell.
       const known = count < target.byteLength ? offset + count : sizeOf(source, key);
       const size = known ?? (await this.#askForSize(key, signal));
-      // The state of a line that has ended does not change any more.
+      // The state of a queue that has ended does not change any more.
       this.#throwIfEnded();
       isTaken = reachesEnd(offset, count, size);
       return count;
@@ -192,7 +191,7 @@ export class NamedReads {
       return;
     }
     entry.isHeld = false;
-    // Else the line has ended.
+    // Else the queue has ended.
     if (entry.state === 'reading') this.#settle(entry, isTaken, failure);
   }
 

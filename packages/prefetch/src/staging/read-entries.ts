@@ -1,8 +1,7 @@
 import type { ReadOutcome } from '@tiered/core';
 import type { Entry } from './entry.js';
 import { keepsChangingError } from '../errors.js';
-import { sizeOf } from './look-ahead.js';
-import type { SampleSource } from '../source.js';
+import { sizeOf, type SampleSource } from '../source.js';
 
 /** Reads of an object that has another size each time. */
 const MOST_ANEW = 4;

@@ -1,20 +1,20 @@
 import type { Block } from './arena.js';
 import type { Lender } from './lender.js';
-import type { LineMemory } from './line-memory.js';
+import type { MemoryPort } from './queue-ports.js';
 import type { Waiters } from './waiters.js';
 import type { Window } from './window.js';
 
-/** What bounds the samples of a line: their bytes, and, as PRISMA has it, their number. */
+/** What bounds the samples of a queue: their bytes, and, as PRISMA has it, their number. */
 export class Room {
   readonly #window: Window;
   readonly #lender: Lender;
-  readonly #memory: LineMemory;
+  readonly #memory: MemoryPort;
   readonly #waiters: Waiters;
   /** Samples that may be there for consumers, PRISMA's N, beside those that as many producers read, or hold until there is room. */
   mostSamples = Infinity;
   producers = Infinity;
 
-  constructor(window: Window, lender: Lender, memory: LineMemory, waiters: Waiters) {
+  constructor(window: Window, lender: Lender, memory: MemoryPort, waiters: Waiters) {
     this.#window = window;
     this.#lender = lender;
     this.#memory = memory;
@@ -34,7 +34,7 @@ export class Room {
   take(bytes: number): Block | undefined {
     const { count, settled } = this.#window;
     if (count >= Math.min(this.mostSamples, settled) + this.producers) return undefined;
-    const isAlone = this.#lender.count === 0 && this.#memory.shared.hasRoomFor(bytes);
+    const isAlone = this.#lender.count === 0 && this.#memory.hasRoomFor(bytes);
     const isNeeded = count === 0 && (isAlone || this.#waiters.count > 0);
     return this.#memory.take(bytes, isNeeded);
   }

@@ -20,6 +20,8 @@ export class Skips {
   #inEpoch = 0;
   /** Samples left out in all. */
   count = 0;
+  /** Whether somebody is just being told of one, which is still the first of its queue. */
+  isTelling = false;
 
   constructor(rules: SkipRules) {
     this.#rules = rules;
@@ -37,11 +39,14 @@ export class Skips {
     if (this.#inEpoch >= this.#rules.maxSkipped) return { error: this.#tooMany(error) };
     this.#inEpoch += 1;
     this.count += 1;
+    this.isTelling = true;
     try {
       this.#rules.onSkip?.({ key, epoch, position, error });
       return undefined;
     } catch (thrown) {
       return { error: thrown };
+    } finally {
+      this.isTelling = false;
     }
   }
 

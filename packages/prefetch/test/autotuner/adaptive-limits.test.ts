@@ -1,4 +1,4 @@
-import type { TuningLimits, TuningObservation } from '@tiered/prefetch';
+import type { TuningLimits, TuningObservation } from '@tiered/prefetch/autotuner';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { adaptiveAutotuner } from '../../src/autotuner/adaptive.js';

@@ -1,4 +1,4 @@
-import type { Autotuner, Tuning, TuningLimits } from '@tiered/prefetch';
+import type { Autotuner, Tuning, TuningLimits } from '@tiered/prefetch/autotuner';
 import { simulate, type Run, type Workload } from './simulation.js';
 
 /** Leaves the tuning as it is given. */

@@ -1,5 +1,5 @@
 import { ERROR_CODES } from '@tiered/core';
-import type { Tuning, TuningLimits, TuningObservation } from '@tiered/prefetch';
+import type { Tuning, TuningLimits, TuningObservation } from '@tiered/prefetch/autotuner';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { prismaAutotuner, type PrismaAutotunerOptions } from '../../src/autotuner/prisma.js';

@@ -2,7 +2,7 @@
  * A prefetcher with its source and its consumer, as a discrete-event simulation: the same run each time, hours in a
  * second. Samples are read in order by producers, wait in memory, and are taken in order by one consumer.
  */
-import type { Autotuner, Tuning, TuningLimits, TuningObservation } from '@tiered/prefetch';
+import type { Autotuner, Tuning, TuningLimits, TuningObservation } from '@tiered/prefetch/autotuner';
 import type { Source } from './sources.js';
 
 export interface Workload {

@@ -1,4 +1,4 @@
-import type { AdaptiveAutotunerOptions, Tuning, TuningLimits } from '@tiered/prefetch';
+import type { AdaptiveAutotunerOptions, Tuning, TuningLimits } from '@tiered/prefetch/autotuner';
 import { adaptiveAutotuner } from '../../src/autotuner/adaptive.js';
 import { exhaustiveGrid, throughput } from './grid.js';
 import { simulate, type Run, type Workload } from './simulation.js';

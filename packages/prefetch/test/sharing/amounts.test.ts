@@ -1,13 +1,8 @@
-import {
-  listSequence,
-  Prefetcher,
-  ThreadPrefetchClient,
-  threadPort,
-  type SampleReader,
-} from '@tiered/prefetch';
+import { listSequence, Prefetcher, type SampleReader } from '@tiered/prefetch';
+import { ThreadPrefetchClient, threadPort } from '@tiered/prefetch/sharing';
 import { expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { collect, keys, objects, over, samplesOf, withCode } from '../helpers.js';
 import { socketPath } from './helpers.js';
 

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { encodeHead, SERVER_FRAMES } from '../../src/sharing/protocol.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { encodeHead, SERVER_FRAMES } from '../../src/sharing/wire/protocol.js';
 import { connect, drain, range, serve, serving, socketPath, WELCOME, withCode } from './helpers.js';
 import { bytesOf, checked, keyOf, ListReader } from './list-reader.js';
 
@@ -115,7 +115,7 @@ describe('read', () => {
       fc.asyncProperty(size, size, async (offset, length) => {
         const target = new Uint8Array(length).fill(254);
         const expected = bytes.subarray(offset, offset + length);
-        expect(await client.read(keyOf(0), target, { offset })).toBe(expected.byteLength);
+        expect(await client.readInto(keyOf(0), target, { offset })).toBe(expected.byteLength);
         expect(Buffer.compare(target.subarray(0, expected.byteLength), expected)).toBe(0);
         expect(target.subarray(expected.byteLength).find((byte) => byte !== 254)).toBeUndefined();
       }),
@@ -136,7 +136,7 @@ describe('read', () => {
     const sizes = range(100).map((i) => i * 50);
     const client = await connect(await serve(new ListReader(sizes), { maxRequests: 3 }));
     const targets = sizes.map((size) => new Uint8Array(size));
-    await Promise.all(targets.map((target, i) => client.read(keyOf(i), target)));
+    await Promise.all(targets.map((target, i) => client.readInto(keyOf(i), target)));
     for (const [i, target] of targets.entries()) expect(target).toEqual(bytesOf(i, i * 50));
   });
 
@@ -144,7 +144,7 @@ describe('read', () => {
     const client = await connect(await serve(new ListReader([9], { allowed: 0 })));
     const signal = new AbortController();
     const taking = client.take(1, { signal: signal.signal });
-    expect(await client.read(keyOf(0), new Uint8Array(9))).toBe(9);
+    expect(await client.readInto(keyOf(0), new Uint8Array(9))).toBe(9);
     signal.abort(new Error('enough'));
     await expect(taking).rejects.toThrow('enough');
   });
@@ -152,18 +152,24 @@ describe('read', () => {
   it('refuses keys and offsets that cannot be', async () => {
     const client = await connect(await serve(new ListReader(SIZES)));
     const target = new Uint8Array(1);
-    await expect(client.read('\ud800', target)).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
-    await expect(client.read('k'.repeat(100_000), target)).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
-    await expect(client.read('a', target, { offset: -1 })).rejects.toEqual(withCode('TIERED_RANGE_INVALID'));
-    await expect(client.read('a', target, { offset: 0.5 })).rejects.toEqual(withCode('TIERED_RANGE_INVALID'));
-    expect(await client.read(keyOf(1), target)).toBe(1);
+    await expect(client.readInto('\ud800', target)).rejects.toEqual(withCode('TIERED_KEY_INVALID'));
+    await expect(client.readInto('k'.repeat(100_000), target)).rejects.toEqual(
+      withCode('TIERED_KEY_INVALID'),
+    );
+    await expect(client.readInto('a', target, { offset: -1 })).rejects.toEqual(
+      withCode('TIERED_RANGE_INVALID'),
+    );
+    await expect(client.readInto('a', target, { offset: 0.5 })).rejects.toEqual(
+      withCode('TIERED_RANGE_INVALID'),
+    );
+    expect(await client.readInto(keyOf(1), target)).toBe(1);
   });
 });
 
 describe('errors', () => {
   it('cross the socket with code, message and whether to try again', async () => {
     const client = await connect(await serve(new ListReader(SIZES)));
-    const error: unknown = await client.read('none', new Uint8Array(1)).catch((e: unknown) => e);
+    const error: unknown = await client.readInto('none', new Uint8Array(1)).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(TieredError);
     expect(error).toMatchObject({
       code: 'TIERED_NOT_FOUND',
@@ -244,7 +250,7 @@ describe('abort', () => {
       const client = await connect(server);
       const controller = new AbortController();
       const first = outcomeOf(client.take(1, { signal: controller.signal }));
-      await client.read('a', new Uint8Array(1));
+      await client.readInto('a', new Uint8Array(1));
       for (let i = 0; i < turns; i++) await Promise.resolve();
       controller.abort(new Error('enough'));
       const second = await client.take(1);
@@ -258,7 +264,7 @@ describe('abort', () => {
     const client = await connect(await serve(new ListReader(SIZES)));
     const { signal } = new AbortController();
     await client.take(1, { signal });
-    await client.read(keyOf(1), new Uint8Array(1), { signal });
+    await client.readInto(keyOf(1), new Uint8Array(1), { signal });
     await settled();
     expect(listenersOn(signal)).toBe(0);
   });
@@ -268,16 +274,16 @@ describe('abort', () => {
     const client = await connect(await serve(reader));
     const controller = new AbortController();
     const reason = new Error('enough');
-    const slow = client.read('slow', new Uint8Array(1), { signal: controller.signal });
+    const slow = client.readInto('slow', new Uint8Array(1), { signal: controller.signal });
     const target = new Uint8Array(9_000_000);
-    const fast = client.read(keyOf(0), target, { signal: controller.signal });
+    const fast = client.readInto(keyOf(0), target, { signal: controller.signal });
     await reader.until(() => reader.reading === 2);
     controller.abort(reason);
     target.fill(253);
     await expect(slow).rejects.toBe(reason);
     await expect(fast).rejects.toBe(reason);
     await reader.until(() => reader.reading === 0);
-    await client.read(keyOf(0), new Uint8Array(1));
+    await client.readInto(keyOf(0), new Uint8Array(1));
     expect(target.find((byte) => byte !== 253)).toBeUndefined();
     expect(listenersOn(controller.signal)).toBe(0);
   });
@@ -287,7 +293,7 @@ describe('abort', () => {
     const client = await connect(await serve(reader));
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(client.take(1, { signal })).rejects.toThrow('enough');
-    await expect(client.read(keyOf(1), new Uint8Array(1), { signal })).rejects.toThrow('enough');
+    await expect(client.readInto(keyOf(1), new Uint8Array(1), { signal })).rejects.toThrow('enough');
     expect(reader.lent).toBe(0);
   });
 });
@@ -298,7 +304,7 @@ describe('the end', () => {
     const server = await serve(reader);
     const client = await connect(server);
     const [, sample] = await client.take(2);
-    const waiting = [client.take(1), client.take(1), client.read('slow', new Uint8Array(1))];
+    const waiting = [client.take(1), client.take(1), client.readInto('slow', new Uint8Array(1))];
     await reader.until(() => reader.waiting === 1 && reader.reading === 1);
     const outcomes = Promise.allSettled(waiting);
     await Promise.all([client.close(), client.close()]);
@@ -307,7 +313,7 @@ describe('the end', () => {
     expect(() => sample?.data).toThrow(withCode('TIERED_CLOSED'));
     sample?.release();
     await expect(client.take(1)).rejects.toEqual(withCode('TIERED_CLOSED'));
-    await expect(client.read('a', new Uint8Array(1))).rejects.toEqual(withCode('TIERED_CLOSED'));
+    await expect(client.readInto('a', new Uint8Array(1))).rejects.toEqual(withCode('TIERED_CLOSED'));
     await reader.until(() => reader.waiting === 0 && reader.reading === 0);
     expect(reader.closed).toBe(false);
   });
@@ -320,7 +326,7 @@ describe('the end', () => {
     const waiting = Promise.allSettled([
       client.take(1),
       client.take(1),
-      client.read('slow', new Uint8Array(1)),
+      client.readInto('slow', new Uint8Array(1)),
     ]);
     await reader.until(() => reader.waiting === 1 && reader.reading === 1);
     await server.close();

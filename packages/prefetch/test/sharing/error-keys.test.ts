@@ -1,9 +1,10 @@
-import { listSequence, Prefetcher, ThreadPrefetchClient, threadPort } from '@tiered/prefetch';
+import { listSequence, Prefetcher } from '@tiered/prefetch';
+import { ThreadPrefetchClient, threadPort } from '@tiered/prefetch/sharing';
 import { expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
 import { errorBody, errorFrom } from '../../src/sharing/error-body.js';
-import { encodeHead, SERVER_FRAMES } from '../../src/sharing/protocol.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { encodeHead, SERVER_FRAMES } from '../../src/sharing/wire/protocol.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { next, objects, over } from '../helpers.js';
 import { serving, socketPath, WELCOME } from './helpers.js';
 
@@ -18,7 +19,7 @@ it('[E1] [P7] errors have the key of their object in other threads and processes
   });
   const missing = (key: string): unknown => expect.objectContaining({ code: 'TIERED_NOT_FOUND', key });
   for (const client of clients)
-    await expect(client.read('named', new Uint8Array(1))).rejects.toEqual(missing('named'));
+    await expect(client.readInto('named', new Uint8Array(1))).rejects.toEqual(missing('named'));
   expect((await next(prefetcher))?.key).toBe('0');
   for (const client of clients) await expect(client.take(1)).rejects.toEqual(missing('taken'));
 });

@@ -1,7 +1,7 @@
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FrameDecoder } from '../../src/sharing/frame-decoder.js';
+import { FrameDecoder } from '../../src/sharing/wire/frame-decoder.js';
 import {
   CLIENT_FRAMES,
   encodeHead,
@@ -9,7 +9,7 @@ import {
   MAX_BODY_BYTES,
   MAX_PAYLOAD_BYTES,
   SERVER_FRAMES,
-} from '../../src/sharing/protocol.js';
+} from '../../src/sharing/wire/protocol.js';
 import { withCode } from './helpers.js';
 
 const counts = fc.nat({ max: Number.MAX_SAFE_INTEGER });

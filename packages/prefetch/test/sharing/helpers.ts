@@ -6,8 +6,8 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { FrameDecoder } from '../../src/sharing/frame-decoder.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { FrameDecoder } from '../../src/sharing/wire/frame-decoder.js';
 import {
   CLIENT_FRAMES,
   encodeHead,
@@ -15,12 +15,12 @@ import {
   SERVER_FRAMES,
   VERSION,
   type Frame,
-} from '../../src/sharing/protocol.js';
+} from '../../src/sharing/wire/protocol.js';
 import {
   servePrefetcher,
   type PrefetchServer,
   type ServePrefetcherOptions,
-} from '../../src/sharing/server.js';
+} from '../../src/sharing/server/server.js';
 import { checked } from './list-reader.js';
 
 /** For `rejects.toEqual(...)`: an error with this code. */

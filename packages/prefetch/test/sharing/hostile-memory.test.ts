@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import fs from 'node:fs';
 import type net from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
 import {
   CLIENT_FRAMES,
   encodeHead,
@@ -13,8 +13,8 @@ import {
   SERVER_FRAMES,
   VERSION,
   type SampleHead,
-} from '../../src/sharing/protocol.js';
-import { listedSamples } from '../../src/sharing/sample-lists.js';
+} from '../../src/sharing/wire/protocol.js';
+import { listedSamples } from '../../src/sharing/wire/sample-lists.js';
 import { describeMemory } from './describe-memory.js';
 import { connect, drain, HELLO, range, RawClient, serve, serving, withCode } from './helpers.js';
 import { checked, ListReader } from './list-reader.js';
@@ -256,9 +256,9 @@ describeMemory('a server that offers memory to a client', () => {
       }),
       { numRuns: 200 },
     );
-    expect(isTieredError(await other.read('none', new Uint8Array(1)).catch((error: unknown) => error))).toBe(
-      true,
-    );
+    expect(
+      isTieredError(await other.readInto('none', new Uint8Array(1)).catch((error: unknown) => error)),
+    ).toBe(true);
     expect(fs.readdirSync('/proc/self/fd').length).toBeLessThan(200);
   });
 });

@@ -1,7 +1,7 @@
 import { isTieredError } from '@tiered/core';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
 import {
   CLIENT_FRAMES,
   encodeHead,
@@ -9,7 +9,7 @@ import {
   PROTOCOL,
   SERVER_FRAMES,
   VERSION,
-} from '../../src/sharing/protocol.js';
+} from '../../src/sharing/wire/protocol.js';
 import { connect, HELLO, range, RawClient, serve, serving, WELCOME, withCode } from './helpers.js';
 import { keyOf, ListReader } from './list-reader.js';
 
@@ -98,7 +98,7 @@ describe('a client of a server that keeps to nothing', () => {
           });
           const client = await answered(says, { hangsUp: true, welcome, maxSampleBytes });
           const target = new Uint8Array(10);
-          const first = takes ? client.take(3) : client.read('a', target);
+          const first = takes ? client.take(3) : client.readInto('a', target);
           const outcomes = [
             ...(await Promise.allSettled([first])),
             ...(await Promise.allSettled([client.take(3)])),
@@ -141,7 +141,7 @@ describe('a client of a server that keeps to nothing', () => {
       while (true) await client.take(1);
     };
     await expect(rest()).rejects.toBe(failure);
-    await expect(client.read('a', new Uint8Array(1))).rejects.toBe(failure);
+    await expect(client.readInto('a', new Uint8Array(1))).rejects.toBe(failure);
   });
 
   it('takes samples up to the limit', async () => {
@@ -178,7 +178,7 @@ describe('a server of clients that keep to nothing', () => {
         raw.socket.resume();
         raw.socket.end();
         await raw.closed;
-        expect(await other.read(keyOf(9), new Uint8Array(20))).toBe(9);
+        expect(await other.readInto(keyOf(9), new Uint8Array(20))).toBe(9);
       }),
       { numRuns: 200 },
     );

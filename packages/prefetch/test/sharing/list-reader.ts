@@ -1,8 +1,7 @@
 import { TieredError, type OperationOptions } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
 import type { Sample, SampleReader, SampleReadOptions } from '@tiered/prefetch';
-import { samplesOf } from '../../src/sample-loop.js';
-import { batchesOf } from '../../src/sample.js';
+import { batchesOf, samplesOf } from '../../src/sample-loop.js';
 
 /** What sample number `i` is made of: unlike its neighbours from the first byte on, and unlike itself when shifted. */
 export function bytesOf(i: number, size: number): Uint8Array {
@@ -116,7 +115,7 @@ export class ListReader implements SampleReader {
     return samplesOf(this);
   }
 
-  async read(
+  async readInto(
     key: string,
     target: Uint8Array,
     { offset = 0, signal }: SampleReadOptions = {},

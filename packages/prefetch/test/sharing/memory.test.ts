@@ -12,8 +12,8 @@ import type { Served } from './children/serve-list.js';
 import { describeMemory } from './describe-memory.js';
 import { connect, drain, range, serve, socketPath, withCode } from './helpers.js';
 import { bytesOf, checked, ListReader } from './list-reader.js';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { Taker } from './taker.js';
 
 const MIB = 2 ** 20;
@@ -191,7 +191,7 @@ describeMemory('samples in shared memory', () => {
     const client = await connect(server);
     expect(client.transport).toBe('memory');
     const samples = await client.take(20);
-    const waiting = client.read('slow', new Uint8Array(1)).catch((error: unknown) => error);
+    const waiting = client.readInto('slow', new Uint8Array(1)).catch((error: unknown) => error);
     server.child.kill('SIGKILL');
     await once(server.child, 'exit');
     expect(await waiting).toEqual(withCode('TIERED_UNAVAILABLE'));

@@ -1,7 +1,7 @@
 import { MemoryDriver } from '@tiered/core';
 import { listSequence, Prefetcher, shuffledSequence } from '@tiered/prefetch';
 import { expect, it, onTestFinished } from 'vitest';
-import { servePrefetcher, type PrefetchServer } from '../../src/sharing/server.js';
+import { servePrefetcher, type PrefetchServer } from '../../src/sharing/server/server.js';
 import { expectIdle, over, settled, WatchedDriver } from '../helpers.js';
 import { range, socketPath } from './helpers.js';
 import { bytesOf, keyOf } from './list-reader.js';
@@ -34,7 +34,7 @@ const sorted = (lists: readonly (readonly number[])[]) => lists.flat().sort((a, 
 
 it('[P7] processes share a prefetcher: each sample goes to one of them, in order, with its bytes, and none is kept alive by a client that it left open', async () => {
   const order = shuffledSequence(KEYS, { seed: 5, epochs: 2 });
-  const prefetcher = new Prefetcher(await over(await dataset()), order, { budget: '64KiB' });
+  const prefetcher = new Prefetcher(await over(await dataset()), order, { memory: '64KiB' });
   const { path } = await serve(prefetcher);
   const takers = range(3).map((i) => new Taker({ path, batch: BATCH, leavesOpen: i > 0 }));
   for (const { exited } of takers) expect(await exited).toEqual([0, null]);

@@ -8,8 +8,8 @@ import {
 } from '@tiered/prefetch';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import {
   collect,
   copyOf,
@@ -57,7 +57,7 @@ describe('clients of a prefetcher behind a socket', () => {
       sizes: fc.array(fc.nat(5000), { maxLength: 25 }),
       seed: fc.nat(100),
       epochs: fc.integer({ min: 1, max: 2 }),
-      budget: fc.constantFrom(0, 4096, 1e6),
+      memory: fc.constantFrom(0, 4096, 1e6),
       producers: fc.integer({ min: 1, max: 4 }),
       /** 0: one by one. */
       batches: fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }),
@@ -105,7 +105,7 @@ describe('clients of a prefetcher behind a socket', () => {
     const reason = new Error('enough');
     controller.abort(reason);
     // Answered after the other end was told of the abort.
-    const read = one.read('5', new Uint8Array(0));
+    const read = one.readInto('5', new Uint8Array(0));
     await driver.releaseAll(read);
     expect(waiting).toEqual({ error: reason });
     while (prefetcher.stats().samples === 0 && driver.held.length > 0) await driver.release();
@@ -116,7 +116,7 @@ describe('clients of a prefetcher behind a socket', () => {
     const { client, prefetcher } = await served(await objects(SIZES), 1);
     while (prefetcher.stats().ready < 20) await settled();
     const target = new Uint8Array(200);
-    expect(await client.read('7', target)).toBe(107);
+    expect(await client.readInto('7', target)).toBe(107);
     expect(target.subarray(0, 107)).toEqual(expected[7]?.data);
     expect(prefetcher.stats()).toMatchObject({ samples: 1, bypassed: 0 });
     expect(await collect(client)).toEqual(expected.toSpliced(7, 1));
@@ -144,13 +144,13 @@ describe('clients of a prefetcher behind a socket', () => {
       async (n) => {
         const { client } = await replacedAt(n);
         const target = new Uint8Array(SIZE);
-        const reading = client.read('big', target);
+        const reading = client.readInto('big', target);
         if (n === 0 || n === 3) {
           expect(await reading).toBe(SIZE);
           expect(versionsIn(target)).toEqual([n === 0 ? 2 : 1]);
         } else {
           await expect(reading).rejects.toMatchObject({ code: 'TIERED_SOURCE_CHANGED', retryable: true });
-          expect(await client.read('big', target)).toBe(SIZE);
+          expect(await client.readInto('big', target)).toBe(SIZE);
           expect(versionsIn(target)).toEqual([2]);
         }
       },
@@ -158,16 +158,16 @@ describe('clients of a prefetcher behind a socket', () => {
 
     it('of the version that is there now, when it was replaced since it became known', async () => {
       const { client, prefetcher, version } = await replacedAt(Infinity);
-      await prefetcher.read('big', new Uint8Array(1));
+      await prefetcher.readInto('big', new Uint8Array(1));
       await version(2);
       const target = new Uint8Array(SIZE);
-      expect(await client.read('big', target)).toBe(SIZE);
+      expect(await client.readInto('big', target)).toBe(SIZE);
       expect(versionsIn(target)).toEqual([2]);
     });
   });
 
   it('[P7] that are closed while samples are on their way give back what nobody got', async () => {
-    const { client, prefetcher, server } = await served(await objects(SIZES), 1, { budget: 0 });
+    const { client, prefetcher, server } = await served(await objects(SIZES), 1, { memory: 0 });
     const taking = outcomeOf(client.take(20));
     await client.close();
     while (server.clients > 0) await settled();

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FrameDecoder } from '../../src/sharing/frame-decoder.js';
-import { SERVER_FRAMES, type SampleList } from '../../src/sharing/protocol.js';
-import { isListable, listedSamples, listFrames, type PlacedHead } from '../../src/sharing/sample-lists.js';
+import { FrameDecoder } from '../../src/sharing/wire/frame-decoder.js';
+import { SERVER_FRAMES, type SampleList } from '../../src/sharing/wire/protocol.js';
+import {
+  isListable,
+  listedSamples,
+  listFrames,
+  type PlacedHead,
+} from '../../src/sharing/wire/sample-lists.js';
 import { withCode } from './helpers.js';
 
 const ID = 7;

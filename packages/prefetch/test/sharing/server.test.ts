@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { CLIENT_FRAMES, encodeHead, PROTOCOL, SERVER_FRAMES } from '../../src/sharing/protocol.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { CLIENT_FRAMES, encodeHead, PROTOCOL, SERVER_FRAMES } from '../../src/sharing/wire/protocol.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { connect, drain, HELLO, range, RawClient, serve, socketPath, WELCOME, withCode } from './helpers.js';
 import { checked, keyOf, ListReader } from './list-reader.js';
 
@@ -35,7 +35,7 @@ describe('a client that breaks the protocol', () => {
       const errors: unknown[] = [];
       server.on('clientFailed', ({ error }) => errors.push(error));
       const other = await connect(server);
-      const waiting = other.read('slow', new Uint8Array(1));
+      const waiting = other.readInto('slow', new Uint8Array(1));
       const raw = new RawClient(server).write(...bytes);
       expect(await raw.next('error')).toMatchObject({ id: 0, body: { code: 'TIERED_DATA_CORRUPT' } });
       await raw.closed;
@@ -74,7 +74,7 @@ describe('a client that breaks the protocol', () => {
       { numRuns: 300 },
     );
     expect(before).toBeGreaterThan(0);
-    expect(await other.read(keyOf(9), new Uint8Array(9))).toBe(9);
+    expect(await other.readInto(keyOf(9), new Uint8Array(9))).toBe(9);
   });
 
   it('of another version is told so', async () => {
@@ -117,7 +117,7 @@ describe('a client that does not read', () => {
     const server = await serve(reader, { maxRequests: 100_000 });
     const other = await connect(server);
     new RawClient(server).write(HELLO, ...range(50_000).map((i) => read(i + 1, 'none')));
-    for (let i = 0; i < 1000; i++) await other.read(keyOf(0), new Uint8Array(1));
+    for (let i = 0; i < 1000; i++) await other.readInto(keyOf(0), new Uint8Array(1));
     expect(reader.failedReads).toBeGreaterThan(0);
     expect(reader.failedReads).toBeLessThan(50_000);
   });
@@ -287,7 +287,7 @@ describe('a client of a server that is none', () => {
         const reading = (async () => {
           await using client = await PrefetchClient.connect({ path });
           await client.take(1);
-          await client.read('a', new Uint8Array(4));
+          await client.readInto('a', new Uint8Array(4));
         })();
         const error: unknown = await reading.catch((e: unknown) => e);
         expect(codes).toContain((error as { code?: string }).code);

@@ -5,8 +5,8 @@ import net from 'node:net';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { connect, drain, range, serve, socketPath, withCode } from './helpers.js';
 import { ListReader } from './list-reader.js';
 

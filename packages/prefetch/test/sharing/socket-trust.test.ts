@@ -4,8 +4,8 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PrefetchClient } from '../../src/sharing/client.js';
-import { servePrefetcher } from '../../src/sharing/server.js';
+import { PrefetchClient } from '../../src/sharing/client/client.js';
+import { servePrefetcher } from '../../src/sharing/server/server.js';
 import { drain, range, withCode } from './helpers.js';
 import { ListReader } from './list-reader.js';
 

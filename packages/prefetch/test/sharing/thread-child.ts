@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
-import { ThreadPrefetchClient, type Sample } from '@tiered/prefetch';
+import type { Sample } from '@tiered/prefetch';
+import { ThreadPrefetchClient } from '@tiered/prefetch/sharing';
 
 /** What a consumer in a worker thread is to do. */
 export interface Job {
@@ -33,7 +34,7 @@ async function work(): Promise<Seen[]> {
   if (way === 'names') {
     for (const key of keys) {
       const target = new Uint8Array(10_000);
-      const count = await client.read(key, target);
+      const count = await client.readInto(key, target);
       all.push(seen({ key, epoch: 0, position: 0, data: target.subarray(0, count) }));
     }
   }

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { systemClock } from '@tiered/core';
-import { Prefetcher, shuffledSequence, ThreadPrefetchClient, threadPort } from '@tiered/prefetch';
+import { Prefetcher, shuffledSequence } from '@tiered/prefetch';
+import { ThreadPrefetchClient, threadPort } from '@tiered/prefetch/sharing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   collect,
@@ -52,7 +53,7 @@ describe('consumers in worker threads', () => {
   it.each(['loop', 'batches'] as const)(
     '[P7] get each sample once by %s, in order, where it lies in shared memory',
     async (way) => {
-      const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { budget: '32KiB' });
+      const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { memory: '32KiB' });
       const parts = await Promise.all([1, 2, 3].map(() => resultOf(thread(prefetcher, { way }))));
       const place = (s: Pick<Seen, 'epoch' | 'position'>) => s.epoch * 60 + s.position;
       for (const part of parts) expect(part).toEqual(part.toSorted((a, b) => place(a) - place(b)));
@@ -80,7 +81,7 @@ describe('consumers in worker threads', () => {
   });
 
   it('[P7] give back what they held when they die', async () => {
-    const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { budget: 2000 });
+    const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { memory: 2000 });
     const worker = thread(prefetcher, { way: 'keep' });
     expect(await once(worker, 'message')).toEqual([expect.any(Number)]);
     expect(prefetcher.stats().lentBytes).toBeGreaterThan(0);
@@ -93,11 +94,11 @@ describe('consumers in worker threads', () => {
 
 describe('a client of a port', () => {
   /** In this thread: what it does is the same. */
-  async function client(options: { held?: boolean; budget?: number } = {}) {
+  async function client(options: { held?: boolean; memory?: number } = {}) {
     const driver = new HoldingDriver(await objects(SIZES));
     const prefetcher = new Prefetcher(await over(driver), sequence, {
       producers: 1,
-      budget: options.budget ?? 1e6,
+      memory: options.memory ?? 1e6,
     });
     const reader = new ThreadPrefetchClient(threadPort(prefetcher));
     const close = () => driver.releaseAll(Promise.all([reader.close(), prefetcher.close()]));
@@ -137,7 +138,7 @@ describe('a client of a port', () => {
 
   it('[P2] rings when memory is waited for: a prefetcher of one sample at a time gives all of them', async () => {
     const hierarchy = await over(await objects(SIZES));
-    const prefetcher = new Prefetcher(hierarchy, sequence, { budget: 0 });
+    const prefetcher = new Prefetcher(hierarchy, sequence, { memory: 0 });
     const reader = new ThreadPrefetchClient(threadPort(prefetcher));
     expect(await collect(reader)).toEqual(expected);
     expectIdle(prefetcher);
@@ -187,7 +188,7 @@ describe('a client of a port', () => {
 
   it('[P4] [P7] gives nothing out after it was closed, whatever has come already: at any microtask and turn after an answer', async () => {
     for (const [microtasks, turns] of INSTANTS) {
-      const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { budget: 1e6 });
+      const prefetcher = new Prefetcher(await over(await objects(SIZES)), sequence, { memory: 1e6 });
       const reader = new ThreadPrefetchClient(threadPort(prefetcher));
       while (prefetcher.stats().ready < 20) await settled();
       const closed = reader.take(1).then(async () => {

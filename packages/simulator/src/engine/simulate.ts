@@ -1,5 +1,10 @@
 import { systemClock, type Clock, type OperationOptions } from '@tiered/core';
-import { accessTables, globalBatchSampler, type AccessTableOptions, type Sampler } from '@tiered/prefetch';
+import {
+  accessTables,
+  globalBatchSampler,
+  type AccessTableOptions,
+  type Sampler,
+} from '@tiered/prefetch/sampling';
 import { DEFAULT_ASSUMPTIONS, type Assumptions } from '../model/assumptions.js';
 import { sampleSizes, type Dataset } from '../model/dataset.js';
 import { fetchLocal, fetchRemote, type SystemModel } from '../model/model.js';
@@ -20,7 +25,7 @@ export interface Simulation {
   /** Decides sizes and orders. Default: 0. */
   readonly seed?: number | undefined;
   readonly assumptions?: Partial<Assumptions> | undefined;
-  /** Who reads what. Default: `globalBatchSampler` of `@tiered/prefetch`. */
+  /** Who reads what. Default: `globalBatchSampler` of `@tiered/prefetch/sampling`. */
   readonly sampler?: Sampler | undefined;
 }
 

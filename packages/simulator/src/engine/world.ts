@@ -1,4 +1,4 @@
-import type { AccessTable, Sampler } from '@tiered/prefetch';
+import type { AccessTable, Sampler } from '@tiered/prefetch/sampling';
 import type { SystemModel } from '../model/model.js';
 
 /** What a strategy knows of the run that it is for. */

@@ -1,4 +1,4 @@
-import { servePrefetcher } from '../../../src/sharing/server.js';
+import { servePrefetcher } from '../../../src/sharing/server/server.js';
 import { ListReader } from '../list-reader.js';
 
 /** What a process is to serve, until it is killed. */

@@ -1,5 +1,5 @@
 import { checked } from '../list-reader.js';
-import { PrefetchClient } from '../../../src/sharing/client.js';
+import { PrefetchClient } from '../../../src/sharing/client/client.js';
 
 /** What a process is to do: take batches to the end, or so many and then wait for its death. */
 export interface Share {

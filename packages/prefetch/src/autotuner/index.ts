@@ -1,0 +1,10 @@
+export { adaptiveAutotuner, type AdaptiveAutotunerOptions } from './adaptive.js';
+export {
+  type Autotuner,
+  type Tuning,
+  type TuningDecision,
+  type TuningEvent,
+  type TuningLimits,
+  type TuningObservation,
+} from './autotuner.js';
+export { prismaAutotuner, type PrismaAutotunerOptions } from './prisma.js';

@@ -1,0 +1,21 @@
+export {
+  accessTables,
+  firstAccesses,
+  frequencyTable,
+  frequencyTables,
+  NEVER_READ,
+  type AccessTable,
+  type AccessTableOptions,
+  type FrequencyTable,
+} from './access-tables.js';
+export {
+  globalBatchSampler,
+  type GlobalBatchSampler,
+  type GlobalBatchSamplerOptions,
+  type GlobalCheckpoint,
+} from './global-batch-sampler.js';
+export { redistribute, type RedistributeOptions } from './redistribute.js';
+export { samplerSequence } from './sampler-sequence.js';
+export { type Sampler } from './sampler.js';
+export { torchDistributedSampler, type TorchDistributedSamplerOptions } from './torch-distributed-sampler.js';
+export { torchRandperm } from './torch-randperm.js';

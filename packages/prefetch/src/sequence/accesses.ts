@@ -1,0 +1,30 @@
+import { TieredError } from '@tiered/core';
+import type { Access, AccessSequence } from './access-sequence.js';
+
+/**
+ * What a prefetcher reads: a sequence, which can be resumed; or accesses in a list, or as they come, of which at most 256 are
+ * taken ahead of their reads. A text is a key, of epoch 0 and at the position in which it comes.
+ */
+export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
+
+/**
+ * The accesses as a sequence, which can be resumed in its middle.
+ * @throws TieredError `TIERED_UNSUPPORTED` if they are none.
+ */
+export function sequenceOf(accesses: Accesses): AccessSequence {
+  if (isSequence(accesses)) return accesses;
+  throw new TieredError(
+    'TIERED_UNSUPPORTED',
+    'Only an AccessSequence can be resumed: make one with shuffledSequence or listSequence.',
+  );
+}
+
+/** Whether accesses can be read from it at all. A text cannot, though it is iterable. */
+export function isIterable(accesses: unknown): boolean {
+  if (typeof accesses !== 'object' || accesses === null) return false;
+  return Symbol.iterator in accesses || Symbol.asyncIterator in accesses;
+}
+
+function isSequence(accesses: object): accesses is AccessSequence {
+  return 'from' in accesses && 'epochLength' in accesses;
+}

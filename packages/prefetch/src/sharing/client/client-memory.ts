@@ -1,0 +1,88 @@
+import { TieredError } from '@tiered/core';
+import { MemoryRequest, MOST_SHARED_BYTES, native, type SharedMemory } from '@tiered/native';
+import { CLIENT_FRAMES, encodeHead, malformed, type SampleHead } from '../wire/protocol.js';
+import { isTrustedUser, type Trust } from './socket-trust.js';
+
+/** What a server said of the memory that it offers. */
+export interface MemoryOffer {
+  readonly token: string;
+  readonly bytes: number;
+}
+
+/** Memory that a server shares with this client alone: samples lie in there, and the server is told which of them are released. */
+export class ClientMemory {
+  readonly #memory: SharedMemory;
+  readonly #byteLength: number;
+  readonly #released: number[] = [];
+
+  private constructor(memory: SharedMemory) {
+    this.#memory = memory;
+    this.#byteLength = memory.buffer.byteLength;
+  }
+
+  /**
+   * Accepts what a server offers, by a connection that lasts until it is here. Undefined if that cannot be, for whatever reason:
+   * then samples come through the socket.
+   * @param ask Asks the server to give it; resolves when it has.
+   */
+  static async receive(
+    path: string,
+    trust: Trust,
+    { token, bytes }: MemoryOffer,
+    ask: () => Promise<void>,
+  ): Promise<ClientMemory | undefined> {
+    if (bytes > MOST_SHARED_BYTES || !native().available) return undefined;
+    try {
+      using request = new MemoryRequest(path, encodeHead(CLIENT_FRAMES.attach, 0, { token }));
+      if (!isTrustedUser(request.user, trust)) return undefined;
+      await ask();
+      return new ClientMemory(request.receive(bytes));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /**
+   * The bytes of a sample.
+   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie elsewhere; `TIERED_UNSUPPORTED` if who was lent a sample has
+   * transferred the memory.
+   */
+  bytesOf({ size, offset = -1 }: SampleHead): Uint8Array {
+    const { buffer } = this.#memory;
+    const all = this.#byteLength;
+    if (offset < 0 || offset > all || size > all - offset)
+      throw malformed(`a sample of ${size} bytes lies at ${offset} of ${all}`);
+    if (buffer.byteLength < all) throw transferred();
+    return new Uint8Array(buffer, offset, size);
+  }
+
+  /** Nobody looks at a piece any more; the server is told so with the next request. */
+  release(piece: number): void {
+    this.#released.push(piece);
+  }
+
+  /** What the server is to be told: a frame for each run of numbers, so that one is enough for a batch. */
+  releases(): Buffer[] {
+    const pieces = this.#released.splice(0).sort((a, b) => a - b);
+    const frames: Buffer[] = [];
+    for (let first = 0, next = 1; next <= pieces.length; next++) {
+      const start = pieces[first] ?? 0;
+      if (pieces[next] === start + next - first) continue;
+      frames.push(encodeHead(CLIENT_FRAMES.release, 0, { first: start, count: next - first }));
+      first = next;
+    }
+    return frames;
+  }
+
+  /** Its pages are the system's again at once, and not only when the garbage collector finds that nobody has a view on them. */
+  close(): void {
+    this.#memory.empty();
+  }
+}
+
+function transferred(): TieredError {
+  return new TieredError(
+    'TIERED_UNSUPPORTED',
+    'The buffer behind a sample was transferred, and is that of all samples of this client; transfer a copy (data.slice()), or connect with sharesMemory: false.',
+  );
+}

@@ -1,0 +1,164 @@
+import { parseBytes, TieredError, type ByteSize, type OperationOptions } from '@tiered/core';
+import { assertCounts, onAbort, raceAbort } from '@tiered/core/internal';
+import pLimit from 'p-limit';
+import { rangeInvalidError } from '../../errors.js';
+import { batchesOf, samplesOf } from '../../sample-loop.js';
+import type { Sample, SampleReader, SampleReadOptions } from '../../sample.js';
+import { ClientConnection } from './client-connection.js';
+import { CLIENT_FRAMES, encodeHead } from '../wire/protocol.js';
+import { ReadAssembly, SampleAssembly } from './received-samples.js';
+
+/** Options of `PrefetchClient.connect`. */
+export interface PrefetchClientOptions extends OperationOptions {
+  /** The socket that the server was told to make. */
+  readonly path: string;
+  /**
+   * Users, by their number, whose sockets are trusted beside those of this user and of root: a server gives the samples that
+   * a training learns from. `'any'` trusts whatever is there, and is for places that nobody else can reach though anybody may
+   * write to them, such as a volume of a pod. Default: none.
+   */
+  readonly trust?: readonly number[] | 'any' | undefined;
+  /**
+   * Bytes of a sample at most: a larger one ends the connection (`TIERED_UNSUPPORTED`) before memory is taken for it. Default:
+   * 4 GiB, the most that every supported Node holds in one piece.
+   */
+  readonly maxSampleBytes?: ByteSize | undefined;
+  /**
+   * Whether samples may lie in memory that the server shares with this client alone, so that their bytes do not go through the
+   * socket. Without it each has memory of its own. Default: true.
+   */
+  readonly sharesMemory?: boolean | undefined;
+}
+
+/**
+ * Takes samples from a prefetcher in another process of the same user, which shares it by `servePrefetcher`. Each sample
+ * goes to one client: k processes that iterate share one sequence.
+ *
+ * A `SampleReader` as the contract says, with these particulars. Where `@tiered/native` is available to both sides, samples lie in memory
+ * that the server shares with this client alone (`transport`), and that serves other samples after their release: what
+ * is kept beyond it has to be copied. A sample for which there is no room there comes through the socket, and so do all if memory
+ * cannot be shared; then it has memory of its own, which the garbage collector frees after `release`. Takes are answered in the order of the calls. A `take` that is aborted rejects at once; samples that
+ * the server had taken for it already come nonetheless, and the next `take` gets them. A `take` gives no more samples
+ * than the server allows (`maxSamples`). When the server is gone, calls reject with `TIERED_UNAVAILABLE`, and what
+ * was received stays valid. A call that waits keeps its process running, and an open client that nobody closed does not.
+ *
+ * Cost: a call is a round trip between processes; bytes are copied once, by the server, or through the socket into it, out of it,
+ * and to their place.
+ */
+export class PrefetchClient implements SampleReader {
+  readonly #connection: ClientConnection;
+  readonly #maxSampleBytes: number;
+  readonly #takes = pLimit(1);
+  /** Received, and not yet given to anybody: of one answer, and so of one epoch. */
+  readonly #received: Sample[] = [];
+  /** Those, and what is lent to somebody. */
+  readonly #held = new Set<Sample>();
+  #closed = false;
+
+  private constructor(connection: ClientConnection, maxSampleBytes: number) {
+    this.#connection = connection;
+    this.#maxSampleBytes = maxSampleBytes;
+  }
+
+  /**
+   * Connects to a server.
+   * @throws TieredError `TIERED_UNAVAILABLE` if nobody listens (retryable) or the server takes no more clients,
+   * `TIERED_PERMISSION` if the socket, or a link or directory on the way to it, belongs to another user, or if others may write to
+   * such a directory (unless it is sticky, as /tmp is), `TIERED_UNSUPPORTED` if it speaks another version of the protocol;
+   * abort rejects with `signal.reason`, and has no effect later.
+   */
+  static async connect(options: PrefetchClientOptions): Promise<PrefetchClient> {
+    const { path, trust = [], maxSampleBytes = '4GiB', sharesMemory = true, signal } = options;
+    const bytes = parseBytes(maxSampleBytes, 'maxSampleBytes');
+    return new PrefetchClient(await ClientConnection.open({ path, trust, sharesMemory }, signal), bytes);
+  }
+
+  /**
+   * How samples come: in memory that is shared with the server, or through the socket, because one side has no `@tiered/native` or does
+   * not want to share, or the system does not hand memory over. Stays as it is.
+   */
+  get transport(): 'memory' | 'socket' {
+    return this.#connection.memory === undefined ? 'socket' : 'memory';
+  }
+
+  async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
+    assertCounts({ most });
+    if (this.#closed) throw closedError();
+    signal?.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const stopListening = onAbort(signal, reject);
+      const turn = this.#takes(async () => {
+        await this.#receive(most, signal);
+        if (this.#closed) throw closedError();
+        // In one step with the look at the signal: what an abort does not give out stays for the next take.
+        if (signal?.aborted !== true) resolve(this.#received.splice(0, most));
+      });
+      void turn.catch(reject).finally(stopListening);
+    });
+  }
+
+  batches(size: number): AsyncIterableIterator<readonly Sample[]> {
+    return batchesOf(this, size);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<Sample> {
+    return samplesOf(this);
+  }
+
+  async readInto(
+    key: string,
+    target: Uint8Array,
+    { offset = 0, signal }: SampleReadOptions = {},
+  ): Promise<number> {
+    if (this.#closed) throw closedError();
+    signal?.throwIfAborted();
+    if (!key.isWellFormed()) throw keyInvalid(key);
+    if (!Number.isSafeInteger(offset) || offset < 0) throw rangeInvalidError(key, offset);
+    const answer = new ReadAssembly(target, signal);
+    const body = { key, offset, length: target.byteLength };
+    const frame = (id: number) => encodeHead(CLIENT_FRAMES.read, id, body);
+    await raceAbort(this.#connection.request(frame, answer, signal), signal);
+    return answer.bytes;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#received.length = 0;
+    for (const sample of this.#held) sample.release();
+    await this.#connection.close(closedError());
+    this.#connection.memory?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** Asks the server, unless a take before this one left something. Nothing is received at the end of the sequence. */
+  async #receive(most: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#received.length > 0) return;
+    const { memory, maxSamples } = this.#connection;
+    const limits = { most: Math.min(most, maxSamples), maxSampleBytes: this.#maxSampleBytes };
+    const answer = new SampleAssembly(limits, memory, this.#held, (sample) => this.#received.push(sample));
+    const sharesMemory = memory !== undefined;
+    const body = { most: limits.most, memory: sharesMemory, lists: sharesMemory };
+    const frame = (id: number) =>
+      Buffer.concat([...(memory?.releases() ?? []), encodeHead(CLIENT_FRAMES.take, id, body)]);
+    await this.#connection.request(frame, answer, signal);
+  }
+}
+
+function closedError(): TieredError {
+  return new TieredError(
+    'TIERED_CLOSED',
+    'This client of a prefetcher is closed; connect another one to go on.',
+  );
+}
+
+function keyInvalid(key: string): TieredError {
+  return new TieredError(
+    'TIERED_KEY_INVALID',
+    `The key ${JSON.stringify(key)} is not well-formed Unicode; use the name of an object.`,
+    { key },
+  );
+}

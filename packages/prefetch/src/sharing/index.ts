@@ -1,0 +1,9 @@
+export { PrefetchClient, type PrefetchClientOptions } from './client/client.js';
+export {
+  servePrefetcher,
+  type PrefetchServer,
+  type PrefetchServerEvents,
+  type ServePrefetcherOptions,
+} from './server/server.js';
+export { ThreadPrefetchClient } from './thread/thread-client.js';
+export { threadPort } from './thread/thread-host.js';

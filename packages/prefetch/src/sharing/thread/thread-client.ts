@@ -1,0 +1,169 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { OperationOptions } from '@tiered/core';
+import { assertCounts, onAbort } from '@tiered/core/internal';
+import { LentSample } from '../../lent-sample.js';
+import { threadClosedError } from '../../errors.js';
+import { batchesOf, samplesOf } from '../../sample-loop.js';
+import type { Sample, SampleReader, SampleReadOptions } from '../../sample.js';
+import { errorFrom } from '../error-body.js';
+import {
+  DOORBELL,
+  RELEASED,
+  type LentToThread,
+  type ThreadAnswer,
+  type ThreadHello,
+  type ThreadRequest,
+} from './thread-messages.js';
+
+/** A sample that this thread holds. */
+class HeldSample extends LentSample {
+  readonly #onReleased: () => void;
+
+  constructor(lent: LentToThread, onReleased: () => void) {
+    super(lent, lent.data);
+    this.#onReleased = onReleased;
+  }
+
+  protected override onRelease(): void {
+    this.#onReleased();
+  }
+}
+
+/** A request that has not been answered. */
+interface Pending {
+  readonly resolve: (answer: ThreadAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * A consumer in a worker thread of a prefetcher in another: samples are views on its memory, and every promise of
+ * `SampleReader` holds. A take gives 256 samples at most, and takes are answered in the order of the calls. A client that
+ * holds 8192 samples gets `TIERED_UNSUPPORTED` for more. An abort that comes when the answer is already on its way releases
+ * the samples in it, which then no consumer gets. Ends with its thread, or by `close`.
+ */
+export class ThreadPrefetchClient implements SampleReader {
+  readonly #port: MessagePort;
+  readonly #pending = new Map<number, Pending>();
+  readonly #held = new Set<HeldSample>();
+  #flags: Int32Array | undefined;
+  #next = 0;
+  #closed: Promise<void> | undefined;
+
+  /** @param port From `threadPort`, transferred to this thread. */
+  constructor(port: MessagePort) {
+    this.#port = port;
+    port.on('message', (message: ThreadHello | ThreadAnswer) => this.#receive(message));
+    port.on('close', () => this.#end());
+    port.unref();
+  }
+
+  async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
+    assertCounts({ most });
+    const answer = await this.#ask((id) => ({ kind: 'take', id, most }), signal);
+    // After a close their memory is the prefetcher's again.
+    if (this.#closed !== undefined) throw threadClosedError();
+    return 'samples' in answer ? answer.samples.map((lent) => this.#hold(lent)) : [];
+  }
+
+  async readInto(
+    key: string,
+    target: Uint8Array,
+    { offset = 0, signal }: SampleReadOptions = {},
+  ): Promise<number> {
+    // The other thread writes to it, so that it has to be shared memory.
+    const shared = target.buffer instanceof SharedArrayBuffer ? target : sharedOf(target.byteLength);
+    const answer = await this.#ask((id) => ({ kind: 'read', id, key, target: shared, offset }), signal);
+    const count = 'count' in answer ? answer.count : 0;
+    if (shared !== target) target.set(shared.subarray(0, count));
+    return count;
+  }
+
+  batches(size: number): AsyncIterableIterator<readonly Sample[]> {
+    return batchesOf(this, size);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<Sample> {
+    return samplesOf(this);
+  }
+
+  close(): Promise<void> {
+    for (const sample of this.#held) sample.release();
+    this.#closed ??= new Promise((resolve) => {
+      this.#port.once('close', resolve);
+      this.#port.close();
+    });
+    this.#rejectAll();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #ask(request: (id: number) => ThreadRequest, signal: AbortSignal | undefined): Promise<ThreadAnswer> {
+    if (this.#closed !== undefined) return Promise.reject(threadClosedError());
+    signal?.throwIfAborted();
+    const id = (this.#next += 1);
+    return new Promise<ThreadAnswer>((resolve, reject) => {
+      const stopListening = onAbort(signal, (reason) => {
+        this.#port.postMessage({ kind: 'cancel', id });
+        // Only when the other side has let go, a target is the caller's again.
+        this.#pending.set(id, {
+          resolve: (answer) => {
+            if ('samples' in answer) for (const lent of answer.samples) this.#hold(lent).release();
+            reject(reason);
+          },
+          reject: () => reject(reason),
+        });
+      });
+      const settle =
+        <T>(then: (value: T) => void) =>
+        (value: T) => {
+          stopListening();
+          then(value);
+        };
+      this.#pending.set(id, { resolve: settle(resolve), reject: settle(reject) });
+      this.#port.ref();
+      this.#port.postMessage(request(id));
+    });
+  }
+
+  #receive(message: ThreadHello | ThreadAnswer): void {
+    // A port that was closed still delivers what has come.
+    if (this.#closed !== undefined) return;
+    if ('flags' in message) {
+      this.#flags = message.flags;
+      return;
+    }
+    const pending = this.#pending.get(message.id);
+    this.#pending.delete(message.id);
+    if (this.#pending.size === 0) this.#port.unref();
+    if ('error' in message) pending?.reject(errorFrom(message.error));
+    else pending?.resolve(message);
+  }
+
+  #hold(lent: LentToThread): HeldSample {
+    const sample = new HeldSample(lent, () => {
+      this.#held.delete(sample);
+      const flags = this.#flags as Int32Array;
+      Atomics.store(flags, lent.slot, RELEASED);
+      if (Atomics.exchange(flags, DOORBELL, 0) === 1) this.#port.postMessage({ kind: 'released' });
+    });
+    this.#held.add(sample);
+    return sample;
+  }
+
+  #end(): void {
+    this.#closed ??= Promise.resolve();
+    this.#rejectAll();
+  }
+
+  #rejectAll(): void {
+    for (const { reject } of this.#pending.values()) reject(threadClosedError());
+    this.#pending.clear();
+  }
+}
+
+function sharedOf(bytes: number): Uint8Array {
+  return new Uint8Array(new SharedArrayBuffer(bytes));
+}

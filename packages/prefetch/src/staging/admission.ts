@@ -1,0 +1,128 @@
+import type { Access } from '../sequence/access-sequence.js';
+import { blockOfItsOwn, type Block } from './arena.js';
+import { Entry } from './entry.js';
+import { tooLargeError } from '../errors.js';
+import type { LookAhead, Upcoming } from './look-ahead.js';
+import type { QueuePorts } from './queue-ports.js';
+import type { Room } from './room.js';
+import type { Skips } from './skips.js';
+import type { Window } from './window.js';
+
+/** How much of the next samples a producer takes at once. */
+export interface BatchLimits {
+  readonly samples: number;
+  readonly bytes: number;
+}
+
+/** What an admission works with. */
+export interface AdmissionParts {
+  readonly ports: QueuePorts;
+  readonly ahead: LookAhead;
+  readonly window: Window;
+  readonly room: Room;
+  readonly skips: Skips;
+  /** Whether an entry is held for somebody who reads its object by name, so that nobody else reads it. */
+  readonly hold: (entry: Entry, failure: Upcoming['failure']) => boolean;
+  /** Told of each entry that is there or has failed. */
+  readonly onSettled: (entry: Entry) => void;
+}
+
+/**
+ * Lets samples into the window, strictly in the order of their sequence, each with its memory. What cannot be read at all gets a
+ * place too, and fails there.
+ */
+export class Admission {
+  readonly #parts: AdmissionParts;
+  /** Samples that were let in. */
+  count = 0;
+  /** Of those, the ones whose object was there already, or on its way. */
+  repeated = 0;
+  /** Whether the next sample had no room when it was last looked at. */
+  isFull = false;
+  /** The access that was looked at last: one that has no room is told of once. */
+  #refused: Access | undefined;
+  /** Where the sequence itself failed: that is no sample, and is not left out. */
+  #broken: Entry | undefined;
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /** Bytes of the object that comes next, if that is known. */
+  get upcomingBytes(): number | undefined {
+    const next = this.#peek();
+    return next?.failure === undefined ? next?.size : undefined;
+  }
+
+  /** Lets in the next samples, as many as a producer reads at once and as there is room for; gives those that are to be read. */
+  admit(limits: BatchLimits): Entry[] {
+    const { ports, window, room, hold } = this.#parts;
+    const batch: Entry[] = [];
+    let bytes = 0;
+    this.isFull = false;
+    while (batch.length < limits.samples && !room.areProducersBusy) {
+      const next = this.#peek();
+      if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
+      const block = this.#blockFor(next);
+      this.isFull = block === undefined;
+      if (block === undefined && this.#refused !== next.access) ports.flow.refused();
+      this.#refused = next.access;
+      if (block === undefined) break;
+      const same = window.find(next.access.key);
+      const entry = this.#enter(next.access, next.size, block);
+      bytes += next.size;
+      if (hold(entry, next.failure)) continue;
+      // What is there already, or on its way, is not read again.
+      if (next.failure !== undefined) this.fail(entry, next.failure.error);
+      else if (same?.state === 'reading' || same?.state === 'ready') {
+        entry.follow(same);
+        this.repeated += 1;
+      } else batch.push(entry);
+    }
+    return batch;
+  }
+
+  /** What cannot even be begun fails where the sample would have been, and ends what is read ahead, unless it is skipped. */
+  fail(entry: Entry, error: unknown): void {
+    const { skips, ports, ahead } = this.#parts;
+    if (skips.areAllowed) ports.work.available();
+    else ahead.end();
+    entry.fail(error);
+  }
+
+  /** Whether an entry stands for the failure of the sequence itself. */
+  isBroken(entry: Entry): boolean {
+    return entry === this.#broken;
+  }
+
+  #peek(): Upcoming | undefined {
+    const { ahead } = this.#parts;
+    try {
+      return ahead.peek();
+    } catch (error) {
+      // It has no more accesses.
+      ahead.end();
+      this.#broken = this.#enter(ahead.place, 0, blockOfItsOwn(0));
+      this.#broken.fail(error);
+      return undefined;
+    }
+  }
+
+  #blockFor({ access, size }: Upcoming): Block | undefined {
+    try {
+      return this.#parts.room.take(size);
+    } catch (error) {
+      this.fail(this.#enter(access, 0, blockOfItsOwn(0)), tooLargeError(access.key, size, error));
+      return undefined;
+    }
+  }
+
+  #enter(access: Access, size: number, block: Block): Entry {
+    const { ahead, ports, window, onSettled } = this.#parts;
+    ahead.advance();
+    const entry = new Entry(access, size, this.count, block, ports.memory, onSettled);
+    this.count += 1;
+    window.add(entry);
+    return entry;
+  }
+}

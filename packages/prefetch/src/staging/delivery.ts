@@ -1,0 +1,136 @@
+import type { Sample } from '../sample.js';
+import type { Access } from '../sequence/access-sequence.js';
+import type { Entry } from './entry.js';
+import type { Lender } from './lender.js';
+import type { LookAhead } from './look-ahead.js';
+import type { Taken, WorkPort } from './queue-ports.js';
+import type { Skips } from './skips.js';
+import type { Waiters } from './waiters.js';
+import type { Window } from './window.js';
+
+/** What a delivery works with. */
+export interface DeliveryParts {
+  readonly window: Window;
+  readonly ahead: LookAhead;
+  readonly waiters: Waiters;
+  readonly lender: Lender;
+  readonly skips: Skips;
+  readonly work: WorkPort;
+  /** What the queue ended with. */
+  readonly failure: () => { readonly error: unknown } | undefined;
+  /** Whether an entry stands for the failure of the sequence itself, which is never left out. */
+  readonly isBroken: (entry: Entry) => boolean;
+  readonly onTaken: (taken: Taken) => void;
+  /** Ends the queue. */
+  readonly end: (error: unknown) => void;
+}
+
+/** Gives consumers the samples at the head of the window, in order; who comes before they are there waits. */
+export class Delivery {
+  readonly #parts: DeliveryParts;
+  /** Whether somebody takes samples in order, and is to get all of them. */
+  isInOrder = false;
+  #isToServe = false;
+
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts;
+  }
+
+  /** The first access that nobody has taken; undefined at the end, and while the sequence has not told it. */
+  get next(): Access | undefined {
+    const { window, ahead } = this.#parts;
+    return window.head()?.access ?? ahead.access;
+  }
+
+  /** @param epoch The one that they must be of: none at its end. Default: that of the first. */
+  async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
+    const { waiters, skips, work } = this.#parts;
+    signal?.throwIfAborted();
+    this.isInOrder = true;
+    if (waiters.first() === undefined && !skips.isTelling) {
+      const samples = this.#collect(most, epoch);
+      if (samples !== undefined) return samples;
+    }
+    const waiting = waiters.wait({ most, epoch }, signal);
+    work.available();
+    return waiting;
+  }
+
+  /** The next sample, if it is there and nobody waits for it. As `take` otherwise. */
+  takeNow(epoch: number | undefined): Sample | undefined {
+    const { window, waiters, skips, failure } = this.#parts;
+    const head = window.head();
+    if (head?.state !== 'ready' || (epoch !== undefined && epoch !== head.access.epoch)) return undefined;
+    if (failure() !== undefined || skips.isTelling || waiters.first()) return undefined;
+    this.isInOrder = true;
+    return this.#collect(1, epoch)?.[0];
+  }
+
+  /** Gives what is there to those who wait. */
+  serve(): void {
+    const { waiters, skips } = this.#parts;
+    this.#isToServe = false;
+    // Afterwards: the first is still the one that is told of.
+    if (skips.isTelling) return;
+    waiters.serve(({ most, epoch }) => this.#collect(most, epoch));
+  }
+
+  /** Serves in a moment: the rest of a batch may be there by then, and one consumer is to get more than one of it. */
+  serveSoon(): void {
+    if (!this.#isToServe) queueMicrotask(() => this.serve());
+    this.#isToServe = true;
+  }
+
+  /**
+   * The samples at the head of the window that are there; none at the end, also that of the epoch; undefined if the first is
+   * still to come.
+   */
+  #collect(most: number, epoch: number | undefined): Sample[] | undefined {
+    const { window, ahead, lender, work, failure, end, onTaken } = this.#parts;
+    const failed = failure();
+    if (failed !== undefined) throw failed.error;
+    this.#skipFailed(epoch);
+    if (epoch !== undefined && (this.next?.epoch ?? epoch) !== epoch) return [];
+    const samples: Sample[] = [];
+    let bytes = 0;
+    for (let head = window.head(); head !== undefined && samples.length < most; head = window.head()) {
+      if (head.state !== 'ready' || (samples[0]?.epoch ?? head.access.epoch) !== head.access.epoch) break;
+      const size = head.bytes.byteLength;
+      try {
+        samples.push(lender.lend(head, window));
+      } catch (error) {
+        // There is no memory for a copy; it is told when it comes first.
+        if (samples.length > 0) break;
+        end(error);
+        throw error;
+      }
+      bytes += size;
+    }
+    const [first] = samples;
+    if (first !== undefined) onTaken({ samples: samples.length, bytes, epoch: first.epoch });
+    else if (!ahead.ended || window.head() !== undefined) return undefined;
+    else work.ended();
+    return samples;
+  }
+
+  /** Leaves out failed samples at the head of the window, as far as that is allowed. */
+  #skipFailed(epoch: number | undefined): void {
+    const { window, skips, work, failure, isBroken, end } = this.#parts;
+    for (let head = window.head(); head?.state === 'failed'; head = window.head()) {
+      const { access, error } = head;
+      // What comes after this epoch is not for this consumer.
+      if (epoch !== undefined && access.epoch !== epoch) return;
+      const reason = isBroken(head) ? { error } : skips.skip(access, error);
+      if (reason !== undefined) end(reason.error);
+      // Whoever was told may have ended it as well, which has taken this one out.
+      const failed = failure();
+      if (failed !== undefined) throw failed.error;
+      window.remove(head).free();
+      // Not at once: whoever is woken may serve the consumer that this is for. Whoever was told may have asked for another one.
+      queueMicrotask(() => {
+        this.serve();
+        work.available();
+      });
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { Arena, blockOfItsOwn, memoryOf, type Block } from './arena.js';
+import type { MemoryPort } from './queue-ports.js';
+
+/** What the queues of a buffer hold together, also those that have ended while their consumers hold samples. */
+export class BufferMemory {
+  heldBytes = 0;
+  /** Bytes that they may hold. */
+  limit: number;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  /** Whether there is room for a sample, or nothing beside it. */
+  hasRoomFor(bytes: number): boolean {
+    return this.heldBytes === 0 || this.heldBytes + memoryOf(bytes) <= this.limit;
+  }
+}
+
+/** The memory of a queue: its arena, and what is held outside of it because the arena could not have it. */
+export class QueueMemory implements MemoryPort {
+  readonly #shared: BufferMemory;
+  readonly #arena: Arena;
+  #ownBytes = 0;
+
+  /**
+   * @param capacity Bytes that `limit` may grow to.
+   * @param shared What it counts for with all others.
+   */
+  constructor(capacity: number, shared: BufferMemory) {
+    this.#shared = shared;
+    this.#arena = new Arena(capacity, shared);
+  }
+
+  /** Bytes that it may hold. */
+  get limit(): number {
+    return this.#arena.limit;
+  }
+
+  set limit(bytes: number) {
+    this.#arena.limit = bytes;
+  }
+
+  get heldBytes(): number {
+    return this.#arena.usedBytes + this.#ownBytes;
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.#shared.hasRoomFor(bytes);
+  }
+
+  take(bytes: number, isNeeded: boolean): Block | undefined {
+    const fits =
+      this.#shared.hasRoomFor(bytes) &&
+      (this.#ownBytes === 0 || this.heldBytes + memoryOf(bytes) <= this.limit);
+    const block = fits || isNeeded ? this.#arena.take(bytes) : undefined;
+    return block === undefined && isNeeded ? this.outside(bytes) : block;
+  }
+
+  outside(bytes: number): Block {
+    const block = blockOfItsOwn(bytes);
+    this.#count(memoryOf(bytes));
+    return {
+      bytes: block.bytes,
+      free: () => {
+        this.#count(-memoryOf(bytes));
+        block.free();
+      },
+    };
+  }
+
+  #count(bytes: number): void {
+    this.#ownBytes += bytes;
+    this.#shared.heldBytes += bytes;
+  }
+}

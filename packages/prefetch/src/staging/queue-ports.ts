@@ -1,0 +1,52 @@
+import type { Block } from './arena.js';
+
+/** Gives a queue memory for its samples. */
+export interface MemoryPort {
+  /**
+   * Memory for a sample; undefined if there is no room.
+   * @param isNeeded Whether it is to be found in any case, beyond the limits if need be.
+   * @throws RangeError if it is needed, and there is none at all.
+   */
+  take(bytes: number, isNeeded: boolean): Block | undefined;
+  /**
+   * Memory for an object that has another size than it was told: found in any case.
+   * @throws RangeError if there is none at all.
+   */
+  outside(bytes: number): Block;
+  /** Whether there is room for a sample, or nothing beside it, with what other queues hold. */
+  hasRoomFor(bytes: number): boolean;
+}
+
+/** Is told when producers may have something to do, or nothing more. A call may come back to the queue before it returns. */
+export interface WorkPort {
+  /** Something may be admitted, or is wanted: a consumer came or left, or an access has come. */
+  available(): void;
+  /** Memory was given back. Told for each sample, so that it has to cost nothing while there is room anyway. */
+  released(): void;
+  /** The last sample was taken, or the queue has failed. May be told more than once. */
+  ended(): void;
+}
+
+/** Counts what goes through a queue. */
+export interface FlowPort {
+  /** So many more consumers wait. */
+  starving(change: number): void;
+  /** The next sample had no room when its turn came. Told once for each. */
+  refused(): void;
+  /** A sample was put in or taken out. */
+  moved(taken: Taken): void;
+}
+
+/** What consumers took at once, of one epoch. */
+export interface Taken {
+  readonly samples: number;
+  readonly bytes: number;
+  readonly epoch: number;
+}
+
+/** All that a queue knows of whoever has it. */
+export interface QueuePorts {
+  readonly memory: MemoryPort;
+  readonly work: WorkPort;
+  readonly flow: FlowPort;
+}

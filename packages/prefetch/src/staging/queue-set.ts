@@ -1,0 +1,71 @@
+import type { Tuning } from '../autotuner/autotuner.js';
+import type { ServedQueue } from './served-queue.js';
+
+/** The queues that producers serve: whose turn it is, and which part of everything each has. */
+export class QueueSet implements Iterable<ServedQueue> {
+  readonly #queues = new Set<ServedQueue>();
+
+  [Symbol.iterator](): IterableIterator<ServedQueue> {
+    return this.#queues.values();
+  }
+
+  add(served: ServedQueue): void {
+    this.#queues.add(served);
+  }
+
+  /** Returns whether it was there. */
+  delete(served: ServedQueue): boolean {
+    return this.#queues.delete(served);
+  }
+
+  /** Whether one of them has no room for its next sample. */
+  get isFull(): boolean {
+    for (const { queue } of this.#queues) if (queue.isFull && !queue.ended) return true;
+    return false;
+  }
+
+  /** The one that is to try a batch alone. One that admits nothing would keep the others waiting for as long. */
+  get trying(): ServedQueue | undefined {
+    for (const served of this.#queues) if (!served.isPassedOver && served.isAlone) return served;
+    return undefined;
+  }
+
+  /** Producers that the sources have use for. */
+  get mostProducers(): number {
+    let most = 1;
+    for (const { mostProducers } of this.#queues) most = Math.max(most, mostProducers);
+    return most;
+  }
+
+  /** Producers that there is use for, if so many requests may be under way: fewer where they read batches. */
+  usableProducers(maxProducers: number): number {
+    let usable = 1;
+    for (const served of this.#queues) usable = Math.max(usable, served.size.usable(served, maxProducers));
+    return usable;
+  }
+
+  /** The one that tries a batch, those whose consumer waits, then those that hold the least of their share. */
+  inOrder(): Iterable<ServedQueue> {
+    if (this.#queues.size < 2) return this.#queues;
+    const { trying } = this;
+    return [...this.#queues].sort(
+      (a, b) =>
+        Number(b === trying) - Number(a === trying) ||
+        Number(b.queue.isUrgent) - Number(a.queue.isUrgent) ||
+        a.usedShare - b.usedShare,
+    );
+  }
+
+  /** Gives each its part of memory and samples. */
+  share({ producers, samples, memoryBytes }: Tuning): void {
+    let weights = 0;
+    for (const { weight } of this.#queues) weights += weight;
+    for (const { queue, memory, weight } of this.#queues) {
+      const share = weight / weights;
+      memory.limit = Math.floor(memoryBytes * share);
+      queue.room.mostSamples = Math.max(1, Math.floor(samples * share));
+      // Where bytes alone decide, what is read is bounded by the producers that there are.
+      queue.room.producers = Number.isFinite(samples) ? Math.max(1, Math.floor(producers * share)) : Infinity;
+    }
+  }
+}

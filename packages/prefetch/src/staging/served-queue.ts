@@ -1,0 +1,55 @@
+import { producersFor } from '../autotuner/limits.js';
+import type { Epochs } from '../observe/epochs.js';
+import { placesOf, type Place } from '../observe/places.js';
+import type { SampleSource } from '../source.js';
+import { BatchSize } from './batch-size.js';
+import type { QueueMemory } from './queue-memory.js';
+import type { SampleQueue } from './sample-queue.js';
+
+/** What a served queue is made of. */
+export interface ServedQueueParts {
+  readonly source: SampleSource;
+  readonly queue: SampleQueue;
+  readonly memory: QueueMemory;
+  readonly epochs: Epochs;
+  readonly weight: number;
+}
+
+/** A queue, with what its producers keep of it. */
+export class ServedQueue {
+  readonly queue: SampleQueue;
+  readonly memory: QueueMemory;
+  readonly epochs: Epochs;
+  /** Its part of the memory beside those of the others. */
+  readonly weight: number;
+  readonly size = new BatchSize();
+  /** Producers that its source has use for. */
+  readonly mostProducers: number;
+  /** Whether its source reads many objects at once. */
+  readonly readsBatches: boolean;
+  readonly placeOf: (key: string) => Place;
+  /** Whether it had nothing to admit, or no room, when it was its turn. */
+  isPassedOver = false;
+  /** Whether its last sample was taken, or it has failed. */
+  isOver = false;
+
+  constructor({ source, queue, memory, epochs, weight }: ServedQueueParts) {
+    this.queue = queue;
+    this.memory = memory;
+    this.epochs = epochs;
+    this.weight = weight;
+    this.mostProducers = producersFor(source.readsAtOnce);
+    this.readsBatches = queue.readsBatches;
+    this.placeOf = placesOf(source);
+  }
+
+  /** Whether other reads have to end, or not to begin, so that it tries a batch alone. */
+  get isAlone(): boolean {
+    return this.size.isAlone(this);
+  }
+
+  /** How much it holds, for its weight. */
+  get usedShare(): number {
+    return this.memory.heldBytes / this.weight;
+  }
+}

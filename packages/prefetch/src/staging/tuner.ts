@@ -1,0 +1,97 @@
+import type { Clock } from '@tiered/core';
+import type {
+  Autotuner,
+  Tuning,
+  TuningDecision,
+  TuningEvent,
+  TuningLimits,
+  TuningObservation,
+} from '../autotuner/autotuner.js';
+
+/** What a tuner works with. */
+export interface TunerParts {
+  /** Undefined to leave everything as it is. */
+  readonly autotuner: Autotuner | undefined;
+  readonly fixed: Partial<Tuning>;
+  readonly limits: Pick<TuningLimits, 'producers' | 'memoryBytes'>;
+  readonly clock: Clock;
+  /** Told when the tuning may be another one. */
+  readonly onTuned: (event: TuningEvent) => void;
+}
+
+/** Decisions that are kept for the profile. */
+const DECISIONS_KEPT = 256;
+
+/** Reads at a time where nothing is tuned and nothing was given: what PRISMA's autotuner ends at (Cluster'21, section V). */
+const UNTUNED_PRODUCERS = 4;
+
+/** Asks an autotuner when it wants to be asked, and keeps what it decides within the limits. */
+export class Tuner {
+  readonly #parts: TunerParts;
+  readonly #start: number;
+  readonly #decisions: TuningEvent[] = [];
+  #tuning: Tuning;
+  #lookAt = Infinity;
+  #hasBegun = false;
+
+  constructor(parts: TunerParts) {
+    const { fixed, limits, clock } = parts;
+    this.#parts = parts;
+    this.#start = clock.now();
+    this.#tuning = {
+      producers: UNTUNED_PRODUCERS,
+      memoryBytes: limits.memoryBytes,
+      samples: Infinity,
+      ...fixed,
+    };
+  }
+
+  /** What is in force now. */
+  get tuning(): Tuning {
+    return this.#tuning;
+  }
+
+  /** The last decisions. */
+  get decisions(): readonly TuningEvent[] {
+    return [...this.#decisions];
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Whether the autotuner is to be shown what happened. */
+  get isDue(): boolean {
+    const { autotuner, clock } = this.#parts;
+    return autotuner !== undefined && clock.now() >= this.#lookAt;
+  }
+
+  /** The first tuning, made when the size of the first object is known. */
+  begin(objectBytes: number): void {
+    this.#hasBegun = true;
+    const { autotuner, limits, fixed } = this.#parts;
+    if (autotuner !== undefined) this.#follow(autotuner.begin({ ...limits, fixed, objectBytes }), undefined);
+  }
+
+  decide(observation: TuningObservation): void {
+    const { autotuner } = this.#parts;
+    if (autotuner !== undefined) this.#follow(autotuner.decide(observation), observation);
+  }
+
+  #follow(decision: TuningDecision, observation: TuningObservation | undefined): void {
+    const { autotuner, limits, fixed, clock, onTuned } = this.#parts;
+    const now = clock.now();
+    this.#lookAt = decision.nextInMs === undefined ? Infinity : now + decision.nextInMs;
+    const { producers, memoryBytes, samples } = { ...decision.tuning, ...fixed };
+    this.#tuning = {
+      producers: Math.min(limits.producers, Math.max(1, Math.floor(producers))),
+      memoryBytes: Math.min(limits.memoryBytes, memoryBytes),
+      samples,
+    };
+    const atMs = now - this.#start;
+    const event = { atMs, autotuner: autotuner?.name ?? 'none', observation, decision };
+    if (this.#decisions.length === DECISIONS_KEPT) this.#decisions.shift();
+    this.#decisions.push(event);
+    onTuned(event);
+  }
+}

@@ -7,7 +7,7 @@ import { DemoError } from './errors.js';
 import { megabytes } from './format.js';
 import type { BucketChoice } from './options.js';
 import type { Progress } from './progress.js';
-import type { Source } from './source.js';
+import type { Source } from './store.js';
 
 /** Enough to keep a link busy with shards of 1 MB. */
 const UPLOADS_AT_ONCE = 8;

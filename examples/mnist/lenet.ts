@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { layers } from '@tensorflow/tfjs-layers';
 import { PIXELS } from './mnist.js';
-import type { SeededInitializer } from './model.js';
+import type { SeededInitializer } from './seeded.js';
 
 /** LeNet-5 (LeCun et al., 1998) with ReLU and maximum pooling, as frameworks' examples have it today. */
 export function lenetLayers(initializer: SeededInitializer) {

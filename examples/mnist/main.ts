@@ -12,7 +12,8 @@ import { Progress } from './progress.js';
 import { chartFileOf, writeReport } from './report.js';
 import { EPOCHS, runSetup, type Outcome } from './run.js';
 import { SETUPS } from './setups.js';
-import { openSource, type Source } from './source.js';
+import { openSource } from './source.js';
+import type { Source } from './store.js';
 import { summarize } from './summary.js';
 import { renderTable } from './table.js';
 

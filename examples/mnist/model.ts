@@ -6,11 +6,9 @@ import * as tf from '@tensorflow/tfjs-core';
 import { initializers, layers, sequential, type LayersModel } from '@tensorflow/tfjs-layers';
 import { lenetLayers } from './lenet.js';
 import { PIXELS, type Digits } from './mnist.js';
+import type { SeededInitializer } from './seeded.js';
 
 export type ModelName = 'dense' | 'lenet';
-
-/** What a layer needs to begin with weights that the seed decides. */
-export type SeededInitializer = () => ReturnType<typeof initializers.glorotUniform>;
 
 /** Test digits classified at a time: bounds the memory of LeNet's intermediate results. */
 const TEST_BATCH = 1000;

@@ -8,7 +8,7 @@ import type { Digits } from './mnist.js';
 import { buildModel, type ModelName } from './model.js';
 import type { Progress } from './progress.js';
 import type { Setup } from './setups.js';
-import type { Source } from './source.js';
+import type { Source } from './store.js';
 import { sortedKeys, train, type Trained, type TrainedEpoch } from './train.js';
 
 export const EPOCHS = 3;

@@ -8,20 +8,12 @@ import { openBucket } from './bucket.js';
 import type { Dataset } from './dataset.js';
 import type { SourceChoice } from './options.js';
 import type { Progress } from './progress.js';
+import type { Source } from './store.js';
 
 /** What makes storage in this machine behave like one that many share. */
 const LATENCY_MS = 4;
 const BYTES_PER_SECOND = '15MB';
 const THROTTLE = `slowed down to ${LATENCY_MS} ms an operation and ${BYTES_PER_SECOND}/s for all together`;
-
-/** The store that has the dataset, and that training is to be spared. */
-export interface Source {
-  /** What it is, for people. */
-  readonly about: string;
-  /** Makes a driver on it, closed, for one run. */
-  readonly connect: () => StorageDriver;
-  readonly close: () => Promise<void>;
-}
 
 /**
  * Puts the dataset where the user wants to have it, if it is not there yet.

@@ -11,7 +11,7 @@ export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
     options: OperationOptions,
   ): Promise<{ readonly size: number; readonly version?: string | undefined }>;
   readonly readsAtOnce?: number | undefined;
-  readonly namespace?: Pick<Namespace, 'find' | 'sizeOf'> & Partial<Pick<Namespace, 'levelOf'>>;
+  readonly namespace?: (Pick<Namespace, 'find' | 'sizeOf'> & Partial<Pick<Namespace, 'levelOf'>>) | undefined;
   readMany?(
     requests: readonly { readonly key: string; readonly target: Uint8Array }[],
     options: OperationOptions,

@@ -9,81 +9,84 @@ export interface S3DriverOptions {
    * What stands before every key in the bucket, such as `imagenet/`; ends with `/`. Objects elsewhere are never seen or
    * touched. Default: none.
    */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Default: `AWS_REGION`, else `AWS_DEFAULT_REGION`, else `us-east-1`. */
-  readonly region?: string;
+  readonly region?: string | undefined;
   /** URL of the server. Default: `AWS_ENDPOINT_URL_S3`, else `AWS_ENDPOINT_URL`, else that of AWS in the region. */
-  readonly endpoint?: string;
+  readonly endpoint?: string | undefined;
   /**
    * Whether the bucket stands in the path instead of the host name. Default: false for AWS, unless there is a dot in the
    * bucket's name (no certificate fits that); true for other endpoints, whose host names are seldom set up for it.
    */
-  readonly pathStyle?: boolean;
+  readonly pathStyle?: boolean | undefined;
   /**
    * Who asks: credentials, a function that gets them (asked again from 5 minutes before they expire, while those that are kept
    * serve, and when the server says that they have; waited for up to `deadlineMs`), or `'anonymous'` for public buckets.
    * Default: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; else what `@aws-sdk/credential-providers`, if it is installed, finds in the shared
    * configuration, SSO, web identity, container and instance roles.
    */
-  readonly credentials?: CredentialsSource;
+  readonly credentials?: CredentialsSource | undefined;
   /** Profile of the shared configuration to take credentials from; goes before the environment. Default: AWS's own choice. */
-  readonly profile?: string;
+  readonly profile?: string | undefined;
   /** Whether the one who asks pays for requests and transfer. Default: false. */
-  readonly requesterPays?: boolean;
+  readonly requesterPays?: boolean | undefined;
   /** Further headers of every request; they are signed. Default: none. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * `'environment'` follows `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, `'none'` goes straight, a URL is the proxy. Default:
    * `'environment'`.
    */
-  readonly proxy?: 'environment' | 'none' | URL;
+  readonly proxy?: 'environment' | 'none' | URL | undefined;
   /**
    * Connections, and with them requests, at the same time, at least 1. Default: 64, which fills 10 Gbit/s of objects of 100 KB.
    * How many are used follows what the server bears: half as many after a 503 or 429, and one more after as many successes.
    */
-  readonly connections?: number;
+  readonly connections?: number | undefined;
   /**
    * Bytes of a part, at least 5 MiB as S3 wants it for uploads. Longer reads are split into parts and fetched at the same
    * time; writes of more than twice as much are multipart uploads. Default: 8 MiB, at which a request's own time hardly counts.
    */
-  readonly partBytes?: number;
+  readonly partBytes?: number | undefined;
   /** Ranges of keys that are listed at the same time, at least 1. Default: 8. */
-  readonly listConcurrency?: number;
+  readonly listConcurrency?: number | undefined;
   /**
    * Attempts at a request, at least 1; counted anew whenever bytes have come. Default: as many as the deadline has room for;
    * but 8, about 6 s of pauses, as long as the server has never answered and `deadlineMs` was not given: then most likely the
    * endpoint is wrong.
    */
-  readonly attempts?: number;
+  readonly attempts?: number | undefined;
   /**
    * Milliseconds without progress after which an operation gives up; waiting for a free connection is not counted. Bytes are
    * progress for as long as they take at `leastBytesPerSecond`. Default: 60,000, longer than any throttling that passes by
    * itself. 600,000 survives an outage of ten minutes.
    */
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
   /**
    * Milliseconds for which a connection may be silent, or its answer be behind `leastBytesPerSecond`, before it counts as
    * broken. Default: 10,000.
    */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /**
    * Bytes in a second that the body of an answer brings at least, on average, at least 1: else a server that sends a byte now
    * and then would keep a read for ever. So the answer to one request takes `timeoutMs` and this rate's time for its bytes
    * at most. Default: 8192, which the 64 connections have together on a line of 4 Mbit/s.
    */
-  readonly leastBytesPerSecond?: number;
+  readonly leastBytesPerSecond?: number | undefined;
   /** Whether the driver may write and delete, as a tier does. Default: false, because the source is never written. */
-  readonly writable?: boolean;
+  readonly writable?: boolean | undefined;
   /** Seeds the jitter of pauses, so that a run can be repeated. Default: 0. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /** Times pauses and deadlines. Default: the clock of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 type Optional = 'region' | 'endpoint' | 'pathStyle' | 'credentials' | 'profile';
 
+/** Options that are there. */
+type Given<Options> = { readonly [Field in keyof Options]: Exclude<Options[Field], undefined> };
+
 /** The options with their defaults, checked. */
-export type CheckedOptions = Required<Omit<S3DriverOptions, Optional>> &
+export type CheckedOptions = Required<Given<Omit<S3DriverOptions, Optional>>> &
   Pick<S3DriverOptions, Optional> & {
     /** `attempts` as long as the server has never answered. */
     readonly firstAttempts: number;
@@ -147,9 +150,9 @@ export function checkedOptions(options: S3DriverOptions): CheckedOptions {
 }
 
 /** Options that are there: an explicit undefined is as good as none. */
-function defined(options: S3DriverOptions): S3DriverOptions {
+function defined(options: S3DriverOptions): Given<S3DriverOptions> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as unknown as S3DriverOptions;
+  return Object.fromEntries(entries) as unknown as Given<S3DriverOptions>;
 }
 
 function checkedHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -23,8 +23,8 @@ const vectors = JSON.parse(readFileSync(new URL('torch-vectors.json', import.met
 
 /** Numbers as they are, or the SHA-256 of them as 32-bit little-endian words. */
 interface Drawn {
-  readonly numbers?: readonly number[];
-  readonly sha256?: string;
+  readonly numbers?: readonly number[] | undefined;
+  readonly sha256?: string | undefined;
 }
 
 function expectDrawn(drawn: Uint32Array, { numbers, sha256 }: Drawn, what: string): void {

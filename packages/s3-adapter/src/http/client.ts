@@ -16,16 +16,16 @@ import { Signer } from './signer.js';
 export interface S3Request {
   readonly method: Dispatcher.HttpMethod;
   /** The object; undefined for the bucket. */
-  readonly key?: string;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array;
+  readonly key?: string | undefined;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: Uint8Array | undefined;
   /** Milliseconds of work for which the server may be silent, or send blanks, beyond `timeoutMs`. Default: 0. */
-  readonly workMs?: number;
+  readonly workMs?: number | undefined;
   /** Most bytes of an answer's body that has no sink. Default: enough for all that lists nothing. */
-  readonly answerBytes?: number;
+  readonly answerBytes?: number | undefined;
   /** Whether an abort waits for the answer once it is sent: else nobody knows whether it has happened. Default: false. */
-  readonly isAwaited?: boolean;
+  readonly isAwaited?: boolean | undefined;
 }
 
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);

@@ -9,9 +9,9 @@ export interface FailureDetails {
   readonly means: ErrorCode;
   /** What to do about it. */
   readonly advice: string;
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
   /** Whether the server asks for fewer requests. */
-  readonly slowDown?: boolean;
+  readonly slowDown?: boolean | undefined;
   /** Not to be repeated before so many milliseconds. */
   readonly retryAfterMs?: number | undefined;
   /** The server's time, in milliseconds since 1970. */

@@ -69,8 +69,10 @@ export class Signer {
   #signatureFor(credentials: S3Credentials): SignatureV4 {
     if (this.#signature === undefined || this.#credentials !== credentials) {
       this.#credentials = credentials;
+      const { accessKeyId, secretAccessKey, sessionToken } = credentials;
       this.#signature = new SignatureV4({
-        credentials,
+        // When they end is looked at elsewhere.
+        credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
         region: this.#endpoint.region,
         service: 's3',
         sha256: Sha256,

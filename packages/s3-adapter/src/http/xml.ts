@@ -9,7 +9,7 @@ export interface TurnOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
   /** Told of every element as it begins: its names from the root on. */
-  readonly opened?: (names: readonly string[]) => void;
+  readonly opened?: ((names: readonly string[]) => void) | undefined;
 }
 
 /** Characters that are parsed in one go, in about a millisecond. */

@@ -12,7 +12,7 @@ export interface PageRequest {
   /** Where the page before ended. */
   readonly token?: string | undefined;
   /** Keys that go on after this character are given as what stands before it, once. */
-  readonly delimiter?: string;
+  readonly delimiter?: string | undefined;
 }
 
 /** A page of a listing, keys as S3 has them. */

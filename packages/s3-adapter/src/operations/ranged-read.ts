@@ -26,14 +26,14 @@ export interface RangeRequest {
   /** The ETag that the object must have. */
   readonly version: string | undefined;
   /** The size that the object must have, if others know it already. */
-  readonly size?: number;
+  readonly size?: number | undefined;
   readonly signal: AbortSignal | undefined;
   /** Told how much of the memory is final, unless only a checksum at the end says so. */
   readonly progress?: ((bytes: number) => void) | undefined;
   /** Whether to ask for the whole object, as it begins with the range: only then do servers send its checksum. */
-  readonly asWhole?: boolean;
+  readonly asWhole?: boolean | undefined;
   /** Called once, when the first answer has begun, before it has memory. */
-  readonly started?: (facts: ObjectFacts) => void;
+  readonly started?: ((facts: ObjectFacts) => void) | undefined;
 }
 
 /**

@@ -24,7 +24,8 @@ export interface Simulation {
   readonly batchSize: number;
   /** Decides sizes and orders. Default: 0. */
   readonly seed?: number | undefined;
-  readonly assumptions?: Partial<Assumptions> | undefined;
+  readonly assumptions?:
+    { readonly [Field in keyof Assumptions]?: Assumptions[Field] | undefined } | undefined;
   /** Who reads what. Default: `globalBatchSampler` of `@tiered/prefetch/sampling`. */
   readonly sampler?: Sampler | undefined;
 }
@@ -53,7 +54,9 @@ export async function simulate(
   { signal, onProgress, clock = systemClock }: SimulateOptions = {},
 ): Promise<SimulationResult[]> {
   const world = worldOf(simulation, { signal, clock });
-  const assumptions = { ...DEFAULT_ASSUMPTIONS, ...simulation.assumptions };
+  const { sourceShare = DEFAULT_ASSUMPTIONS.sourceShare, gamma = DEFAULT_ASSUMPTIONS.gamma } =
+    simulation.assumptions ?? {};
+  const assumptions = { sourceShare, gamma };
   const runs: Run[] = [];
   for (const strategy of strategies) runs.push(await Run.start(world, strategy, assumptions));
   const { epochs } = world.sampler;

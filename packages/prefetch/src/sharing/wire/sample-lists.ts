@@ -1,7 +1,7 @@
 import { encodeHead, malformed, SERVER_FRAMES, type SampleHead, type SampleList } from './protocol.js';
 
 /** What a client is told of a sample that lies in memory shared with it. */
-export type PlacedHead = SampleHead & Required<Pick<SampleHead, 'offset' | 'piece'>>;
+export type PlacedHead = SampleHead & { readonly offset: number; readonly piece: number };
 
 /** Of one sample: its position in eight bytes, its offset and its size in four each. */
 const RECORD_BYTES = 16;

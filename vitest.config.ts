@@ -1,11 +1,21 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests of a package that take seconds, or need processes, servers or many files. */
+const LONG = 'packages/*/test/**/*.long.test.ts';
+
 export default defineConfig({
   // Packages are tested from their sources: `npm test` needs no build before it.
   resolve: { conditions: ['tiered-source'] },
   ssr: { resolve: { conditions: ['tiered-source', 'node', 'import', 'default'] } },
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    // `npm test` runs `unit`, what one runs between two edits; `npm run test:all` runs both.
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['packages/*/test/**/*.test.ts'], exclude: [LONG] },
+      },
+      { extends: true, test: { name: 'whole', include: ['test/**/*.test.ts', LONG] } },
+    ],
     pool: 'forks',
     globalSetup: ['test/scratch.ts'],
     setupFiles: ['test/seed.ts'],

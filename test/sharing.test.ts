@@ -198,7 +198,9 @@ it('[T3] [T4] [R1] [R2] [Q1] three processes at the same time, one of which is k
   for (const trainer of [next, a, b]) {
     const { brought, usedBytes, reservedBytes } = await trainer.ask({ ask: 'epoch', seed: 30 });
     expectBrought(brought, dataset, bytes, expectSound([place]).bytes);
-    expect(reservedBytes).toBe(0);
+    // What others had claimed is known until it is looked at again.
+    let reserved = reservedBytes;
+    while (reserved > 0) ({ reservedBytes: reserved } = await trainer.ask({ ask: 'object', key: 'dir/0' }));
     expect(usedBytes).toBeGreaterThanOrEqual(bytes);
     expect(trainer.faults).toEqual([]);
   }

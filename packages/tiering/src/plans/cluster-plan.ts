@@ -1,6 +1,6 @@
 import { frequencyPlan, UNPLANNED, type FrequencyPlanOptions } from './frequency-plan.js';
 
-/** What one worker will read in all epochs, as `accessTables` of `@tiered/prefetch` gives it. */
+/** What one worker will read in all epochs, as `accessTables` of `@tiered/prefetch/sampling` gives it. */
 export interface WorkerAccesses extends Pick<FrequencyPlanOptions, 'frequency' | 'first'> {
   /** Its number. */
   readonly worker: number;

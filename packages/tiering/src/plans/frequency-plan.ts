@@ -34,7 +34,7 @@ export interface FrequencyPlanOptions {
  *
  * Of samples that are worth the same, to 1 in 10 million, those that are read first come first, so that with one worker, where
  * all are read equally often, the default is what `firstFit` does. Whole samples only. Frequencies and first accesses are what
- * `accessTables` of `@tiered/prefetch` gives.
+ * `accessTables` of `@tiered/prefetch/sampling` gives.
  *
  * O(samples) time, and some 20 bytes a sample while it works, one byte a sample kept.
  * @returns The level of each sample, or `UNPLANNED`.

@@ -40,7 +40,7 @@ export function rangeInvalidError(key: string, offset: number): TieredError {
 /** The error of an object that no memory can be had for. */
 export function tooLargeError(key: string, bytes: number, cause: unknown): TieredError {
   return new TieredError(
-    'TIERED_UNSUPPORTED',
+    'TIERED_TOO_LARGE',
     `${JSON.stringify(key)} has ${bytes} bytes, for which there is no memory at once; read it in parts with Hierarchy.readInto.`,
     { key, cause },
   );

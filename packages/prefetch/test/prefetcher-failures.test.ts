@@ -175,7 +175,7 @@ it('an object for which there is no memory is thrown at its place, and says what
   };
   const prefetcher = new Prefetcher(source, listSequence(['small', 'huge', 'small']));
   expect((await next(prefetcher))?.key).toBe('small');
-  await expect(next(prefetcher)).rejects.toEqual(withCode('TIERED_UNSUPPORTED'));
+  await expect(next(prefetcher)).rejects.toEqual(withCode('TIERED_TOO_LARGE'));
   await prefetcher.close();
   expectIdle(prefetcher);
 });

@@ -14,7 +14,7 @@ export const ERROR_CODES = {
   TIERED_ALREADY_STARTED: 'It was started before, or serves another hierarchy, and does so only once.',
   TIERED_CLOSED: 'The object is closing or closed; the operation did not happen.',
   TIERED_UNSUPPORTED: 'The driver does not have this capability.',
-  TIERED_TOO_LARGE: 'There is no memory for all of the object at once; read it in parts.',
+  TIERED_TOO_LARGE: 'There is no memory for all of the object at once, or a limit on it; read it in parts.',
   TIERED_IO: 'The storage below failed; `cause` is its own error.',
   TIERED_PERMISSION: 'The storage below refused access.',
   TIERED_READ_ONLY: 'The storage below does not accept writes.',

@@ -54,7 +54,7 @@ export class Entry {
 
   /**
    * Memory for an object that has another size than it was told: the caller's, until it is given to `succeed`.
-   * @throws TieredError `TIERED_UNSUPPORTED` if there is no such memory.
+   * @throws TieredError `TIERED_TOO_LARGE` if there is no such memory.
    */
   blockFor(bytes: number): Block {
     try {

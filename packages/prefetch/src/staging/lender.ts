@@ -19,7 +19,7 @@ class CopiedSample implements Sample {
   readonly position: number;
   readonly data: Uint8Array;
 
-  /** @throws TieredError `TIERED_UNSUPPORTED` if there is no memory for the copy. */
+  /** @throws TieredError `TIERED_TOO_LARGE` if there is no memory for the copy. */
   constructor({ key, epoch, position }: Access, bytes: Uint8Array) {
     this.key = key;
     this.epoch = epoch;
@@ -38,7 +38,7 @@ class CopiedSample implements Sample {
 
 /**
  * A copy in memory of its own, of one thread.
- * @throws TieredError `TIERED_UNSUPPORTED` if there is no such memory.
+ * @throws TieredError `TIERED_TOO_LARGE` if there is no such memory.
  */
 function copyOf(key: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   try {
@@ -104,7 +104,7 @@ export class Lender {
 
   /**
    * Takes a sample that is there out of the window, unless it throws.
-   * @throws TieredError `TIERED_UNSUPPORTED` if there is no memory for a copy.
+   * @throws TieredError `TIERED_TOO_LARGE` if there is no memory for a copy.
    */
   lend(entry: Entry, window: Window): Sample {
     const { access, bytes } = entry;

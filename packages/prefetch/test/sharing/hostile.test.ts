@@ -121,13 +121,13 @@ describe('a client of a server that keeps to nothing', () => {
   });
 
   it.each<[string, readonly Say[], AnsweredOptions, string]>([
-    ['a sample of 2^50 bytes', [sampleOf(2 ** 50)], {}, 'TIERED_UNSUPPORTED'],
-    ['a sample larger than was allowed', [sampleOf(101)], { maxSampleBytes: 100 }, 'TIERED_UNSUPPORTED'],
+    ['a sample of 2^50 bytes', [sampleOf(2 ** 50)], {}, 'TIERED_TOO_LARGE'],
+    ['a sample larger than was allowed', [sampleOf(101)], { maxSampleBytes: 100 }, 'TIERED_TOO_LARGE'],
     [
       'a sample for which there is no memory',
       [sampleOf(2 ** 52)],
       { maxSampleBytes: 2 ** 53 - 1 },
-      'TIERED_UNSUPPORTED',
+      'TIERED_TOO_LARGE',
     ],
     ['more samples than were asked for', [whole, whole, whole], {}, 'TIERED_DATA_CORRUPT'],
     ['a second hello', [() => WELCOME], {}, 'TIERED_DATA_CORRUPT'],

@@ -114,7 +114,7 @@ it('a sample that cannot be copied to those who want the same object is theirs t
   first.succeed(huge);
   expect(first.state).toBe('ready');
   expect(second.state).toBe('failed');
-  expect(second.error).toMatchObject({ code: 'TIERED_UNSUPPORTED' });
+  expect(second.error).toMatchObject({ code: 'TIERED_TOO_LARGE' });
 });
 
 /** Objects of 64 bytes, as far as is known, that grow to these sizes, by one at each read. */

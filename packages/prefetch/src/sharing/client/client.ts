@@ -19,7 +19,7 @@ export interface PrefetchClientOptions extends OperationOptions {
    */
   readonly trust?: readonly number[] | 'any' | undefined;
   /**
-   * Bytes of a sample at most: a larger one ends the connection (`TIERED_UNSUPPORTED`) before memory is taken for it. Default:
+   * Bytes of a sample at most: a larger one ends the connection (`TIERED_TOO_LARGE`) before memory is taken for it. Default:
    * 4 GiB, the most that every supported Node holds in one piece.
    */
   readonly maxSampleBytes?: ByteSize | undefined;

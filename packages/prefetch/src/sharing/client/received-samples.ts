@@ -138,7 +138,7 @@ function memoryFor({ key, size }: SampleHead): Uint8Array {
 
 function aboveLimit({ key, size }: SampleHead, most: number): TieredError {
   return new TieredError(
-    'TIERED_UNSUPPORTED',
+    'TIERED_TOO_LARGE',
     `The server announces ${JSON.stringify(key)} with ${size} bytes, and this client takes ${most} at most (maxSampleBytes); raise that, or read the object in parts. The connection is closed.`,
     { key },
   );

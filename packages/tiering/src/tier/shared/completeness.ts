@@ -1,4 +1,7 @@
-/** Whether all that is on a tier's storage is in its index. What sees to that is a listing, which may fail: then whoever wanted it tries again. */
+/**
+ * Whether everything on a tier's storage is in its index. A listing makes it so. The listing may fail; then
+ * the next caller that needs it tries again.
+ */
 export class Completeness {
   readonly #sweep: (signal: AbortSignal | undefined) => Promise<void>;
   #isReached: boolean;

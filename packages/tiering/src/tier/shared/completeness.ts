@@ -7,8 +7,8 @@ export class Completeness {
   #isReached: boolean;
 
   /**
-   * @param isReached Whether that is known without a listing.
-   * @param sweep Lists what is there.
+   * @param isReached Whether that is known to be so without a listing.
+   * @param sweep Lists the storage.
    */
   constructor(isReached: boolean, sweep: (signal: AbortSignal | undefined) => Promise<void>) {
     this.#isReached = isReached;
@@ -19,7 +19,7 @@ export class Completeness {
     return this.#isReached;
   }
 
-  /** Lists, if that is necessary. Rejects as the listing does. */
+  /** Lists the storage, if necessary. Rejects as the listing does. */
   async reach(signal: AbortSignal | undefined): Promise<void> {
     if (this.#isReached) return;
     await this.#sweep(signal);

@@ -9,14 +9,14 @@ import { escapeXml, fitsXml, readLeavesInTurns, type LeafTaker } from '../http/x
 const MOST_KEYS = 1000;
 /** Swift takes 10 ms for each key of a batch, and some times that when it has several. */
 const WORK_MS_PER_KEY = 50;
-/** How servers answer that do not know DeleteObjects. */
+/** The statuses of servers that do not support DeleteObjects. */
 const REFUSED = new Set([400, 405, 501]);
 
-/** Keys that are deleted together, each for as long as somebody wants that. */
+/** Keys that are deleted together. Each stays in the batch as long as somebody wants it deleted. */
 class Batch {
   readonly #wanted = new Map<string, number>();
   readonly #end = new AbortController();
-  /** Resolves to the keys that are deleted when there is nothing more to be done. */
+  /** Resolves to the keys that were deleted, when there is nothing more to do. */
   readonly deleted: Promise<ReadonlySet<string>>;
   /** The attempt that is under way, and the keys that it has deleted. */
   attempt: Promise<ReadonlySet<string>> = Promise.resolve(new Set<string>());
@@ -29,12 +29,15 @@ class Batch {
     return [...this.#wanted.keys()];
   }
 
-  /** Aborts when nobody wants anything any more. */
+  /** Aborts when nobody waits for the batch any more. */
   get signal(): AbortSignal {
     return this.#end.signal;
   }
 
-  /** Adds a key; tells whether it was deleted. An abort takes it away again, or waits for the request that has it. */
+  /**
+   * Adds a key, and resolves to whether it was deleted. An abort removes the key again, or waits for the
+   * request that has it.
+   */
   async delete(key: string, signal: AbortSignal | undefined): Promise<boolean> {
     this.#wanted.set(key, (this.#wanted.get(key) ?? 0) + 1);
     const stopListening = onAbort(signal, (reason) => this.#leave(key, reason));

@@ -12,8 +12,8 @@ interface S3ResponseErrorDetails {
 }
 
 /**
- * How the last request of an operation failed: the `cause` of the driver's errors. Holds no credentials, no headers and
- * none of the server's own text, because servers repeat in it what they were sent.
+ * How the last request of an operation failed: the `cause` of the driver's errors. Holds no credentials, no
+ * headers and none of the server's own text, because servers repeat in it what they were sent.
  */
 export class S3ResponseError extends Error {
   override readonly name = 'S3ResponseError';

@@ -28,8 +28,8 @@ export interface ExchangeOptions {
 }
 
 /**
- * One request and its answer. Settles once; after that no byte reaches the sink, also when it was aborted, because
- * the memory behind it is somebody else's again.
+ * One request and its answer. Settles once; after that no byte reaches the sink, also when it was aborted,
+ * because the memory behind it is somebody else's again.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Resolves when the answer is complete; rejects with a `Failure`, or with what the sink threw. */

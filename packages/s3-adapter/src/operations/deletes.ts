@@ -44,7 +44,7 @@ class Batch {
     try {
       return (await raceAbort(this.deleted, signal)).has(key);
     } catch (error) {
-      // What is sent is waited for: else it might delete what is written afterwards.
+      // A request that was sent is waited for. Otherwise it might delete what is written afterwards.
       const deleted = await this.attempt.catch(() => new Set<string>());
       if (deleted.has(key)) return true;
       throw error;
@@ -61,7 +61,7 @@ class Batch {
   }
 }
 
-/** Deletes objects; those of one turn of the event loop together, by one request for up to 1000 of them. */
+/** Deletes objects. Those of one turn of the event loop go together, in one request for up to 1000. */
 export class Deletes {
   readonly #client: S3Client;
   readonly #clock: Clock;
@@ -73,10 +73,13 @@ export class Deletes {
     this.#clock = clock;
   }
 
-  /** Deletes an object; a missing one is no error. An abort waits for the answer to what is sent. */
+  /**
+   * Deletes an object; a missing one is not an error. An abort waits for the answer to a request that was
+   * sent.
+   */
   async delete(key: string, signal: AbortSignal | undefined): Promise<void> {
     if (this.#canBatch && fitsXml(key) && (await this.#gather().delete(key, signal))) return;
-    // Alone, or the batch could not delete it: then the answer for this one tells why.
+    // Alone, or because the batch could not delete it: then the answer to this request tells why.
     const request = { method: 'DELETE', key, isAwaited: true } as const;
     await this.#client.request(request, signal).catch((error: unknown) => {
       if (!(error instanceof Failure && error.details.means === 'TIERED_NOT_FOUND')) throw error;
@@ -86,7 +89,7 @@ export class Deletes {
   /** The batch of this turn. */
   #gather(): Batch {
     const gathering = this.#gathering;
-    // One that everybody has left has ended.
+    // A batch that every caller has left has ended.
     if (gathering === undefined || gathering.signal.aborted || gathering.keys.length >= MOST_KEYS)
       return (this.#gathering = new Batch((batch) => this.#send(batch)));
     return gathering;
@@ -108,7 +111,9 @@ export class Deletes {
     }
   }
 
-  /** One DeleteObjects, of the keys that somebody still wants to go; gives those that it has deleted. */
+  /**
+   * Makes one DeleteObjects for the keys that are still wanted deleted. Returns those that it has deleted.
+   */
   async #attempt({ keys, signal }: Batch): Promise<ReadonlySet<string>> {
     const objects = keys.map((key) => `<Object><Key>${escapeXml(key)}</Key></Object>`).join('');
     const body = Buffer.from(

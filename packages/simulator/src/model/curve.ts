@@ -1,15 +1,15 @@
 /**
- * Throughput as it was measured: pairs of how many (threads, or clients) and MB/s, by rising number. Between two points
- * it is interpolated; below the first it falls in proportion, as one of two threads can be trusted to half of what both
- * do; beyond the last see `beyond`.
+ * Throughput as it was measured: pairs of how many (threads, or clients) and MB/s, by rising number. Between
+ * two points it is interpolated; below the first it falls in proportion, as one of two threads can be trusted
+ * to half of what both do; beyond the last see `beyond`.
  */
 export interface ThroughputCurve {
   /** `[number, MB/s]`, at least one. */
   readonly points: readonly (readonly [number, number])[];
   /**
-   * Beyond the last point: `'hold'` its throughput, as of a device that is saturated, or go on as the `'linear'`
-   * regression through all points rises (what NoPFS does, section 5.2.2). Default: `'hold'`, which promises nothing that
-   * was not measured.
+   * Beyond the last point: `'hold'` its throughput, as of a device that is saturated, or go on as the
+   * `'linear'` regression through all points rises (what NoPFS does, section 5.2.2). Default: `'hold'`, which
+   * promises nothing that was not measured.
    */
   readonly beyond?: 'hold' | 'linear' | undefined;
 }

@@ -9,9 +9,9 @@ export interface NormalDataset {
   /** sigma. Default: 0, all alike. */
   readonly sigmaMB?: number | undefined;
   /**
-   * What becomes of sizes that cannot be. `'symmetric'` draws again outside of 0 to 2 mu, which keeps the mean; `'redraw'`
-   * draws again below 0, and `'clamp'` takes 0, which both raise it. Default: `'symmetric'`: the totals that the paper
-   * states for its datasets are F times mu.
+   * What becomes of sizes that cannot be. `'symmetric'` draws again outside of 0 to 2 mu, which keeps the
+   * mean; `'redraw'` draws again below 0, and `'clamp'` takes 0, which both raise it. Default: `'symmetric'`:
+   * the totals that the paper states for its datasets are F times mu.
    */
   readonly truncate?: 'symmetric' | 'redraw' | 'clamp' | undefined;
 }

@@ -13,10 +13,10 @@ const KIND_FIELD = { bytes: 1, float: 2, int64: 3 } as const;
 
 /**
  * Encodes a `tf.train.Example`. The same features in the same order give the same bytes; numbers are packed.
- * @param features By name, in the order of the object's own properties (JavaScript puts names that are whole numbers
- * first).
- * @throws TieredError `TIERED_CONFIG_INVALID` for a name that is not well-formed Unicode, and for a number that
- * does not fit int64.
+ * @param features By name, in the order of the object's own properties (JavaScript puts names that are whole
+ * numbers first).
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a name that is not well-formed Unicode, and for a number
+ * that does not fit int64.
  */
 export function encodeExample(features: Readonly<Record<string, Feature>>): Uint8Array {
   const writer = new BinaryWriter();
@@ -54,12 +54,13 @@ function checkedInt64(name: string, value: bigint): bigint {
 }
 
 /**
- * Decodes a `tf.train.Example`, packed or not, whoever wrote it. Unknown fields are skipped; of features with the same
- * name the last counts; a feature without a kind counts as missing, as in TensorFlow.
- * @param bytes The whole message. Values of kind `bytes` are views into it, live as long as they are held, and change
- * if it is changed; numbers are copied.
+ * Decodes a `tf.train.Example`, packed or not, whoever wrote it. Unknown fields are skipped. Of features with
+ * the same name the last one counts. A feature without a kind counts as missing, as in TensorFlow.
+ * @param bytes The whole message. Values of kind `bytes` are views into it: they live as long as they are
+ * held, and change if it is changed. Numbers are copied.
  * @returns The features by name: a map, so that no name can be special.
- * @throws TieredError `TIERED_DATA_CORRUPT` for bytes that are no such message, with what the decoder said as `cause`.
+ * @throws TieredError `TIERED_DATA_CORRUPT` for bytes that are not such a message, with the decoder's error
+ * as `cause`.
  */
 export function decodeExample(bytes: Uint8Array): Map<string, Feature> {
   const features = new Map<string, Feature>();
@@ -90,7 +91,10 @@ function readFeatures(reader: BinaryReader, features: Map<string, Feature>): voi
   });
 }
 
-/** The values of a feature that is being read. One list, however many parts it comes in: hostile bytes have many. */
+/**
+ * The values of a feature that is being read. One list, however many parts it comes in: hostile bytes have
+ * many.
+ */
 type Growing =
   | { readonly kind: 'bytes'; readonly values: Uint8Array[] }
   | { readonly kind: 'float'; readonly values: number[] }
@@ -135,7 +139,9 @@ function readFeature(reader: BinaryReader, parts: Growing | undefined): Growing 
   return feature;
 }
 
-/** A message with one repeated field: each value under its own tag, or many packed under one, or a mixture. */
+/**
+ * A message with one repeated field: each value under its own tag, or many packed under one, or a mixture.
+ */
 function readList<T>(reader: BinaryReader, valueType: WireType, read: () => T, values: T[]): void {
   readFields(reader, messageEnd(reader), (field, wireType) => {
     if (field !== 1) return false;

@@ -10,17 +10,17 @@ const FOOTER = 4;
 /** Options of `readRecords`. */
 export interface ReadRecordsOptions {
   /**
-   * Whether to check the checksum of each record's data. Default: true, because bytes from a cache on a local disk or
-   * from a network that went bad unnoticed would be trained on unnoticed; it costs one pass of native CRC-32C over the
-   * data. The checksum of each record's length is always checked: a wrong length would make bytes out of nowhere look
-   * like records.
+   * Whether to check the checksum of each record's data. Default: true, because bytes from a cache on a local
+   * disk or from a network that went bad unnoticed would be trained on unnoticed; it costs one pass of native
+   * CRC-32C over the data. The checksum of each record's length is always checked: a wrong length would make
+   * bytes out of nowhere look like records.
    */
   readonly verify?: boolean | undefined;
 }
 
 /**
- * Frames one record as TFRecord: length, masked CRC-32C of the length, data, masked CRC-32C of the data. Shards are
- * such records one behind the other, with nothing before, between or after them.
+ * Frames one record as TFRecord: length, masked CRC-32C of the length, data, masked CRC-32C of the data.
+ * Shards are such records one behind the other, with nothing before, between or after them.
  * @param data The record, which may be empty. It is copied.
  */
 export function frameRecord(data: Uint8Array): Uint8Array {
@@ -28,9 +28,9 @@ export function frameRecord(data: Uint8Array): Uint8Array {
 }
 
 /**
- * Makes a whole shard in memory, with one allocation: the sum of the records' lengths and 16 bytes for each.
- * @param records In the order they will be read. They are copied once the last has come, so an iterable must not
- * reuse the memory of a record it has given.
+ * Makes a whole shard in memory, with one allocation: the sum of the records' lengths plus 16 bytes for each.
+ * @param records In the order in which they will be read. They are copied once the last has come, so an
+ * iterable must not reuse the memory of a record it has given.
  */
 export function encodeRecords(records: Iterable<Uint8Array>): Uint8Array {
   const all = [...records];
@@ -49,14 +49,14 @@ export function encodeRecords(records: Iterable<Uint8Array>): Uint8Array {
 }
 
 /**
- * Reads the records of a shard in order. Lazy: a record is checked when it is reached, so those before a damaged one
- * are given first. A shard cut off exactly between two records cannot be told from a shorter one; compare sizes
- * where that matters.
- * @param bytes A whole shard, or any run of whole records. Nothing is copied: the records are views into it, live as
- * long as they are held, and change if it is changed.
+ * Reads the records of a shard in order. Lazy: a record is checked when it is reached, so those before a
+ * damaged one are given first. A shard cut off exactly between two records cannot be told from a shorter one;
+ * compare sizes where that matters.
+ * @param bytes A whole shard, or any run of whole records. Nothing is copied: the records are views into it,
+ * live as long as they are held, and change if it is changed.
  * @param options Whether to check the data too.
- * @throws TieredError `TIERED_DATA_CORRUPT` when a record is cut off, its length cannot be, or a checksum is wrong;
- * the message says where.
+ * @throws TieredError `TIERED_DATA_CORRUPT` when a record is cut off, its length cannot be, or a checksum is
+ * wrong; the message says where.
  */
 export function* readRecords(
   bytes: Uint8Array,
@@ -77,7 +77,7 @@ export function* readRecords(
   }
 }
 
-/** The length of the record at `at`, once it is sure that the whole record is there. */
+/** The length of the record at `at`, once it is certain that the whole record is there. */
 function readLength(bytes: Uint8Array, view: DataView, at: number): number {
   const left = bytes.byteLength - at;
   if (left < HEADER) throw corrupt(at, `its header is cut off: ${left} of ${HEADER} bytes are there`);
@@ -94,7 +94,10 @@ function readLength(bytes: Uint8Array, view: DataView, at: number): number {
   return length;
 }
 
-/** CRC-32C as TFRecord stores it: rotated and shifted, so that the CRC of data that holds its own CRC stays useful. */
+/**
+ * CRC-32C as TFRecord stores it: rotated and shifted, so that the CRC of data that holds its own CRC stays
+ * useful.
+ */
 function maskedCrc(data: Uint8Array): number {
   const crc = crc32c(data);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

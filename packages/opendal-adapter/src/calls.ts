@@ -1,6 +1,6 @@
 import type { Clock } from '@tiered/core';
 
-/** Work in OpenDAL, which cannot be stopped: what was aborted goes on there, and nobody but this waits for it. */
+/** Calls in OpenDAL, which cannot be stopped: aborted ones go on there, and only this waits for them. */
 export class Calls {
   readonly #running = new Set<Promise<unknown>>();
 
@@ -17,7 +17,7 @@ export class Calls {
     return call;
   }
 
-  /** Waits until all have ended, for so many milliseconds at most. */
+  /** Waits until all have ended, for at most this many milliseconds. */
   async end(clock: Clock, ms: number): Promise<void> {
     if (this.#running.size === 0) return;
     const timer = new AbortController();

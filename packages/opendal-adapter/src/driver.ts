@@ -33,19 +33,28 @@ import { readRange, statObject, type Target } from './ranges.js';
 import { traitsOf, unknownService, type ServiceTraits } from './services.js';
 import { assertAtomicFiles, conflict, gather, noConditions, taken } from './writes.js';
 
-/** How long `close` waits for calls that were aborted: most end well before, and what hangs is not worth more. */
+/**
+ * Milliseconds for which `close` waits for calls that were aborted. Most end well before that, and a call
+ * that hangs is not worth more.
+ */
 const CLOSE_WAIT_MS = 5_000;
 
 /** Shorter values are names and numbers, not secrets; masking them would make messages unreadable. */
 const SHORTEST_SECRET = 4;
 
 /**
- * Objects of any service that Apache OpenDAL speaks: a source in GCS, Azure or HDFS, or a tier there.
+ * Reads and writes objects of any service that Apache OpenDAL supports: a source in GCS, Azure or HDFS, or a
+ * tier there.
  *
- * **Abort.** OpenDAL cannot be stopped: a call that was aborted rejects at once, its bytes are dropped, and it goes on
- * below until it ends or times out. A write is not left once its bytes are handed over, since they would still be published.
- * **Versions.** Reads are pinned by If-Match where the service can, by a look at the file on `fs`, else not at all.
- * **Cost.** A read copies once more than that of a driver of its own; a write keeps the whole object in memory.
+ * **Abort.** OpenDAL cannot be stopped. A call that was aborted rejects at once and its bytes are dropped,
+ * but below it goes on until it ends or times out. A write is waited for once its bytes are handed over,
+ * since they would still be published.
+ *
+ * **Versions.** Reads are pinned by If-Match where the service supports it, by a look at the file on `fs`,
+ * else not at all.
+ *
+ * **Cost.** A read copies its bytes once more than a dedicated driver; a write keeps the whole object in
+ * memory.
  */
 export class OpenDalDriver implements StorageDriver {
   readonly name: string;
@@ -77,16 +86,16 @@ export class OpenDalDriver implements StorageDriver {
     });
   }
 
-  /** Calls in OpenDAL that have not ended, also aborted ones that nobody waits for any more. */
+  /** Calls in OpenDAL that have not ended, including aborted ones that nobody waits for any more. */
   get callsUnderWay(): number {
     return this.#calls.size;
   }
 
   /**
-   * Loads OpenDAL and makes the operator; makes no request.
-   * @throws TieredError `TIERED_CONFIG_INVALID` if the package `opendal` or its binary is missing, options are refused, or
-   * it is not known where the objects are; `TIERED_UNSUPPORTED` if the service is none of that build, or the driver is to
-   * write and it cannot.
+   * Loads OpenDAL and makes the operator. Sends no request.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if the package `opendal` or its binary is missing, if options
+   * are refused, or if the place of the objects is unknown; `TIERED_UNSUPPORTED` if this build of OpenDAL
+   * does not have the service, or if the driver is to write and the service cannot.
    */
   async open({ signal }: OperationOptions): Promise<void> {
     signal?.throwIfAborted();
@@ -106,7 +115,7 @@ export class OpenDalDriver implements StorageDriver {
     this.#opened = operator;
   }
 
-  /** As the contract says; waits up to 5 seconds for calls that were aborted. */
+  /** Follows the contract. Waits up to 5 seconds for calls that were aborted. */
   async close(): Promise<void> {
     this.#opened = undefined;
     await this.#calls.end(this.#options.clock, CLOSE_WAIT_MS);
@@ -117,7 +126,7 @@ export class OpenDalDriver implements StorageDriver {
     return this.#abortable('stat', key, signal, () => statObject(target));
   }
 
-  /** As the contract says; leaves out directories, and paths that are no keys here. */
+  /** Follows the contract. Leaves out directories, and paths that are not valid keys here. */
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     signal?.throwIfAborted();
     if (!this.capabilities.list) throw unsupported(this, 'list');
@@ -154,9 +163,9 @@ export class OpenDalDriver implements StorageDriver {
   }
 
   /**
-   * As the contract says; keeps pieces in memory until all have come. `ifAbsent` is `TIERED_UNSUPPORTED` where OpenDAL cannot
-   * have the service decide, and on `fs`, where it looks and then renames. If the answer of a write gets lost that had
-   * succeeded, OpenDAL makes it again, and it is `TIERED_EXISTS`.
+   * Follows the contract. Keeps pieces in memory until all have come. `ifAbsent` is `TIERED_UNSUPPORTED`
+   * where OpenDAL cannot let the service decide, and on `fs`, where OpenDAL looks and then renames. If the
+   * answer to a successful write is lost, OpenDAL repeats the write, and it fails with `TIERED_EXISTS`.
    */
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     options.signal?.throwIfAborted();
@@ -166,7 +175,7 @@ export class OpenDalDriver implements StorageDriver {
       throw noConditions(this, key);
     const bytes = await gather(this, key, data, options);
     await this.#call('write', key, options.signal, async () => {
-      // OpenDAL would find out when it moves its temporary file in, and leave that behind.
+      // OpenDAL would notice only when it moves its temporary file in, and would leave that behind.
       const inTheWay = this.#traits.files ? await operator.stat(path).catch(() => undefined) : undefined;
       if (inTheWay?.isDirectory() === true) throw conflict(this, key);
       options.signal?.throwIfAborted();
@@ -180,7 +189,7 @@ export class OpenDalDriver implements StorageDriver {
     return bufferedWriter(this, key, options);
   }
 
-  /** As the contract says; on `fs`, directories that have become empty stay. */
+  /** Follows the contract. On `fs`, directories that have become empty stay. */
   async delete(key: string, { signal }: OperationOptions): Promise<void> {
     signal?.throwIfAborted();
     if (!this.capabilities.delete) throw unsupported(this, 'delete');
@@ -189,7 +198,7 @@ export class OpenDalDriver implements StorageDriver {
       try {
         await target.operator.delete(target.path);
       } catch (error) {
-        // A directory, or below a file: whoever asks for that key to go has what they want.
+        // A directory, or a key below a file: there is no object with this key, as the caller wants.
         if (!this.#traits.files || !(await this.#isMissing(target))) throw error;
       }
     });
@@ -220,7 +229,7 @@ export class OpenDalDriver implements StorageDriver {
     }
     const options = typeof config === 'function' ? await config() : config;
     for (const [field, value] of Object.entries(options)) {
-      // Not the value: it may be a secret in the wrong form.
+      // Without the value, which may be a secret in the wrong form.
       if (typeof value !== 'string') throw configError(`options.${field}`, 'text', {});
     }
     this.#secrets = Object.values(options)
@@ -235,7 +244,7 @@ export class OpenDalDriver implements StorageDriver {
     }
   }
 
-  /** What rejects as soon as the signal aborts, though it goes on below. */
+  /** Rejects as soon as the signal aborts, although the work goes on below. */
   #abortable<T>(
     operation: Operation,
     key: string,
@@ -245,7 +254,7 @@ export class OpenDalDriver implements StorageDriver {
     return this.#call(operation, key, signal, work, (call) => raceAbort(call, signal));
   }
 
-  /** Runs work in OpenDAL after a look at the signal, counts it until it ends, and says what its errors mean. */
+  /** Runs work in OpenDAL after checking the signal, counts it until it ends, and translates its errors. */
   async #call<T>(
     operation: Operation,
     key: string,
@@ -266,7 +275,7 @@ export class OpenDalDriver implements StorageDriver {
     return fromOpenDal(error, { driver: this.name, operation, key, secrets: this.#secrets });
   }
 
-  /** A write, which fails as it should if there was an object although there was to be none. */
+  /** Awaits a write. With `ifAbsent` it fails as it should if there was an object. */
   async #written(write: Promise<unknown>, key: string, ifAbsent: boolean): Promise<void> {
     try {
       await write;

@@ -4,11 +4,11 @@ import { isTieredError, TieredError, type ErrorCode, type Operation } from '@tie
 interface Meaning {
   readonly code: ErrorCode;
   readonly advice: string;
-  /** Default: as OpenDAL says. */
+  /** Default: what OpenDAL says. */
   readonly retryable?: boolean | undefined;
 }
 
-/** OpenDAL tells what went wrong in the message only: its kind, and whether it may pass. */
+/** OpenDAL describes an error only in its message: its kind, and whether it is temporary. */
 const FORM = /^(\w+) \((temporary|permanent|persistent)\) at (\S*?),? /;
 
 const KINDS: Readonly<Record<string, Meaning>> = {
@@ -26,7 +26,7 @@ const KINDS: Readonly<Record<string, Meaning>> = {
   Unsupported: { code: 'TIERED_UNSUPPORTED', advice: 'OpenDAL or the service cannot do this' },
 };
 
-/** Of the answers that OpenDAL calls unexpected, as its services do with some of these. */
+/** Meanings of statuses that OpenDAL calls unexpected, as its services do with some of these. */
 const STATUSES: Readonly<Record<string, Meaning>> = {
   401: { code: 'TIERED_PERMISSION', advice: 'the service does not accept the credentials' },
   429: {
@@ -36,7 +36,7 @@ const STATUSES: Readonly<Record<string, Meaning>> = {
   },
 };
 
-/** Of the service `fs`. */
+/** Meanings of the errors of the service `fs`. */
 const ERRNOS: Readonly<Record<string, Meaning>> = {
   ENOTDIR: { code: 'TIERED_NOT_FOUND', advice: 'a file stands where a directory must be', retryable: false },
   EISDIR: { code: 'TIERED_NOT_FOUND', advice: 'that is a directory', retryable: false },
@@ -47,7 +47,7 @@ const ERRNOS: Readonly<Record<string, Meaning>> = {
   EMFILE: { code: 'TIERED_TOO_MANY_OPEN', advice: 'raise ulimit -n', retryable: true },
 };
 
-/** Where an error happened, and what its text must not show. */
+/** Where an error happened, and what its message must not show. */
 export interface ErrorPlace {
   readonly driver: string;
   readonly operation: Operation;
@@ -56,7 +56,7 @@ export interface ErrorPlace {
   readonly secrets: readonly string[];
 }
 
-/** What an error of OpenDAL means for the SDK. What is already an error of the SDK passes as it is. */
+/** Translates an error of OpenDAL. Errors of the SDK pass as they are. */
 export function fromOpenDal(error: unknown, { driver, operation, key, secrets }: ErrorPlace): unknown {
   if (isTieredError(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -84,7 +84,10 @@ export function kindOf(error: unknown): string | undefined {
   return FORM.exec((error as Error | null)?.message ?? '')?.[1];
 }
 
-/** Whether a write that was to replace nothing failed because there is an object. Azure has a code of its own for that. */
+/**
+ * Whether a write that must not replace anything failed because there is an object. Azure has a code of its
+ * own for that.
+ */
 export function isTaken(error: unknown): boolean {
   const kind = kindOf(error);
   return (
@@ -95,8 +98,9 @@ export function isTaken(error: unknown): boolean {
 }
 
 /**
- * Whether a read may have failed because the object ends before the range does. OpenDAL has no short reads: services
- * answer with an error of their own, the body is too short, or, where objects are in memory, a thread panics.
+ * Whether a read may have failed because the object ends before the range does. OpenDAL has no short reads.
+ * Services answer with an error of their own, the body is too short, or, where objects are in memory, a
+ * thread panics.
  */
 export function mayBePastEnd(error: unknown): boolean {
   const message = (error as Error | null)?.message ?? '';
@@ -108,7 +112,7 @@ function meaningOf(message: string): Meaning | undefined {
   return KINDS[kind] ?? STATUSES[statusOf(message) ?? ''] ?? ERRNOS[errnoOf(message) ?? ''];
 }
 
-/** What was retried in vain is persistent, and not to be retried by others. */
+/** Errors that were retried in vain are `persistent`, and others should not retry them. */
 function isPassing(message: string): boolean {
   return FORM.exec(message)?.[2] === 'temporary';
 }
@@ -125,8 +129,9 @@ function errnoOf(message: string): string | undefined {
 }
 
 /**
- * What may be shown of OpenDAL's message. Its context has URIs, headers and bodies, in which signatures and credentials
- * come back; of an answer only its status and the service's code remain, of other faults the end without values of options.
+ * The part of OpenDAL's message that may be shown. Its context has URIs, headers and bodies, which repeat
+ * signatures and credentials. Of an answer only its status and the service's code are shown, of other faults
+ * the end, without values of options.
  */
 function outlineOf(message: string, secrets: readonly string[]): string {
   const [, kind, persistence, operation = ''] = FORM.exec(message) ?? [];

@@ -1,13 +1,14 @@
 import { TieredError } from '@tiered/core';
 
-/** Paths worth a closer look, as hardly any is. */
+/** Paths that need a closer look. Hardly any does. */
 const UNUSUAL = /^\p{White_Space}|\p{White_Space}(?:\/|$)|(?:^|\/)\.{0,2}(?:\/|$)|\\/u;
 
 /**
- * What is wrong with a path, in words; undefined if nothing is. OpenDAL trims paths, drops empty segments, takes a slash
- * at the end for a directory, and leaves `.` and `..` to the service: such a path is another object's, or nobody's.
- * @param files Whether the service keeps objects as files: its listings turn backslashes into slashes, and trim the names
- *   of directories, so that what is in them is not found.
+ * What is wrong with a path, in words; undefined if nothing is. OpenDAL trims paths, drops empty segments,
+ * takes a slash at the end for a directory, and leaves `.` and `..` to the service. Such a path is another
+ * object's, or nobody's.
+ * @param files Whether the service keeps objects as files. Its listings turn backslashes into slashes, and
+ * trim the names of directories, so what is in those is not found.
  */
 export function problemOf(path: string, files: boolean): string | undefined {
   if (!UNUSUAL.test(path)) return undefined;
@@ -32,7 +33,7 @@ export function assertKey(path: string, key: string, driver: string, files: bool
   );
 }
 
-/** The path to ask a listing for, so that it gives all of those that begin so; undefined if no valid path does. */
+/** The path with which a listing contains all paths that begin so; undefined if no valid path does. */
 export function listingPath(beginning: string): string | undefined {
   if (/^\p{White_Space}/u.test(beginning)) return undefined;
   const segments = beginning.split('/');

@@ -3,7 +3,7 @@ import { kindOf } from './errors.js';
 import type { OpenDalEntry, OpenDalLister, OpenDalMetadata, OpenDalOperator } from './opendal.js';
 import { describe, isIdentified } from './versions.js';
 
-/** Entries a page: bounds memory, and how many `stat` calls are begun at the same time. */
+/** Entries of a page. Bounds memory, and how many `stat` calls are begun at the same time. */
 const PAGE = 500;
 
 /** An entry that is an object. */
@@ -14,8 +14,9 @@ interface Found {
 }
 
 /**
- * A listing in pages. What listings tell of objects differs from service to service: nothing, all, or something else than
- * `stat` does. So the first object is asked for both ways: if the answers are the same, the listing is believed.
+ * A listing in pages. What listings tell about objects differs from service to service: nothing, everything,
+ * or something other than `stat` tells. So the first object is asked for both ways, and if the answers are
+ * the same, the listing is believed.
  */
 export class Listing {
   readonly #operator: OpenDalOperator;
@@ -23,14 +24,14 @@ export class Listing {
   readonly #keyOf: (path: string) => string | undefined;
   #believed: boolean | undefined;
 
-  /** @param keyOf The key of a path, or undefined if it is not to be listed. */
+  /** @param keyOf Returns the key of a path, or undefined if the path must not be listed. */
   constructor(operator: OpenDalOperator, lister: OpenDalLister, keyOf: (path: string) => string | undefined) {
     this.#operator = operator;
     this.#lister = lister;
     this.#keyOf = keyOf;
   }
 
-  /** The next objects, fewer than a page if others were no objects; undefined at the end. */
+  /** The next objects, fewer than a page if some entries are not objects; undefined at the end. */
   async nextPage(signal: AbortSignal | undefined): Promise<readonly ObjectStat[] | undefined> {
     const found: Found[] = [];
     for (let entries = 0; entries < PAGE; entries++) {
@@ -64,7 +65,7 @@ export class Listing {
     return told.version === found?.version && told.size === found.size;
   }
 
-  /** Undefined for what is gone since it was listed. */
+  /** Undefined for an object that has gone since it was listed. */
   async #stat({ key, path }: Found): Promise<ObjectStat | undefined> {
     try {
       return describe(key, await this.#operator.stat(path));

@@ -2,13 +2,16 @@ import path from 'node:path';
 import { TieredError } from '@tiered/core';
 import { traitsOf } from './services.js';
 
-/** An option that is part of where objects are, and what it is if it is not given; without that, it must be given. */
+/**
+ * An option that is part of the location, and its value if it is not given. Without such a value the option
+ * is required.
+ */
 type Part = readonly [option: string, fallback?: string];
 
 /**
- * What tells one place from another, for each service whose options say it, in the order in which they nest. Other services
- * keep objects of an account, which only secrets name (drives), or are told where by a connection string, which
- * holds some (databases).
+ * The options that tell one place from another, for each service that has such options, in the order in which
+ * they nest. Other services keep objects of an account, which only secrets name (drives), or get the place
+ * from a connection string, which contains some (databases).
  */
 const PLACES: Readonly<Record<string, readonly Part[]>> = {
   alluxio: [['endpoint']],
@@ -44,12 +47,12 @@ const PLACES: Readonly<Record<string, readonly Part[]>> = {
   webhdfs: [['endpoint', '127.0.0.1:9870']],
 };
 
-/** Options that are addresses. `default` is what another file of this machine says, and so is none. */
+/** Options that are addresses. `default` refers to another file of this machine, so it is not an address. */
 const ADDRESSES = new Set(['endpoint', 'name_node']);
 
 /**
- * Where a service keeps objects, as its options tell: different for different places, and without secrets. Undefined for
- * memory, and where the options do not tell.
+ * Where a service keeps objects, according to its options: different for different places, and without
+ * secrets. Undefined for memory, and where the options do not tell.
  */
 export function locationOf(
   service: string,
@@ -69,8 +72,8 @@ export function locationOf(
 }
 
 /**
- * Asserts that it is known where objects are, since what was kept of one place must not be taken for that of another, and
- * a tier not be inside the source.
+ * Asserts that the location of the objects is known. What was kept of one place must not be taken for that of
+ * another, and a tier must not be inside the source.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function assertLocated(service: string | undefined, location: string | undefined): void {
@@ -82,7 +85,7 @@ export function assertLocated(service: string | undefined, location: string | un
   );
 }
 
-/** OpenDAL takes names in more than one form. */
+/** OpenDAL accepts names in more than one form. */
 function canonical(service: string): string {
   const name = service.replaceAll('-', '_');
   return name === 'hf' ? 'huggingface' : name;
@@ -95,7 +98,7 @@ function partOf(option: string, value: string | undefined): string | undefined {
   return ADDRESSES.has(option) ? addressOf(value) : value.replace(/[%/]/g, encodeURIComponent);
 }
 
-/** Host, port and path alone: an address may have credentials before them, and parameters behind. */
+/** Host, port and path only: an address may have credentials before them, and parameters after them. */
 function addressOf(text: string): string | undefined {
   const url = text.includes('://') ? text : `http://${text}`;
   if (text === 'default' || !URL.canParse(url)) return undefined;

@@ -8,16 +8,21 @@ const RETRIES = 3;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
 
-/** No request that describes something takes so long; without a bound, a dead connection would hold its place for ever. */
+/**
+ * No request for metadata takes this long. Without a bound a dead connection would hold its place forever.
+ */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** A piece of a download, or the upload of a whole object. */
 const TRANSFER_TIMEOUT_MS = 120_000;
 
-/** Operations are not bounded, only requests: a listing that was left early would hold its place until it is collected. */
+/**
+ * Only requests are bounded, not operations: a listing that was left early would hold its place until it is
+ * collected.
+ */
 const OPERATIONS = 2 ** 20;
 
-/** What OpenDAL says of a path; the part of its `Metadata` that is used. */
+/** What OpenDAL knows of a path: the part of its `Metadata` that is used. */
 export interface OpenDalMetadata {
   isDirectory(): boolean;
   readonly etag: string | null;
@@ -79,10 +84,11 @@ interface OpenDalModule {
 }
 
 /**
- * Loads OpenDAL and makes an operator, for a remote service with OpenDAL's own layers: requests end, are made again if
- * their error may pass, and are not more than `maxInFlight` at the same time. Local ones have nothing that would pass.
- * @throws TieredError `TIERED_CONFIG_INVALID` if the package or its binary cannot be loaded; OpenDAL's own error for
- * options that it refuses.
+ * Loads OpenDAL and makes an operator. A remote service gets OpenDAL's own layers: requests have timeouts,
+ * are retried if their error is temporary, and at most `maxInFlight` run at the same time. Local services
+ * have no temporary errors.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if the package or its binary cannot be loaded. OpenDAL's own
+ * error for options that it refuses.
  */
 export async function makeOperator(
   service: string,
@@ -102,7 +108,7 @@ export async function makeOperator(
   retry.maxTimes = RETRIES;
   retry.minDelay = FIRST_RETRY_MS;
   retry.maxDelay = LONGEST_RETRY_MS;
-  // From the inside out: each try has its own time.
+  // From the inside out: each attempt has its own timeout.
   return operator.layer(limit.build()).layer(timeout.build()).layer(retry.build());
 }
 

@@ -5,54 +5,66 @@ import { locationOf } from './locations.js';
 import type { OpenDalOperator } from './opendal.js';
 import { traitsOf } from './services.js';
 
-/** Options of a service under OpenDAL's names for them, in snake_case, or what gives them; numbers and flags as text. */
+/**
+ * Options of a service under OpenDAL's names for them, in snake_case, with numbers and flags as text; or a
+ * function that returns them.
+ */
 export type OpenDalConfig =
   | Readonly<Record<string, string>>
   | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
 interface CommonOptions {
   /**
-   * Only objects whose keys begin with this, without it. It is put before keys as it is: end it with `/` if it is a
-   * directory. Default: all objects.
+   * Takes only objects whose keys begin with this, and removes it from their keys. It is put before keys as
+   * it is: end it with `/` if it is a directory. Default: all objects.
    */
   readonly prefix?: string | undefined;
-  /** Whether the driver may write and delete, as a tier does. Default: false, because the source is never written. */
+  /**
+   * Whether the driver may write and delete, as a tier does. Default: false, because the source is never
+   * written.
+   */
   readonly writable?: boolean | undefined;
-  /** Name in messages and metrics; no secrets. Default: the service and where it is. */
+  /** The name in messages and metrics, without secrets. Default: the service and its location. */
   readonly name?: string | undefined;
   /**
-   * Where the objects are, different for every place, without secrets and with `/` at its end: what was kept of a place
-   * (copies, a manifest) is known by it, and levels that share storage are noticed. Default: what the options tell. Needed
-   * where they do not: of an operator, of options from a function, and of services that know a place by its account or a connection string, such as
-   * `gdrive` and `mysql`.
+   * Identifies the place of the objects: different for every place, without secrets, ending with `/`. What
+   * was kept of a place (copies, a manifest) is found again by it, and it shows which levels share storage.
+   * Default: derived from the options. Required where they do not tell the place: for an operator, for
+   * options from a function, and for services that know a place by its account or a connection string, such
+   * as `gdrive` and `mysql`.
    */
   readonly location?: string | undefined;
-  /** Bounds how long `close` waits. Default: the clock of the machine. */
+  /** Bounds how long `close` waits. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** A service, for which the driver makes the operator. */
+/** A service. The driver makes the operator for it. */
 export interface OpenDalServiceOptions extends CommonOptions {
   /** OpenDAL's name of the service: `gcs`, `azblob`, `webhdfs`, `fs`, `memory` and so on. */
   readonly service: string;
   /**
-   * What the service needs to know, as OpenDAL documents it, such as `{ bucket, credential }`. A function is called at every
-   * `open`, so that secrets can come from elsewhere and change; `location` is needed then. Default: none.
+   * The options of the service as OpenDAL documents them, such as `{ bucket, credential }`. A function is
+   * called at every `open`, so that secrets can come from elsewhere and change; `location` is required then.
+   * Default: none.
    */
   readonly options?: OpenDalConfig | undefined;
   /**
-   * HTTP requests under way at the same time, at least 1; the others wait. Default: 64, which keeps an object store busy
-   * and stays well below what services begin to refuse. Without effect on `fs` and `memory`.
+   * HTTP requests under way at the same time, at least 1; the others wait. Default: 64, which keeps an object
+   * store busy and stays well below what services begin to refuse. Has no effect on `fs` and `memory`.
    */
   readonly maxInFlight?: number | undefined;
   readonly operator?: undefined;
 }
 
-/** An operator that the user made, with layers of their own: the driver adds no retries, timeouts and limits. */
+/**
+ * An operator that the user has made, with its own layers. The driver adds no retries, timeouts or limits.
+ */
 export interface OpenDalOperatorOptions extends CommonOptions {
   /** An `Operator` of the package `opendal`. Stays open after `close`. */
   readonly operator: OpenDalOperator;
-  /** The service that the operator is of. Default: unknown, and treated as a remote store; so say `fs` and `memory`. */
+  /**
+   * The service of the operator. Default: unknown, and treated as a remote store, so name `fs` and `memory`.
+   */
   readonly service?: string | undefined;
   readonly options?: undefined;
   readonly maxInFlight?: undefined;
@@ -86,7 +98,7 @@ export function checkedOptions(options: OpenDalDriverOptions): CheckedDriverOpti
   }
   if (service === 'fs' && typeof config !== 'function') assertNoTilde('options.root', config['root'] ?? '');
   assertCounts({ maxInFlight });
-  // Whatever the key, the path must be one that OpenDAL keeps.
+  // Whatever the key, OpenDAL must keep the path as it is.
   if (problemOf(`${prefix}x`, traitsOf(service).files) !== undefined)
     throw configError('prefix', 'the beginning of a path, such as "train/"', prefix);
   if (options.location !== undefined && !/^[a-z][a-z\d+.-]*:\/\/[^/@]*\/(.*\/)?$/s.test(options.location))

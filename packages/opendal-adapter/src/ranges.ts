@@ -12,7 +12,7 @@ import type { OpenDalOperator } from './opendal.js';
 import type { ServiceTraits } from './services.js';
 import { describe, ifMatchOf } from './versions.js';
 
-/** An object that is read or described, and by whom. */
+/** An object that is read or described, and the driver that does so. */
 export interface Target {
   readonly driver: StorageDriver;
   readonly operator: OpenDalOperator;
@@ -22,7 +22,7 @@ export interface Target {
   readonly path: string;
 }
 
-/** Describes an object; a directory is none. */
+/** Describes an object. A directory is not an object. */
 export async function statObject({ driver, operator, operation, key, path }: Target): Promise<ObjectStat> {
   const metadata = await operator.stat(path);
   if (metadata.isDirectory()) throw notFound(driver, operation, key);
@@ -30,8 +30,9 @@ export async function statObject({ driver, operator, operation, key, path }: Tar
 }
 
 /**
- * Reads a range, into memory of OpenDAL's. A version is asked for by If-Match where the service can; where a `stat` is no
- * request, it is looked at after the read: the caller saw this version before, so the bytes between are of it.
+ * Reads a range, into memory of OpenDAL's. A version is requested by If-Match where the service supports it.
+ * Where a `stat` costs no request, the version is checked after the read: the caller saw this version before,
+ * so the bytes in between are of it.
  */
 export async function readRange(target: Target, options: ReadOptions): Promise<Uint8Array> {
   const { version, signal } = options;
@@ -41,10 +42,12 @@ export async function readRange(target: Target, options: ReadOptions): Promise<U
   return bytes;
 }
 
-/** Cuts the range at the end of the object once OpenDAL has failed for that, which has no short reads. */
+/**
+ * Cuts the range at the end of the object, after OpenDAL has failed because of that: it has no short reads.
+ */
 async function readToEnd(target: Target, options: ReadOptions): Promise<Uint8Array> {
   const { offset, length, version, signal } = options;
-  // OpenDAL would not look whether there is such an object.
+  // OpenDAL would not check whether there is such an object.
   if (length === 0 || target.traits.inMemory)
     return readWithin(target, options, await sizeOf(target, version));
   try {
@@ -83,7 +86,9 @@ async function sizeOf(target: Target, version: string | undefined): Promise<numb
   return found.size;
 }
 
-/** The object is said to have the bytes that did not come: the connection broke, or it is being replaced. */
+/**
+ * The object should have the bytes that did not come: the connection broke, or the object is being replaced.
+ */
 function truncated({ driver, operation, key }: Target): TieredError {
   return new TieredError(
     'TIERED_IO',

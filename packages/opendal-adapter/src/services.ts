@@ -1,9 +1,14 @@
 import { TieredError } from '@tiered/core';
 import { closest, distance } from 'fastest-levenshtein';
 
-/** What has to be known of a service before it can be asked, or what it does not tell. Unlisted ones are remote stores. */
+/**
+ * What must be known of a service before it can be asked, or what it does not tell. Services that are not
+ * listed here are remote stores.
+ */
 
-/** Objects in the memory of this process, gone with the operator that holds them. */
+/**
+ * Services that keep objects in the memory of this process, which are gone with the operator that holds them.
+ */
 const IN_MEMORY = new Set(['memory', 'dashmap', 'moka', 'mini_moka']);
 
 /** Services of OpenDAL 0.49.2 that cannot enumerate. */
@@ -32,7 +37,7 @@ const SERVICES = [
   ...['upyun', 'webdav', 'webhdfs', 'yandex_disk'],
 ];
 
-/** Services that OpenDAL has, and that binary has not. */
+/** Services of OpenDAL that are not in that binary. */
 const NOT_BUILT = [
   ...[
     'atomicserver',
@@ -65,14 +70,16 @@ export function unknownService(driver: string, service: string, cause: unknown):
 export interface ServiceTraits {
   /** Files below a directory: names conflict with directories, and backslashes do not survive a listing. */
   readonly files: boolean;
-  /** Reads past the end must be cut before they are made: OpenDAL panics, and says so on stderr. */
+  /**
+   * Reads past the end must be cut before they are made, because OpenDAL panics and prints that to stderr.
+   */
   readonly inMemory: boolean;
-  /** A `stat` is no request to anybody. */
+  /** A `stat` costs no request. */
   readonly local: boolean;
   readonly lists: boolean;
 }
 
-/** The traits of a service; of an unknown one those of a remote store. */
+/** The traits of a service. An unknown service has those of a remote store. */
 export function traitsOf(service: string | undefined): ServiceTraits {
   const files = service === 'fs';
   const inMemory = service !== undefined && IN_MEMORY.has(service);

@@ -4,8 +4,9 @@ import type { OpenDalMetadata } from './opendal.js';
 const ETAG = 'etag ';
 
 /**
- * An object as OpenDAL describes it. Its version is the ETag; without one, the time of the last change and the size, which
- * miss what is replaced by as many bytes within the resolution of that time; without both, as in memory, the size alone.
+ * An object as OpenDAL describes it. Its version is the ETag. Without one it is the time of the last change
+ * and the size, which miss a replacement by as many bytes within the resolution of that time. Without both,
+ * as in memory, it is the size alone.
  */
 export function describe(key: string, metadata: OpenDalMetadata): ObjectStat {
   const { etag, lastModified, contentLength } = metadata;
@@ -18,12 +19,12 @@ export function describe(key: string, metadata: OpenDalMetadata): ObjectStat {
   };
 }
 
-/** Whether the metadata tell one content from another; those of many listings tell nothing. */
+/** Whether the metadata tell one content from another. Those of many listings do not. */
 export function isIdentified({ etag, lastModified }: OpenDalMetadata): boolean {
   return etag !== null || lastModified !== null;
 }
 
-/** The ETag that a version is, for If-Match. None if it is weak: servers never take those for a match. */
+/** The ETag of a version, for If-Match. Undefined if it is weak, because servers never match a weak one. */
 export function ifMatchOf(version: string | undefined): string | undefined {
   if (version?.startsWith(ETAG) !== true) return undefined;
   const etag = version.slice(ETAG.length);

@@ -9,8 +9,8 @@ import { configError, gathered } from '@tiered/core/internal';
 import path from 'node:path';
 
 /**
- * The bytes of a write, all of them: OpenDAL's writers leave parts behind when they are not closed, and what was closed is
- * published. Bytes given at once are not copied.
+ * Gathers all bytes of a write. OpenDAL's writers leave parts behind when they are not closed, and publish
+ * when they are. Bytes that are given in one piece are not copied.
  */
 export async function gather(
   driver: StorageDriver,
@@ -36,7 +36,8 @@ function allocate(driver: StorageDriver, key: string, size: number): Uint8Array 
 }
 
 /**
- * Writing files without `atomic_write_dir` would let readers see halves; inside the root, its files would be objects.
+ * Without `atomic_write_dir` readers would see files half written. If it is inside the root, its files would
+ * be objects.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function assertAtomicFiles({
@@ -51,7 +52,7 @@ export function assertAtomicFiles({
   if (first !== '..' && !path.isAbsolute(first ?? '')) throw configError(field, expected, directory);
 }
 
-/** The error of a write that was to replace nothing, where there is an object. */
+/** The error of a write that must not replace anything, where there is an object. */
 export function taken({ name }: StorageDriver, key: string): TieredError {
   return new TieredError(
     'TIERED_EXISTS',
@@ -60,7 +61,7 @@ export function taken({ name }: StorageDriver, key: string): TieredError {
   );
 }
 
-/** The error of a write that is to replace nothing, where nobody can see to that. */
+/** The error of a write that must not replace anything, where nothing can guarantee that. */
 export function noConditions({ name }: StorageDriver, key: string): TieredError {
   return new TieredError(
     'TIERED_UNSUPPORTED',

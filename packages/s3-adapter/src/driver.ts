@@ -41,19 +41,28 @@ interface Opened {
 }
 
 /**
- * Objects of a bucket of AWS S3, or of anything that speaks its language, as a source or as a tier.
+ * Reads and writes objects of a bucket of AWS S3, or of any service that speaks its protocol, as a source or
+ * as a tier.
  *
- * A read is of one version of its object: that which was asked for, else that of the first answer; `version` is the ETag.
- * What breaks is repeated, with pauses and up to a deadline, and goes on from the byte where it broke; a `RetryDriver`
- * around this one would multiply the tries. `open` sends nothing: the first operation tells whether bucket and
- * credentials are right. An abort closes the connection of its request, unless that publishes or deletes.
+ * A read is of one version of its object: the one that was asked for, else that of the first answer;
+ * `version` is the ETag. A request that breaks is repeated, with pauses and up to a deadline, and goes on
+ * from the byte where it broke. A `RetryDriver` around this driver would multiply the attempts. `open` sends
+ * nothing: the first operation shows whether bucket and credentials are right. An abort closes the connection
+ * of its request, unless the request publishes or deletes.
  *
- * Errors are `TieredError` with an `S3ResponseError` as their cause, and are not retryable: that has been done.
- * Missing objects are `TIERED_NOT_FOUND`, a missing bucket `TIERED_UNAVAILABLE`, refused access `TIERED_PERMISSION`, a
- * wrong region `TIERED_CONFIG_INVALID`, an object that was replaced `TIERED_SOURCE_CHANGED`, one that is there although it
- * must not be `TIERED_EXISTS`, answers that stay wrong
- * `TIERED_DATA_CORRUPT`, tries without progress up to the deadline `TIERED_DEADLINE`, keys of more than 1024 bytes
- * `TIERED_KEY_INVALID`, anything else `TIERED_IO`.
+ * Errors are `TieredError` with an `S3ResponseError` as their cause. They are not retryable, because the
+ * driver has retried already.
+ *
+ * - `TIERED_NOT_FOUND`: The object is missing.
+ * - `TIERED_UNAVAILABLE`: The bucket is missing.
+ * - `TIERED_PERMISSION`: Access was refused.
+ * - `TIERED_CONFIG_INVALID`: The region is wrong.
+ * - `TIERED_SOURCE_CHANGED`: The object was replaced.
+ * - `TIERED_EXISTS`: The object is there although it must not be.
+ * - `TIERED_DATA_CORRUPT`: Answers stay wrong.
+ * - `TIERED_DEADLINE`: Attempts made no progress up to the deadline.
+ * - `TIERED_KEY_INVALID`: The key has more than 1024 bytes.
+ * - `TIERED_IO`: Anything else.
  */
 export class S3Driver implements StorageDriver {
   readonly name: string;
@@ -82,12 +91,12 @@ export class S3Driver implements StorageDriver {
     });
   }
 
-  /** Connections that are open now; those through a proxy are not counted. */
+  /** Connections that are open now, without those through a proxy. */
   get openConnections(): number {
     return this.#opened?.client.openConnections ?? 0;
   }
 
-  /** Requests that may be under way at the same time now; falls when the server asks to slow down. */
+  /** Requests that may be under way at the same time now. Falls when the server asks to slow down. */
   get concurrency(): number {
     return this.#opened?.client.concurrency ?? this.#options.connections;
   }
@@ -108,7 +117,7 @@ export class S3Driver implements StorageDriver {
     await opened?.client.close();
   }
 
-  /** As the contract says; one HEAD. */
+  /** Follows the contract. Costs one HEAD. */
   stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
     return this.#run('stat', key, signal, async ({ client }, objectKey) => {
       const { status, headers } = await client.request({ method: 'HEAD', key: objectKey }, signal);
@@ -120,8 +129,9 @@ export class S3Driver implements StorageDriver {
   }
 
   /**
-   * As the contract says; a request for each 1000 objects, and up to `listConcurrency` + 1 more for listing ranges of keys at
-   * the same time. Objects whose keys the SDK does not have (empty below the prefix, or with NUL) are left out.
+   * Follows the contract. Costs a request for each 1000 objects, and up to `listConcurrency` + 1 more for
+   * listing ranges of keys at the same time. Objects whose keys the SDK cannot represent (empty below the
+   * prefix, or with NUL) are left out.
    */
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     signal?.throwIfAborted();
@@ -142,7 +152,7 @@ export class S3Driver implements StorageDriver {
     }
   }
 
-  /** As the contract says, and as `readInto`; takes memory only once the server has said how much there is. */
+  /** Follows the contract, as `readInto`. Takes memory only once the server has told the size. */
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     let target = memoryFor(0);
     const memory = (bytes: number) => (target = memoryFor(bytes));
@@ -151,11 +161,12 @@ export class S3Driver implements StorageDriver {
   }
 
   /**
-   * As the contract says; one GET for each `partBytes`. An empty target costs no request, and nothing is looked at then.
+   * Follows the contract. Costs one GET for each `partBytes`. An empty target costs no request, and nothing
+   * is checked then.
    *
-   * A read of up to `partBytes` from the beginning asks for the whole object, without a range, as long as the one before was
-   * of a whole object: servers send a checksum (`x-amz-checksum-*`) only then, and it is verified, if it is not one
-   * of parts. An object that turns out to be longer costs its connection.
+   * A read of up to `partBytes` from the beginning asks for the whole object, without a range, as long as the
+   * read before was of a whole object. Only then do servers send a checksum (`x-amz-checksum-*`), and it is
+   * verified unless it is a checksum of parts. An object that turns out to be longer costs its connection.
    */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     return this.#read('readInto', key, () => target, { ...options, length: target.byteLength });
@@ -166,12 +177,14 @@ export class S3Driver implements StorageDriver {
   }
 
   /**
-   * As the contract says. Up to twice `partBytes` it is one PUT, which takes the object's memory; above, a multipart upload,
-   * which takes that of 5 parts, and is aborted if anything goes wrong. If the last answer is lost, the object may be
-   * there although this rejects. An abort waits for the answer to a request that publishes: it succeeds if that does.
+   * Follows the contract. Up to twice `partBytes` the write is one PUT, which takes the object's memory.
+   * Above, it is a multipart upload, which takes the memory of 5 parts, and is aborted if anything goes
+   * wrong. If the last answer is lost, the object may be there although this rejects. An abort waits for the
+   * answer to a request that publishes: the write succeeds if that request does.
    *
-   * `ifAbsent` is If-None-Match, `TIERED_UNSUPPORTED` where the server answers 501, as Swift does; one that does not know
-   * the header, and says nothing, replaces objects. Costs a HEAD before a multipart upload, and after a lost answer.
+   * `ifAbsent` is sent as If-None-Match. It is `TIERED_UNSUPPORTED` where the server answers 501, as Swift
+   * does. A server that silently ignores the header replaces objects. It costs a HEAD before a multipart
+   * upload, and after a lost answer.
    */
   write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     const { signal, size, ifAbsent = false } = options;
@@ -194,7 +207,7 @@ export class S3Driver implements StorageDriver {
     });
   }
 
-  /** As the contract says; the parts are kept in memory until they are published. */
+  /** Follows the contract. The parts are kept in memory until they are published. */
   create(key: string, options: CreateOptions): Promise<ObjectWriter> {
     return this.#run('create', key, options.signal, async () => {
       if (!this.capabilities.write) throw unsupported(this, 'create');
@@ -203,8 +216,9 @@ export class S3Driver implements StorageDriver {
   }
 
   /**
-   * As the contract says; objects that are deleted in one turn of the event loop go by one request for up to 1000. An
-   * abort waits for the answer to a request that is sent: nothing is deleted after this has settled.
+   * Follows the contract. Objects that are deleted in one turn of the event loop go in one request for up to
+   * 1000. An abort waits for the answer to a request that was sent: nothing is deleted after this has
+   * settled.
    */
   delete(key: string, { signal }: OperationOptions): Promise<void> {
     return this.#run('delete', key, signal, async ({ deletes }, objectKey) => {
@@ -213,7 +227,7 @@ export class S3Driver implements StorageDriver {
     });
   }
 
-  /** As the contract says; costs a listing. */
+  /** Follows the contract. Costs a listing. */
   async usage({ signal }: OperationOptions): Promise<DriverUsage> {
     let bytes = 0;
     let objects = 0;
@@ -240,7 +254,7 @@ export class S3Driver implements StorageDriver {
     );
   }
 
-  /** Runs an operation after a look at the signal, and says what its errors mean. */
+  /** Runs an operation after checking the signal, and translates its errors. */
   async #run<T>(
     operation: Operation,
     key: string,

@@ -1,7 +1,7 @@
 import { TieredError, versionChanged, type Operation, type StorageDriver } from '@tiered/core';
 import { Failure } from './http/failure.js';
 
-/** What an `S3ResponseError` knows. */
+/** The details of an `S3ResponseError`. */
 interface S3ResponseErrorDetails {
   readonly bucket: string;
   readonly key: string;
@@ -12,8 +12,8 @@ interface S3ResponseErrorDetails {
 }
 
 /**
- * How the last request of an operation failed: the `cause` of the driver's errors. Holds no credentials, no headers and
- * none of the server's own text, because servers repeat in it what they were sent.
+ * How the last request of an operation failed: the `cause` of the driver's errors. Holds no credentials, no
+ * headers and none of the server's own text, because servers repeat in it what they were sent.
  */
 export class S3ResponseError extends Error {
   override readonly name = 'S3ResponseError';
@@ -24,7 +24,7 @@ export class S3ResponseError extends Error {
   readonly status: number | undefined;
   /** The code of S3, such as `SlowDown`, or that of the connection, such as `ECONNRESET`. */
   readonly code: string;
-  /** What the owner of the server finds the request by. */
+  /** The id by which the server's owner can find the request. */
   readonly requestId: string | undefined;
   /** Requests that were made, repeated ones included. */
   readonly attempts: number;
@@ -55,19 +55,21 @@ export interface Place {
   readonly driver: StorageDriver;
   readonly operation: Operation;
   readonly bucket: string;
-  /** As the driver's caller knows it. */
+  /** The key as the driver's caller knows it. */
   readonly key: string;
-  /** As S3 has it. */
+  /** The key as S3 has it. */
   readonly objectKey: string;
 }
 
-/** What a failure means for the SDK. Anything that is no failure of a request passes as it is. */
+/**
+ * Translates a failure into an error of the SDK. Errors that are not failures of a request pass as they are.
+ */
 export function explained(error: unknown, { driver, operation, bucket, key, objectKey }: Place): unknown {
   if (!(error instanceof Failure)) return error;
   const { means, advice, status, code, requestId } = error.details;
   const { attempts, gaveUp } = error;
   const cause = new S3ResponseError({ bucket, key: objectKey, status, code, requestId, attempts });
-  // Worded by core, so that all sources say it in the same way.
+  // Worded by core, so that all sources use the same words.
   if (means === 'TIERED_SOURCE_CHANGED') return versionChanged(driver, operation, key, { cause, attempts });
   const object = key === '' ? '' : ` of ${JSON.stringify(key)}`;
   const answer = `${status === undefined ? '' : `HTTP ${status} `}${code}`;

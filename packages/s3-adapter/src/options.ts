@@ -6,77 +6,94 @@ import type { CredentialsSource } from './http/credentials.js';
 export interface S3DriverOptions {
   readonly bucket: string;
   /**
-   * What stands before every key in the bucket, such as `imagenet/`; ends with `/`. Objects elsewhere are never seen or
-   * touched. Default: none.
+   * Put before every key in the bucket, such as `imagenet/`; ends with `/`. Objects elsewhere are never seen
+   * or touched. Default: none.
    */
   readonly prefix?: string | undefined;
-  /** Default: `AWS_REGION`, else `AWS_DEFAULT_REGION`, else `us-east-1`. */
+  /** The region of the bucket. Default: `AWS_REGION`, else `AWS_DEFAULT_REGION`, else `us-east-1`. */
   readonly region?: string | undefined;
-  /** URL of the server. Default: `AWS_ENDPOINT_URL_S3`, else `AWS_ENDPOINT_URL`, else that of AWS in the region. */
+  /**
+   * URL of the server. Default: `AWS_ENDPOINT_URL_S3`, else `AWS_ENDPOINT_URL`, else that of AWS in the
+   * region.
+   */
   readonly endpoint?: string | undefined;
   /**
-   * Whether the bucket stands in the path instead of the host name. Default: false for AWS, unless there is a dot in the
-   * bucket's name (no certificate fits that); true for other endpoints, whose host names are seldom set up for it.
+   * Whether requests name the bucket in the path instead of the host name. Default: false for AWS, unless the
+   * bucket's name has a dot (no certificate fits that); true for other endpoints, whose host names are seldom
+   * set up for it.
    */
   readonly pathStyle?: boolean | undefined;
   /**
-   * Who asks: credentials, a function that gets them (asked again from 5 minutes before they expire, while those that are kept
-   * serve, and when the server says that they have; waited for up to `deadlineMs`), or `'anonymous'` for public buckets.
-   * Default: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; else what `@aws-sdk/credential-providers`, if it is installed, finds in the shared
-   * configuration, SSO, web identity, container and instance roles.
+   * The credentials to sign requests with: the credentials themselves, a function that gets them, or
+   * `'anonymous'` for public buckets. The function is called again from 5 minutes before the credentials
+   * expire, while the present ones still serve, and when the server says that they have expired. It is waited
+   * for up to `deadlineMs`.
+   *
+   * Default: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; else what
+   * `@aws-sdk/credential-providers`, if it is installed, finds in the shared configuration, SSO, web
+   * identity, container and instance roles.
    */
   readonly credentials?: CredentialsSource | undefined;
-  /** Profile of the shared configuration to take credentials from; goes before the environment. Default: AWS's own choice. */
+  /**
+   * Profile of the shared configuration to take credentials from. Takes precedence over the environment.
+   * Default: AWS's own choice.
+   */
   readonly profile?: string | undefined;
-  /** Whether the one who asks pays for requests and transfer. Default: false. */
+  /** Whether the requester pays for requests and transfer. Default: false. */
   readonly requesterPays?: boolean | undefined;
-  /** Further headers of every request; they are signed. Default: none. */
+  /** Additional headers of every request. They are signed. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * `'environment'` follows `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, `'none'` goes straight, a URL is the proxy. Default:
-   * `'environment'`.
+   * The proxy: `'environment'` follows `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, `'none'` connects
+   * directly, a URL is the proxy itself. Default: `'environment'`.
    */
   readonly proxy?: 'environment' | 'none' | URL | undefined;
   /**
-   * Connections, and with them requests, at the same time, at least 1. Default: 64, which fills 10 Gbit/s of objects of 100 KB.
-   * How many are used follows what the server bears: half as many after a 503 or 429, and one more after as many successes.
+   * Most connections at the same time, and so most requests; at least 1. How many are used adapts to the
+   * server: half as many after a 503 or 429, and one more after as many successes. Default: 64, which fills
+   * 10 Gbit/s with objects of 100 KB.
    */
   readonly connections?: number | undefined;
   /**
-   * Bytes of a part, at least 5 MiB as S3 wants it for uploads. Longer reads are split into parts and fetched at the same
-   * time; writes of more than twice as much are multipart uploads. Default: 8 MiB, at which a request's own time hardly counts.
+   * Bytes of a part, at least 5 MiB because S3 requires that for uploads. Longer reads are split into parts
+   * that are fetched at the same time; writes of more than twice as much are multipart uploads. Default: 8
+   * MiB, at which the overhead of a request hardly counts.
    */
   readonly partBytes?: number | undefined;
   /** Ranges of keys that are listed at the same time, at least 1. Default: 8. */
   readonly listConcurrency?: number | undefined;
   /**
-   * Attempts at a request, at least 1; counted anew whenever bytes have come. Default: as many as the deadline has room for;
-   * but 8, about 6 s of pauses, as long as the server has never answered and `deadlineMs` was not given: then most likely the
-   * endpoint is wrong.
+   * Most attempts at a request, at least 1. Counted anew whenever bytes have come. Default: as many as the
+   * deadline has room for. As long as the server has never answered and `deadlineMs` was not given, it is 8,
+   * with about 6 s of pauses, because then most likely the endpoint is wrong.
    */
   readonly attempts?: number | undefined;
   /**
-   * Milliseconds without progress after which an operation gives up; waiting for a free connection is not counted. Bytes are
-   * progress for as long as they take at `leastBytesPerSecond`. Default: 60,000, longer than any throttling that passes by
-   * itself. 600,000 survives an outage of ten minutes.
+   * Milliseconds without progress after which an operation gives up. Waiting for a free connection does not
+   * count. Bytes are progress for as long as they take at `leastBytesPerSecond`. Default: 60,000, longer than
+   * any throttling that passes by itself. 600,000 survives an outage of ten minutes.
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * Milliseconds for which a connection may be silent, or its answer be behind `leastBytesPerSecond`, before it counts as
-   * broken. Default: 10,000.
+   * Milliseconds after which a connection counts as broken if it is silent, or if its answer is behind
+   * `leastBytesPerSecond`. Default: 10,000.
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Bytes in a second that the body of an answer brings at least, on average, at least 1: else a server that sends a byte now
-   * and then would keep a read for ever. So the answer to one request takes `timeoutMs` and this rate's time for its bytes
-   * at most. Default: 8192, which the 64 connections have together on a line of 4 Mbit/s.
+   * Bytes per second that the body of an answer must bring on average, at least 1. Without this bound a
+   * server that sends a byte now and then would hold a read forever. The answer to one request takes at most
+   * `timeoutMs` plus the time of its bytes at this rate. Default: 8192, which 64 connections reach together
+   * on a line of 4 Mbit/s.
    */
   readonly leastBytesPerSecond?: number | undefined;
-  /** Whether the driver may write and delete, as a tier does. Default: false, because the source is never written. */
+  /**
+   * Whether the driver may write and delete, as a tier does. Default: false, because the source is never
+   * written.
+   */
   readonly writable?: boolean | undefined;
   /** Seeds the jitter of pauses, so that a run can be repeated. Default: 0. */
   readonly seed?: number | undefined;
-  /** Times pauses and deadlines. Default: the clock of the machine. */
+  /** Times pauses and deadlines. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -88,19 +105,19 @@ type Given<Options> = { readonly [Field in keyof Options]: Exclude<Options[Field
 /** The options with their defaults, checked. */
 export type CheckedOptions = Required<Given<Omit<S3DriverOptions, Optional>>> &
   Pick<S3DriverOptions, Optional> & {
-    /** `attempts` as long as the server has never answered. */
+    /** Attempts as long as the server has never answered. */
     readonly firstAttempts: number;
   };
 
-/** Attempts at a server that nobody has seen yet. */
+/** Attempts at a server that has never answered. */
 const FIRST_ATTEMPTS = 8;
 
-/** A value that may be secret, as messages have it. */
+/** Stands in messages for a value that may be secret. */
 const NOT_SHOWN = 'something else (not shown: it may be secret)';
 
 const MIN_PART_BYTES = 5 * 2 ** 20;
 
-/** Headers that the driver sets, or that say how the request is framed. */
+/** Headers that the driver sets, or that define how the request is framed. */
 const RESERVED =
   /^(host|authorization|range|if-match|if-none-match|content-(length|md5)|connection|transfer-encoding|expect|upgrade|keep-alive|x-amz-(date|content-sha256|security-token|checksum-mode|request-payer))$/;
 
@@ -149,7 +166,7 @@ export function checkedOptions(options: S3DriverOptions): CheckedOptions {
   return checked;
 }
 
-/** Options that are there: an explicit undefined is as good as none. */
+/** The options without those that are undefined, which count as not given. */
 function defined(options: S3DriverOptions): Given<S3DriverOptions> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as unknown as Given<S3DriverOptions>;

@@ -69,19 +69,19 @@ const document = z.strictObject({
   policies: z.array(policy).min(1).optional(),
 });
 
-/** A simulation, and who takes part in it. */
+/** A simulation, and the strategies to compare. */
 export interface ParsedSimulation {
   readonly simulation: Simulation;
-  /** Default: all. */
+  /** The strategies. Default: all. */
   readonly strategies: readonly Strategy[];
   /** Whether the document names them. */
   readonly areNamed: boolean;
 }
 
 /**
- * Makes a simulation of a JSON document: the fields of `Simulation` without the sampler, and `policies`, a list of names
- * or of objects with options.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the first field that cannot be.
+ * Makes a simulation from a JSON document: the fields of `Simulation` without the sampler, and `policies`, a
+ * list of names or of objects with options.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the first invalid field.
  */
 export function parseSimulation(value: unknown): ParsedSimulation {
   const parsed = document.safeParse(value);
@@ -109,8 +109,8 @@ function strategyOf(named: z.infer<typeof policy>): Strategy {
 }
 
 /**
- * A policy by its name on the command line.
- * @throws TieredError `TIERED_CONFIG_INVALID` for a name that none has.
+ * Finds a policy by its name on the command line.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for an unknown name.
  */
 export function strategyNamed(name: string): Strategy {
   const found = STRATEGIES.find((strategy) => strategy.name === name);

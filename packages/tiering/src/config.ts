@@ -39,7 +39,7 @@ const pin = group('a pin, such as { pattern: "val/**", level: 0 }', {
     }),
 });
 
-/** Every policy that a file can name: its name and options, and how it is made of them. */
+/** Every policy that a file can name: its name, its options, and how it is made from them. */
 const POLICIES = [
   group('the policy firstFit and its options', { name: z.literal('firstFit'), ...promotes })
     .meta({
@@ -91,7 +91,7 @@ const withOptions = z.discriminatedUnion('name', POLICIES, {
   error: ({ input }) => expected(aPolicy).error({ input: (input as { readonly name?: unknown }).name }),
 });
 
-/** Policies that a name alone does not describe, as they may be written. */
+/** How policies are written that a name alone does not describe. */
 const WRITTEN: Readonly<Record<string, string>> = {
   pinned: '{ name: pinned, pins: [{ pattern: "val/**", level: 0 }] }',
   sizeAware: '{ name: sizeAware, largest: [1MiB] }',

@@ -3,32 +3,43 @@ import type { PlacementPolicy } from './policies/policy.js';
 
 /** Options of `PlacementHandler`. */
 export interface PlacementHandlerOptions {
-  /** Where objects are to live. Default: `firstFit`, the optimum where every object is read once an epoch. */
+  /**
+   * Decides which level an object is placed on. Default: `firstFit`, the optimum where every object is read
+   * once an epoch.
+   */
   readonly policy?: PlacementPolicy | undefined;
   /**
-   * Requests to the source that nobody waits for, at the same time; at least 1. Writes to tiers begin with as many, and
-   * become more or fewer, between 1 and 32, as that makes them faster. Default: 6, the paper's pool.
+   * Requests to the source that run at the same time in the background, at least 1. Reads that somebody waits
+   * for do not count. As many writes to tiers run at first; their number then adapts between 1 and 32, as
+   * that makes them faster. Default: 6, the size of the paper's pool.
    */
   readonly concurrency?: number | undefined;
   /**
-   * Bytes of a request to the source when an object is being placed; objects up to this size are fetched whole.
-   * Default: from 4 MiB on, between 1 and 16 MiB, so that a request takes 20 to 200 ms: long enough that latency does not
-   * count, short enough that a reader of a part does not wait for the rest.
+   * Bytes of one request to the source while an object is being placed. Objects up to this size are fetched
+   * whole. Default: 4 MiB at first, then between 1 and 16 MiB, so that a request takes 20 to 200 ms: long
+   * enough that latency does not count, short enough that the reader of a part does not wait for the rest.
    */
   readonly chunk?: ByteSize | undefined;
   /**
-   * Bytes of memory for chunks that are on their way to tiers. On its way to a tier whose driver keeps it until it is published
-   * (`capabilities.buffersWrites`) an object counts twice, and one for which that is too much is not placed there. The memory that
-   * readers get their bytes in comes on top. Default: 256 MiB, a second or two of a disk's writes.
+   * Bytes of memory for chunks on their way to tiers. Some drivers keep an object in memory until it is
+   * published (`capabilities.buffersWrites`). On its way to their tier an object counts twice, and is not
+   * placed there if that exceeds `memory`. The memory in which readers get their bytes comes on top. Default:
+   * 256 MiB, a second or two of a disk's writes.
    */
   readonly memory?: ByteSize | undefined;
   /**
-   * What a read does that would place its object while `memory` is full, because tiers take less than the source gives.
-   * `'wait'`: it waits until there is memory, ahead of all background work, so that the first epoch goes as fast as the tiers write,
-   * and every object is fetched once. If nothing moves for 10 s readers go on without placing, until something does.
-   * `'goOn'`: it is served at once, without being placed. The object is fetched again in the background when the tiers have caught up.
-   * An abort of the read, and closing, end the wait. Default: `'wait'`, because the source is what everybody shares: going on
-   * costs it every byte that was not placed a second time, and waiting costs one epoch, and nothing where tiers are faster than the source.
+   * What a read does when it would place its object and `memory` is full, because tiers take less than the
+   * source gives.
+   *
+   * - `'wait'`: The read waits for memory, ahead of all background work. The first epoch goes as fast as the
+   *   tiers write, and every object is fetched once. If nothing moves for 10 s, readers go on without placing
+   *   until something does.
+   * - `'goOn'`: The read is served at once, and its object is not placed. The object is fetched again in the
+   *   background when the tiers have caught up.
+   *
+   * An abort of the read ends the wait, and so does closing. Default: `'wait'`, because everybody shares the
+   * source. Going on costs the source a second fetch of every byte that was not placed. Waiting costs one
+   * epoch, and nothing where tiers are faster than the source.
    */
   readonly whenBehind?: 'wait' | 'goOn' | undefined;
 }

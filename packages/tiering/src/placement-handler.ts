@@ -47,10 +47,10 @@ import { Writers } from './fill/writers.js';
 
 const NOTHING = Promise.resolve();
 
-/** Times that a read waits while room is asked for, before it goes on without it. */
+/** A read asks for room this many times at most, and then goes on without it. */
 const MOST_ASKS = 16;
 
-/** Calls of `place` that are looked at; the others wait for these. */
+/** Calls of `place` that are worked on at the same time; the others wait for these. */
 const PLACES_AT_A_TIME = 256;
 
 const WHEN_BEHIND = ['wait', 'goOn'] as const;
@@ -58,24 +58,27 @@ const WHEN_BEHIND = ['wait', 'goOn'] as const;
 /**
  * Places objects on tiers while they are read (MONARCH, CCGrid'22, section III).
  *
- * **Problem.** The first epoch has to read everything from the source anyway; later epochs should not. Copying must
- * not delay the reads that cause it, must not ask the source twice for a byte, must not overfill a tier, and what is on
- * a tier must be worth trusting after a crash.
+ * **Problem.** The first epoch has to read everything from the source anyway; later epochs should not.
+ * Copying must not delay the reads that cause it, must not ask the source twice for a byte, and must not
+ * overfill a tier. What is on a tier must be worth trusting after a crash.
  *
- * **Moving parts.** The *policy* names a level for an object that is read for the first time. The level's *store* grants
- * the bytes, from a lease of the index that all processes on that tier share. A *fill* then brings the object chunk by chunk,
- * those that readers wait for first, gives them to the readers, and writes them to the tier; at the end it publishes the
- * copy. A *range read* brings what is not being placed. The *copy index* knows what is on the tiers, checks what an earlier
- * process left there, and removes what must not be served. The *gate* lets requests pass to the source: those of
- * readers at once, the others when nobody is waiting.
+ * **Moving parts.** The *policy* names a level for an object that is read for the first time. The level's
+ * *store* grants the bytes, from a lease of the index that all processes on that tier share. A *fill* then
+ * brings the object chunk by chunk, those that readers wait for first. It gives the chunks to the readers and
+ * writes them to the tier; at the end it publishes the copy. A *range read* brings what is not being placed.
+ * The *copy index* knows what is on the tiers, checks what an earlier process left there, and removes what
+ * must not be served. The *gate* lets requests pass to the source: those of readers at once, the others when
+ * no reader is waiting.
  *
- * **The way of a read.** Copies that are whole and trusted the read path serves by itself. What comes here is served from
- * a copy that is to be checked, or holds only the beginning; else from a fill; else by a fill that begins now;
- * else from the source. A read that spans the end of a partial copy is put together from both.
+ * **The way of a read.** The read path itself serves copies that are whole and trusted. All other reads come
+ * here. A read is served from a copy that is still to be checked, or that holds only the beginning of the
+ * object; else from a fill that is under way; else from a fill that begins now; else from the source. A read
+ * that spans the end of a partial copy is put together from both.
  *
- * **Invariants.** Copies and claims of a tier never exceed its quota, over all processes. An object has at most one
- * fill under way, and one copy that is served. A reader waits for its bytes and for nothing else. What was
- * fetched of one version is never served or published as another. After `close` nothing is under way.
+ * **Invariants.** Copies and claims of a tier never exceed its quota, over all processes. An object has at
+ * most one fill under way, and one copy that is served. A reader waits for its bytes and for nothing else.
+ * Bytes that were fetched of one version are never served or published as another. After `close` nothing is
+ * under way.
  */
 export class PlacementHandler implements Placement {
   readonly seesHits: boolean;
@@ -85,7 +88,7 @@ export class PlacementHandler implements Placement {
   readonly #memoryBytes: number;
   readonly #readersWait: boolean;
   readonly #closing = new AbortController();
-  /** Reads of tiers beside those of the read path: their readers may leave, close() waits. */
+  /** Reads of tiers, except those of the read path. Their readers may leave; close() waits for them. */
   readonly #tierReads = new OperationScope();
   readonly #places = pLimit(PLACES_AT_A_TIME);
   readonly #served = new ServedReads();
@@ -117,7 +120,7 @@ export class PlacementHandler implements Placement {
     if (tiers.length > 0) this.#policy.assertLevels?.(tiers.length);
   }
 
-  /** Opens the tiers, and begins to take over the copies that are of the present versions. */
+  /** Opens the tiers, and begins to adopt their copies that are of the present versions. */
   async start(host: PlacementHost, options: OperationOptions): Promise<void> {
     const checksum = await loadChecksum();
     const budget = new MemoryBudget(this.#memoryBytes, host.clock);
@@ -177,14 +180,14 @@ export class PlacementHandler implements Placement {
   }
 
   readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
-    // What is being placed is fetched in chunks that readers share: there is no batch to make of them.
+    // Objects that are being placed are fetched in chunks that readers share, so a batch gains nothing.
     const readOne = ({ object, offset, target }: PlacementRead) =>
       readOutcome(this.readInto(object, offset, target, options).then(() => target.byteLength));
     return Promise.all(reads.map(readOne));
   }
 
   place(object: ObjectRef, { signal }: OperationOptions): Promise<number> {
-    // So many at a time: whoever waits for room looks again whenever a fill has ended.
+    // Bounded, because each call that waits for room looks again whenever a fill has ended.
     const calm = this.#parts.haste.begin();
     const placed = this.#places(() => placeNow(this.#parts, this.#closing.signal, object, signal));
     return raceAbort(placed.finally(calm), signal);
@@ -227,13 +230,13 @@ export class PlacementHandler implements Placement {
     await copies.close();
   }
 
-  /** Whether a tier has a copy of an object, or it is worth looking whether one has. Costs no promise. */
+  /** Whether a tier has a copy of an object, or may have one and should be asked. Costs no promise. */
   #mayBeHeld(id: number): boolean {
     const { copies, fills } = this.#parts;
     return fills.of(id) === undefined && copies.mayBeHeld(id);
   }
 
-  /** The copy that is to be read here, if there is one and its tier is in service. */
+  /** The copy to read here, if there is one and its tier is in service. */
   async #usableCopy(object: ObjectRef, signal: AbortSignal | undefined): Promise<VerifiedReader | undefined> {
     const { copies } = this.#parts;
     const held = copies.isHeld(object).then((isHeld) => (isHeld ? copies.readerFor(object) : undefined));
@@ -242,14 +245,14 @@ export class PlacementHandler implements Placement {
     return copy?.tier.reading.inService === true ? copy : undefined;
   }
 
-  /** Fills the target from wherever its parts are. */
+  /** Fills the target from the copy, the fill or the source, wherever its parts are. */
   async #readParts(object: ObjectRef, offset: number, target: Uint8Array, options: Reading): Promise<void> {
     const { namespace, source } = this.#parts.host;
     const length = target.byteLength;
     const copy = this.#mayBeHeld(object.id) ? await this.#usableCopy(object, options.signal) : undefined;
     if (copy !== undefined) {
       if (await this.#fromCopy(object, copy, offset, target, options)) return;
-      // The range was that of another object: whoever asked has to look anew how much there is.
+      // The range was one of another version. The caller has to look up the size again.
       if (namespace.sizeOf(object.id) !== object.size)
         throw sourceChanged(source, object.key, { offset, got: 0, wanted: length });
     }
@@ -257,7 +260,8 @@ export class PlacementHandler implements Placement {
     const held = fill === undefined ? 0 : Math.min(length, fill.bytes - offset);
     if (fill === undefined || held <= 0) return this.#fromRange(object, offset, target, options);
     if (held === length) return fill.readInto(target, offset, options.signal);
-    // Beside the target: only when the rest has come as well it is sure that both are of one version.
+    // Not into the target yet: only when the rest has come as well is it certain that both are of one
+    // version.
     const head = new Uint8Array(held);
     const tail = target.subarray(held);
     try {
@@ -272,7 +276,10 @@ export class PlacementHandler implements Placement {
     target.set(head);
   }
 
-  /** Reads what a copy has of a range, and the rest from the source. False if the copy failed. */
+  /**
+   * Reads the part of a range that a copy holds from the copy, and the rest from the source. False if the
+   * copy failed.
+   */
   async #fromCopy(
     object: ObjectRef,
     copy: VerifiedReader,
@@ -282,7 +289,8 @@ export class PlacementHandler implements Placement {
   ): Promise<boolean> {
     const { host, copies, fills } = this.#parts;
     const held = Math.max(0, Math.min(target.byteLength, copy.copy.bytes - offset));
-    // First, and not at the same time: if the source has another version by now, nothing of this one may be in the target.
+    // The source first, and not at the same time: if it has another version by now, nothing of this one may
+    // be in the target.
     await this.#fromRange(object, offset + held, target.subarray(held), options);
     if (held > 0) {
       const head = target.subarray(0, held);
@@ -307,15 +315,16 @@ export class PlacementHandler implements Placement {
 
   #copyFailed(object: ObjectRef, { copy, tier }: VerifiedReader, error: unknown): void {
     const { host, copies, fills } = this.#parts;
-    // One that was dropped or moved meanwhile is no fault of the tier.
+    // If the copy was dropped or moved meanwhile, the tier is not at fault.
     if (host.namespace.levelOf(object.id) !== tier.level || copies.knownReader(object.id)?.copy !== copy)
       return;
     fills.copyFailed(object, tier, error);
   }
 
   /**
-   * As `#fillFor`; where a level is just being asked for room, which takes milliseconds, that is waited for, and again if others
-   * were granted it: else the object would be fetched once for its reader and once more for the tier.
+   * As `#fillFor`, but waits where a level is just being asked for room, which takes milliseconds. Waits
+   * again if others were granted that room. Without the wait the object would be fetched once for its reader
+   * and once more for the tier.
    */
   async #fillOrLater(range: Range, reading: Reading): Promise<ObjectFill | undefined> {
     const { copies, fills } = this.#parts;
@@ -332,7 +341,10 @@ export class PlacementHandler implements Placement {
     return undefined;
   }
 
-  /** A fill that serves the part of a range that its copy is to hold; one begins if the object has a place, unless tiers are behind. */
+  /**
+   * A fill that serves the part of a range that its copy is to hold. If none is under way, one begins,
+   * provided that the object has a place and the tiers are not behind.
+   */
   #fillFor({ object, offset, length }: Range, { by }: Reading): ObjectFill | 'behind' | undefined {
     const { host, fills } = this.#parts;
     const known = fills.of(object.id);
@@ -351,7 +363,9 @@ export class PlacementHandler implements Placement {
     return this.#parts.ranges.readInto(range, target, options.signal);
   }
 
-  /** The range, which is about to be read from the source by this reader, or with another one. */
+  /**
+   * Counts a range that this reader is about to read from the source, alone or together with another reader.
+   */
   #counted(range: Range, { by }: Reading): Range {
     by[this.#parts.ranges.covers(range) ? 'joined' : 'own'] = true;
     return range;

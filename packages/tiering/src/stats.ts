@@ -7,7 +7,7 @@ import type { RangeReads } from './source/range-reads.js';
 import type { ServedReads } from './source/served-reads.js';
 import type { SourceReads } from './source/reads.js';
 
-/** What a handler works with once its hierarchy has started. */
+/** The parts of a handler whose hierarchy has started. */
 export interface Parts {
   readonly host: PlacementHost;
   readonly budget: MemoryBudget;
@@ -18,7 +18,9 @@ export interface Parts {
   readonly fills: FillQueue;
 }
 
-/** What all parts of a handler have counted, and what they hold now; reads that were served are counted elsewhere. */
+/**
+ * The counts of all parts of a handler, and what they hold now. Reads that were served are counted elsewhere.
+ */
 export function statsOf({
   budget,
   source,

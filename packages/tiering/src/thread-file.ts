@@ -1,5 +1,5 @@
 /**
- * The code of the index's thread. The package brings its sources along, and this file is as deep in them as what is built of
- * it, so the same path leads there from both.
+ * The code of the index's thread. The package ships its sources, and this file is as deep in them as its
+ * build is in `dist`, so the same path works from both.
  */
 export const INDEX_THREAD = new URL('../src/tier/index/thread/main.js', import.meta.url);

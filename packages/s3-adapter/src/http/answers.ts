@@ -4,7 +4,7 @@ import { Failure } from './failure.js';
 import { wallTime } from './wall-time.js';
 import { readLeaves } from './xml.js';
 
-/** What the server said, without what went to a sink. */
+/** An answer of the server, without the body that went to a sink. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -12,12 +12,15 @@ export interface Answer {
 }
 
 /**
- * Most bytes of an answer that lists 1000 keys: each of up to 1024 bytes, up to six times as long where it is escaped, and
- * what is said of it.
+ * Most bytes of an answer that lists 1000 keys: each key has up to 1024 bytes, up to six times as many where
+ * it is escaped, and its metadata.
  */
 export const LARGEST_LIST_BYTES = 8 * 2 ** 20;
 
-/** Most bytes of any other answer that is no object, and of an error. S3's have less than one in a hundred of that. */
+/**
+ * Most bytes of any other answer that is not an object, and of an error. S3's answers have less than a
+ * hundredth of that.
+ */
 export const LARGEST_ANSWER_BYTES = 64 * 1024;
 
 interface Meaning {
@@ -56,10 +59,14 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
   404: { means: 'TIERED_NOT_FOUND', advice: 'there is no such object; list() gives the keys' },
 };
 
-/** The header on whose account a request may be refused: for another version of its object, or for any object. */
+/**
+ * The header because of which a request may be refused: for another version of its object, or for any object.
+ */
 export type Condition = 'if-match' | 'if-none-match';
 
-/** What 412 means. Some servers answer it also to what they do not understand, without a condition in it. */
+/**
+ * What 412 means. Some servers also send it for requests that they do not understand, without a condition.
+ */
 const REFUSED: Readonly<Record<Condition, Meaning>> = {
   'if-match': { means: 'TIERED_SOURCE_CHANGED', advice: '' },
   'if-none-match': { means: 'TIERED_EXISTS', advice: 'there is such an object already' },
@@ -80,7 +87,7 @@ const PASSING_CODES = new Set([
   'ConditionalRequestConflict',
 ]);
 
-/** What an answer that is no success means, to a request with this condition. */
+/** The failure that an unsuccessful answer means, for a request with this condition. */
 export function failureOf({ status, headers, body }: Answer, condition: Condition | undefined): Failure {
   const xml = errorIn(body);
   const code = xml.code ?? `HTTP_${status}`;
@@ -95,7 +102,7 @@ export function failureOf({ status, headers, body }: Answer, condition: Conditio
   const advice = PASSING_STATUS.has(status)
     ? 'the server could not serve it; try later, or with fewer connections'
     : 'the server refused the request; check endpoint, region and path style';
-  // The answer to a completed upload has its status from before.
+  // The status of the answer to a completed upload was sent before its outcome was known.
   const isRefused = condition !== undefined && (status === 412 || code === 'PreconditionFailed');
   if (isRefused) return new Failure({ ...common, status: 412, ...REFUSED[condition] });
   const byStatus = status === 501 && condition === 'if-none-match' ? NO_CONDITIONS : BY_STATUS[status];
@@ -108,18 +115,20 @@ export function failureOf({ status, headers, body }: Answer, condition: Conditio
   });
 }
 
-/** A header's value; of one that was sent more than once the first. */
+/** A header's value; the first one if it was sent more than once. */
 export function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** An ETag as headers and listings have it, in the one form that headers have. */
+/** An ETag in the form that headers have. Listings may have another. */
 export function etagOf(text: string): string {
   return text.startsWith('"') || text.startsWith('W/') ? text : `"${text}"`;
 }
 
-/** Whether If-Match can be made of an ETag: a server must refuse a weak one, even if it is the object's own. */
+/**
+ * Whether an ETag can be used in If-Match. A server must refuse a weak one, even if it is the object's own.
+ */
 export function isStrong(etag: string): boolean {
   return !etag.startsWith('W/');
 }
@@ -145,12 +154,12 @@ function errorIn(body: Buffer): ErrorText {
     const field = (name: string) => safe(found.get(name));
     return { code: field('Code'), requestId: field('RequestId'), region: field('Region') };
   } catch {
-    // A proxy's page, an empty body, or XML that was cut off: the status says enough.
+    // A proxy's page, an empty body, or XML that was cut off. The status tells enough.
     return {};
   }
 }
 
-/** Names and numbers pass; anything else that a server may have put there does not. */
+/** Lets only names and numbers pass, and nothing else that a server may have put there. */
 function safe(text: string | undefined): string | undefined {
   return text !== undefined && /^[\w.:-]{1,64}$/.test(text) ? text : undefined;
 }

@@ -13,7 +13,7 @@ const CRC64NVME = '9a6c9329ac4bc9b5';
 
 let loaded: Promise<ChecksumFunction> | undefined;
 
-/** The function that sums, and compiles what crc64nvme needs before the first use. */
+/** Loads the function that computes checksums, and compiles what crc64nvme needs before the first use. */
 export function loadChecksums(): Promise<ChecksumFunction> {
   return (loaded ??= load());
 }

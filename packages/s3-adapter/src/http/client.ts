@@ -15,24 +15,32 @@ import { Signer } from './signer.js';
 /** A request, before it is signed. */
 export interface S3Request {
   readonly method: Dispatcher.HttpMethod;
-  /** The object; undefined for the bucket. */
+  /** The key of the object; undefined for the bucket. */
   readonly key?: string | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: Uint8Array | undefined;
-  /** Milliseconds of work for which the server may be silent, or send blanks, beyond `timeoutMs`. Default: 0. */
+  /**
+   * Milliseconds beyond `timeoutMs` for which the server may be silent, or send blanks, while it works.
+   * Default: 0.
+   */
   readonly workMs?: number | undefined;
-  /** Most bytes of an answer's body that has no sink. Default: enough for all that lists nothing. */
+  /**
+   * Most bytes of an answer's body that has no sink. Default: enough for every answer that is not a listing.
+   */
   readonly answerBytes?: number | undefined;
-  /** Whether an abort waits for the answer once it is sent: else nobody knows whether it has happened. Default: false. */
+  /**
+   * Whether an abort waits for the answer once the request is sent, because otherwise it would be unknown
+   * whether it took effect. Default: false.
+   */
   readonly isAwaited?: boolean | undefined;
 }
 
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);
 
-/** What talks to the server: signs requests, repeats them, and bounds how many there are. */
+/** Talks to the server: signs requests, repeats them, and bounds how many there are. */
 export class S3Client {
-  /** Attempts at a request that brings no progress. */
+  /** Attempts at a request that makes no progress. */
   readonly attempts: number;
   readonly clock: Clock;
   readonly #endpoint: Endpoint;
@@ -70,7 +78,7 @@ export class S3Client {
     this.clock = clock;
   }
 
-  /** Connections that are open, as far as that is known. */
+  /** Connections that are open, as far as that is known; else 0. */
   get openConnections(): number {
     return this.#connection.open ?? 0;
   }
@@ -80,12 +88,12 @@ export class S3Client {
     return this.#limiter.concurrency;
   }
 
-  /** A request and its whole answer, in as many attempts as it takes. */
+  /** Makes a request, in as many attempts as it takes, and returns its whole answer. */
   request(request: S3Request, signal: AbortSignal | undefined): Promise<Answer> {
     return this.retry(signal, () => this.send(request, undefined, signal));
   }
 
-  /** Attempts of the caller's own, each in its turn. */
+  /** Makes attempts of the caller's own, each in its turn. */
   retry<T>(signal: AbortSignal | undefined, attempt: (tries: Tries) => Promise<T>): Promise<T> {
     const retries = {
       mostAttempts: () => (this.#hasAnswered ? this.attempts : this.#firstAttempts),
@@ -98,7 +106,10 @@ export class S3Client {
     return withRetries(retries, signal, attempt);
   }
 
-  /** One attempt. It is repeated at once, and once, if clock or credentials were what was wrong and can be set right. */
+  /**
+   * Makes one attempt. If the clock or the credentials were wrong and can be corrected, the request is
+   * repeated at once, and only once.
+   */
   async send(request: S3Request, sink: Sink | undefined, signal: AbortSignal | undefined): Promise<Answer> {
     const credentials = await this.#credentials.get(signal);
     try {
@@ -118,7 +129,7 @@ export class S3Client {
 
   #renews({ details }: Failure, { method }: S3Request, credentials: S3Credentials): boolean {
     const { code, status } = details;
-    // The answer to a HEAD has no body that would say so.
+    // The answer to a HEAD has no body that would tell.
     const hasExpired =
       EXPIRED.has(code) || (method === 'HEAD' && status === 400 && credentials.sessionToken !== undefined);
     return hasExpired && this.#credentials.discard(credentials);

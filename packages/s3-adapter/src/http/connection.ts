@@ -7,41 +7,47 @@ import type { Endpoint } from './endpoint.js';
 import { Exchange, type Sink } from './exchange.js';
 import { Pace } from './pace.js';
 
-/** What connections are made with. */
+/** Options of the connections. */
 export interface ConnectionOptions {
   readonly connections: number;
-  /** How long silence may last, in milliseconds. */
+  /** Milliseconds for which a connection may be silent. */
   readonly silenceMs: number;
-  /** How fast bodies of answers come at least. */
+  /** The lowest rate at which bodies of answers may come. */
   readonly leastBytesPerSecond: number;
   readonly proxy: 'environment' | 'none' | URL;
   readonly clock: Clock;
 }
 
-/** A request as it goes over the wire, its path encoded. */
+/** A request as it is sent, with its path encoded. */
 export interface WireRequest {
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
-  /** How long the server may work before its answer is there, beyond the silence that is allowed, in milliseconds. */
+  /** Milliseconds for which the server may work before it answers, beyond the silence that is allowed. */
   readonly workMs: number;
   /** Most bytes of an answer's body that has no sink. */
   readonly answerBytes: number;
 }
 
-/** A connection that was not used for so long is closed, unless the server wants it sooner: AWS does after some 20 s. */
+/**
+ * A connection that is idle for this long is closed, unless the server wants that sooner: AWS closes after
+ * some 20 s.
+ */
 const IDLE_MS = 10_000;
-/** Uploads are given the time that they take at this speed beyond the silence. */
+/** An upload may take the time that it needs at this speed, beyond the silence that is allowed. */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 64;
 const CONDITIONS: readonly Condition[] = ['if-match', 'if-none-match'];
-/** Of each pair the first that is set counts, as undici has it. */
+/** The first variable of each pair that is set counts, as in undici. */
 const PROXY_VARIABLES = [
   ['http_proxy', 'HTTP_PROXY'],
   ['https_proxy', 'HTTPS_PROXY'],
 ] as const;
 
-/** The connections to a server: kept alive, one request at a time on each, spread over the addresses of the host. */
+/**
+ * The connections to a server: kept alive, one request at a time on each, spread over the addresses of the
+ * host.
+ */
 export class Connection {
   readonly #dispatcher: Dispatcher;
   readonly #origin: string;
@@ -53,12 +59,12 @@ export class Connection {
     this.#dispatcher = dispatcherFor(origin, options);
   }
 
-  /** Connections that are open; undefined where a proxy has them. */
+  /** Connections that are open; undefined if a proxy holds them. */
   get open(): number | undefined {
     return this.#dispatcher instanceof Pool ? this.#dispatcher.stats.connected : undefined;
   }
 
-  /** Sends a request; its answer's body goes to the sink, or is collected if there is none. */
+  /** Sends a request. The answer's body goes to the sink, or is collected if there is none. */
   send(
     { method, path, headers, body, workMs, answerBytes }: WireRequest,
     sink: Sink | undefined,
@@ -75,9 +81,10 @@ export class Connection {
         method,
         headers: { ...headers },
         body: body ?? null,
-        // Repeating is decided above; here it says that the request need not wait for others on its connection.
+        // The caller decides about repeating. Here it means that the request need not wait for others on its
+        // connection.
         idempotent: true,
-        // Else undici closes the connection after every HEAD, for servers that send a body with it.
+        // Otherwise undici closes the connection after every HEAD, because some servers send a body with it.
         reset: false,
         headersTimeout: this.#options.silenceMs + sendingMs + workMs,
       },
@@ -109,7 +116,7 @@ function dispatcherFor(origin: string, { connections, silenceMs, proxy }: Connec
   return new Pool(origin, { ...options, connect });
 }
 
-/** @throws TieredError `TIERED_CONFIG_INVALID` for a variable that is no proxy. */
+/** @throws TieredError `TIERED_CONFIG_INVALID` for a variable that does not contain a proxy. */
 function hasProxyVariable(): boolean {
   const names = PROXY_VARIABLES.flatMap((pair) => pair.find((name) => process.env[name] !== undefined) ?? []);
   const set = names.filter((name) => process.env[name]);
@@ -117,7 +124,7 @@ function hasProxyVariable(): boolean {
   return set.length > 0;
 }
 
-/** Looks at a proxy before undici does: its errors have the whole URL in them, and with it the password. */
+/** Checks a proxy before undici does, whose errors contain the whole URL and with it the password. */
 function assertProxy(field: string, text: string): void {
   const wrong = problemOfProxy(text);
   if (wrong !== undefined)
@@ -146,7 +153,10 @@ type LookupCallback = (
   family?: number,
 ) => void;
 
-/** Looks a host up so that each connection begins with the next of its addresses: S3 has many, each with its limit. */
+/**
+ * Resolves a host so that each connection begins with the next of its addresses: S3 has many, each with its
+ * own limit.
+ */
 function spreadingLookup() {
   let turn = 0;
   return (hostname: string, options: LookupOptions, callback: LookupCallback): void => {

@@ -3,13 +3,13 @@ import { raceAbort } from '@tiered/core/internal';
 import { Failure } from './failure.js';
 import { wallTime } from './wall-time.js';
 
-/** Who asks. */
+/** The credentials that sign requests. */
 export interface S3Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary credentials. */
+  /** Only temporary credentials have one. */
   readonly sessionToken?: string | undefined;
-  /** When they end; they are asked for anew from 5 minutes before. Default: they do not end. */
+  /** When the credentials expire. They are renewed from 5 minutes before that. Default: never. */
   readonly expiration?: Date | undefined;
 }
 
@@ -19,7 +19,10 @@ export type CredentialsSource = S3Credentials | (() => Promise<S3Credentials>) |
 const RENEWED_BEFORE_END_MS = 5 * 60_000;
 const PROVIDERS = '@aws-sdk/credential-providers';
 
-/** Keeps credentials as long as they are good; however many ask for them at once, they are fetched once. */
+/**
+ * Keeps credentials as long as they are valid. However many requests ask at the same time, they are fetched
+ * once.
+ */
 export class CredentialStore {
   readonly #fetch: (() => Promise<S3Credentials>) | undefined;
   readonly #clock: Clock;
@@ -28,7 +31,7 @@ export class CredentialStore {
   #endsAt = Infinity;
   #fetching: Promise<S3Credentials> | undefined;
 
-  /** @param patienceMs For how long a request waits for credentials, in milliseconds. */
+  /** @param patienceMs Milliseconds for which a request waits for credentials. */
   constructor(source: CredentialsSource, profile: string | undefined, clock: Clock, patienceMs: number) {
     this.#clock = clock;
     this.#patienceMs = patienceMs;
@@ -38,23 +41,24 @@ export class CredentialStore {
   }
 
   /**
-   * The credentials; undefined for requests that are not signed. Those that are kept serve until they end: their renewal is
-   * not waited for.
-   * @throws TieredError `TIERED_PERMISSION` if they cannot be had.
-   * @throws Failure `CredentialsTimeout`, retryable, if they do not come.
+   * Returns the credentials; undefined if requests are not signed. Credentials serve until they expire, so
+   * nobody waits for their renewal.
+   * @throws TieredError `TIERED_PERMISSION` if there are none to be had.
+   * @throws Failure `CredentialsTimeout`, retryable, if they do not come in time.
    */
   async get(signal: AbortSignal | undefined): Promise<S3Credentials | undefined> {
     if (this.#fetch === undefined) return this.#kept;
     const leftMs = this.#endsAt - this.#clock.now();
     if (this.#kept !== undefined && leftMs > RENEWED_BEFORE_END_MS) return this.#kept;
     if (this.#kept === undefined || leftMs <= 0) return this.#inTime(this.#renewed(this.#fetch), signal);
-    // One that takes too long is forgotten, so that another one has begun when these end. Why it failed is told to who needs them then.
+    // A renewal that takes too long is forgotten, so that another one has begun when these credentials
+    // expire. If it fails, those that then need credentials are told why.
     if (this.#fetching === undefined)
       this.#inTime(this.#renewed(this.#fetch), undefined, { background: true }).catch(() => undefined);
     return this.#kept;
   }
 
-  /** Forgets credentials that the server says have expired; false if there can be no others. */
+  /** Forgets credentials that the server calls expired. False if there can be no others. */
   discard(expired: S3Credentials): boolean {
     if (this.#fetch === undefined) return false;
     if (this.#kept === expired) this.#kept = undefined;
@@ -68,7 +72,7 @@ export class CredentialStore {
     return fetching;
   }
 
-  /** Waits for credentials no longer than until the abort, or until it has taken too long. */
+  /** Waits for credentials until they come, the signal aborts, or it has taken too long. */
   async #inTime(
     fetching: Promise<S3Credentials>,
     signal: AbortSignal | undefined,
@@ -76,7 +80,7 @@ export class CredentialStore {
   ): Promise<S3Credentials> {
     const timer = new AbortController();
     const late = this.#clock.sleep(this.#patienceMs, timer.signal, options).then(() => {
-      // The next request asks anew: a provider that hangs once need not do so again.
+      // The next request asks anew: a provider that hangs once need not hang again.
       this.#forget(fetching);
       throw new Failure({
         code: 'CredentialsTimeout',
@@ -106,7 +110,7 @@ export class CredentialStore {
       this.#kept = credentials;
       return credentials;
     } catch (error) {
-      // What is kept is still good for up to 5 minutes: the server will say when it is not.
+      // The present credentials are still valid for up to 5 minutes. The server will tell when they are not.
       if (this.#kept !== undefined) return this.#kept;
       throw error;
     }
@@ -127,8 +131,8 @@ function assertComplete(credentials: S3Credentials): void {
 }
 
 /**
- * Asks a provider, which is not ours. Of its error only names pass: its text may hold what a token service was sent or
- * answered, and so may the error itself.
+ * Asks a provider, which is foreign code. Only names of its error pass: its text, and even the error itself,
+ * may contain what was sent to a token service or what that answered.
  */
 async function provided(provider: () => Promise<S3Credentials>): Promise<S3Credentials> {
   try {
@@ -143,7 +147,7 @@ async function provided(provider: () => Promise<S3Credentials>): Promise<S3Crede
   }
 }
 
-/** What kind of error it is, as far as that is a name: a class, or a code of the system. */
+/** The kind of an error, as far as it is a name: a class, or a code of the system. */
 function nameOf(error: unknown): string {
   const { name, code } = (error ?? {}) as { readonly name?: unknown; readonly code?: unknown };
   const isClass = typeof name === 'string' && /^[A-Za-z]{1,64}(Error|Exception)$/.test(name);
@@ -151,7 +155,7 @@ function nameOf(error: unknown): string {
   return [isClass ? name : 'an error', ...(isCode ? [code] : [])].join(' ');
 }
 
-/** As AWS's own tools find them; a profile that is asked for goes before the environment. */
+/** Finds credentials as AWS's own tools do. A profile that is given takes precedence over the environment. */
 async function defaultCredentials(profile: string | undefined): Promise<S3Credentials> {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId,

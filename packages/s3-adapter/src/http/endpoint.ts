@@ -78,7 +78,10 @@ function parseEndpoint(field: string, text: string): URL {
   );
 }
 
-/** What is wrong with an endpoint. The text is shown only if it is a bare host: else there may be a password in it. */
+/**
+ * What is wrong with an endpoint. The text is shown only if it is a bare host: else there may be a password
+ * in it.
+ */
 function problemOf(text: string): string | undefined {
   if (/^[\w.-]+(:\d+)?$/.test(text))
     return `"${text}", which has no scheme; write "http://${text}" or "https://${text}"`;

@@ -5,11 +5,13 @@ import { failureOf, LARGEST_ANSWER_BYTES, type Answer, type Condition } from './
 import { connectionFailure, wrongAnswer, type Failure } from './failure.js';
 import type { Pace } from './pace.js';
 
-/** Where the body of a successful answer goes. What it throws becomes the error of the request. */
+/** Receives the body of a successful answer. What it throws becomes the error of the request. */
 export interface Sink {
-  /** Looks at the answer before its body. */
+  /** Called with the head of the answer, before its body. */
   start(status: number, headers: IncomingHttpHeaders): void;
-  /** Takes bytes, which are the connection's again afterwards. False: enough, the rest is not needed. */
+  /**
+   * Takes bytes, which belong to the connection again afterwards. Returns false if the rest is not needed.
+   */
   data(chunk: Buffer): boolean;
   /** The body is complete. */
   end(): void;
@@ -17,19 +19,19 @@ export interface Sink {
 
 type Controller = Dispatcher.DispatchController;
 
-/** What is asked of an answer. */
+/** Options of an `Exchange`. */
 export interface ExchangeOptions {
-  /** On what condition the request is made. */
+  /** The condition of the request. */
   readonly condition: Condition | undefined;
   /** Most bytes of a body that has no sink. */
   readonly answerBytes: number;
-  /** How fast bodies come at least. */
+  /** Checks the rate of the body. */
   readonly pace: Pace;
 }
 
 /**
- * One request and its answer. Settles once; after that no byte reaches the sink, also when it was aborted, because
- * the memory behind it is somebody else's again.
+ * One request and its answer. Settles once. After that no byte reaches the sink, even after an abort, because
+ * the memory behind it belongs to somebody else again.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Resolves when the answer is complete; rejects with a `Failure`, or with what the sink threw. */
@@ -112,7 +114,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // The memory of a chunk is its own.
     this.#collected.push(chunk);
     if (this.#collectedBytes <= (isError ? LARGEST_ANSWER_BYTES : this.#options.answerBytes)) return;
-    // An error as long as that is a page for people: its status says enough.
+    // An error this long is a page for people. Its status tells enough.
     throw isError
       ? this.#failure()
       : wrongAnswer(this.#status, 'BodyTooLarge', 'the answer is larger than any of S3; check the endpoint');

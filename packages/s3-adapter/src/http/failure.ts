@@ -1,31 +1,37 @@
 import type { ErrorCode } from '@tiered/core';
 
-/** What is known of a request that failed. */
+/** Details of a request that failed. */
 export interface FailureDetails {
   readonly status?: number | undefined;
   readonly code: string;
   readonly requestId?: string | undefined;
-  /** What it means if it stays so. */
+  /** The error code if retries do not help. */
   readonly means: ErrorCode;
-  /** What to do about it. */
+  /** What the user can do about it. */
   readonly advice: string;
   readonly retryable?: boolean | undefined;
   /** Whether the server asks for fewer requests. */
   readonly slowDown?: boolean | undefined;
-  /** Not to be repeated before so many milliseconds. */
+  /** Milliseconds before which it must not be repeated. */
   readonly retryAfterMs?: number | undefined;
   /** The server's time, in milliseconds since 1970. */
   readonly serverTimeMs?: number | undefined;
 }
 
-/** A request that failed. Only inside the driver: what leaves it is a `TieredError`, see `explained`. */
+/**
+ * A request that failed. Only used inside the driver: what leaves the driver is a `TieredError`, see
+ * `explained`.
+ */
 export class Failure extends Error {
   readonly details: FailureDetails;
   /** Requests that were made for the operation. */
   attempts = 1;
-  /** Whether it was the deadline that ended the tries. */
+  /** Whether the deadline ended the attempts. */
   outOfTime = false;
-  /** Which option ended the tries, and what to do about that; undefined if no other try would have helped. */
+  /**
+   * Which option ended the attempts, and what to do about that; undefined if no other attempt would have
+   * helped.
+   */
   gaveUp: string | undefined;
 
   constructor(details: FailureDetails) {
@@ -39,12 +45,12 @@ export function changed(status?: number): Failure {
   return new Failure({ status, code: 'PreconditionFailed', means: 'TIERED_SOURCE_CHANGED', advice: '' });
 }
 
-/** An answer that contradicts what was asked for, or itself. */
+/** An answer that contradicts the request, or itself. */
 export function wrongAnswer(status: number, code: string, advice: string, retryable = true): Failure {
   return new Failure({ status, code, means: 'TIERED_DATA_CORRUPT', advice, retryable });
 }
 
-/** Errors of TLS, of the request itself and of closing: the same request would meet them again. */
+/** Errors of TLS, of the request itself and of closing: repeating the request would not help. */
 const LASTING =
   /^ERR_(TLS|SSL)|CERT|SELF_SIGNED|UNABLE_TO|UND_ERR_(INVALID_ARG|NOT_SUPPORTED|DESTROYED|CLOSED)/;
 

@@ -4,8 +4,8 @@ const LONGEST_KEY_BYTES = 1024;
 const PLAIN = /^[\w.~/-]*$/;
 
 /**
- * The path of a key in a request: every byte but letters, digits and `- . _ ~ /` as `%XX`. Segments that are empty, `.`
- * or `..` stay as they are: to S3 they are characters like others.
+ * The path of a key in a request: every byte except letters, digits and `- . _ ~ /` as `%XX`. Segments that
+ * are empty, `.` or `..` stay as they are: S3 treats them as any other characters.
  */
 export function encodeKey(key: string): string {
   if (PLAIN.test(key)) return key;

@@ -3,8 +3,9 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { Failure } from './failure.js';
 
 /**
- * Bounds how many requests are under way, and finds out how many the server bears: half as many whenever it asks to slow
- * down, one more after as many successes as there may be at once. Those that wait go in order of arrival.
+ * Bounds how many requests are under way, and finds out how many the server can take: half as many whenever
+ * it asks to slow down, one more after as many successes as there may be at once. Requests that wait go in
+ * order of arrival.
  */
 export class AdaptiveLimiter {
   readonly #most: number;
@@ -13,7 +14,7 @@ export class AdaptiveLimiter {
   /** Counts the halvings, so that the requests of one burst halve once. */
   #generation = 0;
 
-  /** @param most Requests at once, at the start and at most. */
+  /** @param most Requests at once, both at the start and at most. */
   constructor(most: number) {
     this.#most = most;
     this.#limit = pLimit(most);
@@ -24,7 +25,7 @@ export class AdaptiveLimiter {
     return this.#limit.concurrency;
   }
 
-  /** Runs a request in its turn. An abort while waiting rejects at once; once it runs, the request is waited for. */
+  /** Runs a request in its turn. An abort while it waits rejects at once; once it runs, it is waited for. */
   run<T>(signal: AbortSignal | undefined, request: () => Promise<T>): Promise<T> {
     return limited(this.#limit, signal, () => this.#observed(request));
   }

@@ -1,19 +1,22 @@
 import type { Clock } from '@tiered/core';
 import { Failure } from './failure.js';
 
-/** How fast bytes come at least. */
+/** Options of `Pace`. */
 export interface PaceOptions {
   readonly leastBytesPerSecond: number;
-  /** By how many milliseconds they may be behind; longer silence is noticed elsewhere. */
+  /** Milliseconds by which bytes may be behind. Longer silence is noticed elsewhere. */
   readonly silenceMs: number;
-  /** By how many more, while a server works and sends blanks to keep the connection. */
+  /** Additional milliseconds while a server works and sends blanks to keep the connection. */
   readonly workMs: number;
-  /** How many milliseconds the request itself may take to be sent. */
+  /** Milliseconds that sending the request itself may take. */
   readonly sendingMs: number;
   readonly clock: Clock;
 }
 
-/** Watches that the body of an answer comes at the least rate. Looks when bytes come: silence ends by itself. */
+/**
+ * Checks that the body of an answer comes at least at the given rate. Checks when bytes come: silence has a
+ * timeout of its own.
+ */
 export class Pace {
   readonly #options: PaceOptions;
   #seenAt = 0;
@@ -29,8 +32,9 @@ export class Pace {
   }
 
   /**
-   * Something came that is not the answer yet (1xx). It ends the silence, so the time until the answer is bounded here.
-   * @throws Failure `TooSlow` if it is over.
+   * Something came that is not the answer yet (1xx). That resets the timeout for silence, so the time until
+   * the answer is bounded here.
+   * @throws Failure `TooSlow` if that time is over.
    */
   announced(): void {
     const { silenceMs, workMs, sendingMs, clock } = this.#options;
@@ -45,13 +49,13 @@ export class Pace {
   }
 
   /**
-   * So many bytes have come.
+   * This many bytes have come.
    * @throws Failure `TooSlow` if they are too far behind the rate.
    */
   took(bytes: number): void {
     const { leastBytesPerSecond, silenceMs, workMs, clock } = this.#options;
     const now = clock.now();
-    // Longer silence is this process's, which was busy: the bytes have been there.
+    // Longer silence was caused by this process, which was busy: the bytes were there.
     const passedMs = Math.min(now - this.#seenAt, silenceMs);
     this.#seenAt = now;
     this.#behindMs = Math.max(0, this.#behindMs + passedMs - (bytes / leastBytesPerSecond) * 1000);

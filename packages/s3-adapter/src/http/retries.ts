@@ -4,9 +4,9 @@ import type { AdaptiveLimiter } from './limiter.js';
 
 /** How requests are repeated. */
 export interface RetryOptions {
-  /** Attempts at most, as things are now. */
+  /** Most attempts, under the present conditions. */
   readonly mostAttempts: () => number;
-  /** How long it may be behind the least rate. */
+  /** Milliseconds for which it may be behind the least rate. */
   readonly deadlineMs: number;
   readonly leastBytesPerSecond: number;
   readonly clock: Clock;
@@ -14,22 +14,26 @@ export interface RetryOptions {
   readonly limiter: AdaptiveLimiter;
 }
 
-/** What an attempt is given. */
+/** What an attempt receives. */
 export interface Tries {
   /**
-   * Says that so many bytes came which stay: attempts begin anew, and the deadline is later by the time that these bytes
-   * take at the least rate. It is never more than `deadlineMs` away.
+   * Reports bytes that have come and will not be fetched again. Attempts are counted anew, and the deadline
+   * moves by the time that these bytes take at the least rate. It is never more than `deadlineMs` away.
    */
   progress(bytes: number): void;
 }
 
-/** Upper bound of the first pause; doubles with each attempt. Below a tenth of a second a busy server is busy still. */
+/**
+ * Upper bound of the first pause, which doubles with each attempt. After less than a tenth of a second a busy
+ * server is still busy.
+ */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Makes an operation's attempts, each in its turn at the limiter, with pauses drawn uniformly from 0 to a bound (full
- * jitter) or as long as the server asks for. Pauses hold no turn, and waiting for a turn is not counted as time.
+ * Makes an operation's attempts, each in its turn at the limiter. Pauses are drawn uniformly from 0 to a
+ * bound (full jitter), or as long as the server asks for. A pause holds no turn, and waiting for a turn does
+ * not count as time.
  */
 export async function withRetries<T>(
   options: RetryOptions,
@@ -69,7 +73,7 @@ export async function withRetries<T>(
     }
     const bound = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failed - 1));
     const pause = Math.max(retryAfterMs, random.unit() * bound);
-    // A pause that ends after the deadline is not begun: it could only end in this.
+    // A pause that would end after the deadline is not begun.
     if (clock.now() + pause - since >= deadlineMs) {
       failure.outOfTime = true;
       const most = attempts === Infinity ? 'without a bound' : attempts;

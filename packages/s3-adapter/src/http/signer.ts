@@ -6,7 +6,7 @@ import type { Failure } from './failure.js';
 import { Sha256 } from './sha256.js';
 import { wallTime } from './wall-time.js';
 
-/** What is signed. */
+/** The parts of a request that are signed. */
 export interface Signable {
   readonly method: string;
   /** Encoded. */
@@ -17,10 +17,13 @@ export interface Signable {
 }
 
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-/** Between the clocks of server and client; S3 refuses 15 minutes, and a 403 without a body does not say why. */
+/**
+ * A difference between the clocks of server and client that may explain a 403 without a body. S3 refuses 15
+ * minutes.
+ */
 const SUSPICIOUS_SKEW_MS = 5 * 60_000;
 
-/** Signs requests with AWS Signature Version 4, at the time that the server has. */
+/** Signs requests with AWS Signature Version 4, at the server's time. */
 export class Signer {
   readonly #endpoint: Endpoint;
   #signature: SignatureV4 | undefined;
@@ -54,13 +57,13 @@ export class Signer {
     return signed.headers;
   }
 
-  /** Sets the time after an answer that says that it is wrong; false if that was not what was wrong. */
+  /** Corrects the time after an answer that says it is wrong. False if the time was not the problem. */
   correctTime({ details: { status, code, serverTimeMs } }: Failure): boolean {
     if (status !== 403 || serverTimeMs === undefined) return false;
     const offsetMs = serverTimeMs - wallTime();
     const isSkewed =
       code === 'RequestTimeTooSkewed' ||
-      // The answer to a HEAD has no body that would say so.
+      // The answer to a HEAD has no body that would tell.
       (code === 'HTTP_403' && Math.abs(offsetMs - this.#offsetMs) > SUSPICIOUS_SKEW_MS);
     if (isSkewed) this.#offsetMs = offsetMs;
     return isSkewed;

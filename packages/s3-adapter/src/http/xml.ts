@@ -1,14 +1,17 @@
 import type { Clock } from '@tiered/core';
 import { SaxesParser } from 'saxes';
 
-/** Takes an element that has no elements in it: its names from the root on, to be looked at only now, and its text. */
+/**
+ * Receives an element without child elements: its names from the root on, which are valid only during the
+ * call, and its text.
+ */
 export type LeafTaker = (names: readonly string[], text: string) => void;
 
 /** How a text is read in turns. */
 export interface TurnOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-  /** Told of every element as it begins: its names from the root on. */
+  /** Called for every element as it begins, with its names from the root on. */
   readonly opened?: ((names: readonly string[]) => void) | undefined;
 }
 
@@ -16,17 +19,18 @@ export interface TurnOptions {
 const SLICE = 32 * 1024;
 
 /**
- * Goes through the elements of an XML text that have no elements in them, in order. Only the five entities of XML itself
- * are expanded; a document type, where others are declared, is refused. Takes time in proportion to the text, however
- * deep its elements are and whatever they are called: for small texts, since nothing else happens meanwhile.
- * @throws Error for what is not well-formed, and what `take` throws.
+ * Goes through the elements of an XML text that have no child elements, in order. Only the five entities of
+ * XML itself are expanded; a document type, where others are declared, is refused. Takes time in proportion
+ * to the text, however deep its elements are and whatever they are called. For small texts, since it blocks
+ * the event loop.
+ * @throws Error for text that is not well-formed, and whatever `take` throws.
  */
 export function readLeaves(xml: Uint8Array, take: LeafTaker): void {
   const parseNext = slices(xml, take);
   while (parseNext());
 }
 
-/** As `readLeaves`, for large texts: other work of the event loop has its turns in between. An abort ends it. */
+/** As `readLeaves`, for large texts: the event loop gets its turns in between. An abort ends it. */
 export async function readLeavesInTurns(
   xml: Uint8Array,
   take: LeafTaker,
@@ -39,7 +43,7 @@ export async function readLeavesInTurns(
   }
 }
 
-/** What parses the next slice of a text; it gives false when that was the last. */
+/** Returns a function that parses the next slice of a text, and returns false when that was the last. */
 function slices(xml: Uint8Array, take: LeafTaker, opened?: TurnOptions['opened']): () => boolean {
   const parser = parserFor(take, opened);
   // Some servers send blanks before the declaration to keep a slow answer alive.
@@ -55,7 +59,7 @@ function slices(xml: Uint8Array, take: LeafTaker, opened?: TurnOptions['opened']
 }
 
 function parserFor(take: LeafTaker, opened: TurnOptions['opened']): SaxesParser {
-  // Names stay apart: joined into a path, those of deep elements would be as long as the text, for each of them.
+  // Names are kept apart: joined into paths, those of deep elements would each be as long as the text.
   const names: string[] = [];
   let text = '';
   let isLeaf = false;
@@ -85,7 +89,9 @@ function parserFor(take: LeafTaker, opened: TurnOptions['opened']): SaxesParser 
   return parser;
 }
 
-/** The text of the first child of the root with these names; undefined if there is none, or this is no XML. */
+/**
+ * The text of the first child of the root with these names; undefined if there is none, or this is not XML.
+ */
 export function textAt(xml: Uint8Array, root: string, child: string): string | undefined {
   let found: string | undefined;
   try {
@@ -100,7 +106,7 @@ export function textAt(xml: Uint8Array, root: string, child: string): string | u
 
 const SPECIAL = /[&<>"'\r\n\t]/g;
 
-/** Text as it stands in XML and comes out again as it was. */
+/** Escapes text so that it reads back from XML as it was. */
 export function escapeXml(text: string): string {
   return text.replace(SPECIAL, (character) => `&#${character.charCodeAt(0)};`);
 }
@@ -109,7 +115,7 @@ export function escapeXml(text: string): string {
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const IMPOSSIBLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 
-/** Whether XML can hold a text. */
+/** Whether XML can contain a text. */
 export function fitsXml(text: string): boolean {
   return !IMPOSSIBLE.test(text);
 }

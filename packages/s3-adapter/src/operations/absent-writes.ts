@@ -5,22 +5,25 @@ import { Failure } from '../http/failure.js';
 
 /** Headers of the requests of a write. */
 export interface WriteHeaders {
-  /** Of the request that begins to make the object. */
+  /** Headers of the request that begins the object. */
   readonly begin: Readonly<Record<string, string>>;
-  /** Of the request that publishes it. */
+  /** Headers of the request that publishes it. */
   readonly publish: Readonly<Record<string, string>>;
 }
 
-/** Of a write that replaces what is there. */
+/** The headers of a write that replaces an object. */
 export const REPLACING: WriteHeaders = { begin: {}, publish: {} };
 
-/** Names the write that made an object, so that one whose answer was lost knows its own. */
+/**
+ * Identifies the write that made an object, so that a write whose answer was lost recognises its own object.
+ */
 const MARK = 'x-amz-meta-tiered-write';
 
 /**
- * Writes an object only if there is none: the server decides (`If-None-Match: *`). A write that was repeated because its
- * answer got lost finds what it wrote itself: that costs a HEAD, and is a success.
- * @throws Failure `TIERED_EXISTS` if there is an object, `TIERED_UNSUPPORTED` if the server does not know such writes.
+ * Writes an object only if there is none: the server decides (`If-None-Match: *`). A write that was repeated
+ * because its answer got lost may find its own object: that costs a HEAD, and is a success.
+ * @throws Failure `TIERED_EXISTS` if there is an object, `TIERED_UNSUPPORTED` if the server does not support
+ * such writes.
  */
 export async function writeIfAbsent(
   client: S3Client,
@@ -38,11 +41,14 @@ export async function writeIfAbsent(
   }
 }
 
-/** How a server answers a request whose first try has published the object: 412, or 404 since the upload is gone. */
+/**
+ * The statuses with which servers answer a request whose first attempt has published the object: 412, or 404
+ * since the upload is gone.
+ */
 const ENDED = new Set([404, 412]);
 
 /**
- * Looks whether there is an object, before anything large is sent in vain.
+ * Checks that there is no object, before anything large is sent in vain.
  * @throws Failure `TIERED_EXISTS`
  */
 export async function assertAbsent(

@@ -9,14 +9,14 @@ import { escapeXml, fitsXml, readLeavesInTurns, type LeafTaker } from '../http/x
 const MOST_KEYS = 1000;
 /** Swift takes 10 ms for each key of a batch, and some times that when it has several. */
 const WORK_MS_PER_KEY = 50;
-/** How servers answer that do not know DeleteObjects. */
+/** The statuses of servers that do not support DeleteObjects. */
 const REFUSED = new Set([400, 405, 501]);
 
-/** Keys that are deleted together, each for as long as somebody wants that. */
+/** Keys that are deleted together. Each stays in the batch as long as somebody wants it deleted. */
 class Batch {
   readonly #wanted = new Map<string, number>();
   readonly #end = new AbortController();
-  /** Resolves to the keys that are deleted when there is nothing more to be done. */
+  /** Resolves to the keys that were deleted, when there is nothing more to do. */
   readonly deleted: Promise<ReadonlySet<string>>;
   /** The attempt that is under way, and the keys that it has deleted. */
   attempt: Promise<ReadonlySet<string>> = Promise.resolve(new Set<string>());
@@ -29,19 +29,22 @@ class Batch {
     return [...this.#wanted.keys()];
   }
 
-  /** Aborts when nobody wants anything any more. */
+  /** Aborts when nobody waits for the batch any more. */
   get signal(): AbortSignal {
     return this.#end.signal;
   }
 
-  /** Adds a key; tells whether it was deleted. An abort takes it away again, or waits for the request that has it. */
+  /**
+   * Adds a key, and resolves to whether it was deleted. An abort removes the key again, or waits for the
+   * request that has it.
+   */
   async delete(key: string, signal: AbortSignal | undefined): Promise<boolean> {
     this.#wanted.set(key, (this.#wanted.get(key) ?? 0) + 1);
     const stopListening = onAbort(signal, (reason) => this.#leave(key, reason));
     try {
       return (await raceAbort(this.deleted, signal)).has(key);
     } catch (error) {
-      // What is sent is waited for: else it might delete what is written afterwards.
+      // A request that was sent is waited for. Otherwise it might delete what is written afterwards.
       const deleted = await this.attempt.catch(() => new Set<string>());
       if (deleted.has(key)) return true;
       throw error;
@@ -58,7 +61,7 @@ class Batch {
   }
 }
 
-/** Deletes objects; those of one turn of the event loop together, by one request for up to 1000 of them. */
+/** Deletes objects. Those of one turn of the event loop go together, in one request for up to 1000. */
 export class Deletes {
   readonly #client: S3Client;
   readonly #clock: Clock;
@@ -70,10 +73,13 @@ export class Deletes {
     this.#clock = clock;
   }
 
-  /** Deletes an object; a missing one is no error. An abort waits for the answer to what is sent. */
+  /**
+   * Deletes an object; a missing one is not an error. An abort waits for the answer to a request that was
+   * sent.
+   */
   async delete(key: string, signal: AbortSignal | undefined): Promise<void> {
     if (this.#canBatch && fitsXml(key) && (await this.#gather().delete(key, signal))) return;
-    // Alone, or the batch could not delete it: then the answer for this one tells why.
+    // Alone, or because the batch could not delete it: then the answer to this request tells why.
     const request = { method: 'DELETE', key, isAwaited: true } as const;
     await this.#client.request(request, signal).catch((error: unknown) => {
       if (!(error instanceof Failure && error.details.means === 'TIERED_NOT_FOUND')) throw error;
@@ -83,7 +89,7 @@ export class Deletes {
   /** The batch of this turn. */
   #gather(): Batch {
     const gathering = this.#gathering;
-    // One that everybody has left has ended.
+    // A batch that every caller has left has ended.
     if (gathering === undefined || gathering.signal.aborted || gathering.keys.length >= MOST_KEYS)
       return (this.#gathering = new Batch((batch) => this.#send(batch)));
     return gathering;
@@ -105,7 +111,9 @@ export class Deletes {
     }
   }
 
-  /** One DeleteObjects, of the keys that somebody still wants to go; gives those that it has deleted. */
+  /**
+   * Makes one DeleteObjects for the keys that are still wanted deleted. Returns those that it has deleted.
+   */
   async #attempt({ keys, signal }: Batch): Promise<ReadonlySet<string>> {
     const objects = keys.map((key) => `<Object><Key>${escapeXml(key)}</Key></Object>`).join('');
     const body = Buffer.from(

@@ -4,23 +4,25 @@ import type { S3Client } from '../http/client.js';
 import { wrongAnswer } from '../http/failure.js';
 import { readLeavesInTurns, type LeafTaker } from '../http/xml.js';
 
-/** Which page of a listing. */
+/** The page of a listing to ask for. */
 export interface PageRequest {
   readonly prefix: string;
   /** Only keys after this one. */
   readonly startAfter?: string | undefined;
-  /** Where the page before ended. */
+  /** The token with which the page before ended. */
   readonly token?: string | undefined;
-  /** Keys that go on after this character are given as what stands before it, once. */
+  /**
+   * Keys that contain this character after the prefix are summarised: what stands before it is listed once.
+   */
   readonly delimiter?: string | undefined;
 }
 
 /** A page of a listing, keys as S3 has them. */
 export interface Page {
   readonly objects: readonly ObjectStat[];
-  /** What keys with the delimiter begin with. */
+  /** The beginnings of keys that contain the delimiter. */
   readonly prefixes: readonly string[];
-  /** For the next page; undefined on the last. */
+  /** The token of the next page; undefined on the last. */
   readonly next: string | undefined;
 }
 
@@ -44,12 +46,12 @@ export function fetchPage(
   );
 }
 
-/** What is known of an object so far. */
+/** The fields of an object that were read so far. */
 type Draft = Record<string, string | undefined>;
 
-/** What a page says of itself. */
+/** The fields of a page itself. */
 const FIELDS = new Set(['EncodingType', 'IsTruncated', 'NextContinuationToken']);
-/** What is taken of an object. */
+/** The fields of an object that are used. */
 const OF_OBJECT = new Set(['Key', 'Size', 'ETag']);
 
 async function parsePage(
@@ -60,7 +62,7 @@ async function parsePage(
   const fields = new Map<string, string>();
   const drafts: Draft[] = [];
   const prefixes: string[] = [];
-  // Servers tell of an object in any order.
+  // Servers send the fields of an object in any order.
   let draft: Draft | undefined;
   const opened = (names: readonly string[]) => {
     if (names.length === 2) draft = undefined;
@@ -92,7 +94,9 @@ async function parsePage(
   }
 }
 
-/** The token for the next page. Wherever it is not sure that this is the last page, the listing must not end here. */
+/**
+ * The token of the next page. The listing must not end here unless it is certain that this is the last page.
+ */
 function nextOf(fields: ReadonlyMap<string, string>): string | undefined {
   const next = fields.get('NextContinuationToken');
   const truncated = fields.get('IsTruncated') ?? String(Boolean(next));

@@ -8,7 +8,7 @@ import { walkPages } from './page-walk.js';
 /** What to list. */
 export interface ListingOptions {
   readonly prefix: string;
-  /** Ranges of keys at the same time. */
+  /** Ranges of keys that are listed at the same time. */
   readonly concurrency: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -17,9 +17,10 @@ type Objects = readonly ObjectStat[];
 type Pages = AsyncGenerator<Objects, void, undefined>;
 
 /**
- * The objects under a prefix, in pages as they come. A listing of more than one page is split at directories (one more
- * request finds them) into ranges of keys that are listed at the same time, each at most one page ahead of its reader.
- * The price is one request for the directories, and at most one more for each range, whose last page may be half used.
+ * Lists the objects under a prefix, in pages as they come. A listing of more than one page is split at
+ * directories (one more request finds them) into ranges of keys. These are listed at the same time, each at
+ * most one page ahead of its reader. The price is one request for the directories, and at most one more for
+ * each range, whose last page may be half used.
  */
 export async function* listObjects(client: S3Client, { prefix, concurrency, signal }: ListingOptions): Pages {
   const opening = walkPages(client, { prefix }, false, signal);
@@ -47,7 +48,7 @@ export async function* listObjects(client: S3Client, { prefix, concurrency, sign
   }
 }
 
-/** Directories after a key, evenly picked: one fewer than there are to be ranges. */
+/** Directories after a key, evenly picked: one fewer than the number of ranges. */
 async function findBounds(
   client: S3Client,
   prefix: string,
@@ -69,7 +70,7 @@ async function* pagesOf(
 ): Pages {
   for await (const { objects } of pages) {
     const [first, last] = [objects[0]?.key ?? '', objects.at(-1)?.key ?? ''];
-    // A server that does not know start-after begins where all begin: others give those keys.
+    // A server that does not support start-after begins at the first key. Other ranges list those keys.
     const isEarly = startAfter !== undefined && compareKeys(first, startAfter) <= 0;
     const isOver = upTo !== undefined && compareKeys(last, upTo) > 0;
     const isWithin = ({ key }: ObjectStat) =>
@@ -80,7 +81,10 @@ async function* pagesOf(
   }
 }
 
-/** Pages of several generators as they come; each is asked for its next page when one was taken. Ends all of them. */
+/**
+ * Merges the pages of several generators as they come. Each is asked for its next page when one was taken.
+ * Ends all of them.
+ */
 async function* merged(generators: readonly Pages[], end: AbortController): Pages {
   const next = (pages: Pages) => pages.next().then((result) => ({ pages, result }));
   const waiting = new Map(generators.map((pages) => [pages, next(pages)]));
@@ -91,7 +95,7 @@ async function* merged(generators: readonly Pages[], end: AbortController): Page
         waiting.delete(pages);
       } else {
         const step = next(pages);
-        // Nobody waits for it before this page was taken, and until then its error is nobody's.
+        // Nobody awaits it before this page was taken, so until then its error must not count as unhandled.
         step.catch(() => undefined);
         waiting.set(pages, step);
         yield result.value;

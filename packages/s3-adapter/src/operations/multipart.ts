@@ -5,10 +5,13 @@ import type { S3Client } from '../http/client.js';
 import { wrongAnswer } from '../http/failure.js';
 import { escapeXml, textAt } from '../http/xml.js';
 
-/** Parts of one upload that are sent at the same time; with the one that is being filled they bound the memory. */
+/**
+ * Parts of one upload that are sent at the same time. Together with the part that is being filled they bound
+ * the memory.
+ */
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
-/** AWS puts thousands of parts together for minutes, and sends blanks meanwhile. */
+/** AWS takes minutes to put thousands of parts together, and sends blanks meanwhile. */
 const LEAST_WORK_MS = 30_000;
 const WORK_MS_PER_PART = 50;
 
@@ -16,7 +19,7 @@ const WORK_MS_PER_PART = 50;
 export interface Upload {
   readonly key: string;
   readonly size: number;
-  /** In any sizes, and until an abort; they throw unless they are as long together as `size`. */
+  /** Pieces of any size, until an abort. Throws unless they are `size` bytes in total. */
   readonly pieces: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
   readonly partBytes: number;
   readonly headers: WriteHeaders;
@@ -27,13 +30,14 @@ interface Uploading {
   readonly client: S3Client;
   readonly key: string;
   readonly uploadId: string;
-  /** Ends with the first thing that goes wrong. */
+  /** Aborts with the first error. */
   readonly end: AbortController;
 }
 
 /**
- * Uploads an object in parts, which nobody sees until all are there. Whatever goes wrong, the upload is aborted before the
- * error is thrown, so that no parts stay that cost money. Takes the memory of 5 parts at most.
+ * Uploads an object in parts, which nobody sees until all are there. If anything goes wrong, the upload is
+ * aborted before the error is thrown, so that no parts stay that cost money. Takes the memory of at most 5
+ * parts.
  */
 export async function uploadInParts(client: S3Client, upload: Upload): Promise<void> {
   const { key, size, pieces, signal } = upload;
@@ -54,7 +58,7 @@ export async function uploadInParts(client: S3Client, upload: Upload): Promise<v
   }
 }
 
-/** Begins an upload. An abort waits for the answer: without its id the upload could not be taken back. */
+/** Begins an upload. An abort waits for the answer: without its id the upload could not be aborted. */
 async function begin(client: S3Client, { key, headers, signal }: Upload): Promise<string> {
   const request = {
     ...{ method: 'POST', key, query: { uploads: '' }, headers: headers.begin },
@@ -67,7 +71,7 @@ async function begin(client: S3Client, { key, headers, signal }: Upload): Promis
   return id;
 }
 
-/** Sends the parts, several at a time; gives their ETags in order. */
+/** Sends the parts, several at a time. Returns their ETags in order. */
 async function sendParts(uploading: Uploading, parts: AsyncIterable<Uint8Array>): Promise<readonly string[]> {
   const { end } = uploading;
   const etags: string[] = [];
@@ -129,18 +133,22 @@ async function complete(
   } as const;
   await client.retry(end.signal, async () => {
     const answer = await client.send(request, undefined, end.signal);
-    // The status was sent before the parts were put together: the body tells how that ended.
+    // The status was sent before the parts were put together. The body tells whether that succeeded.
     if (textAt(answer.body, 'CompleteMultipartUploadResult', 'Key') === undefined)
       throw failureOf({ ...answer, status: 500 }, 'if-none-match' in publish ? 'if-none-match' : undefined);
   });
 }
 
-/** Takes an upload back. The first error is the one to be told; AWS's lifecycle rules are there for what is left. */
+/**
+ * Aborts an upload. The first error is the one to report; AWS's lifecycle rules deal with parts that stay.
+ */
 async function abandon({ client, key, uploadId }: Uploading): Promise<void> {
   await client.request({ method: 'DELETE', key, query: { uploadId } }, undefined).catch(() => undefined);
 }
 
-/** Pieces of any size as parts of one size, the last one as long as what is left, each in memory of its own. */
+/**
+ * Turns pieces of any size into parts of one size, each in memory of its own. The last part may be shorter.
+ */
 async function* inParts(pieces: AsyncIterable<Uint8Array>, partBytes: number): AsyncGenerator<Uint8Array> {
   let part = Buffer.allocUnsafeSlow(partBytes);
   let filled = 0;

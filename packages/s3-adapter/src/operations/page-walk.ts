@@ -4,17 +4,18 @@ import { compareKeys } from '../http/keys.js';
 import { fetchPage, type Page, type PageRequest } from './listing-page.js';
 
 /**
- * Empty pages in a row: servers send them where they passed over objects that are deleted or hidden, mostly 1000 a page. So
- * many are a server that never gets on.
+ * Most empty pages in a row. Servers send them where they skip objects that are deleted or hidden, mostly
+ * 1000 a page. A server that sends this many makes no progress.
  */
 const MOST_EMPTY_PAGES = 10_000;
 
 /**
- * The pages of a listing from a request on that hold objects, to the last one: an empty page is gone past as long as the
- * server says that it is not the last.
+ * Yields the pages of a listing that hold objects, from a request on to the last page. Empty pages are
+ * skipped as long as the server says that they are not the last.
  * @param isSorted Whether the server is known to list keys in the order of their bytes.
- * @throws Failure `ListingStuck` for a server that does not get on: a token that came before, pages that begin where an
- * earlier one did, empty pages without end. To end there as if all were listed would lose what comes behind.
+ * @throws Failure `ListingStuck` for a server that makes no progress: a token that came before, pages that
+ * begin where an earlier one did, empty pages without end. To end there as if all were listed would lose the
+ * objects that follow.
  */
 export async function* walkPages(
   client: S3Client,
@@ -43,8 +44,8 @@ export async function* walkPages(
 }
 
 /**
- * Notices that tokens come again, in constant memory (Brent's algorithm): compares each with one that came before, and
- * takes a newer one for that after twice as many. A circle of n tokens is noticed within 3 n of them.
+ * Notices that tokens repeat, in constant memory (Brent's algorithm). It compares each token with a kept one,
+ * and keeps a newer one instead after twice as many. A circle of n tokens is noticed within 3 n of them.
  */
 class TokenTrail {
   #kept: string | undefined;

@@ -3,14 +3,19 @@ import pLimit from 'p-limit';
 import type { S3Client } from '../http/client.js';
 import { RangedRead, type ObjectFacts, type RangeRequest } from './ranged-read.js';
 
-/** Parts of one read that are fetched at the same time, so that a long read does not take every connection. */
+/**
+ * Parts of one read that are fetched at the same time, so that a long read does not take every connection.
+ */
 const PARTS_AT_ONCE = 16;
 
 /** Reads ranges into memory, in parts if they are long. */
 export class RangeReader {
   readonly #client: S3Client;
   readonly #partBytes: number;
-  /** Whether the last read from the beginning of an object was of all of it: the next one will be, too. */
+  /**
+   * Whether the last read from the beginning of an object was of all of it. Then the next one probably is,
+   * too.
+   */
   #readsWhole = true;
 
   constructor(client: S3Client, partBytes: number) {
@@ -18,7 +23,7 @@ export class RangeReader {
     this.#partBytes = partBytes;
   }
 
-  /** Reads; gives the number of bytes. No memory is written to after it has settled. */
+  /** Reads a range, and returns the number of bytes. No memory is written to after it has settled. */
   async read(range: RangeRequest): Promise<number> {
     const { length, offset } = range;
     if (length === 0) return 0;
@@ -31,8 +36,8 @@ export class RangeReader {
   }
 
   /**
-   * The first part goes ahead until its answer begins: that tells the version and the size to which all are pinned, and
-   * so where the object ends.
+   * Reads a range in parts. The first part goes ahead until its answer begins, which tells the version and
+   * the size of the object. All parts are pinned to these, and so know where the object ends.
    */
   async #readInParts(range: RangeRequest): Promise<number> {
     const { signal } = range;
@@ -74,7 +79,10 @@ export class RangeReader {
   }
 }
 
-/** Of parts that come in any order, tells how many bytes are there from the beginning onwards. Gives each part whom to tell. */
+/**
+ * Reports how many bytes are there from the beginning onwards, although parts come in any order. Returns the
+ * listener for each part.
+ */
 function inOrder(
   partBytes: number,
   progress: (bytes: number) => void,

@@ -6,7 +6,7 @@ import type { Sink } from '../http/exchange.js';
 import { changed, Failure, wrongAnswer } from '../http/failure.js';
 import type { Tries } from '../http/retries.js';
 
-/** Times that a whole object may come wrong: what is wrong so often is so at the server. */
+/** How often a whole object may come wrong. If it is wrong more often, it is wrong at the server. */
 const MOST_CORRUPT = 8;
 
 /** What a read knows of its object once the first answer has begun. */
@@ -19,26 +19,31 @@ export interface ObjectFacts {
 export interface RangeRequest {
   readonly key: string;
   readonly offset: number;
-  /** Bytes that are wanted, at least one. */
+  /** Bytes to read, at least one. */
   readonly length: number;
-  /** Gives memory for as many bytes as the range turns out to have; asked again where a read begins anew. */
+  /**
+   * Returns memory for as many bytes as the range turns out to have. Called again where a read begins anew.
+   */
   readonly memory: (bytes: number) => Uint8Array;
   /** The ETag that the object must have. */
   readonly version: string | undefined;
-  /** The size that the object must have, if others know it already. */
+  /** The size that the object must have, if it is known already. */
   readonly size?: number | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Told how much of the memory is final, unless only a checksum at the end says so. */
+  /** Told how much of the memory is final, unless only a checksum at the end decides that. */
   readonly progress?: ((bytes: number) => void) | undefined;
-  /** Whether to ask for the whole object, as it begins with the range: only then do servers send its checksum. */
+  /**
+   * Whether to ask for the whole object, because it begins with the range: only then do servers send its
+   * checksum.
+   */
   readonly asWhole?: boolean | undefined;
   /** Called once, when the first answer has begun, before it has memory. */
   readonly started?: ((facts: ObjectFacts) => void) | undefined;
 }
 
 /**
- * A range on its way into memory, over as many requests as it takes: what broke goes on from the byte where it broke. All of
- * it is of one version: that which was asked for, else that of the first answer.
+ * Reads a range into memory, over as many requests as it takes: after a failure it goes on from the byte
+ * where it broke. All of it is of one version: the one that was asked for, else that of the first answer.
  */
 export class RangedRead implements Sink {
   readonly #client: S3Client;
@@ -49,9 +54,9 @@ export class RangedRead implements Sink {
   #size: number | undefined;
   /** Bytes of the target that are good. */
   #filled = 0;
-  /** Whether somebody was told that bytes are final: these can no longer be given up. */
+  /** Whether bytes were reported as final. They can no longer be given up then. */
   #isTold = false;
-  /** Bytes of the present answer before those that are wanted. */
+  /** Bytes of the present answer before those of the range. */
   #skip = 0;
   /** Bytes of the present answer that are still to come. */
   #left = 0;
@@ -70,7 +75,10 @@ export class RangedRead implements Sink {
     return this.#size;
   }
 
-  /** Reads; gives the number of bytes, fewer than were wanted only at the end of the object. */
+  /**
+   * Reads the range, and returns the number of bytes. They are fewer than asked for only at the end of the
+   * object.
+   */
   async run(): Promise<number> {
     await this.#client.retry(this.#range.signal, (tries) => this.#attempt(tries));
     return this.#filled;
@@ -99,7 +107,7 @@ export class RangedRead implements Sink {
       this.#filled += taken;
       this.#left -= taken;
       this.#tries?.progress(taken);
-      // With a checksum it may be that they are wrong, and come anew.
+      // With a checksum they may turn out to be wrong, and come anew.
       if (this.#checksum === undefined) this.#tell();
     }
     return !(this.#isWhole && this.#left === 0 && this.#from < (this.#size ?? 0));
@@ -126,7 +134,7 @@ export class RangedRead implements Sink {
     return this.#range.offset + this.#filled;
   }
 
-  /** Where the range ends, as far as is known. */
+  /** Where the range ends, as far as that is known. */
   get #end(): number {
     return Math.min(this.#range.offset + this.#range.length, this.#size ?? Infinity);
   }
@@ -137,7 +145,7 @@ export class RangedRead implements Sink {
     await this.#verify();
   }
 
-  /** One request for what is missing. False if the range begins at the end of the object or after it. */
+  /** Makes one request for the missing bytes. False if the range begins at or after the end of the object. */
   async #fetch(): Promise<boolean> {
     const { key, asWhole, signal } = this.#range;
     const etag = this.#etag ?? this.#range.version;
@@ -161,7 +169,7 @@ export class RangedRead implements Sink {
     }
   }
 
-  /** A server may look at the range before it looks at the ETag: whose end it is must be known. */
+  /** A server may check the range before the ETag, so it must be checked of which version this is the end. */
   async #assertEnds(etag: string): Promise<void> {
     const { key, signal } = this.#range;
     const { headers } = await this.#client.send({ method: 'HEAD', key }, undefined, signal);
@@ -191,11 +199,11 @@ export class RangedRead implements Sink {
     this.#range.started?.({ etag, size });
   }
 
-  /** Objects of two sizes are two, also if their ETags look the same, as weak ones may. */
+  /** Two sizes mean two objects, even if their ETags look the same, as weak ones may. */
   #assertSize(status: number, size: number): void {
     if (this.#size === undefined || this.#size === size) return;
     const { started, size: expected } = this.#range;
-    // Others have built on the first one.
+    // Other parts rely on the first size.
     if (this.#isTold || started !== undefined || expected !== undefined) throw changed(status);
     throw this.#startingAnew('SizeChanged', 'the server says two sizes of one version');
   }
@@ -209,14 +217,15 @@ export class RangedRead implements Sink {
   }
 
   /**
-   * Gives up what was read, because nobody knows what of it is wrong; for good, if somebody was told that it is final.
-   * Counted by itself: bytes that come anew count as progress, and it might go on for ever.
+   * Gives up what was read, because it is unknown which bytes are wrong. If bytes were reported as final, the
+   * read fails for good. These restarts are counted separately: bytes that come anew count as progress, and
+   * it might go on forever.
    */
   #startingAnew(code: string, advice: string): Failure {
     this.#filled = 0;
     this.#corrupt += 1;
     const retryable = !this.#isTold && this.#corrupt < Math.min(this.#client.attempts, MOST_CORRUPT);
-    // Others may have begun on account of this size.
+    // Other parts may have begun because of this size.
     if (this.#range.started === undefined) this.#size = undefined;
     return wrongAnswer(200, code, advice, retryable);
   }
@@ -228,14 +237,17 @@ interface AnsweredRange {
   readonly size: number;
 }
 
-/** Which bytes an answer says that it holds. A server that does not know ranges answers 200 with the whole object. */
+/**
+ * The bytes that an answer contains, as it says. A server that does not support ranges answers 200 with the
+ * whole object.
+ */
 function rangeIn(status: number, headers: IncomingHttpHeaders): AnsweredRange {
   const length = lengthOf(headers);
   if (status === 200 && length !== undefined) return { first: 0, last: length - 1, size: length };
   const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(headerOf(headers, 'content-range') ?? '');
   const [first, last, size] = (match ?? []).slice(1).map(Number);
   const isWhole = first !== undefined && last !== undefined && size !== undefined;
-  // Fewer bytes than the range has are taken, and the rest asked for; more cannot be part of it.
+  // Fewer bytes than the range has are taken, and the rest is requested. More bytes cannot be part of it.
   if (status !== 206 || !isWhole || (length ?? 0) > last - first + 1)
     throw wrongAnswer(status, 'WrongRange', 'the server does not say which bytes it sends');
   return { first, last, size };

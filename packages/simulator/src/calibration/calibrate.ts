@@ -19,49 +19,58 @@ import { PREFIX, withTrial } from './trial.js';
 
 /** Options of `calibrate`. */
 export interface CalibrationOptions {
-  /** Seconds for everything. Default: 30: 0.4 for each of three measurements of a point, of a source and a tier. */
+  /**
+   * Seconds for all measurements. Default: 30, which is 0.4 for each of three measurements of a point, with a
+   * source and a tier.
+   */
   readonly seconds?: number;
-  /** Bytes that are read and written, in all. Default: 2 GiB. */
+  /** Bytes that are read and written in total. Default: 2 GiB. */
   readonly bytes?: ByteSize;
-  /** Operations at a time, rising. Default: 1, 2, 4, 8, 16, 32. */
+  /** Operations at a time, in rising order. Default: 1, 2, 4, 8, 16, 32. */
   readonly concurrencies?: readonly number[];
-  /** Bytes of a read, piece after piece of an object: what the loader asks for at a time. Default: whole objects. */
+  /**
+   * Bytes of one read, as the loader requests them; an object is read piece by piece. Default: whole objects.
+   */
   readonly readBytes?: ByteSize;
-  /** Trains on a sample: gives c, the compute throughput. Default: it is not measured. */
+  /** Trains on a sample. Its speed is c, the compute throughput. Default: c is not measured. */
   readonly compute?: (sample: Uint8Array) => void | Promise<void>;
-  /** Preprocesses a sample: gives beta. Default: it is not measured. */
+  /** Preprocesses a sample. Its speed is beta. Default: beta is not measured. */
   readonly preprocess?: (sample: Uint8Array) => void | Promise<void>;
-  /** Decides which objects are read. Default: 0. */
+  /** Determines which objects are read. Default: 0. */
   readonly seed?: number;
   /** Called after every measurement. */
   readonly onProgress?: (done: number, total: number) => void;
   readonly signal?: AbortSignal;
-  /** Default: the clock of the machine. */
+  /** Default: the machine's clock. */
   readonly clock?: Clock;
 }
 
 const CONCURRENCIES = [1, 2, 4, 8, 16, 32];
-/** Of so many objects at most some are read: a listing of millions would take the time for everything. */
+/** Objects that are listed at most, of which some are read. A listing of millions would take all the time. */
 const KEYS_LISTED = 10_000;
-/** Objects on a tier at most while writes are measured, and the part of its quota that may be taken. */
+/** Most objects on a tier while writes are measured, and the part of its quota that they may take. */
 const OBJECTS_ON_TIER = 256;
 const PART_OF_QUOTA = 0.5;
 
 /**
- * Measures what the performance model wants to know of storage (Table A.1) at rising concurrency: t(gamma) of the source,
- * r_j(p) and w_j(p) of the tiers, and what reading from the source comes to while it fills a tier, by a hierarchy with one tier
- * and the defaults of `PlacementHandler`, as a training would meet them; w_j by the driver alone. c and beta from functions that are given.
+ * Measures what the performance model needs to know of storage (Table A.1), at rising concurrency: t(gamma)
+ * of the source, r_j(p) and w_j(p) of the tiers, and the throughput of reading from the source while that
+ * fills a tier. It reads through a hierarchy with one tier and the defaults of `PlacementHandler`, as a
+ * training does; w_j is measured with the driver alone. c and beta are measured with the functions that are
+ * given.
  *
- * Each point is measured three times, and the profile has the median, and how far they were apart: `unsteadyIn` says what is
- * not to be trusted.
+ * Each point is measured three times. The profile has the median, and how far the three were apart;
+ * `unsteadyIn` tells what not to trust.
  *
- * Takes what `Hierarchy` takes, before it is started or in its place: it opens the drivers, writes objects under
- * `tiered-calibration/` to the tiers, up to half of their quota, deletes them again, and closes the drivers, also when it
- * fails or is aborted. The source is only read. Time and bytes keep to their budgets, but for two rounds of each measurement.
+ * Takes the options of a `Hierarchy`, before one is started or in place of one. Opens the drivers, writes
+ * objects under `tiered-calibration/` to the tiers, up to half of their quota, deletes them again, and closes
+ * the drivers, also when it fails or is aborted. The source is only read. Time and bytes keep to their
+ * budgets, except that each measurement makes at least two rounds.
  *
- * What was read a moment ago is in the caches of the operating system: if the dataset is larger than memory and the
- * training's reads are not, give it a dataset of objects that nobody has read.
- * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and a source without objects; and what drivers throw.
+ * What was read a moment ago is in the caches of the operating system. If the dataset is larger than memory,
+ * and the training's reads do not hit those caches, use a dataset of objects that nobody has read.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for a source without objects.
+ * Errors of drivers are thrown as they are.
  * @throws The signal's reason.
  */
 export async function calibrate(
@@ -179,7 +188,7 @@ class Calibration {
         this.#rate(Array.from({ length: concurrency }, () => ({ next }))),
       );
     } finally {
-      // Without the signal: what was written is deleted whatever happened.
+      // Without the signal, because what was written is deleted in any case.
       await Promise.allSettled([...written].map((key) => driver.delete(key, {})));
     }
   }
@@ -235,7 +244,7 @@ class Calibration {
     return rate;
   }
 
-  /** Objects of the source that are not empty, in an order of the seed. */
+  /** Objects of the source that are not empty, in an order that the seed determines. */
   async #someObjects(seed: number): Promise<ObjectStat[]> {
     const objects: ObjectStat[] = [];
     for await (const page of this.#source.list({ signal: this.#signal })) {

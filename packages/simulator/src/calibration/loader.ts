@@ -5,17 +5,17 @@ import type { Lane } from './rate.js';
 export interface Reading {
   readonly hierarchy: Hierarchy;
   readonly objects: readonly ObjectStat[];
-  /** Bytes of a read, piece after piece of an object; undefined for whole objects. */
+  /** Bytes of one read; an object is read piece by piece. Undefined for whole objects. */
   readonly readBytes: number | undefined;
   /**
-   * Whether each object is read once, and to its end, because more of it than was read may have been fetched; or all of
-   * them again and again.
+   * Whether each object is read once, and to its end, because more of it may have been fetched than was read.
+   * Else all are read again and again.
    */
   readonly once: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Loaders that read at the same time, each objects of its own. */
+/** Loaders that read at the same time, each its own objects. */
 export function readers(reading: Reading, count: number): Lane[] {
   return Array.from({ length: count }, (_, number) => reader(reading, number, count));
 }
@@ -26,7 +26,7 @@ function reader(
   count: number,
 ): Lane {
   const own = objects.filter((_, i) => i % count === number);
-  // With more loaders than objects some read the same ones.
+  // With more loaders than objects, some read the same ones.
   const pieces = piecesOf(own.length === 0 && !once ? objects : own, readBytes, once);
   const target = readBytes === undefined ? undefined : new Uint8Array(readBytes);
   let isWithin = false;

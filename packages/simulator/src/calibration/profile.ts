@@ -16,7 +16,8 @@ const place = z.strictObject({
   /** What the source gives to reads that fill a tier. */
   place: curve.optional(),
   /**
-   * How far measurements of one point were apart, the highest over the lowest, where that was most. Missing in profiles of before.
+   * How far measurements of one point were apart, at the point where that was most: the highest over the
+   * lowest. Older profiles do not have it.
    */
   spread: z.strictObject({ read: spread, write: spread.optional(), place: spread.optional() }).optional(),
 });
@@ -27,20 +28,20 @@ const profile = z.strictObject({
   source: place,
   /** Fastest first, as in the hierarchy. */
   tiers: z.array(place),
-  /** c, if there was something to train with. */
+  /** c, if it was measured. */
   computeMBps: positive.optional(),
-  /** beta, if there was something to preprocess with. */
+  /** beta, if it was measured. */
   preprocessMBps: positive.optional(),
 });
 
-/** What a calibration measured: plain data, to be kept as JSON. Rates are in 10^6 bytes a second. */
+/** The measurements of a calibration: plain data, to be kept as JSON. Rates are in 10^6 bytes a second. */
 export type CalibrationProfile = z.infer<typeof profile>;
 
 /** What was measured of a tier, or of the source. */
 export type PlaceProfile = CalibrationProfile['source'];
 
 /**
- * A profile that was read from a file.
+ * Checks a profile that was read from a file.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the first field that is wrong.
  */
 export function parseProfile(value: unknown): CalibrationProfile {
@@ -51,12 +52,12 @@ export function parseProfile(value: unknown): CalibrationProfile {
   throw configError(field, `what a calibration writes (${issue?.message ?? 'another form'})`, undefined);
 }
 
-/** Measurements of one point that are farther apart are of something else that happened at the same time. */
+/** Measurements of one point that differ by more than this factor were disturbed by something else. */
 const STEADY = 1.5;
 
 /**
- * What not to trust in a profile, in sentences: curves of which a point gave more than 1.5 times as much at one time as at another,
- * as on a machine or a source that others use. None: nothing was seen to be wrong.
+ * Tells in sentences what not to trust in a profile: curves with a point that gave more than 1.5 times as
+ * much at one time as at another, as on a machine or a source that others use. Empty if nothing seems wrong.
  */
 export function unsteadyIn({ source, tiers }: CalibrationProfile): string[] {
   return [source, ...tiers].flatMap(({ name, spread: spreads = { read: 1 } }) =>
@@ -71,8 +72,9 @@ export function unsteadyIn({ source, tiers }: CalibrationProfile): string[] {
 }
 
 /**
- * What `Hierarchy` chooses places by: s / (r_j(p) / p), with as many reads under way as there are (section 4). Say on
- * `tiers` and `source` nothing that the hierarchy has not: levels are counted as the profile counts them.
+ * The model by which `Hierarchy` chooses places: s / (r_j(p) / p), with as many reads under way as there are
+ * (section 4). Set nothing on `tiers` and `source` that the hierarchy does not have: levels are counted as
+ * the profile counts them.
  */
 export function fetchModelOf({ tiers, source }: CalibrationProfile): FetchModel {
   const curves = [...tiers, source].map(({ read }) => read);
@@ -85,26 +87,26 @@ export function fetchModelOf({ tiers, source }: CalibrationProfile): FetchModel 
 }
 
 /**
- * A throughput of operations at a time as one of workers, who make so many each: gamma workers read from the source by
- * gamma x p_0 threads.
+ * Converts a throughput of operations at a time to one of workers that make this many each: gamma workers
+ * read from the source with gamma x p_0 threads.
  */
 function ofWorkers({ points, ...rest }: ThroughputCurve, threads: number): ThroughputCurve {
   return { points: points.map(([operations, rate]) => [operations / threads, rate] as const), ...rest };
 }
 
-/** So much of the most that was measured is as good as the most. */
+/** This part of the highest rate is as good as the highest. */
 const ENOUGH = 0.95;
 
 /**
- * How many reads at a time the source is worth: the fewest that were measured to give 95 % of the most. For
- * `adaptiveAutotuner({ initialProducers })`, which searches from there.
+ * How many reads at a time are worthwhile for the source: the fewest that reached 95 % of the highest rate.
+ * For `adaptiveAutotuner({ initialProducers })`, which searches from there.
  */
 export function initialProducersOf({ source: { read } }: CalibrationProfile): number {
   const most = Math.max(...read.points.map(([, rate]) => rate));
   return Math.ceil(read.points.find(([, rate]) => rate >= ENOUGH * most)?.[0] ?? 1);
 }
 
-/** What a profile does not know of a system. */
+/** The part of a system that a profile does not know. */
 export type SystemRest = Pick<SystemModel, 'workers' | 'networkMBps' | 'staging'> & {
   /** d_j and p_j of each tier. */
   readonly tiers: readonly Pick<StorageClass, 'capacityMB' | 'threads'>[];
@@ -114,8 +116,9 @@ export type SystemRest = Pick<SystemModel, 'workers' | 'networkMBps' | 'staging'
 };
 
 /**
- * The system that the simulator takes, of what was measured and what is planned.
- * @throws TieredError `TIERED_CONFIG_INVALID` if tiers are not as many as were measured, or c or beta is known to nobody.
+ * Makes the system for the simulator from what was measured and what is planned.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if the number of tiers is not the measured one, or c or beta is
+ * given nowhere.
  */
 export function systemOf(measured: CalibrationProfile, rest: SystemRest): SystemModel {
   const { tiers, workers, networkMBps, staging } = rest;

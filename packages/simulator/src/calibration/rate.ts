@@ -6,26 +6,26 @@ export interface Budget {
   readonly bytes: number;
 }
 
-/** One of those that work at the same time. */
+/** One of the workers of a measurement. */
 export interface Lane {
-  /** Makes its next operation, and resolves to the bytes; undefined if there is none. */
+  /** Makes its next operation, and resolves to the bytes; undefined if there is no more. */
   readonly next: () => Promise<number | undefined>;
-  /** Whether it is in the middle of something that has to be counted as a whole. Default: never. */
+  /** Whether it is within something that has to be counted as a whole. Default: never. */
   readonly isWithin?: () => boolean;
 }
 
-/** One operation takes about so long at least, so that nothing is divided by nothing. */
+/** Shortest time of a measurement, so that nothing is divided by zero. */
 const LEAST_MS = 1e-3;
 
-/** Operations of each of those at a time, at least: the first of them meet cold connections and caches. */
+/** Least operations of each lane: the first ones meet cold connections and caches. */
 const ROUNDS = 2;
 
 /**
- * How many MB/s so many operations at a time come to.
+ * Measures the MB/s of this many operations at a time.
  *
- * Goes on until the time or the bytes are used up, but for two rounds, so that a budget that is too small still gives a
- * figure, and for what lanes are in the middle of; or until there are no more operations. One that fails ends it: what
- * cannot be read has no rate.
+ * Goes on until the time or the bytes are used up, or there are no more operations. It makes at least two
+ * rounds, so that a budget that is too small still gives a figure, and lets lanes finish what they are
+ * within. An operation that fails ends it: what cannot be read has no rate.
  * @param lanes Each makes its operations one after the other.
  */
 export async function rateOf(lanes: readonly Lane[], budget: Budget, clock: Clock): Promise<number> {

@@ -1,11 +1,14 @@
 import type { PlaceProfile } from './profile.js';
 
-/** Each point is measured so often. Of three the median is right while one is not. */
+/** How often each point is measured. The median of three is right even if one is wrong. */
 export const ROUNDS = 3;
 
 const MOST_TIMES = 1000;
 
-/** Rates of one curve, each point measured several times, with the other points in between: what keeps a machine busy comes and goes. */
+/**
+ * The rates of one curve. Each point is measured several times, with the other points in between, because a
+ * load on the machine comes and goes.
+ */
 export class Repeats {
   readonly #rates = new Map<number, number[]>();
 
@@ -20,13 +23,13 @@ export class Repeats {
     return { points: [...this.#rates].map(([concurrency, rates]) => [concurrency, median(rates)]) };
   }
 
-  /** How often the highest rate is the lowest one, at the point where that is most: 1 if all are equal. */
+  /** The highest rate over the lowest, at the point where that is most; 1 if all are equal. */
   get spread(): number {
     return Math.max(1, ...[...this.#rates.values()].map(timesIn));
   }
 }
 
-/** How often the lowest rate is in the highest one; as much as a file can say, if one try gave nothing. */
+/** The highest rate over the lowest; the largest number that a file can hold if one try gave nothing. */
 function timesIn(rates: readonly number[]): number {
   return Math.min(MOST_TIMES, Math.max(...rates) / Math.min(...rates)) || MOST_TIMES;
 }

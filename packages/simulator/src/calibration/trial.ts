@@ -2,10 +2,10 @@ import { Hierarchy, InterceptingDriver, PrefixDriver } from '@tiered/core';
 import type { ByteSize, Clock, DriverCall, ObjectStat, StorageDriver } from '@tiered/core';
 import { PlacementHandler } from '@tiered/tiering';
 
-/** Where objects for measuring live on a tier, until it has been measured. */
+/** Where objects for measuring are on a tier, until it has been measured. */
 export const PREFIX = 'tiered-calibration/';
 
-/** What a trial hierarchy is made of. Its drivers are open, and stay so. */
+/** The parts of a trial hierarchy. Its drivers are open, and stay open. */
 export interface TrialOptions {
   readonly source: StorageDriver;
   /** All that it knows of the source. */
@@ -16,8 +16,8 @@ export interface TrialOptions {
 }
 
 /**
- * Works with a hierarchy as users have it, of which nothing is left afterwards: it knows some objects of the source, and its
- * tier begins empty, under a prefix.
+ * Runs work with a hierarchy as users have it, and leaves nothing behind. The hierarchy knows some objects of
+ * the source, and its tier begins empty, under a prefix.
  */
 export async function withTrial<T>(
   { source, objects, tier, clock, signal }: TrialOptions,
@@ -31,12 +31,12 @@ export async function withTrial<T>(
   });
   try {
     await hierarchy.start({ signal });
-    // A part of a tier keeps no index: nothing is placed before what is there was listed.
+    // A part of a tier keeps no index: nothing is placed until its content was listed.
     await hierarchy.idle({ signal });
     return await work(hierarchy);
   } finally {
     await hierarchy.close();
-    // Without the signal: what was placed is deleted whatever happened.
+    // Without the signal, because what was placed is deleted in any case.
     if (part !== undefined) await empty(part);
   }
 }
@@ -46,7 +46,7 @@ async function empty(driver: StorageDriver): Promise<void> {
     await Promise.allSettled(page.map(({ key }) => driver.delete(key, {})));
 }
 
-/** A source that lists only some of its objects, and is open. */
+/** A source that lists only some of its objects, and is open already. */
 class SomeObjects extends InterceptingDriver {
   readonly #objects: readonly ObjectStat[];
 
@@ -72,7 +72,7 @@ class SomeObjects extends InterceptingDriver {
   }
 }
 
-/** A part of a tier that is open. */
+/** A part of a tier, which is open already. */
 class OpenPart extends PrefixDriver {
   override open(): Promise<void> {
     return Promise.resolve();

@@ -45,7 +45,8 @@ export function calibrateCommand(host: CommandHost): Command {
 }
 
 /**
- * Refuses a file that cannot be written, before half a minute of measuring is spent on it. What is there stays as it is.
+ * Refuses a file that cannot be written, before half a minute of measuring is spent on it. An existing file
+ * stays as it is.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 async function assertWritable(out: string): Promise<void> {
@@ -67,7 +68,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'access is denied',
 };
 
-/** Whether there was no such file; now there is one. */
+/** Whether the file did not exist; now it does. */
 async function isNew(out: string): Promise<boolean> {
   try {
     await (await open(out, 'ax')).close();
@@ -78,7 +79,10 @@ async function isNew(out: string): Promise<boolean> {
   }
 }
 
-/** Writes the profile; where that has become impossible meanwhile, it is printed rather than lost. */
+/**
+ * Writes the profile. If that has become impossible meanwhile, the profile is printed, so that it is not
+ * lost.
+ */
 async function keep(out: string, text: string, host: CommandHost): Promise<void> {
   try {
     await writeFile(out, text);

@@ -80,7 +80,7 @@ async function run(
 ): Promise<void> {
   const { whatIf, policies, epochs, seed, svg } = options;
   const changes: Change[] = whatIf?.map(parseChange) ?? [];
-  // All policies for all combinations would be more than anybody reads.
+  // All policies for all combinations would be more than anybody can read.
   const isAll = changes.length > 0 && !parsed.areNamed;
   const byDefault = isAll ? [strategyNamed('frequency')] : parsed.strategies;
   const strategies = policies?.map(strategyNamed) ?? byDefault;

@@ -2,7 +2,7 @@ import { isTieredError, systemClock, type Clock } from '@tiered/core';
 import type { Command } from 'commander';
 import type { Terminal } from './progress.js';
 
-/** Where a command writes, and what time it is. */
+/** Where a command writes, and its clock. */
 export interface CommandHost {
   readonly write: (text: string) => void;
   /** For messages and the progress bar. */
@@ -20,7 +20,7 @@ export const processHost: CommandHost = {
 /**
  * Runs a command.
  * @param args Without the names of the interpreter and the program.
- * @returns The exit code: 0, 1 for what went wrong, 2 for what cannot be asked.
+ * @returns The exit code: 0 for success, 1 for a failure, 2 for invalid arguments.
  */
 export async function runCommand(
   command: Command,
@@ -42,7 +42,7 @@ export async function runCommand(
   }
 }
 
-/** What commander throws in place of ending the process; its message is out already. */
+/** Whether commander has thrown this instead of ending the process. Its message is out already. */
 function hasExitCode(error: unknown): error is { readonly exitCode: number } {
   return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number';
 }

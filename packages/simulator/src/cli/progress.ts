@@ -4,17 +4,20 @@ import { Presets, SingleBar } from 'cli-progress';
 /** Where a progress bar may be drawn: `process.stderr`, say. */
 export type Terminal = NodeJS.WritableStream & { readonly isTTY?: boolean };
 
-/** What is over sooner needs no bar. */
+/** Work that takes less time needs no bar. */
 const UNTIL_SHOWN_MS = 2_000;
 
-/** A progress bar on a terminal for what takes longer than two seconds; nothing where there is no terminal. */
+/**
+ * A progress bar on a terminal for work that takes longer than two seconds. Draws nothing where there is no
+ * terminal.
+ */
 export class ProgressBar {
   readonly #clock: Clock;
   readonly #begun: number;
   readonly #bar: SingleBar | undefined;
   #shown = false;
 
-  /** @param doing What it shows, in front of the bar. */
+  /** @param doing The text in front of the bar. */
   constructor(terminal: Terminal, clock: Clock, doing: string) {
     this.#clock = clock;
     this.#begun = clock.now();

@@ -2,39 +2,45 @@ import type { Strategy } from '../strategies/strategy.js';
 import type { Timeline } from './timeline.js';
 import type { World } from './world.js';
 
-/** How much came from one place. */
+/** What came from one place. */
 export interface SourceShare {
-  /** `source`, `remote`, or the name of a level of the worker's own. */
+  /** `source`, `remote`, or the name of one of the worker's own levels. */
   readonly from: string;
   readonly megabytes: number;
-  /** Of all bytes that workers fetched, from 0 to 1. */
+  /** Part of all bytes that workers fetched, from 0 to 1. */
   readonly share: number;
-  /** Seconds of fetching, over all threads of all workers. */
+  /** Seconds spent on fetching, over all threads of all workers. */
   readonly seconds: number;
 }
 
-/** What one strategy came to. Times are of the slowest worker, in seconds. */
+/** The result of one strategy. Times are those of the slowest worker, in seconds. */
 export interface SimulationResult {
   readonly strategy: string;
-  /** Why it cannot run on this; if so all figures are 0. */
+  /** Why the strategy cannot run on this system. If set, all figures are 0. */
   readonly refused?: string;
-  /** All epochs, and staging before them. */
+  /** Time of all epochs, and of staging before them. */
   readonly seconds: number;
-  /** Of these: before training began. */
+  /** The part of `seconds` before training began. */
   readonly stagingSeconds: number;
-  /** Of these: a consumer waiting for data, staging included. */
+  /** The part of `seconds` in which a consumer waited for data, staging included. */
   readonly stallSeconds: number;
   /** When each epoch ended. */
   readonly epochEnds: readonly number[];
-  /** By source: all bytes that were fetched, those of staging included. Empty where the strategy fetches nothing. */
+  /**
+   * All bytes that were fetched, by place, including those of staging. Empty where the strategy fetches
+   * nothing.
+   */
   readonly sources: readonly SourceShare[];
-  /** Accesses that the sampler asks for and nobody makes, of all accesses, from 0 to 1: 0 if the whole dataset is read in every epoch. */
+  /**
+   * Part of all accesses that the sampler asks for and nobody makes, from 0 to 1. 0 if the whole dataset is
+   * read in every epoch.
+   */
   readonly notCovered: number;
   /** Whether any worker may read any sample. */
   readonly fullRandomization: boolean;
 }
 
-/** Adds up what a run comes to. */
+/** Adds up the results of a run. */
 export class Outcome {
   readonly #world: World;
   readonly #strategy: Strategy;

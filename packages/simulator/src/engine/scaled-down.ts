@@ -1,10 +1,11 @@
 import type { Simulation } from './simulate.js';
 
 /**
- * A simulation with so many times fewer samples, and all capacities as many times smaller: what is cached of the dataset
- * stays the same, and with it the time of a sample, so that all times are so many times shorter (to 1 % as long as
- * some 10,000 samples and a batch in each staging buffer are left). Sizes given one by one are taken at equal steps.
- * @param simulation Without a sampler of its own.
+ * Makes a simulation smaller: divides the number of samples and all capacities by a factor. The cached part
+ * of the dataset stays the same, and so does the time of a sample, so all times are shorter by this factor
+ * (to 1 % as long as some 10,000 samples and a batch in each staging buffer are left). Of sizes given one by
+ * one, those at equal steps are taken.
+ * @param simulation Must have no sampler of its own.
  * @param factor At least 1.
  */
 export function scaledDown(simulation: Omit<Simulation, 'sampler'>, factor: number): Simulation {

@@ -14,19 +14,19 @@ import { NOWHERE, type Copies, type Strategy, type StrategyRun } from '../strate
 import { FROM_LOCAL, FROM_SOURCE, Timeline } from './timeline.js';
 import type { World } from './world.js';
 
-/** What is simulated. */
+/** A training to simulate. */
 export interface Simulation {
   readonly dataset: Dataset;
   readonly system: SystemModel;
-  /** E. */
+  /** E, the number of epochs. */
   readonly epochs: number;
-  /** B: samples of a global batch, of all workers together. */
+  /** B, the samples of a global batch, of all workers together. */
   readonly batchSize: number;
-  /** Decides sizes and orders. Default: 0. */
+  /** Determines sizes and orders. Default: 0. */
   readonly seed?: number | undefined;
   readonly assumptions?:
     { readonly [Field in keyof Assumptions]?: Assumptions[Field] | undefined } | undefined;
-  /** Who reads what. Default: `globalBatchSampler` of `@tiered/prefetch/sampling`. */
+  /** Decides which worker reads which samples. Default: `globalBatchSampler` of `@tiered/prefetch`. */
   readonly sampler?: Sampler | undefined;
 }
 
@@ -34,18 +34,19 @@ export interface Simulation {
 export interface SimulateOptions extends OperationOptions {
   /** Called after each epoch of each strategy. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
-  /** Lets the event loop turn. Default: the clock of the machine. */
+  /** Gives the event loop its turns. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * How long a training would take, and where it would read from, under each of these strategies.
+ * Simulates a training under each of these strategies: how long it would take, and where it would read from.
  *
- * All workers are simulated, each access of each, step by step: what is on which worker is exact, and known to others by
- * their own progress, as NoPFS estimates it (section 5.2.2). Time follows `Timeline`. All strategies see the same orders.
+ * All workers are simulated, each of their accesses, step by step. Which worker has which sample is exact.
+ * Others infer it from their own progress, as NoPFS estimates it (section 5.2.2). Time follows `Timeline`.
+ * All strategies see the same orders.
  *
- * Time is linear in epochs x samples x strategies, memory in samples x workers x strategies (a byte each for those that
- * keep copies). The event loop turns after each epoch of each strategy.
+ * Time is linear in epochs x samples x strategies, memory in samples x workers x strategies (a byte each for
+ * those that keep copies). The event loop gets a turn after each epoch of each strategy.
  * @throws The signal's reason, after the epoch that is being simulated.
  */
 export async function simulate(
@@ -104,11 +105,11 @@ class Run {
   readonly #outcome: Outcome;
   readonly #refused: string | undefined;
   readonly #run: StrategyRun;
-  /** Seconds a byte from each level, by its number; `NOWHERE` is never reached. */
+  /** Seconds per byte from each level, by its number. `NOWHERE` is never reached. */
   readonly #localCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
   readonly #remoteCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
   readonly #copies: Pick<Copies, 'table' | 'stride'>;
-  /** Whether it matters where a sample is brought to. */
+  /** Whether the level that a sample is brought to affects its cost. */
   readonly #placingCosts: boolean;
   readonly #bytes: Float64Array;
   readonly #touched: Uint8Array;
@@ -137,7 +138,7 @@ class Run {
     this.#bytes = new Float64Array(world.batchPart);
     this.#touched = new Uint8Array(world.batchPart);
     this.#copies = run.copies ?? {
-      // Nobody has anything: one row for all samples.
+      // Nobody has any sample: one row serves for all.
       table: new Uint8Array(world.sampler.workers + 1).fill(NOWHERE),
       stride: 0,
     };
@@ -156,7 +157,7 @@ class Run {
     const { reorder } = this.#run;
     const orders = reorder === undefined ? shared : shared.map((order) => order.slice());
     this.#outcome.notCovered += reorder?.(epoch, orders) ?? 0;
-    // Workers that do not read ahead wait for the source all at the same time.
+    // Workers that do not read ahead all wait for the source at the same time.
     const adapts = (this.#strategy.access ?? 'prefetched') === 'prefetched';
     const longest = Math.max(...orders.map(({ length }) => length));
     for (let from = 0; from < longest; from += this.#world.batchPart) {
@@ -209,8 +210,8 @@ class Run {
   }
 
   /**
-   * Touches what a part of a batch needs, all at once: each is a miss of the processor's cache, and those of one loop
-   * overlap, while those between the steps of the clock would wait for each other.
+   * Touches everything that a part of a batch needs at once. Each is a miss of the processor's cache. The
+   * misses of one loop overlap, while misses between the steps of the clock would wait for each other.
    */
   #lookAhead(order: Uint32Array, from: number, end: number): void {
     const { sizes } = this.#world;

@@ -1,6 +1,6 @@
 /**
- * What is in the staging buffer of a worker, in order: it is filled in the order of access, and a sample leaves when its
- * consumer is through with it (section 5.1).
+ * The content of a worker's staging buffer, in order. It is filled in the order of access, and a sample
+ * leaves when its consumer is through with it (section 5.1).
  */
 export class StagingRing {
   readonly #capacity: number;
@@ -15,7 +15,10 @@ export class StagingRing {
     this.#capacity = capacity;
   }
 
-  /** When there is room for so many bytes; what has left by then is forgotten. A sample larger than the buffer waits for an empty one. */
+  /**
+   * The time at which there is room for this many bytes. Forgets what has left by then. A sample larger than
+   * the buffer waits for an empty one.
+   */
   roomFor(bytes: number): number {
     let at = 0;
     while (this.#used + bytes > this.#capacity && this.#count > 0) {
@@ -27,7 +30,7 @@ export class StagingRing {
     return at;
   }
 
-  /** A sample that leaves at this time, later than those before it. */
+  /** Adds a sample that leaves at this time, which is later than for those before it. */
   push(bytes: number, leaves: number): void {
     if (this.#count === this.#bytes.length) this.#grow();
     const last = (this.#first + this.#count) & (this.#bytes.length - 1);

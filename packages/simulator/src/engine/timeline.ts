@@ -3,24 +3,31 @@ import { fetchFromSource, write, type SystemModel } from '../model/model.js';
 import { StagingRing } from './staging-ring.js';
 import { NOWHERE } from '../strategies/strategy.js';
 
-/** Where a sample was fetched from. */
+/** The sample was fetched from the source. */
 export const FROM_SOURCE = 0;
-/** From a storage class of another worker. */
+/** The sample was fetched from a storage class of another worker. */
 const FROM_REMOTE = 1;
-/** From a storage class of its own. */
+/** The sample was fetched from a storage class of the worker's own. */
 export const FROM_LOCAL = 2;
 
 const MB = 1e6;
-/** Of what is known of how busy the source is, so much is kept from one global batch to the next: some ten batches count. */
+/**
+ * The part of what is known about the load of the source that is kept from one global batch to the next, so
+ * that some ten batches count.
+ */
 const MEMORY = 0.9;
 
 /**
- * The clocks of all workers (section 4): the prefetch threads that fill the staging buffer in the order of access, the
- * source that they share, and the consumer behind them. Each access costs a few arithmetic operations and no memory; a
- * worker's accesses have to come in its order, and all workers step by step.
+ * The clocks of all workers (section 4): the prefetch threads that fill the staging buffer in the order of
+ * access, the source that they share, and the consumer behind them. Each access costs a few arithmetic
+ * operations and no memory. A worker's accesses have to come in its order, and those of all workers step by
+ * step.
  */
 export class Timeline {
-  /** Seconds until the consumer is through with what it has: its next sample may come late, never earlier. */
+  /**
+   * The time at which the consumer is through with what it has, in seconds. Its next sample may come late,
+   * never earlier.
+   */
   readonly done: Float64Array;
   /** Seconds that consumers spent on training. */
   readonly busy: Float64Array;
@@ -29,19 +36,22 @@ export class Timeline {
   readonly #rings: readonly StagingRing[];
   /** When each prefetch thread is free. */
   readonly #threads: readonly Float64Array[];
-  /** When the share of the source that a worker has is free. */
+  /** When each worker's share of the source is free. */
   readonly #lanes: Float64Array;
-  /** Seconds a byte from the source, as gamma is now. */
+  /** Seconds per byte from the source, at the present gamma. */
   readonly #sourceCost: Float64Array;
-  /** The same of what is brought to a level of the worker, by level. */
+  /** Seconds per byte of what is brought to a level of the worker, by level. */
   readonly #placeCosts: readonly Float64Array[];
   readonly #writeCost: number;
   readonly #computeCost: number;
-  /** When a worker began its last fetch; when it did so at the last look at gamma; seconds of reading the source since. */
+  /**
+   * When a worker began its last fetch; when it had done so at the last update of gamma; seconds of reading
+   * the source since then.
+   */
   readonly #fronts: Float64Array;
   readonly #lastFronts: Float64Array;
   readonly #reading: Float64Array;
-  /** As they were over the last batches: seconds of reading the source, and seconds altogether. */
+  /** Averages over the last batches: seconds of reading the source, and seconds altogether. */
   readonly #readingLately: Float64Array;
   readonly #secondsLately: Float64Array;
   /** Seconds of the last fetch, without waiting for a share of the source. */
@@ -64,7 +74,7 @@ export class Timeline {
     this.#secondsLately = perWorker();
     this.#sourceCost = perWorker();
     this.#placeCosts = system.levels.map(perWorker);
-    // Training begins with all workers at the source.
+    // Training begins with all workers reading the source.
     for (let worker = 0; worker < workers; worker++) this.#setGamma(worker, workers);
     this.#writeCost = write(system, 1) / MB;
     this.#computeCost = 1 / system.computeMBps / MB;
@@ -78,24 +88,24 @@ export class Timeline {
       times.fill(seconds);
   }
 
-  /** A sample that is there as soon as it is wanted. */
+  /** Consumes a sample that is there as soon as it is wanted. */
   perfect(worker: number, bytes: number): void {
     this.#consume(worker, bytes, 0);
   }
 
-  /** A sample that is read from the source only when it is wanted, by one thread, while all others do the same. */
+  /** Reads a sample from the source only when it is wanted, with one thread, while all others do the same. */
   blocking(worker: number, bytes: number): void {
     this.fetched = bytes * (this.#sourceCost[worker] ?? 0);
     this.#consume(worker, bytes, (this.done[worker] ?? 0) + this.fetched + bytes * this.#writeCost);
   }
 
   /**
-   * A sample that is fetched ahead, from the fastest place that has it.
-   * @param worker Whose access it is.
+   * Fetches a sample ahead, from the fastest place that has it.
+   * @param worker The worker that accesses it.
    * @param bytes Size of the sample.
-   * @param local Seconds a byte from a storage class of its own; Infinity if none has it.
-   * @param remote Seconds a byte from another worker; Infinity if none has it.
-   * @param level Where it is brought to if it comes from the source, or `NOWHERE`.
+   * @param local Seconds per byte from a storage class of the worker's own; Infinity if none has it.
+   * @param remote Seconds per byte from another worker; Infinity if none has it.
+   * @param level The level it is brought to if it comes from the source, or `NOWHERE`.
    * @returns `FROM_SOURCE`, `FROM_REMOTE` or `FROM_LOCAL`.
    */
   prefetched(worker: number, bytes: number, local: number, remote: number, level: number): number {
@@ -130,7 +140,7 @@ export class Timeline {
     return from;
   }
 
-  /** Looks anew how many workers read from the source at a time. To be called once a global batch. */
+  /** Updates how many workers read from the source at a time. To be called once for each global batch. */
   updateGamma(): void {
     const { workers } = this.#system;
     if (this.#assumptions.gamma === 'all' || workers === 1) return;
@@ -156,7 +166,7 @@ export class Timeline {
       costs[worker] = fetchFromSource(this.#system, 1, gamma, this.#system.levels[level]) / MB;
   }
 
-  /** Which part of its time a worker reads from the source. */
+  /** The part of its time in which a worker reads from the source. */
   #share(worker: number): number {
     const reading = this.#readingLately[worker] ?? 0;
     const seconds = this.#secondsLately[worker] ?? 0;

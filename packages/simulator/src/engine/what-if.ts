@@ -1,21 +1,23 @@
 import { configError } from '@tiered/core/internal';
 import type { StorageClass, SystemModel } from '../model/model.js';
 
-/** One thing that may be changed, and what it may be. */
+/** A property to change, and the values it takes. */
 export interface Change {
-  /** `staging` or a level, in GB; with `.read`, its MB/s with its threads. `compute`, in MB/s. `workers`. */
+  /**
+   * `staging` or a level, in GB; with `.read`, the MB/s of all its threads. `compute`, in MB/s. `workers`.
+   */
   readonly what: string;
   readonly values: readonly number[];
 }
 
-/** A system, and how it differs from the one that was changed. */
+/** A changed system, and how it differs from the original. */
 export interface Variant {
   readonly setup: string;
   readonly system: SystemModel;
 }
 
 /**
- * Reads `ram=10,20,40`.
+ * Parses a change, such as `ram=10,20,40`.
  * @throws TieredError `TIERED_CONFIG_INVALID` for anything else.
  */
 export function parseChange(text: string): Change {
@@ -27,8 +29,8 @@ export function parseChange(text: string): Change {
 }
 
 /**
- * Every combination of these changes, the first changing most slowly.
- * @throws TieredError `TIERED_CONFIG_INVALID` for what the system does not have.
+ * Makes every combination of these changes; the first one changes most slowly.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a property that the system does not have.
  */
 export function variantsOf(system: SystemModel, changes: readonly Change[]): Variant[] {
   return changes.reduce<Variant[]>(

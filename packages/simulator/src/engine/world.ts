@@ -1,7 +1,7 @@
 import type { AccessTable, Sampler } from '@tiered/prefetch/sampling';
 import type { SystemModel } from '../model/model.js';
 
-/** What a strategy knows of the run that it is for. */
+/** What a strategy knows about its run. */
 export interface World {
   readonly system: SystemModel;
   /** Bytes of every sample. */

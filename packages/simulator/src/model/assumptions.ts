@@ -1,18 +1,18 @@
 /**
- * What the paper leaves open, where the answer moves the result. docs/simulator.md says why the defaults are what they
- * are, and how far the published figures move with each.
+ * Answers to questions that the paper leaves open and that affect the result. docs/simulator.md gives the
+ * reasons for the defaults, and how far the published figures move with each.
  */
 export interface Assumptions {
   /**
-   * To whom t(gamma)/gamma belongs. `'worker'`: to all threads of a worker together, so that all workers never read more
-   * than t(gamma). `'thread'`: to each prefetch thread, which is the letter of avail and fetch, and lets N workers read
-   * p_0 times t(gamma). Default: `'worker'`.
+   * Who gets a share of t(gamma)/gamma. `'worker'`: all threads of a worker together, so that all workers
+   * never read more than t(gamma). `'thread'`: each prefetch thread, which follows avail and fetch literally,
+   * and lets N workers read p_0 times t(gamma). Default: `'worker'`.
    */
   readonly sourceShare: 'worker' | 'thread';
   /**
-   * What gamma is for workers that read ahead. `'average'`: one, and of every other worker the part of its time in which it
-   * reads from the source. `'all'`: all workers, always. Default: `'average'`. Without reading ahead all workers wait for
-   * the source at the same time, and gamma is N.
+   * The value of gamma for workers that read ahead. `'average'`: one, plus for every other worker the part of
+   * its time in which it reads from the source. `'all'`: always all workers. Default: `'average'`. Without
+   * reading ahead all workers wait for the source at the same time, and gamma is N.
    */
   readonly gamma: 'average' | 'all';
 }

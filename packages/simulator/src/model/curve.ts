@@ -1,23 +1,23 @@
 /**
- * Throughput as it was measured: pairs of how many (threads, or clients) and MB/s, by rising number. Between two points
- * it is interpolated; below the first it falls in proportion, as one of two threads can be trusted to half of what both
- * do; beyond the last see `beyond`.
+ * A throughput as it was measured: pairs of a number (of threads, or clients) and MB/s, by rising number.
+ * Between two points it is interpolated. Below the first it falls in proportion: one of two threads is taken
+ * for half of what both reach. Beyond the last point see `beyond`.
  */
 export interface ThroughputCurve {
   /** `[number, MB/s]`, at least one. */
   readonly points: readonly (readonly [number, number])[];
   /**
-   * Beyond the last point: `'hold'` its throughput, as of a device that is saturated, or go on as the `'linear'`
-   * regression through all points rises (what NoPFS does, section 5.2.2). Default: `'hold'`, which promises nothing that
-   * was not measured.
+   * The throughput beyond the last point. `'hold'` keeps that of the last point, as of a device that is
+   * saturated. `'linear'` rises like the linear regression through all points (what NoPFS does, section
+   * 5.2.2). Default: `'hold'`, which promises nothing that was not measured.
    */
   readonly beyond?: 'hold' | 'linear' | undefined;
 }
 
 /**
- * Throughput of so many threads or clients together, in MB/s.
+ * The throughput of this many threads or clients together, in MB/s.
  * @param curve What was measured.
- * @param many More than 0; need not be whole, as an average number of clients is not.
+ * @param many More than 0. Need not be whole, as an average number of clients is not.
  */
 export function throughput({ points, beyond = 'hold' }: ThroughputCurve, many: number): number {
   let [fromAt, fromRate] = [0, 0];
@@ -28,7 +28,7 @@ export function throughput({ points, beyond = 'hold' }: ThroughputCurve, many: n
   return beyond === 'hold' ? fromRate : fromRate + Math.max(0, slope(points)) * (many - fromAt);
 }
 
-/** Of the least-squares line through all points. */
+/** The slope of the least-squares line through all points. */
 function slope(points: ThroughputCurve['points']): number {
   const mean = (of: (point: readonly [number, number]) => number) =>
     points.reduce((sum, point) => sum + of(point), 0) / points.length;

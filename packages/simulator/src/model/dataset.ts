@@ -1,17 +1,17 @@
 import { Random } from '@tiered/core';
 
-/** Sizes drawn from a normal distribution, as in section 6.1. */
+/** A dataset whose sizes are drawn from a normal distribution, as in section 6.1. */
 export interface NormalDataset {
-  /** F. */
+  /** F, the number of samples. */
   readonly samples: number;
-  /** mu. */
+  /** mu, the mean size. */
   readonly meanMB: number;
-  /** sigma. Default: 0, all alike. */
+  /** sigma, the standard deviation. Default: 0, so that all sizes are the same. */
   readonly sigmaMB?: number | undefined;
   /**
-   * What becomes of sizes that cannot be. `'symmetric'` draws again outside of 0 to 2 mu, which keeps the mean; `'redraw'`
-   * draws again below 0, and `'clamp'` takes 0, which both raise it. Default: `'symmetric'`: the totals that the paper
-   * states for its datasets are F times mu.
+   * How impossible sizes are avoided. `'symmetric'` draws again outside of 0 to 2 mu, which keeps the mean.
+   * `'redraw'` draws again below 0, and `'clamp'` takes 0; both raise the mean. Default: `'symmetric'`,
+   * because the totals that the paper states for its datasets are F times mu.
    */
   readonly truncate?: 'symmetric' | 'redraw' | 'clamp' | undefined;
 }

@@ -7,11 +7,14 @@ export type MegabytesPerSecond = number;
 /** Seconds. */
 export type Seconds = number;
 
-/** A storage class of a worker (Table A.1): class 0 is the staging buffer, the others are its tiers, fastest first. */
+/**
+ * A storage class of a worker (Table A.1). Class 0 is the staging buffer; the others are its tiers, fastest
+ * first.
+ */
 export interface StorageClass {
-  /** For tables and charts, and for `--what-if`. */
+  /** The name in tables and charts, and for `--what-if`. */
   readonly name: string;
-  /** d_j. */
+  /** d_j, the capacity. */
   readonly capacityMB: Megabytes;
   /** p_j: threads that prefetch into the class and read from it. */
   readonly threads: number;
@@ -20,22 +23,25 @@ export interface StorageClass {
   /** w_j(p): random writes of p threads together. Default: as `read`. */
   readonly write?: ThroughputCurve | undefined;
   /**
-   * What gamma workers together read from the source while they bring it to this class. That may be more than t(gamma), as
-   * whole objects are fetched in large requests, or less, as copies cost checksums and writes. Default: as t(gamma); the
-   * paper has bringing for free.
+   * MB/s that gamma workers together read from the source while they bring it to this class. That may be more
+   * than t(gamma), as whole objects are fetched in large requests, or less, as copies cost checksums and
+   * writes. Default: as t(gamma); in the paper, bringing costs nothing.
    */
   readonly place?: ThroughputCurve | undefined;
 }
 
-/** The environment of a training run (section 4, Table A.1). One worker a node; all workers are alike. */
+/** The environment of a training (section 4, Table A.1): one worker a node, all workers alike. */
 export interface SystemModel {
-  /** N. */
+  /** N, the number of workers. */
   readonly workers: number;
-  /** c: how fast a worker trains. Of samples a second: times their mean size, before any preprocessing. */
+  /**
+   * c, how fast a worker trains. From samples per second: multiply by their mean size before any
+   * preprocessing.
+   */
   readonly computeMBps: MegabytesPerSecond;
-  /** beta: how fast a thread preprocesses. */
+  /** beta, how fast a thread preprocesses. */
   readonly preprocessMBps: MegabytesPerSecond;
-  /** b_c: between two workers; the network is taken to be free of congestion. */
+  /** b_c, the throughput between two workers. The network is assumed to be free of congestion. */
   readonly networkMBps: MegabytesPerSecond;
   /** t(gamma): random reads of gamma workers together from the source, the papers' PFS. */
   readonly source: ThroughputCurve;
@@ -56,8 +62,8 @@ function writeRate({ read, write = read, threads }: StorageClass): MegabytesPerS
 }
 
 /**
- * t(gamma) / gamma: what is left of the source for each of gamma workers.
- * @param placedOn The class that what is read is brought to, if it is.
+ * t(gamma) / gamma: the share of the source that each of gamma workers gets.
+ * @param placedOn The class that samples are brought to, if they are.
  */
 function sourceRate({ source }: SystemModel, gamma: number, placedOn?: StorageClass): MegabytesPerSecond {
   return throughput(placedOn?.place ?? source, gamma) / gamma;
@@ -81,12 +87,15 @@ export function fetchRemote(system: SystemModel, sizeMB: Megabytes, level: Stora
   return sizeMB / Math.min(system.networkMBps, readRate(level));
 }
 
-/** fetch_{i,2,j}: from a storage class of its own (section 4, case 3). */
+/** fetch_{i,2,j}: from a storage class of the worker's own (section 4, case 3). */
 export function fetchLocal(sizeMB: Megabytes, level: StorageClass): Seconds {
   return sizeMB / readRate(level);
 }
 
-/** write_i: preprocessing and storing in the staging buffer, in a pipeline, so the slower one counts (section 4). */
+/**
+ * write_i: preprocessing and storing in the staging buffer. They run in a pipeline, so the slower one counts
+ * (section 4).
+ */
 export function write(system: SystemModel, sizeMB: Megabytes): Seconds {
   return Math.max(sizeMB / system.preprocessMBps, sizeMB / writeRate(system.staging));
 }

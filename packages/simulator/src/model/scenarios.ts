@@ -33,7 +33,9 @@ export interface Scenario {
   readonly simulation: Simulation;
 }
 
-/** Batches of section 6.1, and 6 epochs: the lower bound of scenario 3, 2.13 h, is 5.99 epochs of its dataset. */
+/**
+ * Batches of section 6.1, and 6 epochs: the lower bound of scenario 3, 2.13 h, is 5.99 epochs of its dataset.
+ */
 function scenario(name: string, title: string, dataset: NormalDataset, system: SystemModel = ault): Scenario {
   return { name, title, simulation: { dataset, system, epochs: 6, batchSize: 100 } };
 }

@@ -16,8 +16,8 @@ const COLORS = ['#d9822b', '#829ab1', '#334e68', '#627d98', '#9fb3c8', '#486581'
 const NO_IO = 'no I/O';
 
 /**
- * A bar a row, as Fig. 7: as long as the execution time, and divided as the time of fetching is over the places that
- * samples were fetched from.
+ * Draws a bar for each row, as Fig. 7: as long as the execution time, and divided like the time of fetching
+ * over the places that samples were fetched from.
  * @returns A whole SVG document.
  */
 export function renderChart(title: string, rows: readonly ReportRow[]): string {

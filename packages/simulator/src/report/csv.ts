@@ -1,6 +1,8 @@
 import { placesOf, remarkOf, type ReportRow } from './report.js';
 
-/** The rows as RFC 4180 has it, with a line of names; times in seconds, shares of bytes from 0 to 1. */
+/**
+ * Renders the rows as CSV (RFC 4180), with a header line. Times are in seconds, shares of bytes from 0 to 1.
+ */
 export function renderCsv(rows: readonly ReportRow[]): string {
   const places = placesOf(rows);
   const shares = places.map((place) => `share ${place}`);

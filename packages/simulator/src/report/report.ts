@@ -1,6 +1,6 @@
 import type { SimulationResult } from '../engine/outcome.js';
 
-/** A result, and the setup that it is of where there are several. */
+/** A result, and its setup where there are several. */
 export interface ReportRow {
   /** Such as `ram 10 GB, ssd 20 GB`; empty for the setup itself. */
   readonly setup: string;
@@ -18,7 +18,7 @@ export function duration(seconds: number): string {
   return seconds >= 60 ? `${(seconds / 60).toFixed(2)} min` : `${seconds.toFixed(2)} s`;
 }
 
-/** What keeps a policy from being compared with the others as it stands; empty if nothing does. */
+/** Why a policy cannot simply be compared with the others; empty if it can. */
 export function remarkOf({ refused, notCovered, fullRandomization }: SimulationResult): string {
   if (refused !== undefined) return `cannot run: ${refused}`;
   if (notCovered > 0)

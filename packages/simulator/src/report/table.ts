@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { duration, labelOf, percent, placesOf, remarkOf, type ReportRow } from './report.js';
 
-/** The rows for a terminal: times, and the share of bytes by source. */
+/** Renders the rows for a terminal: times, and the share of bytes by source. */
 export function renderTable(rows: readonly ReportRow[]): string {
   const places = placesOf(rows);
   const table = new Table({

@@ -5,16 +5,17 @@ import { Copies, quotasOf, type Strategy } from './strategy.js';
 /** Options of `frequency`. */
 export interface FrequencyStrategyOptions {
   /**
-   * Who brings a sample to the workers that are to keep it. `'anyone'`: whoever reads it from the source first; those
-   * who are to keep it know when it is in that worker's staging buffer, a storage class like any other, and take it from
-   * there. `'itself'`: a worker keeps what it has read from the source itself. Default: `'anyone'`.
+   * Who brings a sample to the workers that are to keep it. `'anyone'`: the worker that reads it from the
+   * source first. Those that are to keep it know when it is in that worker's staging buffer, a storage class
+   * like any other, and take it from there. `'itself'`: a worker keeps only what it has read from the source
+   * itself. Default: `'anyone'`.
    */
   readonly filledBy?: 'anyone' | 'itself';
 }
 
 /**
- * NoPFS: each worker keeps what it will read most often, and reads the rest from those that do (section 5). Plans are those
- * of the policy that runs live.
+ * NoPFS: each worker keeps the samples that it will read most often, and reads others from the workers that
+ * keep them (section 5). Its plans are those of the live policy.
  */
 export function frequency({ filledBy = 'anyone' }: FrequencyStrategyOptions = {}): Strategy {
   return {

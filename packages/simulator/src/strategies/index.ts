@@ -11,7 +11,7 @@ import {
 import { naive, perfect, stagingBuffer } from './simple.js';
 import type { Strategy } from './strategy.js';
 
-/** All policies of section 6 with their defaults, and MONARCH's first fit and LRU beside them. */
+/** All policies of section 6 with their defaults, plus MONARCH's first fit and LRU. */
 export const STRATEGIES: readonly Strategy[] = [
   perfect,
   naive,

@@ -5,8 +5,8 @@ import { RoomsOfWorkers } from './rooms.js';
 import { Copies, type Strategy } from './strategy.js';
 
 /**
- * Data sharding: before training begins each worker copies its part of the dataset, or as much of it as it has room for, and
- * then reads nothing else, in a random order, over and over for as many accesses as an epoch has.
+ * Data sharding. Before training begins, each worker copies its part of the dataset, or as much of it as
+ * fits. Then it reads nothing else, in a random order, over and over, for as many accesses as an epoch has.
  */
 export const parallelStaging: Strategy = {
   name: 'parallel-staging',

@@ -5,9 +5,10 @@ import { RoomsOfWorkers } from './rooms.js';
 import { Copies, NOWHERE, type Strategy, type StrategyRun } from './strategy.js';
 
 /**
- * Any placement policy that runs live, each worker by itself, as `Hierarchy` with `PlacementHandler` does it: what is read
- * from the source is placed, copies leave if the policy evicts. Nothing is read from other workers, nor promoted.
- * @param policy Asked for every read of the source; keeps nothing, so that all workers can share it.
+ * Runs a live placement policy on each worker by itself, as `Hierarchy` with `PlacementHandler` does. What is
+ * read from the source is placed, and copies are evicted if the policy evicts. Nothing is read from other
+ * workers, and nothing is promoted.
+ * @param policy Asked for every read of the source. It keeps nothing, so all workers can share it.
  */
 export function placed(policy: PlacementPolicy): Strategy {
   return {
@@ -16,10 +17,10 @@ export function placed(policy: PlacementPolicy): Strategy {
   };
 }
 
-/** MONARCH, on every worker: the first level with room, and nothing ever leaves. */
+/** MONARCH, on every worker: the first level with room, and nothing is ever evicted. */
 export const firstFit: Strategy = { ...placed(firstFitPolicy), name: 'first-fit' };
 
-/** A cache that drops what was not read for longest, on every worker. */
+/** A cache on every worker that evicts what was not read for longest. */
 export const lru: Strategy = placed(lruPolicy);
 
 function keeping(world: World, policy: PlacementPolicy): StrategyRun {

@@ -3,8 +3,8 @@ import type { World } from '../engine/world.js';
 import { quotasOf } from './strategy.js';
 
 /**
- * Asks the placement policies that run live, one of each worker, as `PlacementHandler` would, with what each worker has
- * free. One object is used for all questions, so that a sample costs no memory.
+ * Asks the live placement policies, one for each worker, as `PlacementHandler` does, with the room that each
+ * worker has free. One object is used for all questions, so a sample costs no memory.
  */
 export class RoomsOfWorkers {
   readonly #sizes: Float64Array;
@@ -27,7 +27,7 @@ export class RoomsOfWorkers {
     );
   }
 
-  /** The level that the policy of a worker has for a sample; undefined if none. */
+  /** The level that a worker's policy chooses for a sample; undefined if none. */
   choose(worker: number, sample: number): number | undefined {
     const asked = this.#asked;
     asked.sample = sample;
@@ -35,7 +35,7 @@ export class RoomsOfWorkers {
     return this.#policies[worker]?.place(asked, this.#rooms[worker] ?? []);
   }
 
-  /** The same, and its room is taken. */
+  /** As `choose`, and takes the room. */
   place(worker: number, sample: number): number | undefined {
     const level = this.choose(worker, sample);
     const room = level === undefined ? undefined : this.#rooms[worker]?.[level];
@@ -47,7 +47,7 @@ export class RoomsOfWorkers {
     return this.#rooms[worker]?.[level]?.freeBytes ?? 0;
   }
 
-  /** A sample has left a level. */
+  /** A sample was evicted from a level. */
   release(worker: number, level: number, bytes: number): void {
     const room = this.#rooms[worker]?.[level];
     if (room !== undefined) room.freeBytes += bytes;
@@ -65,7 +65,7 @@ class Room implements TierRoom {
   }
 }
 
-/** A sample as a policy sees it: an object by itself, placed whole or not at all. */
+/** A sample as a policy sees it: an object of its own, placed whole or not at all. */
 class Candidate implements PlacementCandidate {
   sample = 0;
   size = 0;

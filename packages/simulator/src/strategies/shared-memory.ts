@@ -3,7 +3,10 @@ import type { World } from '../engine/world.js';
 import { RoomsOfWorkers } from './rooms.js';
 import { Copies, NOWHERE, quotasOf, type Strategy, type StrategyRun } from './strategy.js';
 
-/** Workers keep what they read first, until they are full, and read it from each other's. By default in RAM only, the first level. */
+/**
+ * Workers keep what they read first, until they are full, and read from each other what others keep. By
+ * default only in RAM, the first level.
+ */
 function firstReaderKeeps(
   world: World,
   keeps: 'ram' | 'all' = 'ram',
@@ -19,15 +22,18 @@ function firstReaderKeeps(
   return { copies, run: { copies, brought } };
 }
 
-/** DeepIO in order: RAM of all workers, and what is not in it from the source. Takes no account of how often a sample is read. */
+/**
+ * DeepIO with the order kept: the RAM of all workers, and the source for what is not in it. Ignores how often
+ * a sample is read.
+ */
 export const deepioOrdered: Strategy = {
   name: 'deepio-ordered',
   start: (world) => firstReaderKeeps(world).run,
 };
 
 /**
- * DeepIO where order may give way: once RAM is full the source is not read any more, and a worker that is to read a
- * sample that nobody has reads one that it has itself.
+ * DeepIO with the order relaxed. Once RAM is full the source is not read any more. A worker that is to read a
+ * sample that nobody has reads one of its own instead.
  */
 export const deepioOpportunistic: Strategy = {
   name: 'deepio-opportunistic',
@@ -70,7 +76,7 @@ function needsMemory(world: World): string | undefined {
   return ram >= largest ? undefined : 'no level of RAM that holds a sample';
 }
 
-/** The LBANN data store holds all of the dataset in the RAM of all workers, or does not start. */
+/** The LBANN data store holds the whole dataset in the RAM of all workers, or does not start. */
 function needsAllInMemory(world: World): string | undefined {
   const all = (quotasOf(world)[0] ?? 0) * world.sampler.workers;
   if (world.totalBytes <= all) return undefined;
@@ -105,15 +111,14 @@ export const lbannPreloading: Strategy = {
 
 /** Options of `localityAware`. */
 export interface LocalityAwareOptions {
-  /**
-   * Where workers keep samples. Default: `'ram'`, as Table 1 says that it does not make use of all of the hardware.
-   */
+  /** Where workers keep samples. Default: `'ram'`, because by Table 1 it does not use all of the hardware. */
   readonly keeps?: 'ram' | 'all';
 }
 
 /**
- * Yang and Cong: as the samples of a global batch are spread over the workers anyway, each takes those that it has, as
- * many as its part of the batch; what is left goes to those that have too few. Epoch 0 fills the workers.
+ * Yang and Cong. The samples of a global batch are spread over the workers anyway, so each worker takes those
+ * that it has, up to its part of the batch. The remaining ones go to workers that have too few. Epoch 0 fills
+ * the workers.
  */
 export function localityAware({ keeps = 'ram' }: LocalityAwareOptions = {}): Strategy {
   return {
@@ -142,7 +147,7 @@ export function localityAware({ keeps = 'ram' }: LocalityAwareOptions = {}): Str
   };
 }
 
-/** Deals the samples of a global batch out anew, each worker as many as it had. */
+/** Deals the samples of a global batch out anew. Each worker gets as many as it had. */
 function exchange(parts: readonly Uint32Array[], owners: Int32Array): void {
   const batch = parts.flatMap((part) => [...part]);
   const filled = parts.map(() => 0);

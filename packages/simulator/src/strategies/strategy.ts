@@ -1,36 +1,46 @@
 import type { World } from '../engine/world.js';
 
-/** In a table of levels: nobody has the sample. */
+/** An entry in a table of levels: nobody has the sample. */
 export const NOWHERE = 255;
 
-/** How samples get to workers, as one of the paper's policies has it (section 6). */
+/** How samples get to workers, according to one of the paper's policies (section 6). */
 export interface Strategy {
-  /** As on the command line. */
+  /** The name on the command line. */
   readonly name: string;
-  /** Whether consumers are waited for (`'prefetched'`), wait (`'blocking'`), or never have to (`'perfect'`). Default: `'prefetched'`. */
+  /**
+   * Whether samples are read ahead of the consumers (`'prefetched'`), consumers wait for each read
+   * (`'blocking'`), or never wait (`'perfect'`). Default: `'prefetched'`.
+   */
   readonly access?: 'prefetched' | 'blocking' | 'perfect';
-  /** Whether every sample may be read by any worker, in the order of the sampler. If not, what is trained on is another thing. Default: true. */
+  /**
+   * Whether any worker may read any sample, in the order of the sampler. If not, the training sees different
+   * data. Default: true.
+   */
   readonly fullRandomization?: boolean;
-  /** Why it cannot run on this, in words; undefined if it can. */
+  /** Why the strategy cannot run on this system, in words; undefined if it can. */
   readonly refuses?: (world: World) => string | undefined;
-  /** Made for one run. */
+  /** Makes the state of one run. */
   readonly start?: (world: World) => StrategyRun | Promise<StrategyRun>;
 }
 
-/** A strategy at work. */
+/** The state of a strategy during a run. */
 export interface StrategyRun {
-  /** Who has what. Changed by the strategy, looked up at each access. Default: nobody has anything. */
+  /**
+   * Which worker has which sample. The strategy changes it, and each access looks it up. Default: nobody has
+   * any.
+   */
   readonly copies?: Copies;
   /** Bytes that each worker reads from the source before training begins. */
   readonly stagedBytes?: Float64Array;
   /**
    * Changes what workers read in an epoch, in place.
-   * @returns Accesses of this epoch that the sampler asks for and that nobody makes.
+   * @returns The accesses of this epoch that the sampler asks for and nobody makes.
    */
   readonly reorder?: (epoch: number, orders: readonly Uint32Array[]) => number;
   /**
-   * The level that a sample will be on once this worker has read it from the source, or `NOWHERE`. Asked, before the read,
-   * where it costs something else to bring a sample to a level than to read it. Default: `NOWHERE`.
+   * The level that a sample will be on once this worker has read it from the source, or `NOWHERE`. Asked
+   * before the read, where bringing a sample to a level does not cost the same as reading it. Default:
+   * `NOWHERE`.
    */
   readonly destination?: (worker: number, sample: number) => number;
   /** A worker read a sample from the source. */
@@ -39,14 +49,15 @@ export interface StrategyRun {
   readonly served?: (worker: number, sample: number, level: number) => void;
 }
 
-/** Added to a level: the sample is to be there and is not yet. */
+/** Added to a level: the sample is planned there, but not there yet. */
 const PLANNED = 128;
 
 /** Which worker has which sample on which level: F x (N + 1) bytes. */
 export class Copies {
   /**
-   * Of each sample in turn: the fastest level on which any worker has it for others, then its level on each worker. What is
-   * known of a sample lies together, because looking it up is most of the time that a simulation takes.
+   * For each sample in turn: the fastest level on which any worker has it for others, then its level on each
+   * worker. What is known of a sample lies together, because looking it up takes most of the time of a
+   * simulation.
    */
   readonly table: Uint8Array;
   /** Entries of a sample in the table. */
@@ -75,7 +86,7 @@ export class Copies {
     if (this.#shared && level < (this.table[row] ?? NOWHERE)) this.table[row] = level;
   }
 
-  /** The level that a sample is to come to on a worker, and has not; `NOWHERE` if it is to come to none. */
+  /** The level that a sample is planned for on a worker and is not on yet; `NOWHERE` if there is none. */
   plannedOn(worker: number, sample: number): number {
     const level = this.levelOn(worker, sample);
     return level >= PLANNED && level !== NOWHERE ? level - PLANNED : NOWHERE;

@@ -2,19 +2,19 @@ import type { PlacementHost } from '@tiered/core';
 import { ABSENT } from '@tiered/core/internal';
 import type { Copy, TierStore } from '../tier/tier-store.js';
 
-/** What becomes of the copies that a tier holds since before. */
+/** Decides what happens to the copies that a tier holds already. */
 export interface TakingOver {
-  /** Whether a copy is of the object as it is known. */
+  /** Whether a copy is of the version of the object that is known. */
   readonly matches: (id: number, copy: Copy) => boolean;
-  /** It is served from now on. */
+  /** Serves the copy from now on. */
   readonly adopt: (id: number, copy: Copy) => void;
-  /** It is of another version, or of no object. */
+  /** The copy is of another version, or of no known object. */
   readonly outdated: (copy: Copy) => void;
-  /** It is deleted. Does not reject. */
+  /** Deletes the copy. Does not reject. */
   readonly remove: (copy: Copy) => Promise<void>;
 }
 
-/** Goes through all copies of a tier, a page at a time, and lets the event loop turn between them. */
+/** Goes through all copies of a tier, a page at a time, and gives the event loop a turn between pages. */
 export async function takeOver(
   store: TierStore,
   host: PlacementHost,
@@ -22,7 +22,7 @@ export async function takeOver(
   { matches, adopt, outdated, remove }: TakingOver,
 ): Promise<void> {
   const { namespace, complete, clock } = host;
-  // When the process started that was done already, unless the tier did not work then.
+  // Done already when the process started, unless the tier did not work then.
   await shrinkToQuota(store, host, remove, closing);
   let isAllKnown = true;
   await store.beginTakingOver(closing);
@@ -39,7 +39,10 @@ export async function takeOver(
   await store.endTakingOver(closing, isAllKnown);
 }
 
-/** The quota is smaller than at the last start, or than that of others: copies go until it holds, first one's own. */
+/**
+ * Removes copies until the tier holds its quota, which is smaller than at the last start, or than that of
+ * other members. This dataset's own copies go first.
+ */
 export async function shrinkToQuota(
   store: TierStore,
   host: PlacementHost,
@@ -47,7 +50,7 @@ export async function shrinkToQuota(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { level } = store.tier;
-  // What was removed counts until everybody has let go of it: that does not come sooner if more is removed.
+  // A copy that was removed counts until every member has let go of it. Removing more does not speed that up.
   const holds = async () => store.excessBytes === 0 || store.excessBytes <= (await store.leavingBytes());
   for (const others of [false, true]) {
     if (await holds()) return;
@@ -56,7 +59,7 @@ export async function shrinkToQuota(
         if (signal?.aborted === true || (await holds())) return;
         for (const one of (await store.together?.(copy)) ?? [copy]) {
           await remove(one);
-          // Those of another dataset in the same segment are no objects of this one.
+          // Copies of another dataset in the same segment are no objects of this one.
           if (!others && one.row?.dataset === copy.row?.dataset) host.dropped(one.key, level, 'evicted');
         }
       }

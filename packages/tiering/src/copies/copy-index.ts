@@ -15,11 +15,11 @@ import { Removals } from './removals.js';
 import { TierStores } from './tier-stores.js';
 import { VerifiedReader } from './verified-reader.js';
 
-/** What the copies on tiers are known by. */
+/** What the index of copies works with. */
 export interface CopyIndexParts {
   readonly host: PlacementHost;
   readonly checksum: Checksum;
-  /** Runs checks of copies: several readers may wait for one, and all may leave. */
+  /** Runs checks of copies. Several readers may wait for one check, and all may leave. */
   readonly tierReads: OperationScope;
   /** Aborts when everything is about to end. */
   readonly closing: AbortSignal;
@@ -27,9 +27,11 @@ export interface CopyIndexParts {
 }
 
 /**
- * The copies on all tiers, as far as this process is concerned: which one of an object is served, and how it is read. They are taken
- * over from an earlier process and from others when they are asked for and, meanwhile, in the background; checked while they are read;
- * and removed when they must not be served any more. An object has one copy that is served.
+ * The copies on all tiers, as this process knows them: which copy of an object is served, and how it is read.
+ * An object has one copy that is served.
+ *
+ * Copies that another process made, or an earlier one, are adopted when they are asked for, and meanwhile in
+ * the background. Copies are checked while they are read, and removed when they must not be served any more.
  */
 export class CopyIndex {
   readonly #parts: CopyIndexParts;
@@ -37,17 +39,17 @@ export class CopyIndex {
   /** Readers of copies that are partial, or not checked yet. */
   readonly #readers = new Map<number, VerifiedReader>();
   readonly #looks = new Map<number, Promise<boolean>>();
-  /** Objects with a copy on a slower tier beside the one that is served. */
+  /** Objects with a copy on a slower tier besides the one that is served. */
   readonly #covered = new Set<number>();
-  /** What is being deleted. */
+  /** The copies that are being deleted. */
   readonly removals: Removals;
   /** The tiers that the copies are on. */
   readonly stores: TierStores;
-  /** Called when a level may grant again what it could not. */
+  /** Called when a level may have bytes again that it could not grant. */
   onRoom: () => void = () => undefined;
   /** Called when a level has segments that are less than half full. */
   onSparse: (level: number) => void = () => undefined;
-  /** Called when a copy that was there is served from now on. */
+  /** Called when a copy was adopted. */
   onAdopted: (id: number, level: number) => void = () => undefined;
   readonly counts = { adopted: 0, damaged: 0, outdated: 0 };
 
@@ -67,8 +69,8 @@ export class CopyIndex {
   }
 
   /**
-   * Opens the tiers. One that does not work at the moment is passed over, and tried again later; what is on the others is
-   * taken over as it is asked for.
+   * Opens the tiers. A tier that does not work at the moment is skipped, and opened again later. Copies on
+   * the others are adopted when they are asked for.
    */
   static async open(parts: CopyIndexParts, options: OperationOptions): Promise<CopyIndex> {
     const copies = new CopyIndex(parts);
@@ -87,12 +89,12 @@ export class CopyIndex {
     return copies;
   }
 
-  /** Removals, and what the tiers do. */
+  /** Removals under way, and the work of the tiers. */
   get underWay(): Promise<void>[] {
     return [...this.removals.underWay, ...this.stores.underWay];
   }
 
-  /** What was claimed was published, or moved: it is served from now on. False if the quota became smaller meanwhile. */
+  /** Serves a copy that was published just now, or moved. False if the quota was lowered meanwhile. */
   placed(id: number, { store }: Pick<Claim, 'store'>, copy: Copy): boolean {
     if (store.excessBytes > 0) {
       void this.remove(store, copy);
@@ -110,23 +112,29 @@ export class CopyIndex {
     return this.#isServed(id) || this.stores.mayHoldMore || this.#covered.has(id);
   }
 
-  /** An object was moved up, and its copy stayed where it was as well: it serves again when the faster one leaves. */
+  /**
+   * An object was moved up, and its slower copy stayed. That copy serves again when the faster one is
+   * dropped.
+   */
   cover(id: number): void {
     this.#covered.add(id);
   }
 
-  /** Whether a copy of the object may have stayed on a slower tier than it is served from. */
+  /** Whether a copy of the object may have stayed on a slower tier than the one that serves it. */
   isCovered(id: number): boolean {
     return this.#covered.has(id);
   }
 
-  /** Whether a tier holds the object, or a part of it, also if this process was not told yet: then it costs a look at its index. */
+  /**
+   * Whether a tier holds the object, or a part of it. If this process does not know of a copy yet, this costs
+   * a look at the index of the tier.
+   */
   async isHeld(object: ObjectRef): Promise<boolean> {
     if (this.#isServed(object.id)) return true;
     return (this.stores.mayHoldMore || this.#covered.has(object.id)) && this.#look(object);
   }
 
-  /** The reader of a copy that is not simply read, because it is not whole, or not checked yet. */
+  /** The reader of a copy that needs one, because it is not whole, or not checked yet. */
   async readerFor(object: ObjectRef): Promise<VerifiedReader | undefined> {
     const { id } = object;
     const level = this.#level(id);
@@ -135,25 +143,30 @@ export class CopyIndex {
     return this.#readers.get(id);
   }
 
-  /** As `readerFor`, if that is known already. */
+  /** As `readerFor`, but only if the reader exists already. */
   knownReader(id: number): VerifiedReader | undefined {
     return this.#readers.get(id);
   }
 
-  /** The copy of an object on a level, to be read with a look at every sum, whoever wrote it. */
+  /**
+   * A reader of an object's copy on a level that compares every chunk with its sum, whoever wrote the copy.
+   */
   async verifying(object: ObjectRef, level: number): Promise<VerifiedReader | undefined> {
     const copy = await this.copyOn(object, level);
     return copy && this.#readerOf(this.stores.at(level), copy, false);
   }
 
-  /** Once all of a copy was found right, reads need not come here any more. */
+  /** Once all of a copy was found right, the read path serves it without this index. */
   settle(id: number, reader: VerifiedReader): void {
     if (!reader.isChecked || !reader.isWhole || this.#readers.get(id) !== reader) return;
     this.#readers.delete(id);
     this.#host.publish(id, { level: reader.tier.level, direct: true, tag: reader.copy.tag });
   }
 
-  /** The copy of an object on a level is not served any more; one on a slower level is, from the next read on, if it is of that version. */
+  /**
+   * Stops serving the copy of an object on a level. From the next read on a copy on a slower level serves, if
+   * it is of that version.
+   */
   drop(object: ObjectRef, level: number, reason: DropReason): void {
     const { id, key } = object;
     this.#readers.delete(id);
@@ -178,27 +191,30 @@ export class CopyIndex {
     void this.removals.track(key, level, removal);
   }
 
-  /** The copy of an object on a level, of the version that is known, also if another one is served. */
+  /** The copy of an object on a level, of the version that is known, even if another copy is served. */
   async copyOn({ id, key }: ObjectRef, level: number): Promise<Copy | undefined> {
     const copies = await this.stores.at(level).find(key);
     const isLeaving = ({ name }: Copy) => this.removals.isLeaving(key, level, name);
     return copies.find((copy) => this.matches(id, copy) && !isLeaving(copy));
   }
 
-  /** Whether a copy is of the object as it is known. */
+  /** Whether a copy is of the version of the object that is known. */
   matches(id: number, { content, version }: Copy): boolean {
     const { namespace, versions } = this.#host;
     if (content === undefined || content.size !== namespace.sizeOf(id)) return false;
     return versions === 'ignore' || version === namespace.versionOf(id);
   }
 
-  /** Deletes a copy, which is not served any more. Never rejects; what could not be deleted is tried again later. */
+  /**
+   * Deletes a copy, which is then not served any more. Never rejects: what could not be deleted is tried
+   * again later.
+   */
   remove(store: TierStore, copy: Copy): Promise<void> {
     this.#withdraw(store.tier.level, copy);
     return this.removals.track(copy.key, store.tier.level, this.#remove(store, copy));
   }
 
-  /** Gives the bytes of a claim back, and deletes what may be under its name. Never rejects. */
+  /** Gives the bytes of a claim back, and deletes what may lie under its name. Never rejects. */
   release(claim: Claim, key: string): Promise<void> {
     const { tier } = claim.store;
     const released = this.removals.delete(tier, key, claim.name, () => claim.release(), true);
@@ -225,7 +241,9 @@ export class CopyIndex {
     return new VerifiedReader(copy, store.tier, checksum, tierReads, isTrusted);
   }
 
-  /** Takes over a copy that another process made, or an earlier one; one look for all who ask at once. */
+  /**
+   * Adopts a copy that another process made, or an earlier one. All who ask at the same time share one look.
+   */
   #look(object: ObjectRef): Promise<boolean> {
     const { id } = object;
     let look = this.#looks.get(id);
@@ -252,21 +270,21 @@ export class CopyIndex {
     return this.#isServed(id);
   }
 
-  /** What is recorded of a copy is damaged: it cannot be trusted. */
+  /** The record of a copy is damaged, so the copy cannot be trusted. */
   #damaged(store: TierStore, copy: Copy): void {
     this.counts.damaged += 1;
     void this.remove(store, copy);
     this.#host.dropped(copy.key, store.tier.level, 'damaged');
   }
 
-  /** Serves a copy of the object that is known, if it is that. */
+  /** Serves a copy, if it is of the version of the object that is known. */
   #adopt(id: number, store: TierStore, copy: Copy): void {
     const { level } = store.tier;
     const isLeaving = this.removals.isLeaving(copy.key, level, copy.name);
     if (!this.matches(id, copy) || isLeaving || !this.stores.isOpen(store)) return;
     const present = this.#level(id);
     if (present < level) {
-      // It is on a faster tier already, and an object has one copy that lasts.
+      // The object is on a faster tier already, and has at most one copy that lasts.
       if (isLasting(this.stores.at(present).tier)) void this.remove(store, copy);
       else this.#covered.add(id);
       return;
@@ -283,12 +301,12 @@ export class CopyIndex {
     this.onAdopted(id, level);
   }
 
-  /** A faster tier has the object: the copy that was served goes. */
+  /** A faster tier has the object, so the copy that was served is dropped. */
   #leaveFor(id: number, level: number): void {
     this.drop(this.#host.namespace.objectOf(id), level, 'removed');
   }
 
-  /** If a copy is the one that is served, it is not any more. */
+  /** Stops serving a copy, if it is the one that is served. */
   #withdraw(level: number, { key, tag }: Copy): void {
     const id = this.#host.namespace.find(key);
     if (id === ABSENT || this.#level(id) !== level || this.#host.tagOf(id) !== tag) return;
@@ -296,7 +314,7 @@ export class CopyIndex {
     this.#host.withdraw(id);
   }
 
-  /** Takes over what is on a tier since before, removes what is outdated, and what nobody knows. */
+  /** Adopts the copies that a tier holds already. Removes those that are outdated, or of no known object. */
   async #takeOver(store: TierStore): Promise<void> {
     const { level } = store.tier;
     await takeOver(store, this.#host, this.#parts.closing, {
@@ -311,7 +329,7 @@ export class CopyIndex {
     });
   }
 
-  /** As `#adopt`, without keeping a reader of the copy: that is made when it is read. */
+  /** As `#adopt`, but makes no reader: that is made when the copy is read. */
   #takeIn(id: number, store: TierStore, copy: Copy): void {
     const present = this.#level(id);
     this.#adopt(id, store, copy);
@@ -322,7 +340,7 @@ export class CopyIndex {
     return this.removals.delete(store.tier, copy.key, copy.name, () => store.remove(copy));
   }
 
-  /** What was served from a tier may not be there any more. */
+  /** Forgets all copies of a level: they may not be there any more. */
   #forgetAll(level: number): void {
     const { namespace } = this.#host;
     for (let id = 0; id < namespace.count; id++) {

@@ -1,8 +1,8 @@
 import type { Tier } from '@tiered/core';
 
 /**
- * Whether copies on a tier outlive this process. What is moved up to a tier where they do not stays where it was as well, and is served
- * from there again when the faster copy leaves.
+ * Whether copies on a tier outlive this process. If they do not, an object that is moved up to the tier keeps
+ * its slower copy as well, which serves again when the faster one is dropped.
  */
 export function isLasting({ driver }: Tier): boolean {
   return driver.capabilities.index || driver.location !== undefined;

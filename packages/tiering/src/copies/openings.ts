@@ -5,11 +5,14 @@ import type { TierStore } from '../tier/tier-store.js';
 /** How a tier is opened, and what follows. */
 export interface OpeningsParts {
   readonly open: (tier: Tier) => Promise<TierStore>;
-  /** From now on this is what the tier holds; what was known of it before is void. */
+  /** From now on this store is what the tier holds. What was known of the tier before is void. */
   readonly begin: (store: TierStore) => void;
 }
 
-/** Opens tiers again: one that did not work, or whose storage has another index now, or none, because it was emptied. */
+/**
+ * Opens a tier again that did not work, or whose storage has another index now, or none because it was
+ * emptied.
+ */
 export class Openings {
   readonly #host: PlacementHost;
   readonly #closing: AbortSignal;
@@ -26,7 +29,10 @@ export class Openings {
     return [...this.#underWay.values()];
   }
 
-  /** Opens a tier again, unless that is under way, or not worth it now. Never rejects: what fails is a fault of the tier. */
+  /**
+   * Opens a tier again, unless that is under way or not worth it now. Never rejects: a failure is a fault of
+   * the tier.
+   */
   again(store: TierStore): void {
     const { tier } = store;
     const isFinal = store instanceof ClosedStore && store.until === 'for good';

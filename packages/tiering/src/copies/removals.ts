@@ -2,10 +2,12 @@ import type { PlacementHost, Tier } from '@tiered/core';
 import pLimit from 'p-limit';
 import { tryAgainLater } from './try-again.js';
 
-/** Copies deleted at the same time: a tier is a disk, and a source may change ten thousand objects at once. */
+/**
+ * Copies deleted at the same time. A tier is a disk, and a source may change ten thousand objects at once.
+ */
 const DELETES = 16;
 
-/** What could not be deleted: on which tier, and how to try again. */
+/** A copy that could not be deleted: on which tier, and how to try again. */
 interface Undeleted {
   readonly tier: Tier;
   readonly retry: () => Promise<void>;
@@ -13,8 +15,9 @@ interface Undeleted {
 }
 
 /**
- * What is being deleted from tiers, and what could not be. Nothing here rejects: what fails is tried again when its object is read, and in the
- * background, because it keeps its bytes until then.
+ * Copies that are being deleted from tiers, and those that could not be. Nothing here rejects. A copy that
+ * could not be deleted keeps its bytes, so that is tried again in the background, and when its object is
+ * read.
  */
 export class Removals {
   readonly #host: PlacementHost;
@@ -28,10 +31,10 @@ export class Removals {
   readonly #leaving: number[];
   readonly #deletes = pLimit(DELETES);
   readonly #closing: AbortSignal;
-  /** Whether something waits to be tried again, or is. */
+  /** Whether something waits to be tried again, or is being tried. */
   #isTrying = false;
 
-  /** @param closing From then on nothing is tried again. */
+  /** @param closing Once it has aborted, nothing is tried again. */
   constructor(host: PlacementHost, closing: AbortSignal) {
     this.#host = host;
     this.#closing = closing;
@@ -42,7 +45,7 @@ export class Removals {
     return [...this.#underWay.values()].flatMap((ofKey) => [...ofKey.values()]);
   }
 
-  /** Whether something of a key is being deleted, or could not be: tries again if so. */
+  /** Whether something of a key is being deleted, or could not be deleted; if so, that is tried again. */
   isUnderWay(key: string): boolean {
     const undeleted = this.#undeleted.get(key);
     for (const [doom, { tier, retry, mayBeNothing }] of undeleted ?? []) {
@@ -54,7 +57,7 @@ export class Removals {
     return undeleted !== undefined || this.#underWay.has(key);
   }
 
-  /** Whether a copy is being deleted from a level, or copies of its key are. */
+  /** Whether this copy, or copies of its key, are being deleted from a level. */
   isLeaving(key: string, level: number, name: string): boolean {
     return this.#underWay.get(key)?.has(level) === true || this.#doomed.has(doomOf(level, name));
   }
@@ -64,14 +67,14 @@ export class Removals {
     return this.#leaving[level] ?? 0;
   }
 
-  /** So many bytes more are being deleted from a level, or fewer. */
+  /** Counts bytes that are being deleted from a level; negative when that has ended. */
   count(level: number, bytes: number): void {
     this.#leaving[level] = this.bytesLeaving(level) + bytes;
   }
 
   /**
-   * Deletes what is under a name. Not under the signal of closing: close() waits, and leaves nothing half done.
-   * @param mayBeNothing Whether perhaps there is no file: that it could be deleted then says nothing of the tier.
+   * Deletes what lies under a name. Closing does not abort it: close() waits, and leaves nothing half done.
+   * @param mayBeNothing Whether there may be no file. Then a successful deletion says nothing about the tier.
    */
   delete(
     tier: Tier,
@@ -123,9 +126,9 @@ export class Removals {
     tryAgainLater(this.#host.clock, this.#closing, failures, () => void this.#tryAll(failures));
   }
 
-  /** Tries all again, a few at a time, until one fails: what failed comes last the next time. */
+  /** Tries all again, a few at a time, until one fails. The one that failed comes last the next time. */
   async #tryAll(failures: number): Promise<void> {
-    // Those of tiers that are out of service wait until somebody has found them to work again.
+    // Copies on tiers that are out of service wait until a tier was found to work again.
     const mayBeTried = (key: string) =>
       [...(this.#undeleted.get(key)?.values() ?? [])].some(({ tier }) => tier.writing.inService);
     const keys = [...this.#undeleted.keys()].filter(mayBeTried);

@@ -4,20 +4,20 @@ import { PrivateStore } from '../tier/private-store.js';
 import type { TierStore } from '../tier/tier-store.js';
 import { tryAgainLater } from './try-again.js';
 
-/** How what is on a tier is taken over, and what follows. */
+/** How the copies on a tier are adopted, and what follows. */
 export interface TakeOversParts {
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly takeOver: (store: TierStore) => Promise<void>;
-  /** Whether this is what the tier holds, and it was not opened again meanwhile. */
+  /** Whether this store is what its tier holds, and the tier was not opened again meanwhile. */
   readonly isOpen: (store: TierStore) => boolean;
-  /** It failed, and will be tried again. */
+  /** Adopting failed, and will be tried again. */
   readonly failed: (store: TierStore, error: unknown) => void;
 }
 
 /**
- * Takes over, in the background, what is on tiers since before. What fails is tried again: a tier may take no copy until all that
- * is on it is known.
+ * Adopts, in the background, the copies that tiers hold already. What fails is tried again, because a tier
+ * may take no new copy until all of its copies are known.
  */
 export class TakeOvers {
   readonly #parts: TakeOversParts;
@@ -27,7 +27,7 @@ export class TakeOvers {
     this.#parts = parts;
   }
 
-  /** Those that are under way; not those that wait to be tried again. */
+  /** Work under way, without what waits to be tried again. */
   get underWay(): readonly Promise<void>[] {
     return [...this.#underWay];
   }
@@ -52,7 +52,7 @@ export class TakeOvers {
     const { clock, closing, isOpen } = this.#parts;
     tryAgainLater(clock, closing, failures, () => {
       if (!isOpen(store)) return;
-      // One that is passed over is not asked either.
+      // A tier that is out of service is not asked either.
       if (store.tier.writing.inService) this.#try(store, failures);
       else this.#later(store, failures);
     });

@@ -7,28 +7,31 @@ import type { Candidate, Claim, Copy, TierStore } from '../tier/tier-store.js';
 import { Openings } from './openings.js';
 import { TakeOvers } from './take-overs.js';
 
-/** What tiers are opened with, and what happens to them that concerns the copies on them. */
+/** What tiers are opened with, and the events of tiers that concern their copies. */
 export interface TierStoresParts {
   readonly host: PlacementHost;
   readonly checksum: Checksum;
   /** Aborts when everything is about to end. */
   readonly closing: AbortSignal;
   readonly haste: Haste;
-  /** Takes over what is on a tier since before. */
+  /** Adopts the copies that a tier holds already. */
   readonly takeOver: (store: TierStore) => Promise<void>;
-  /** That failed, and is tried again. */
+  /** Adopting failed, and is tried again. */
   readonly onNotTakenOver: (store: TierStore, error: unknown) => void;
   /** Another process removed a copy. */
   readonly onLeft: (level: number, copy: Copy) => void;
   /** What was known of the copies of a level is void: its storage has another index now, or another owner. */
   readonly onVoid: (level: number) => void;
-  /** A level may grant again what it could not. */
+  /** A level may have bytes again that it could not grant. */
   readonly onRoom: () => void;
   /** A level has segments that are less than half full. */
   readonly onSparse: (level: number) => void;
 }
 
-/** The tiers as they are open: from the start on, or again once they work again or have another index, until they are left. */
+/**
+ * The stores of all tiers. A tier is open from the start on, or from when it works again or has another
+ * index, until close.
+ */
 export class TierStores {
   readonly #parts: TierStoresParts;
   readonly #stores: TierStore[] = [];
@@ -51,14 +54,14 @@ export class TierStores {
     this.#takeOvers = new TakeOvers({ clock, closing, takeOver, isOpen, failed: onNotTakenOver });
   }
 
-  /** Opens all. One that does not work at the moment is passed over, and tried again later. */
+  /** Opens all tiers. One that does not work at the moment is skipped, and opened again later. */
   async open(options: OperationOptions): Promise<void> {
     const { host, checksum } = this.#parts;
     for (const tier of host.tiers)
       this.#stores.push(await openAtStart(tier, host, checksum, this.#told(tier), options));
   }
 
-  /** Begins to take over what is there, in the background. */
+  /** Begins to adopt the copies of all tiers, in the background. */
   begin(): void {
     for (const store of this.#stores) this.#takeOvers.begin(store);
   }
@@ -74,23 +77,23 @@ export class TierStores {
     return store;
   }
 
-  /** Whether this is what its tier holds, and it was not opened again since. */
+  /** Whether this store is what its tier holds, and the tier was not opened again since. */
   isOpen(store: TierStore): boolean {
     return this.#stores[store.tier.level] === store;
   }
 
-  /** Openings, takings over, and what stores do. */
+  /** Openings and adoptions under way, and the work of the stores. */
   get underWay(): Promise<void>[] {
     const own = this.#stores.flatMap(({ asked: room = [], underWay = [] }) => [...underWay].concat(room));
     return [...own, ...this.#openings.underWay, ...this.#takeOvers.underWay];
   }
 
-  /** Resolves when bytes that a claim was answered `later` for were asked for; undefined if none are. */
+  /** Resolves when bytes were asked for that a claim got `later` for; undefined if none are. */
   get asked(): Promise<void> | undefined {
     return this.#stores.map(({ asked }) => asked).find((asked) => asked !== undefined);
   }
 
-  /** Bytes of a level for a copy that is to come; `later` and undefined as `TierStore.claim`. */
+  /** Claims bytes of a level for a copy. `later` and undefined mean the same as for `TierStore.claim`. */
   claim(level: number, object: Candidate, bytes: number): Claim | 'later' | undefined {
     const store = this.at(level);
     if (store.current) return store.claim(object, bytes);
@@ -98,18 +101,18 @@ export class TierStores {
     return undefined;
   }
 
-  /** Whether a tier may hold an object without this process knowing. Costs nothing. */
+  /** Whether a tier may hold an object that this process does not know of. Costs nothing. */
   get mayHoldMore(): boolean {
     for (const store of this.#stores) if (store instanceof ClosedStore) this.#openings.again(store);
     return this.#stores.some((store) => store.mayHoldMore);
   }
 
-  /** Leaves all. Only when nothing is under way. */
+  /** Leaves all tiers. Only when nothing is under way. */
   async close(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));
   }
 
-  /** What a store that is open tells. */
+  /** The events that an open store reports. */
   #told(tier: Tier): StoreEvents {
     const { closing, haste, onVoid, onRoom, onSparse, onLeft } = this.#parts;
     return {

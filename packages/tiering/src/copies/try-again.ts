@@ -1,12 +1,16 @@
 import type { Clock } from '@tiered/core';
 
-/** The first pause before something that failed is tried again, in milliseconds; doubles up to the last one, as those of tiers do that failed. */
+/**
+ * Milliseconds before something that failed is tried again the first time. The pause doubles up to the last
+ * one, as for tiers that failed.
+ */
 const FIRST_PAUSE_MS = 1_000;
 const LAST_PAUSE_MS = 60_000;
 
 /**
- * Calls back after a pause, unless closing comes first. Nobody waits for the pause, and it keeps no process.
- * @param failures How often it has failed in a row: the more often, the longer is the pause.
+ * Calls back after a pause, unless closing comes first. Nobody waits for the pause, and it does not keep the
+ * process alive.
+ * @param failures How often it has failed in a row. More failures make a longer pause.
  */
 export function tryAgainLater(
   clock: Clock,

@@ -11,10 +11,11 @@ import {
 import type { Copy, CopyContent } from '../tier/tier-store.js';
 
 /**
- * A copy that is not simply read: one that an earlier process, or another one, left on the tier, and whose chunks are
- * trusted only once their sum was found right; or one that holds only the beginning of its object.
+ * Reads a copy that cannot simply be read. Either an earlier process, or another one, left it on the tier,
+ * and its chunks are trusted only once their sums were found right. Or it holds only the beginning of its
+ * object.
  *
- * The first read of a chunk reads all of it and looks at its sum; later ones read their range.
+ * The first read of a chunk reads all of it and checks its sum; later ones read only their range.
  */
 export class VerifiedReader {
   readonly copy: Copy;
@@ -22,7 +23,7 @@ export class VerifiedReader {
   readonly #tier: Tier;
   readonly #checksum: Checksum;
   readonly #tierReads: OperationScope;
-  /** The file that holds it, and where in that it begins. */
+  /** The file that holds the copy, and where in it the copy begins. */
   readonly #file: string;
   readonly #base: number;
   readonly #checked: Uint8Array;
@@ -30,8 +31,8 @@ export class VerifiedReader {
   #left: number;
 
   /**
-   * @param tierReads Runs the checks: several readers may wait for one, and all may leave.
-   * @param trusted Whether this process wrote it itself.
+   * @param tierReads Runs the checks. Several readers may wait for one, and all may leave.
+   * @param trusted Whether this process wrote the copy itself.
    */
   constructor(copy: Copy, tier: Tier, checksum: Checksum, tierReads: OperationScope, trusted: boolean) {
     invariant(copy.content !== undefined, 'a copy is to be read of which nothing is known');
@@ -60,15 +61,16 @@ export class VerifiedReader {
     return this.#left === 0;
   }
 
-  /** Whether it is all of its object. */
+  /** Whether the copy holds all of its object. */
   get isWhole(): boolean {
     return this.#content.bytes === this.#content.size;
   }
 
   /**
-   * Fills the target from an offset; all of it lies within the copy. An abort ends it when nothing is written there any
-   * more.
-   * @throws TieredError `TIERED_DATA_CORRUPT` for a chunk that is not what was written, or what the tier fails with.
+   * Fills the target from an offset; all of it lies within the copy. An abort ends this when nothing writes
+   * to the target any more.
+   * @throws TieredError `TIERED_DATA_CORRUPT` for a chunk that is not what was written. Errors of the tier
+   * are thrown as they are.
    */
   async into(target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
     const { chunkBytes } = this.#content;
@@ -93,7 +95,7 @@ export class VerifiedReader {
     target.set(bytes.subarray(from, from + target.byteLength));
   }
 
-  /** The bytes of a chunk, found right; one look for all who ask at once. */
+  /** The bytes of a chunk, found right. All who ask at the same time share one check. */
   #check(chunk: number): Promise<Uint8Array> {
     const running = this.#checking.get(chunk);
     if (running !== undefined) return running;
@@ -106,7 +108,8 @@ export class VerifiedReader {
     const { bytes: size, chunkBytes, sums } = this.#content;
     const offset = chunk * chunkBytes;
     const length = Math.min(chunkBytes, size - offset);
-    // A byte more than the last chunk has: what is longer than it was fills the tier with more than anybody counts.
+    // One byte more than the last chunk has: a file that is longer than it was fills the tier with bytes that
+    // nobody counts.
     const endsFile = this.copy.tailBytes === undefined && !isPacked(this.copy.tag);
     const beyond = chunk === sums.length - 1 && endsFile ? 1 : 0;
     const range = { offset: this.#base + offset, length: length + beyond };

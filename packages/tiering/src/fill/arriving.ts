@@ -9,11 +9,12 @@ interface Waiting {
 }
 
 /**
- * A chunk that was asked for and is not yet written. Its readers get their parts as soon as those are here, which may be
- * long before all of it is; they get copies, made at that moment, because the memory becomes another chunk's.
+ * A chunk that was asked for and is not yet written. Its readers get their parts as soon as those have
+ * arrived, which may be long before all of the chunk has. They get copies, made at that moment, because the
+ * memory is reused for another chunk.
  */
 export class Arriving {
-  /** Resolves when all of it is here. */
+  /** Resolves when all of the chunk has arrived. */
   readonly bytes: Promise<Uint8Array>;
   readonly ticket: Ticket | undefined;
   readonly #memory: Uint8Array;
@@ -21,7 +22,7 @@ export class Arriving {
   #here = 0;
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param fill Fills the memory, and tells how many bytes are there already. */
+  /** @param fill Fills the memory, and tells how many bytes have arrived so far. */
   constructor(
     memory: Uint8Array,
     ticket: Ticket | undefined,
@@ -43,12 +44,15 @@ export class Arriving {
     );
   }
 
-  /** Whether all of it is here. */
+  /** Whether all of the chunk has arrived. */
   get isHere(): boolean {
     return this.#here === this.#memory.byteLength;
   }
 
-  /** Copies what is here from an offset of the chunk, as soon as it is; nothing, once the signal has aborted. Rejects if it does not come. */
+  /**
+   * Copies bytes from an offset of the chunk, as soon as they have arrived. Copies nothing once the signal
+   * has aborted. Rejects if they do not come.
+   */
   copy(target: Uint8Array, from: number, signal: AbortSignal | undefined): Promise<void> {
     const until = from + target.byteLength;
     return new Promise((resolve, fail) => {
@@ -57,7 +61,7 @@ export class Arriving {
           if (signal?.aborted !== true) target.set(this.#memory.subarray(from, until));
           resolve();
         } catch (error) {
-          // Its reader has given the memory away, which is no matter of the others'.
+          // The reader has given its memory away, which does not concern the other readers.
           fail(error);
         }
       };

@@ -6,8 +6,8 @@ import type { Claim } from '../tier/tier-store.js';
 import type { Writers } from './writers.js';
 
 /**
- * Where the bytes of an object come from: the source, or another tier. The source may tell how many are there before all are;
- * those of a tier are compared with a sum first.
+ * Brings bytes of an object from the source or from another tier. The source may tell how many have arrived
+ * before all have. Bytes of a tier are compared with a sum first.
  */
 export type BringBytes = (
   target: Uint8Array,
@@ -16,13 +16,13 @@ export type BringBytes = (
   progress?: (bytes: number) => void,
 ) => Promise<void>;
 
-/** An object that is to have a copy, as it was when that began. */
+/** An object that is to have a copy, as it was when its fill began. */
 export interface FillObject extends ObjectRef {
   /** Bytes of a chunk; the last one may be shorter. */
   readonly chunkBytes: number;
 }
 
-/** What is placed, where, and with what. */
+/** What a fill works with: the object, its place, and the means. */
 export interface FillParts extends FillObject {
   /** The bytes that the copy is to have: all of the object, or its beginning. */
   readonly claim: Claim;
@@ -33,15 +33,15 @@ export interface FillParts extends FillObject {
   readonly checksum: Checksum;
   /** Chunks of this object that may be under way in the background at the same time. */
   readonly lanes: number;
-  /** Whether readers wait for memory, rather than go on without it. */
+  /** Whether readers wait for memory. Else they go on without it. */
   readonly readersWait: boolean;
-  /** Runs what is read back: its readers may leave, and whoever closes the tier waits for it. */
+  /** Runs reads of what the tier has already. Their readers may leave; closing the tier waits for them. */
   readonly tierReads: OperationScope;
   /** Aborts when everything ends. */
   readonly closing: AbortSignal;
 }
 
-/** Whether what is placed is the object as it is known. */
+/** Whether the object is still the version that is being placed. */
 export function isCurrent(
   { namespace, versions }: PlacementHost,
   { id, version, size }: Omit<ObjectRef, 'key'>,
@@ -49,20 +49,20 @@ export function isCurrent(
   return versions === 'ignore' ? size === namespace.sizeOf(id) : version === namespace.versionOf(id);
 }
 
-/** How a fill failed: by the side that bytes come from, or by the tier. */
+/** How a fill failed: on the side that bytes come from, or on the tier's. */
 export interface FillFailure {
   readonly error: unknown;
   readonly side: 'source' | 'tier';
 }
 
-/** A part of a range that lies in one chunk: where it begins in the object, and where it is to go. */
+/** The part of a range that lies in one chunk: where it begins in the object, and its target. */
 export interface Part {
   readonly chunk: number;
   readonly start: number;
   readonly target: Uint8Array;
 }
 
-/** The parts of a range that lie in one chunk each; all of it lies within the copy. */
+/** Splits a range into parts that lie in one chunk each. All of it lies within the copy. */
 export function partsOf(offset: number, target: Uint8Array, chunkBytes: number): Part[] {
   const end = offset + target.byteLength;
   const parts: Part[] = [];
@@ -75,7 +75,10 @@ export function partsOf(offset: number, target: Uint8Array, chunkBytes: number):
   return parts;
 }
 
-/** Who made a fill has it by now, and has asked for what it wants first: so many promises are between the two, at most. */
+/**
+ * Waits until the caller that made a fill has received it, and has asked for what it wants first. At most
+ * this many promises lie between the two.
+ */
 export async function ticked(): Promise<void> {
   for (let tick = 0; tick < 3; tick++) await Promise.resolve();
 }

@@ -33,26 +33,26 @@ export interface FillQueueParts {
 }
 
 /**
- * Objects on their way at the same time: whoever reads beginnings and leaves could begin any number, and each costs a few KB
- * even before its first chunk.
+ * Objects on their way at the same time. Readers that read the beginning of an object and leave could begin
+ * any number, and each costs a few KB even before its first chunk.
  */
 const MOST_AT_A_TIME = 16_384;
 /** Objects of several chunks among them: each has a file open from its first chunk to its last. */
 const MOST_FILES = 256;
 
-/** Faults of an object, not of the tier: no other object would meet them. */
+/** Faults of an object, not of the tier: other objects do not meet them. */
 const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
 
 /** A fill that has not ended. */
 export interface Running {
   readonly fill: ObjectFill;
-  /** From the source, or from the tier that has the copy now. */
+  /** Where the bytes come from: the source, or the tier that has the copy now. */
   readonly from: 'source' | Tier;
   /** Resolves when it has ended, and what it brought is served. */
   readonly ended: Promise<void>;
 }
 
-/** A fill that begins: of what, to where, and where its bytes come from. */
+/** A fill that begins: which object, which level, and where its bytes come from. */
 interface Begun {
   readonly object: FillObject;
   readonly level: number;
@@ -71,7 +71,7 @@ export class FillQueue {
   /** Objects whose slower copy is being looked up, to be moved up. */
   readonly #promoting = new Map<number, Promise<void>>();
   readonly #room: MakingRoom;
-  /** Errors of tiers that were told of: all copies of one segment have the same. */
+  /** Errors of tiers that were reported already: all copies of one segment fail with the same error. */
   readonly #told = new WeakSet<object>();
   /** Objects of several chunks that are on their way. */
   #large = 0;
@@ -98,18 +98,21 @@ export class FillQueue {
     return [...fills, ...this.#promoting.values(), ...this.#leftBehind.underWay, ...this.#room.underWay];
   }
 
-  /** Resolves when one of those under way has ended; at once if there is none. */
+  /** Resolves when one of the fills under way has ended; at once if there is none. */
   async oneEnded(): Promise<void> {
     if (this.#running.size > 0) await Promise.race(this.#running.values().map(({ ended }) => ended));
   }
 
-  /** The fill of an object that comes from the source. */
+  /** The fill that brings an object from the source. */
   of(id: number): Running | undefined {
     const running = this.#running.get(id);
     return running?.from === 'source' ? running : undefined;
   }
 
-  /** Begins to place an object that is read, if the policy has a place for it, the level grants it, and the tiers are not behind. */
+  /**
+   * Begins to place an object that is being read, if the policy has a place for it, the level grants it, and
+   * the tiers are not behind.
+   */
   start(object: ObjectRef): Running | 'behind' | undefined {
     // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
     if (this.#hasCopy(object.id)) return undefined;
@@ -118,12 +121,15 @@ export class FillQueue {
     return running;
   }
 
-  /** As `start`, of an object that nobody may be reading: counts nothing, and tells `'behind'` from having no place. */
+  /**
+   * As `start`, for an object that nobody may be reading. Counts nothing. Returns `'behind'` where a place is
+   * only missing for now, undefined where there is none.
+   */
   tryToStart(object: ObjectRef): Running | 'behind' | undefined {
     const { host, copies, policy } = this.#parts;
     this.#leftBehind.delete(object.id);
     if (this.#hasCopy(object.id)) return undefined;
-    // Whoever reads it next finds it gone, or not; there is nothing to do about it before.
+    // Whether the copy is gone shows when the object is read next; before that there is nothing to do.
     if (copies.removals.isUnderWay(object.key)) return 'behind';
     const candidate = this.#candidate(object);
     if (candidate === undefined) return undefined;
@@ -143,13 +149,16 @@ export class FillQueue {
         bring: this.#fromSource(object),
         from: 'source',
       });
-    // A tier that fails is not one that comes back soon.
+    // A tier that fails does not come back soon.
     return host.tiers[level]?.faults === faults ? 'behind' : undefined;
   }
 
-  /** Nobody waits until the tiers are not behind any more: the object is fetched in the background as soon as that is so. */
+  /**
+   * Leaves an object without a copy for now, because the tiers are behind. It is fetched in the background as
+   * soon as they are not.
+   */
   leaveBehind(id: number): void {
-    // Where copies leave, what is read decides which come, and not what was read a while ago.
+    // Where copies are evicted, present reads decide which copies come, not past ones.
     if (this.#parts.policy.evicts !== true) this.#leftBehind.add(id);
   }
 
@@ -159,7 +168,7 @@ export class FillQueue {
     return namespace.levelOf(id) < tiers.length || this.#running.has(id);
   }
 
-  /** Whether another object may be begun: those on their way are not too many, and not stuck. */
+  /** Whether another object may be begun: not too many are on their way, and they are not stuck. */
   #keepsUp(object: FillObject, level: number, bytes: number): boolean {
     const { budget, readersWait } = this.#parts;
     if (this.#running.size >= MOST_AT_A_TIME || budget.isStalled) return false;
@@ -167,12 +176,17 @@ export class FillQueue {
     return readersWait || budget.hasRoom(this.#isBuffered(level) ? 2 * bytes : object.chunkBytes);
   }
 
-  /** Whether a level keeps in memory what is written, until it is published: what is on its way counts twice then. */
+  /**
+   * Whether a level keeps in memory what is written until it is published. What is on its way then counts
+   * twice.
+   */
   #isBuffered(level: number): boolean {
     return this.#parts.host.tiers[level]?.driver.capabilities.buffersWrites === true;
   }
 
-  /** A tier served a read: the policy may want the object to move up, and to know what was read when. */
+  /**
+   * A tier served a read. The policy may want the object to move up, and needs to know what was read when.
+   */
   hit(id: number, level: number): void {
     const { host, policy } = this.#parts;
     this.#room.touch(id, level);
@@ -196,7 +210,7 @@ export class FillQueue {
     const copy = await copies.verifying(object, from.level).catch(() => undefined);
     const hasMoved = host.namespace.levelOf(id) !== from.level || this.#running.has(id);
     if (copy === undefined || hasMoved || this.#parts.closing.aborted) return;
-    // In the chunks of the copy, so that each is read once, and compared with its sum.
+    // In the chunks of the copy, so that each chunk is read once and compared with its sum.
     const { chunkBytes } = copy;
     const hasRoom = this.#rooms(object, from.level).some(
       ({ level, freeBytes }) => level === target && freeBytes >= size,
@@ -212,12 +226,12 @@ export class FillQueue {
     this.#begin({ object: { ...object, chunkBytes }, level: target, claim, bring, from });
   }
 
-  /** A copy was taken over: it may leave as well, in any order as long as it was not read. */
+  /** A copy was adopted. It may be evicted as well, in any order as long as it was not read. */
   adopted(id: number, level: number): void {
     this.#room.touch(id, level);
   }
 
-  /** A level may grant again what it could not. */
+  /** A level may have bytes again that it could not grant. */
   goOn(): void {
     this.#leftBehind.goOn();
   }
@@ -228,7 +242,10 @@ export class FillQueue {
     this.#room.forget(object.id, level);
   }
 
-  /** A tier failed to give what it has of an object. If that is damaged or gone it is dropped, and fetched anew when it is read. */
+  /**
+   * A tier failed to give its copy of an object. A copy that is damaged or gone is dropped, and fetched anew
+   * when the object is read.
+   */
   copyFailed(object: ObjectRef, tier: Tier, error: unknown): void {
     this.#parts.host.tierFault(tier, 'read', object.key, error);
     if (isTieredError(error, 'TIERED_DATA_CORRUPT')) this.lost(object, tier.level, 'damaged');
@@ -241,7 +258,7 @@ export class FillQueue {
     return chunkBytes === undefined ? undefined : { ...object, chunkBytes };
   }
 
-  /** Levels faster than this one that accept the object now, and can without holding more in memory than may be. */
+  /** Faster levels than `below` that accept the object now without holding more in memory than allowed. */
   #rooms({ id, size }: FillObject, below: number): TierRoom[] {
     const { host, copies, budget } = this.#parts;
     return host.tiers
@@ -253,20 +270,20 @@ export class FillQueue {
   }
 
   /**
-   * Bytes for all of an object, or for as much of it as fits.
+   * Bytes of the copy: all of an object, or as much of it as fits.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a level that the policy should not have chosen.
    */
   #bytesFor({ size, chunkBytes }: FillObject, level: number): number {
     const { host, copies, policy } = this.#parts;
     const room = host.tiers[level] === undefined ? -1 : copies.stores.at(level).freeBytes;
-    // All the room that is left, and not a whole number of chunks: the end of a partial copy may be anywhere.
+    // All the room there is, not a whole number of chunks: a partial copy may end anywhere.
     const bytes = Math.min(size, room);
     if (bytes >= Math.min(size, chunkBytes)) return bytes;
     const expected = `a level with room for ${chunkBytes} bytes, or undefined`;
     throw configError(`policy ${policy.name}`, expected, level);
   }
 
-  /** Undefined also if the level has room that first has to be asked for: the object is behind then. */
+  /** Undefined also if the level first has to ask for the room: the object is behind then. */
   #claim(object: FillObject, level: number, bytes: number): Claim | undefined {
     const claim = this.#parts.copies.stores.claim(level, object, bytes);
     return claim === 'later' ? undefined : claim;
@@ -298,7 +315,8 @@ export class FillQueue {
     host.tierWorked(tier, 'write');
     const hasMoved = from !== 'source' && host.namespace.levelOf(id) !== from.level;
     if (!isCurrent(host, object) || hasMoved) {
-      // The object became another one meanwhile, or its copy went; the bytes stay claimed until they are gone.
+      // Meanwhile the object became another version, or its copy went. The bytes stay claimed until they are
+      // deleted.
       await copies.remove(claim.store, fill.copy);
       return;
     }
@@ -307,13 +325,14 @@ export class FillQueue {
     else this.counts.promoted += 1;
     this.#room.touch(id, level, claim.bytes);
     host.placed(object, level, claim.bytes);
-    // What other processes serve from, and the next start, stays beside a copy that is gone with this process.
+    // The slower copy is deleted only if the faster one lasts. Where the faster one goes with this process,
+    // the slower one stays beside it: other processes serve from it, and so does the next start.
     if (from !== 'source' && isLasting(tier)) copies.removeFrom(object, from.level);
     else if (from !== 'source') copies.cover(id);
     this.#room.on(level, 0);
   }
 
-  /** Clears up what was not placed: that costs speed, not data. */
+  /** Clears up after a fill that failed. That costs speed, not data. */
   #failed({ object, level, claim, from }: Begun, { writtenBytes }: ObjectFill, failure: FillFailure): void {
     const { host, copies, closing } = this.#parts;
     const { error, side } = failure;
@@ -322,13 +341,14 @@ export class FillQueue {
     const { tier } = copies.stores.at(level);
     const held = store.usedBytes + store.claimedBytes;
     void copies.release(claim, key);
-    // If another process has it, the next read finds that.
+    // If another process has the copy, the next read finds it.
     if (!closing.aborted && !isTieredError(error, 'TIERED_EXISTS')) {
       this.counts.failed += 1;
       if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) {
         this.#refused.add(`${tier.level} ${id}`);
       } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) {
-        // If all of it was written it is a directory, say, for which there was no room: some of it is to count as lost.
+        // If all of it was written, there was no room for something else, such as a directory. Some bytes
+        // have to count as lost.
         store.shrink(held, claim.bytes - writtenBytes || claim.bytes);
         host.tierShrunk(tier, store.quotaBytes);
       } else if (side === 'tier') this.#tierFailed(tier, key, error);
@@ -338,7 +358,7 @@ export class FillQueue {
     if (isCopyServed && side === 'source') this.copyFailed(object, from, error);
   }
 
-  /** A tier failed to take a copy: told once, however many copies of one segment fail with it. */
+  /** A tier failed to take a copy. Reported once, however many copies of one segment fail with it. */
   #tierFailed(tier: Tier, key: string, error: unknown): void {
     if (isTieredError(error)) {
       if (this.#told.has(error)) return;
@@ -347,7 +367,9 @@ export class FillQueue {
     this.#parts.host.tierFault(tier, 'write', key, error);
   }
 
-  /** Lets go of what keeps an object from its place, where the policy lets copies go: the next one that is read finds room. */
+  /**
+   * Makes room for an object that found none, where the policy evicts: the next one that is read finds room.
+   */
   #makeRoomFor(object: FillObject): void {
     const { policy, host } = this.#parts;
     if (policy.evicts !== true) return;

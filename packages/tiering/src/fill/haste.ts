@@ -1,15 +1,15 @@
 import type { MemoryBudget } from '../source/memory-budget.js';
 
 /**
- * Whether what is gathered, to be written together, is to be written at once: somebody waits until all is placed, or for the memory that
- * it takes, or everything ends.
+ * Whether copies that are gathered to be written together must be written at once. That is so if somebody
+ * waits until all is placed, or for the memory that they take, or if everything ends.
  */
 export class Haste {
   readonly #budget: MemoryBudget;
   readonly #listeners = new Set<() => void>();
   #waiting = 0;
 
-  /** @param budget What is gathered takes memory of it. */
+  /** @param budget The budget whose memory gathered copies take. */
   constructor(budget: MemoryBudget) {
     this.#budget = budget;
     budget.onWait = () => this.tell();
@@ -19,19 +19,19 @@ export class Haste {
     return this.#waiting > 0 || this.#budget.isWaitedFor;
   }
 
-  /** Somebody waits until all is placed. Returns how that ends. */
+  /** Somebody waits until all is placed. Returns a function that ends this. */
   begin(): () => void {
     this.#waiting += 1;
     this.tell();
     return () => void (this.#waiting -= 1);
   }
 
-  /** Something may have become urgent. */
+  /** Tells the listeners that something may have become urgent. */
   tell(): void {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls a listener when something may have become urgent. Returns how that ends. */
+  /** Calls a listener when something may have become urgent. Returns a function that ends this. */
   on(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -9,19 +9,23 @@ export interface LeftBehindParts {
   /** Objects that are fetched at the same time. */
   readonly lanes: number;
   readonly closing: AbortSignal;
-  /** Begins to place an object; `ended` never rejects. Undefined if it has no place any more, `'behind'` if it has none yet. */
+  /**
+   * Begins to place an object; `ended` never rejects. Undefined if the object has no place any more,
+   * `'behind'` if it has none yet.
+   */
   readonly start: (id: number) => { readonly ended: Promise<void> } | 'behind' | undefined;
 }
 
-/** Objects without a place that are looked at before the event loop turns. */
+/** Objects without a place that are looked at before the event loop gets a turn. */
 const AT_ONCE = 1000;
-/** A tier that could not grant bytes, though it has them, is asked again after so long. */
+/** Milliseconds after which a tier is asked again that could not grant bytes, though it has them. */
 const AGAIN_MS = 100;
 
 /**
- * Objects that were read and not placed because the tiers were behind. They are fetched in the background as soon as
- * less than half of the memory is in use: what readers ask for anew costs no fetch of its own, and so comes first. A reader that comes to one
- * before that has it placed then, and it is fetched no more.
+ * Objects that were read and not placed because the tiers were behind. They are fetched in the background as
+ * soon as at most half of the memory is in use. What readers ask for anew comes first, because it costs no
+ * fetch of its own. If a reader comes to one of these objects before its turn, the object is placed for that
+ * reader, and leaves this list.
  */
 export class LeftBehind {
   readonly #parts: LeftBehindParts;
@@ -33,7 +37,7 @@ export class LeftBehind {
     this.#parts = parts;
   }
 
-  /** Work under way; ends when the tiers are behind again, or nothing is left. */
+  /** The work under way. It ends when the tiers are behind again, or nothing is left. */
   get underWay(): Promise<void>[] {
     return [...this.#lanes];
   }
@@ -52,7 +56,7 @@ export class LeftBehind {
     );
   }
 
-  /** It is being placed, or has no place. */
+  /** Forgets an object: it is being placed, or has no place. */
   delete(id: number): void {
     this.#ids.delete(id);
   }
@@ -71,7 +75,7 @@ export class LeftBehind {
   }
 
   async #lane(): Promise<void> {
-    // Begun ones are counted before the next begins.
+    // So that fills that were begun are counted before the next one begins.
     await Promise.resolve();
     for (let looked = 1; this.#mayGoOn; looked++) {
       const id = this.#ids.take();

@@ -9,7 +9,9 @@ import type { Copy, CopyContent, Turn } from '../tier/tier-store.js';
 
 const NOTHING = Promise.resolve(new Uint8Array(0));
 
-/** Lanes stop waiting for memory by this: an error of its own for each would cost more than all else. */
+/**
+ * Ends the waiting of lanes for memory. One error for all: a new one for each would cost more than all else.
+ */
 const MAY_GO = new Error('Nothing is left to wait for.');
 
 const MISSING = 0;
@@ -19,41 +21,52 @@ const WRITTEN = 2;
 /**
  * One object on its way to a tier, chunk by chunk.
  *
- * **Problem.** Readers want parts of the object now, in any order; the tier wants all of it; and nobody may ask the
- * source twice for a byte.
+ * **Problem.** Readers want parts of the object now, in any order; the tier wants all of it; and nobody may
+ * ask the source twice for a byte.
  *
- * **Moving parts.** A chunk is *missing*, *arriving* (asked for, or here and not yet written), or *written*. Who needs
- * a missing chunk asks for it at once, ahead of everything in the background, if there is memory for it; who needs one that is
- * arriving waits for that; a written one is read back from the tier. A few *lanes* ask for what is missing, from where the last reader
- * was onwards, because readers mostly go on. Readers get copies of their parts of a chunk as these arrive; when all of it is there it is
- * summed, and written to the tier at its place; then its memory is free. With the last one the copy is published. A copy of one chunk is
- * written and published in one call of the tier, and its readers are served from memory until that has ended.
+ * **Moving parts.** A chunk is *missing*, *arriving* (asked for, or here and not yet written), or *written*.
+ * A reader that needs a missing chunk asks for it at once, ahead of everything in the background, if there is
+ * memory for it. A reader that needs an arriving chunk waits for it. A written chunk is read back from the
+ * tier.
  *
- * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range, and for memory
- * for them; not for the tier, unless the bytes are only there. Nobody outside sees the memory of a chunk, so what is written is
- * what came. Memory is held for chunks that are arriving, and for what a driver keeps until the copy is published. A
- * file is open from the first chunk that is written, if there are several. After `done` nothing is held and nothing is under way, and either the copy is
- * published, or there is no trace of it.
+ * A few *lanes* ask for missing chunks, from where the last reader was onwards, because readers mostly go on.
+ * Readers get copies of their parts of a chunk as these arrive. When all of the chunk has arrived, it is
+ * summed and written to the tier at its place; then its memory is free. With the last chunk the copy is
+ * published. A copy of one chunk is written and published in one call of the tier, and its readers are served
+ * from memory until that has ended.
+ *
+ * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range
+ * and for memory for them. It waits for the tier only if the bytes are only there. Nobody outside sees the
+ * memory of a chunk, so what is written is what came. Memory is held for chunks that are arriving, and for
+ * what a driver keeps until the copy is published. If there are several chunks, a file is open from the first
+ * one that is written. After `done` nothing is held and nothing is under way; either the copy is published,
+ * or there is no trace of it.
  */
 export class ObjectFill {
   readonly #parts: FillParts;
-  /** Ends the lanes, and who waits for memory; requests that are under way may have readers, and go on. */
+  /** Ends the lanes, and the waiting for memory. Requests that are under way may have readers, and go on. */
   #stop: AbortController | undefined;
   /** Ends the waiting of lanes for memory: nothing is missing, or there is memory for all of it. */
   #laneMayGo: AbortController | undefined;
   readonly #state: Uint8Array;
   readonly #sums: BigUint64Array;
   readonly #arriving = new Map<number, Arriving>();
-  /** Readers of chunks for which there is no memory yet; called when the chunk was asked for, or will not be. */
+  /**
+   * Readers of chunks for which there is no memory yet. Called when the chunk was asked for, or never will
+   * be.
+   */
   readonly #waiting = new Map<number, ((stalled: boolean) => void)[]>();
   readonly #work = new Set<Promise<void>>();
   readonly #growing: GrowingCopy;
-  /** Bytes of memory for all of it, taken with the first chunk where the driver keeps the copy until it is published. */
+  /**
+   * Bytes of memory for all of the object, where the driver keeps the copy until it is published. Taken with
+   * the first chunk.
+   */
   #reserved = 0;
   #written = 0;
   #next = 0;
   #failure: FillFailure | undefined;
-  /** Resolves when it has ended, with what went wrong, if something did. */
+  /** Resolves when the fill has ended: with the failure, if there was one. */
   readonly done: Promise<FillFailure | undefined>;
 
   constructor(parts: FillParts) {
@@ -66,7 +79,7 @@ export class ObjectFill {
     this.done = this.#run().finally(stopListening);
   }
 
-  /** What it is of. */
+  /** The object that is being placed. */
   get object(): ObjectRef {
     return this.#parts;
   }
@@ -77,8 +90,8 @@ export class ObjectFill {
   }
 
   /**
-   * Whether it can serve this range, which lies within the copy: nothing that would take
-   * more memory while tiers are too slow to take what is there, unless readers are to wait for that.
+   * Whether the fill can serve this range, which lies within the copy. If tiers are too slow to take what is
+   * there, it serves nothing that would take more memory, unless readers are to wait for that.
    */
   serves(offset: number, length: number): boolean {
     const { budget, chunkBytes, readersWait } = this.#parts;
@@ -105,15 +118,15 @@ export class ObjectFill {
     return published;
   }
 
-  /** What is known of the copy once all its chunks are written. */
+  /** The content of the copy, complete once all its chunks are written. */
   get content(): CopyContent {
     const { size, chunkBytes, claim } = this.#parts;
     return { size, chunkBytes, bytes: claim.bytes, sums: [...this.#sums] };
   }
 
   /**
-   * The bytes of a range, as soon as they are there, in memory that is the caller's. An abort lets go at once; the fill
-   * goes on.
+   * Reads a range, as soon as its bytes have come, into memory that is the caller's. An abort lets go at
+   * once; the fill goes on.
    */
   async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const result = memoryFor(length);
@@ -122,9 +135,9 @@ export class ObjectFill {
   }
 
   /**
-   * As `read`, into the caller's memory, which is the caller's again when this has settled. An abort ends it as soon as
-   * nothing is written there any more. If the object turns out to be another one, what had come of the old one is wiped
-   * out.
+   * As `read`, into the caller's memory, which is the caller's again when this has settled. An abort ends the
+   * read as soon as nothing writes to that memory any more. If the object turns out to be another version,
+   * bytes of the old one are wiped out.
    */
   async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
     this.#next = Math.ceil((offset + target.byteLength) / this.#parts.chunkBytes);
@@ -141,7 +154,7 @@ export class ObjectFill {
     signal?.throwIfAborted();
   }
 
-  /** Copies a part from its chunk, as soon as that is there. */
+  /** Copies a part from its chunk, as soon as the chunk has it. */
   async #readPart(part: Part, signal: AbortSignal | undefined): Promise<void> {
     const { chunk, start, target } = part;
     // Neither a tier nor another chunk can fail a read that the source can serve.
@@ -159,13 +172,16 @@ export class ObjectFill {
     return goOn();
   }
 
-  /** What a reader does that waited for a chunk to be asked for. Not later: its memory may be another chunk's by then. */
+  /**
+   * Decides how a reader goes on that waited for a chunk to be asked for. It must decide now: later the
+   * memory of the chunk may be another chunk's.
+   */
   #howToGoOn(part: Part, signal: AbortSignal | undefined, stalled: boolean): () => Promise<void> {
     const arriving = this.#arriving.get(part.chunk);
     if (arriving === undefined)
       return stalled ? () => this.#readAlone(part, signal) : () => this.#readPart(part, signal);
     const copied = this.#copied(arriving, part, signal);
-    // Its reader may leave before it looks.
+    // Its reader may leave before it awaits this.
     copied.catch(() => undefined);
     return () => raceAbort(copied, signal);
   }
@@ -178,13 +194,18 @@ export class ObjectFill {
     return arriving.copy(target, start - chunk * this.#parts.chunkBytes, signal);
   }
 
-  /** Reads a part for one reader only: there is no memory for its chunk, and will not be, or nobody is to write it. */
+  /**
+   * Reads a part for one reader only: there is no memory for its chunk and will not be, or nobody will write
+   * it.
+   */
   #readAlone({ start, target }: Part, signal: AbortSignal | undefined): Promise<void> {
     const { tierReads, gate, bring } = this.#parts;
     return tierReads.run(signal, (under) => gate.foreground(() => bring(target, start, under)));
   }
 
-  /** Reads what the tier has already, of an object that it does not show yet, or has just come to show. */
+  /**
+   * Reads what the tier has already of an object whose copy is not published yet, or was published just now.
+   */
   #readBack(offset: number, target: Uint8Array): Promise<void> {
     return this.#parts.tierReads.run(undefined, (signal) => this.#readBackUnder(signal, offset, target));
   }
@@ -197,8 +218,8 @@ export class ObjectFill {
   }
 
   /**
-   * Asks for a chunk that is missing and that a reader waits for, once there is memory for it.
-   * @param then Called when it was asked for, by whomever, or never will be.
+   * Asks for a missing chunk that a reader waits for, once there is memory for it.
+   * @param then Called when the chunk was asked for, by anybody, or never will be.
    */
   #ask(chunk: number, then: (stalled: boolean) => void): void {
     const waiting = this.#waiting.get(chunk);
@@ -234,9 +255,10 @@ export class ObjectFill {
   }
 
   /**
-   * Bytes of memory that a request needs before it may be made: those of its chunk. Where the driver keeps the copy until it
-   * is published, all that the fill may come to hold: the copy twice, in chunks and at the driver. No request waits after that,
-   * because this fill must end for any of it to be free again.
+   * Bytes of memory that must be free before a request may be made: those of its chunk. Where the driver
+   * keeps the copy until it is published, it is all that the fill may come to hold: the copy twice, in chunks
+   * and at the driver. After that no request of this fill waits, because the fill must end before any of it
+   * is free again.
    */
   #roomFor(chunk: number): number {
     return this.#isBuffered ? 2 * this.bytes : this.#lengthOf(chunk);
@@ -255,7 +277,7 @@ export class ObjectFill {
     if (this.#isBuffered) this.#reserved = bytes;
   }
 
-  /** Asks for a chunk; what becomes of it afterwards is `#work`. */
+  /** Asks for a chunk. `#work` holds what happens to it afterwards. */
   #request(chunk: number, ticket?: Ticket): Arriving {
     const { budget, chunkBytes, bring, checksum, closing } = this.#parts;
     const memory = budget.lend(this.#lengthOf(chunk));
@@ -270,19 +292,19 @@ export class ObjectFill {
     const work = this.#settle(chunk, arriving.bytes).finally(() => {
       this.#arriving.delete(chunk);
       this.#work.delete(work);
-      // What did not come may, by a driver that breaks its contract, be on its way still.
+      // If the chunk did not come, a driver that breaks its contract may still write to the memory.
       budget.giveBack(memory, arriving.isHere);
       if (this.#reserved === 0) budget.release(memory.byteLength);
     });
     this.#work.add(work);
     this.#asked(chunk, false);
-    // Last: others may get memory by that, and ask.
+    // Last, because this may give others memory, and they then ask.
     if (this.#mayLanesGo) this.#laneMayGo?.abort(MAY_GO);
     if (this.#reserved > 0) for (const other of [...this.#waiting.keys()]) this.#askNow(other, false);
     return arriving;
   }
 
-  /** Writes a chunk once it is there, and publishes the copy with the last one. Never rejects. */
+  /** Writes a chunk once it has come, and publishes the copy with the last one. Never rejects. */
   async #settle(chunk: number, arriving: Promise<Uint8Array>): Promise<void> {
     let side: 'source' | 'tier' = 'source';
     try {
@@ -305,10 +327,10 @@ export class ObjectFill {
       this.#state[chunk] = WRITTEN;
       this.#written += 1;
       if (this.#written < this.#state.length) return;
-      // Moved in within this turn: behind all writes that wait, thousands of files would be open.
+      // Moved in within this turn. Behind all writes that wait, thousands of files would be open.
       await new Promise<void>((ended) => {
         publishing = this.#publish((move) => move().finally(ended)).finally(ended);
-        // Waited for below.
+        // The rejection is awaited below.
         publishing.catch(() => undefined);
       });
     });
@@ -324,10 +346,10 @@ export class ObjectFill {
     this.#state.fill(WRITTEN);
   }
 
-  /** Brings everything, and sees it published. */
+  /** Brings all chunks, and waits until the copy is published. */
   async #run(): Promise<FillFailure | undefined> {
     const { budget, lanes } = this.#parts;
-    // Whoever made this may want a chunk first, and is told of this by a promise of its own.
+    // The caller may want a certain chunk first. It receives this fill by a promise of its own.
     await ticked();
     const count = Math.min(lanes, this.#state.length);
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
@@ -335,11 +357,11 @@ export class ObjectFill {
     if (this.#state.length === 0) await this.#settle(0, NOTHING);
     await this.#growing.discard();
     if (this.#reserved > 0) budget.release(this.#reserved);
-    // What was published is there, whatever failed or was ended meanwhile.
+    // A copy that was published is there, whatever failed or was ended meanwhile.
     return this.#growing.published === undefined ? this.#failure : undefined;
   }
 
-  /** Asks for chunks that are missing, one after the other. */
+  /** Asks for missing chunks, one after the other. */
   async #lane(): Promise<void> {
     const { gate, budget, closing } = this.#parts;
     try {
@@ -361,12 +383,12 @@ export class ObjectFill {
     await this.#parts.budget.whenRoom(bytes, () => undefined, options).catch(() => undefined);
   }
 
-  /** Whether lanes have no memory to wait for. */
+  /** Whether lanes need not wait for memory. */
   get #mayLanesGo(): boolean {
     return this.#reserved > 0 || this.#missing() === undefined;
   }
 
-  /** Brings a chunk that nobody has asked for, if there is memory left for it. */
+  /** Fetches a chunk that nobody has asked for, if there is memory left for it. */
   async #fetchMissing(ticket: Ticket): Promise<void> {
     const chunk = this.#missing();
     if (chunk === undefined) return;
@@ -374,7 +396,10 @@ export class ObjectFill {
       await this.#request(chunk, ticket).bytes;
   }
 
-  /** The next chunk that nobody has asked for: from where the last reader was onwards, then from the beginning. */
+  /**
+   * The next chunk that nobody has asked for: from where the last reader was onwards, then from the
+   * beginning.
+   */
   #missing(): number | undefined {
     if (this.#failure !== undefined) return undefined;
     const onwards = this.#state.indexOf(MISSING, this.#next);
@@ -392,7 +417,7 @@ export class ObjectFill {
     try {
       await this.#growing.publish(this.content, turn);
     } catch (error) {
-      // What the closing said before a publish has failed is not how that ended.
+      // If closing failed the fill before this publish did, that is not how the publish ended.
       this.#failure = undefined;
       throw error;
     }

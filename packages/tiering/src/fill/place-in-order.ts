@@ -1,44 +1,49 @@
 import { isTieredError, type Hierarchy, type OperationOptions } from '@tiered/core';
 import { assertCounts, raceAbort } from '@tiered/core/internal';
 
-/** Where objects were when `placeInOrder` was done with them. */
+/** Where the objects are, as `placeInOrder` counts them. */
 export interface FillCounts {
-  /** Objects on each level, the fastest first; also those that were there before. */
+  /** Objects on each level, the fastest first, including those that were there before. */
   readonly placed: readonly number[];
-  /** Objects in the source: no level took them, or fetching them failed. */
+  /** Objects that stay in the source: no level took them, or fetching them failed. */
   readonly left: number;
-  /** Objects that could not be looked up, such as those that the source does not have. */
+  /** Objects that could not be looked up, for example because the source does not have them. */
   readonly failed: number;
 }
 
 /** Options of `placeInOrder`. */
 export interface PlaceInOrderOptions extends OperationOptions {
   /**
-   * Objects on their way at the same time, at least 1. Default: 6, the pool of `PlacementHandler`, which lets no more
-   * requests through to the source in the background, and only one beside a reader that waits.
+   * Objects on their way at the same time, at least 1. Default: 6, the background pool of `PlacementHandler`.
+   * More gain nothing: the handler lets no more background requests through to the source, and only one
+   * beside a reader that waits.
    */
   readonly concurrency?: number | undefined;
-  /** Called after each object with what has come of all so far. What it throws ends the filling. */
+  /** Called after each object with the counts so far. If it throws, the filling ends with that error. */
   readonly onProgress?: ((counts: FillCounts) => void) | undefined;
-  /** Called for each object that could not be looked up. What it throws ends the filling. */
+  /** Called for each object that could not be looked up. If it throws, the filling ends with that error. */
   readonly onFailed?: ((key: string, error: unknown) => void) | undefined;
 }
 
 /**
- * Puts objects on tiers ahead of their reads, in the order given: before a training, or beside it, as NoPFS does for each
- * storage class (HDMLP, sections 5.1 and 5.2). Which level an object goes to, if any, is the policy's business.
+ * Puts objects on tiers ahead of their reads, in the order given: before a training, or beside it, as NoPFS
+ * does for each storage class (HDMLP, sections 5.1 and 5.2). The policy decides which level an object goes
+ * to, if any.
  *
- * Objects are begun in order, so many at a time; an object that a reader is just having placed is waited for, and not
- * fetched twice. Keys are taken one by one as there is a place for them, so that a sequence of millions costs no memory.
+ * Objects are begun in order, `concurrency` at a time. If a reader is just having an object placed, that is
+ * waited for, and nothing is fetched twice. Keys are taken one by one as there is a place for them, so a
+ * sequence of millions costs no memory.
  *
- * One object's fault costs speed and no data, so it goes on: an object that could not be fetched is left in the source (the
- * hierarchy's event `placementFailed` says why), and its next read tries again; one that the hierarchy cannot look up is
- * counted as failed.
- * @param hierarchy Started.
+ * The fault of one object costs speed but no data, so the filling goes on. An object that could not be
+ * fetched is left in the source, and its next read tries again; the hierarchy's event `placementFailed` says
+ * why. An object that the hierarchy cannot look up is counted as failed.
+ *
+ * Abort rejects with `signal.reason` at once, whatever the source does. No more keys are taken. Objects on
+ * their way get there, or not; `Hierarchy.idle` waits for them.
+ * @param hierarchy A hierarchy that was started.
  * @param keys Objects; each once.
- * @throws TieredError `TIERED_CONFIG_INVALID` for a concurrency that is none; `TIERED_NOT_OPEN` and `TIERED_CLOSED` of the
- * hierarchy; what the keys threw. Abort rejects with `signal.reason` at once, whatever the source does; no key is taken any more,
- * and objects that are on their way get there, or not, as `Hierarchy.idle` tells.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a concurrency below 1 or not whole; `TIERED_NOT_OPEN` and
+ * `TIERED_CLOSED` of the hierarchy. Whatever `keys` throws is thrown as it is.
  */
 export async function placeInOrder(
   hierarchy: Hierarchy,
@@ -64,10 +69,13 @@ export async function placeInOrder(
   return { placed, ...counts };
 }
 
-/** What no other object would be spared. */
+/** Errors that every other object would meet as well. */
 const END_ALL = ['TIERED_NOT_OPEN', 'TIERED_CLOSED'] as const;
 
-/** Works on items in order, so many at a time; takes none after a failure or an abort, and ends when all work has. */
+/**
+ * Works on items in order, `concurrency` at a time. Takes no more after a failure or an abort, and ends when
+ * all work under way has ended.
+ */
 async function forEach<T>(
   items: Iterable<T> | AsyncIterable<T>,
   concurrency: number,
@@ -89,12 +97,12 @@ async function forEach<T>(
     }
   };
   await Promise.all(Array.from({ length: concurrency }, lane));
-  // Not waited for: items that never come would keep it.
+  // Not awaited: an item that never comes would hold this up.
   remaining.return().catch(() => undefined);
   if (failure !== undefined) throw failure.error;
 }
 
-/** The same for both kinds of iterables, and for several who ask at once: each gets the next. */
+/** One iterator for both kinds of iterables. Several callers may ask at once; each gets the next item. */
 async function* oneByOne<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
   yield* items;
 }

@@ -11,8 +11,8 @@ export interface PlaceNowParts {
 }
 
 /**
- * Puts an object on a tier, ahead of any read, and resolves to its level: the source's, if no tier takes it. Waits for as long as
- * tiers are behind, and others are on their way to them.
+ * Puts an object on a tier, ahead of any read. Resolves to its level, which is the source's if no tier takes
+ * it. While tiers are behind, it waits for as long as other objects are on their way to them.
  */
 export async function placeNow(
   { host, copies, fills }: PlaceNowParts,
@@ -33,7 +33,7 @@ export async function placeNow(
       return host.namespace.levelOf(id);
     }
     if (copies.removals.isUnderWay(object.key)) {
-      // It could not be deleted, and keeps its bytes until it can.
+      // The copy could not be deleted, and keeps its bytes until it can.
       if (waited) return host.namespace.levelOf(id);
       waited = true;
       await raceAbort(Promise.all(copies.underWay), signal);

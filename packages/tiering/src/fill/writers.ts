@@ -1,21 +1,26 @@
 import type { Clock } from '@tiered/core';
 import pLimit, { type LimitFunction } from 'p-limit';
 
-/** Writes after which their number at a time is looked at again: fewer are decided by accidents. */
+/** Writes between two decisions about their number at a time. After fewer, chance would decide. */
 const WINDOW = 128;
-/** At a time at most: beyond that object stores gain little, and disks nothing. */
+/** Most writes at a time: with more, object stores gain little, and disks nothing. */
 const MOST = 32;
-/** More writes at a time are kept for so much more speed; fewer, if they lose no more than that. */
+/**
+ * More writes at a time are kept if the speed grows at least by this factor; fewer, if it falls at most to
+ * this one.
+ */
 const GAIN = 1.1;
 const LOSS = 0.98;
-/** Windows between one try that brought nothing and the next. */
+/** Windows between a try that brought nothing and the next one. */
 const REST = 8;
 
 /**
- * Writes to tiers, so many at a time: as many as make them faster, and no more. A disk behind blocking calls gains nothing
- * from a second write, Node's thread pool from a fifth, a store behind a network much from a thirtieth; and what writes do not need
- * readers have. So, while writes queue, twice or half as many are tried for a while, and kept if the bytes written in the
- * same time say so.
+ * Runs as many writes to tiers at a time as make them faster, and no more.
+ *
+ * A disk behind blocking calls gains nothing from a second write, and Node's thread pool nothing from a
+ * fifth; a store behind a network gains much even from a thirtieth. What writes do not need is left to
+ * readers. So while writes queue, twice or half as many are tried for a while, and kept if the bytes written
+ * in the same time say so.
  */
 export class Writers {
   readonly #clock: Clock;
@@ -25,7 +30,7 @@ export class Writers {
   #writes = 0;
   #factor = 2;
   #rest = 0;
-  /** What was before the try that is under way. */
+  /** The state before the try that is under way. */
   #before: { readonly concurrency: number; readonly rate: number } | undefined;
 
   /** @param concurrency Writes at a time at first. */
@@ -39,7 +44,7 @@ export class Writers {
     return this.#pool.concurrency;
   }
 
-  /** Runs a write of so many bytes when it is its turn. */
+  /** Runs a write of this many bytes when it is its turn. */
   run<T>(bytes: number, write: () => Promise<T>): Promise<T> {
     return this.#pool(async () => {
       try {
@@ -51,7 +56,7 @@ export class Writers {
   }
 
   #wrote(bytes: number): void {
-    // Nothing waits: the pace is that of the source, and says nothing of the tier.
+    // If no write waits, the source sets the pace, and the speed says nothing about the tier.
     if (this.#pool.pendingCount === 0) this.#begin();
     else {
       this.#bytes += bytes;

@@ -1,6 +1,6 @@
 import { sortedBy } from './sorted-by.js';
 
-/** The samples that are taken, by first access. */
+/** The samples for which `isTaken` holds, by their first access. */
 export function inOrderOfAccess(first: ArrayLike<number>, isTaken: (sample: number) => boolean): Uint32Array {
   let count = 0;
   for (let sample = 0; sample < first.length; sample++) if (isTaken(sample)) count += 1;

@@ -2,38 +2,40 @@ import { frequencyPlan, UNPLANNED, type FrequencyPlanOptions } from './frequency
 
 /** What one worker will read in all epochs, as `accessTables` of `@tiered/prefetch/sampling` gives it. */
 export interface WorkerAccesses extends Pick<FrequencyPlanOptions, 'frequency' | 'first'> {
-  /** Its number. */
+  /** The number of the worker. */
   readonly worker: number;
 }
 
 /** Options of `clusterPlan`. */
 export interface ClusterPlanOptions extends Pick<FrequencyPlanOptions, 'sizes' | 'quotas' | 'savedMs'> {
-  /** Of every worker of the training. */
+  /** The accesses of every worker of the training. */
   readonly accesses: readonly WorkerAccesses[];
 }
 
-/** A worker that is to have a sample. */
+/** A worker that keeps a sample according to the plan, and on which level. */
 export interface SampleHolder {
   readonly worker: number;
   readonly level: number;
 }
 
-/** Which sample is on which level of which worker. */
+/** Says which sample lives on which level of which worker. */
 export interface ClusterPlan {
-  /** The plan of a worker, for `frequency` and `fillOrder`; undefined for one that there is not. */
+  /** The plan of a worker, for `frequency` and `fillOrder`; undefined for a worker that has none. */
   planOf(worker: number): Uint8Array | undefined;
   /** The level of a worker that a sample is to live on, or `UNPLANNED`. */
   levelOn(worker: number, sample: number): number;
-  /** Workers that are to have a sample, those with it on the fastest level first, then by number. O(workers). */
+  /** The workers that keep a sample: those with it on the fastest level first, then by number. O(workers). */
   holders(sample: number): SampleHolder[];
 }
 
 /**
- * The plans of all workers of a training, by `frequencyPlan` (HDMLP, section 5.1). They follow from what everybody knows (the
- * seed, the sizes, the quotas), so each worker computes the same ones, and knows without asking whom to ask for a
- * sample. What a worker reads too seldom to keep, others read the more (Lemma 1), and one of them mostly keeps it.
+ * Makes the plans of all workers of a training, by `frequencyPlan` (HDMLP, section 5.1).
  *
- * Costs what the plans cost, one after the other; keeps one byte a sample and worker. All workers have the same levels.
+ * The plans follow from what everybody knows: the seed, the sizes and the quotas. So each worker computes the
+ * same plans, and knows without asking which worker has a sample. What a worker reads too seldom to keep,
+ * others read more often (Lemma 1), and one of them mostly keeps it. All workers have the same levels.
+ *
+ * Takes the time of the plans, which are made one after the other. Keeps one byte a sample and worker.
  * @throws As `frequencyPlan`.
  */
 export function clusterPlan({ accesses, sizes, quotas, savedMs }: ClusterPlanOptions): ClusterPlan {

@@ -2,9 +2,10 @@ const DIGIT_BITS = 8;
 const DIGITS = 2 ** DIGIT_BITS;
 
 /**
- * Items by rising keys; those with equal keys stay as they came. A radix sort: linear, and no more memory than as much again
- * as it is given, which is scratch afterwards. A digit that is the same in all keys costs a look.
- * @param keys Of each item, in the order of the items.
+ * Sorts items by rising keys; items with equal keys keep their order. A radix sort: linear time, and as much
+ * memory again as it is given. Its arguments are overwritten. A digit that is the same in all keys costs one
+ * look at each key.
+ * @param keys The key of each item, in the order of the items.
  */
 export function sortedBy(items: Uint32Array, keys: Uint32Array): Uint32Array {
   let [from, fromKeys] = [items, keys];
@@ -29,7 +30,7 @@ export function sortedBy(items: Uint32Array, keys: Uint32Array): Uint32Array {
   return from;
 }
 
-/** Where the first key with each digit goes; undefined if all have the same. */
+/** The place of the first key with each digit; undefined if all keys have the same digit. */
 function placesByDigit(keys: Uint32Array, shift: number): Uint32Array | undefined {
   const places = new Uint32Array(DIGITS);
   for (let at = 0; at < keys.length; at++) {

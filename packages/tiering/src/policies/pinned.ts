@@ -3,27 +3,28 @@ import picomatch from 'picomatch';
 import { firstFit } from './first-fit.js';
 import { fits, type PlacementPolicy } from './policy.js';
 
-/** Which objects belong where. */
+/** Which objects live on which level. */
 export interface Pin {
-  /** Keys, as a glob: `*` within a segment, `**` over segments, `{a,b}`. */
+  /** A glob for keys: `*` within a segment, `**` over segments, `{a,b}`. */
   readonly pattern: string;
-  /** The level that they live on. `'source'` leaves them in the source. */
+  /** The level that the objects live on. `'source'` leaves them in the source. */
   readonly level: number | 'source';
 }
 
 /** Options of `pinned`. */
 export interface PinnedOptions {
-  /** The first that matches decides. */
+  /** For each object the first pin that matches its key decides. */
   readonly pins: readonly Pin[];
-  /** Decides for objects that no pattern matches. Default: `firstFit`. */
+  /** Decides for objects that no pin matches. Default: `firstFit`. */
   readonly otherwise?: PlacementPolicy | undefined;
 }
 
 /**
- * Objects whose keys match a pattern live on the level that it names, and nowhere else: validation data in RAM, say, or
- * an index that must never be read from the source. A pinned object that does not fit on its level stays in the
- * source. Room is not kept free for objects that come later: pin them first, by `hierarchy.place`.
- * @throws TieredError `TIERED_CONFIG_INVALID` for a pin without a pattern, or with a level that is none.
+ * Places objects whose keys match a pattern on the level that it names, and nowhere else: validation data in
+ * RAM, say, or an index that must never be read from the source. A pinned object that does not fit on its
+ * level stays in the source. Room is not kept free for objects that come later: place them first, by
+ * `hierarchy.place`.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a pin without a pattern, or with an invalid level.
  */
 export function pinned({ pins, otherwise = firstFit }: PinnedOptions): PlacementPolicy {
   const rules = pins.map(({ pattern, level }, index) => {

@@ -3,7 +3,7 @@ export interface PlacementCandidate {
   readonly key: string;
   /** Bytes. */
   readonly size: number;
-  /** Bytes of a chunk of it, which is what a tier takes at least: all of a small object. */
+  /** Bytes of a chunk of the object, the least that a tier takes; for a small object, all of it. */
   readonly chunkBytes: number;
 }
 
@@ -12,28 +12,28 @@ export interface TierRoom {
   /** 0 is the fastest. */
   readonly level: number;
   readonly quotaBytes: number;
-  /** Quota less copies and copies on their way. */
+  /** Quota less copies, and less claims for copies on their way. */
   readonly freeBytes: number;
 }
 
 /**
- * Decides where objects live. Its functions are pure: they see what they are given, keep nothing, and may be called at
- * any time, so that a policy can be tested by calling it. What has state (how long ago an object was read) is kept by
- * the `PlacementHandler` for the policies that ask for it.
+ * Decides where objects live. The functions of a policy are pure: they see only their arguments, keep
+ * nothing, and may be called at any time, so a policy is tested by calling it. State that policies ask for,
+ * such as how long ago an object was read, is kept by the `PlacementHandler`.
  */
 export interface PlacementPolicy {
-  /** For messages and configuration files. */
+  /** The name in messages and configuration files. */
   readonly name: string;
   /**
-   * The level that an object is to live on, or undefined to leave it in the source. Called for every read that no tier
-   * could serve. Tiers come fastest first, without those that are out of service for writing. A level with room for a
-   * chunk and not for all takes as much of the beginning of the object as it can; one without room for a chunk is a bug of the policy, and
-   * throws.
+   * Returns the level that an object is to live on, or undefined to leave it in the source. Called for every
+   * read that no tier could serve. Tiers come fastest first, without those that are out of service for
+   * writing. A level with room for a chunk, but not for all of the object, takes as much of its beginning as
+   * it can. To choose a level without room for a chunk is a bug of the policy, and throws.
    */
   readonly place: (object: PlacementCandidate, tiers: readonly TierRoom[]) => number | undefined;
   /**
-   * The level that an object is to move to after a read was served by `level`, or undefined to leave it there. Only
-   * faster levels with room for all of it are offered. Default: nothing is ever moved.
+   * Returns the level that an object moves to after `level` served a read of it, or undefined to leave it
+   * there. Only faster levels with room for all of it are offered. Default: nothing is ever moved.
    */
   readonly promote?: (
     object: PlacementCandidate & { readonly level: number },
@@ -41,12 +41,12 @@ export interface PlacementPolicy {
   ) => number | undefined;
   /**
    * Called when a hierarchy is made, with the number of its tiers. Default: any number will do.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a level that it names and that there is not.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if the policy names a level that does not exist.
    */
   readonly assertLevels?: ((tiers: number) => void) | undefined;
   /**
-   * Whether copies leave a full tier, those first that were not read for longest; where they are packed, with others of their segment.
-   * Default: nothing ever leaves.
+   * Whether copies are evicted from a full tier, those first that were not read for longest. Where copies are
+   * packed, they are evicted together with others of their segment. Default: nothing is ever evicted.
    */
   readonly evicts?: boolean | undefined;
 }

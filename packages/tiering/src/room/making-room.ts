@@ -7,7 +7,7 @@ export interface MakingRoomParts extends Omit<SegmentRoomParts, 'recency'> {
   readonly policy: PlacementPolicy;
 }
 
-/** Lets copies go, where the policy lets them go: those first that were not read for longest. */
+/** Evicts copies, where the policy evicts: those first that were not read for longest. */
 export class MakingRoom {
   readonly #parts: MakingRoomParts;
   readonly #recency: readonly Recency[];
@@ -33,7 +33,7 @@ export class MakingRoom {
     this.#recency[level]?.forget(id);
   }
 
-  /** Keeps room on a level for one more object, and for so many bytes. */
+  /** Keeps room on a level for one more object, and at least for this many bytes. */
   on(level: number, size: number): void {
     const { policy, copies, host, onEvicted } = this.#parts;
     const recency = this.#recency[level];

@@ -8,7 +8,7 @@ import type { Recency } from './recency.js';
 import { rewritingRoom } from '../tier/packed/packing.js';
 import type { Copy, RewrittenCopy, TierStore } from '../tier/tier-store.js';
 
-/** Copies that are read at the same time, to be moved. */
+/** Copies that are read at the same time to be moved. */
 const READS = 16;
 
 /** What making room in segments works with. */
@@ -21,27 +21,30 @@ export interface SegmentRoomParts {
   readonly closing: AbortSignal;
   /** By level. */
   readonly recency: readonly Recency[];
-  /** A copy leaves to make room. */
+  /** Called when a copy is evicted. */
   readonly onEvicted: () => void;
-  /** A tier failed to give a copy that is served. */
+  /** Called when a tier failed to give a copy that is served. */
   readonly onFailed: (object: ObjectRef, tier: Tier, error: unknown) => void;
 }
 
 /**
  * Makes room on tiers whose copies are packed.
  *
- * **Problem.** What one copy of a segment takes is not free when that copy leaves: the file is there as long as any other is in it. If
- * copies left one by one, those that were not read for longest first, every segment would come to be half empty before one is free.
+ * **Problem.** The bytes of a copy in a segment are not free when that copy is removed: the file stays as
+ * long as it holds any other. If copies were evicted one by one, those first that were not read for longest,
+ * every segment would be half empty before one is free.
  *
- * **How.** Segments leave as a whole: that of the copy that was not read for longest. What was read lately of it is *rewritten*: read, compared
- * with its sums, and packed into a new segment, at most half of the bytes, so that each segment that leaves frees half of one at
- * least. If there is no room for that, or the tier fails, it leaves with the others. Segments that became less than half full
- * otherwise (objects changed, or were moved up) are rewritten whatever the policy is. Packed tiers keep room for one that is rewritten, which no
- * other copy gets.
+ * **How.** Whole segments are evicted: the one with the copy that was not read for longest. Those of its
+ * copies that were read lately are *rewritten*: read, compared with their sums, and packed into a new
+ * segment. They are at most half of the bytes, so each segment that is evicted frees at least half of one. If
+ * there is no room for that, or the tier fails, they are evicted with the others. Segments that became less
+ * than half full otherwise (objects changed, or were moved up) are rewritten whatever the policy is. Packed
+ * tiers keep room for one segment that is rewritten, which no other copy gets.
  *
- * **Invariants.** The new segment is claimed and written as any other is, and the index says in one change that a copy is there and not
- * where it was. So whenever the process ends each copy is in one segment that is whole, and the quota counts both. The old one goes as any
- * does, when all who use the tier have let go of what was in it. One segment of a level at a time; its bytes count as memory.
+ * **Invariants.** The new segment is claimed and written as any other. The index records in one change that a
+ * copy is there, and no longer where it was. So whenever the process ends, each copy is in one segment that
+ * is whole, and the quota counts both. The old segment is deleted as any other, when all members have let go
+ * of what was in it. One segment of a level is rewritten at a time; its bytes count as memory.
  */
 export class SegmentRoom {
   readonly #parts: SegmentRoomParts;
@@ -59,7 +62,10 @@ export class SegmentRoom {
     return [...this.#underWay.values()];
   }
 
-  /** Lets segments of a level go until so many bytes are free, and those that are kept free. Costs nothing if they are. */
+  /**
+   * Evicts segments of a level until this many bytes are free, as well as those that are kept free. Costs
+   * nothing if they are.
+   */
   makeRoom(level: number, bytes: number): void {
     const store = this.#parts.copies.stores.at(level);
     const largest = this.#parts.recency[level]?.largest ?? 0;
@@ -96,7 +102,7 @@ export class SegmentRoom {
     if (isUntidy) await this.#tidy(store);
   }
 
-  /** Ends also if a segment that left brought nothing: room is not free before the tier does what it is told. */
+  /** Ends also if a segment that was evicted freed nothing: the tier has to delete it first. */
   async #clear(store: TierStore, wanted: number): Promise<void> {
     const recency = this.#parts.recency[store.tier.level];
     for (let before = -1; !this.#parts.closing.aborted;) {
@@ -112,7 +118,7 @@ export class SegmentRoom {
     }
   }
 
-  /** The copy of an object leaves, with its segment. False if there is none. */
+  /** Evicts the copy of an object, with its segment. False if there is none. */
   async #letGo(store: TierStore, id: number): Promise<boolean> {
     const { host, copies } = this.#parts;
     const copy = await copies.copyOn(host.namespace.objectOf(id), store.tier.level);
@@ -154,13 +160,13 @@ export class SegmentRoom {
     }
   }
 
-  /** Moves copies into a segment of their own, if there is room and memory for that. Gives those that were moved. */
+  /** Moves copies into a new segment, if there is room and memory for that. Returns those that were moved. */
   async #rewrite(store: TierStore, some: readonly Copy[]): Promise<Set<Copy>> {
     const { copies, budget, closing } = this.#parts;
     const moved = new Set<Copy>();
     const { level } = store.tier;
     const staying = some.filter(({ key, name }) => !copies.removals.isLeaving(key, level, name));
-    // As they are read, and once more as they are written.
+    // Once as they are read, and once more as they are written.
     const memory = 2 * staying.reduce((sum, { bytes }) => sum + bytes, 0);
     if (store.rewrite === undefined || memory === 0 || !budget.hasRoom(memory) || closing.aborted)
       return moved;
@@ -186,7 +192,7 @@ export class SegmentRoom {
     return moved;
   }
 
-  /** A copy was found right, and lies elsewhere from now on: it is served from there, if it still is to be served. */
+  /** A copy was found right, and was moved. It is served from its new place, if it is still to be served. */
   #moved(store: TierStore, before: Copy, now: Copy, wasServed: boolean): void {
     const { host, copies } = this.#parts;
     const { level } = store.tier;
@@ -196,12 +202,12 @@ export class SegmentRoom {
       if (!copies.placed(id, { store }, now)) host.withdraw(id);
       return;
     }
-    // Who dropped it meanwhile knew only where it was, and not where it was going to be.
+    // Whoever dropped it meanwhile knew only its old place, not the new one.
     const isBeside = host.namespace.levelOf(id) < level && copies.isCovered(id);
     if (!copies.matches(id, now) || (wasServed && !isBeside)) void copies.remove(store, now);
   }
 
-  /** Where a copy is of which that is not known: where it was, or elsewhere, or nowhere. */
+  /** Looks up a copy whose place is unknown: it may be where it was, elsewhere, or gone. */
   async #found(store: TierStore, before: Copy): Promise<Copy | undefined> {
     const found = await store.find(before.key);
     if (found.some(({ tag }) => tag === before.tag)) return before;
@@ -213,14 +219,14 @@ export class SegmentRoom {
     if (this.#isServed(store, copy)) host.withdraw(host.namespace.find(copy.key));
   }
 
-  /** Whether a copy is the one that is served of its object. */
+  /** Whether this copy is the one that is served for its object. */
   #isServed({ tier: { level } }: TierStore, { key, tag }: Copy): boolean {
     const { host } = this.#parts;
     const id = host.namespace.find(key);
     return id !== ABSENT && host.namespace.levelOf(id) === level && host.tagOf(id) === tag;
   }
 
-  /** The bytes of copies, found right; none at all if the tier fails. */
+  /** Reads copies and checks them. None at all if the tier fails. */
   async #readAll(store: TierStore, some: readonly Copy[]): Promise<RewrittenCopy[]> {
     const read = await Promise.all(some.map((copy) => this.#reads(() => this.#read(store, copy))));
     return read.includes('failed') ? [] : read.filter((one) => typeof one === 'object');
@@ -245,7 +251,7 @@ export class SegmentRoom {
 
   #fault({ tier }: TierStore, error: unknown): void {
     const { host, closing } = this.#parts;
-    // That the storage is full is found, and dealt with, when the next copy is placed.
+    // Full storage shows when the next copy is placed, and is dealt with then.
     const isExpected = isTieredError(error, 'TIERED_EXISTS') || isTieredError(error, 'TIERED_NO_SPACE');
     if (closing.aborted || isExpected) return;
     if (!isTieredError(error)) throw error;

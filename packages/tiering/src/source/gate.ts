@@ -2,14 +2,17 @@ import pLimit, { type LimitFunction } from 'p-limit';
 
 /** A request to the source that began in the background. */
 export interface Ticket {
-  /** Somebody waits for it from now on. Does nothing a second time, or when it has ended. */
+  /**
+   * Tells that a reader waits for the request from now on. Has no effect a second time, or when the request
+   * has ended.
+   */
   readonly promote: () => void;
 }
 
 /**
- * Lets requests to the source pass: those that a reader waits for at once, the others as long as they are in nobody's
- * way. While a reader waits there is one request in the background beside its own, so that the source has something
- * to do between two reads; otherwise there are up to `background`.
+ * Lets requests to the source pass: those that a reader waits for at once, the others as long as they are in
+ * nobody's way. While a reader waits, one request runs in the background beside the reader's own, so that the
+ * source has work between two reads. Otherwise up to `background` run.
  */
 export class SourceGate {
   readonly #background: number;
@@ -18,7 +21,7 @@ export class SourceGate {
   #waited = 0;
   #promoted = 0;
 
-  /** @param background Requests at a time that nobody waits for, at least 1. */
+  /** @param background Requests at a time that no reader waits for, at least 1. */
   constructor(background: number) {
     this.#background = background;
     this.#pool = pLimit(background);

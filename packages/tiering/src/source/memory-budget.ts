@@ -5,22 +5,25 @@ import { memoryFor, onAbort } from '@tiered/core/internal';
 const MOST_SPARE_BYTES = 2 ** 26;
 /** Smaller pieces come from the allocator's own reserve. */
 const LEAST_SPARE_BYTES = 2 ** 14;
-/** Sizes of pieces from one power of two to the next: objects of a dataset are of any size, and a piece serves those a little smaller too. */
+/**
+ * Sizes of pieces from one power of two to the next. Objects of a dataset are of any size, and a piece also
+ * serves those a little smaller.
+ */
 const SIZES_AN_OCTAVE = 4;
 
 /**
- * Pieces at the same time at most, whatever the limit in bytes: each costs a few KB of objects and promises beside its bytes. Of
- * 256 MiB a piece counts 16 KiB at least.
+ * Most pieces at the same time, whatever the limit in bytes: besides its bytes each costs a few KB of objects
+ * and promises. With 256 MiB a piece counts at least 16 KiB.
  */
 const MOST_PIECES = 2 ** 14;
 
 /**
- * Nothing was given back for so long while readers wait: what holds the memory does not move. Tiers of 10 MB/s give back
- * a chunk of 16 MiB with six writes at a time in less.
+ * If nothing is given back for this long while readers wait, what holds the memory does not move. Even tiers
+ * of 10 MB/s, with six writes at a time, give back a chunk of 16 MiB in less.
  */
 const STALLED_MS = 10_000;
 
-/** Who waits for memory. */
+/** A caller that waits for memory. */
 interface Waiting {
   readonly bytes: number;
   readonly go: (stalled: boolean) => void;
@@ -28,18 +31,20 @@ interface Waiting {
 
 /** How `whenRoom` waits. */
 export interface RoomOptions {
-  /** Readers come first, and are let go when nothing moves. */
+  /** Readers come first, and stop waiting when nothing moves. */
   readonly isReader: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Bytes of chunks in memory: on their way from the source, or waiting to be written to a tier. Who waits for room gets
- * it in order, readers before work that nobody waits for. What holds memory never waits for more of it, and so waiting ends,
- * unless a tier or the source hangs; then readers are told, and go on without.
+ * Bytes of chunks in memory: on their way from the source, or waiting to be written to a tier. Callers that
+ * wait for room get it in order, readers before work that nobody waits for. What holds memory never waits for
+ * more of it, so waiting ends, unless a tier or the source hangs. Then readers are told, and go on without
+ * memory.
  *
- * Memory that nobody can see any more serves the next chunk of about its size: new memory costs a page fault every 4 KiB, which
- * for a chunk is more than reading it from a page cache. What is spare goes when nothing is on its way.
+ * Memory that nobody can see any more is reused for the next chunk of about its size. New memory costs a page
+ * fault every 4 KiB, which for a chunk is more than reading it from a page cache. Spare memory is freed when
+ * nothing is on its way.
  */
 export class MemoryBudget {
   readonly #limit: number;
@@ -47,15 +52,15 @@ export class MemoryBudget {
   readonly #readers = new Set<Waiting>();
   readonly #background = new Set<Waiting>();
   #held = 0;
-  /** What is held as the limit sees it. */
+  /** The bytes that are held, as the limit counts them. */
   #counted = 0;
   #releases = 0;
   #stalled = false;
-  /** Of what is held, what is on its way from the source. */
+  /** Those of the held bytes that are on their way from the source. */
   #coming = 0;
   #waitedForTiers = 0;
   #watch: AbortController | undefined;
-  /** Pieces by their size. */
+  /** Pieces that may be reused, by their size. */
   readonly #spare = new Map<number, ArrayBufferLike[]>();
   #spareBytes = 0;
   /** Called when somebody begins to wait. */
@@ -70,7 +75,7 @@ export class MemoryBudget {
     return this.#held;
   }
 
-  /** How many times a reader had to wait for room, because of what tiers had not taken yet. */
+  /** How many times a reader had to wait for room because of what tiers had not taken yet. */
   get waitedForTiers(): number {
     return this.#waitedForTiers;
   }
@@ -80,7 +85,7 @@ export class MemoryBudget {
     return this.#readers.size + this.#background.size > 0;
   }
 
-  /** Whether more than half is free, or all that is in use. */
+  /** Whether at least half is free, or nothing is in use. */
   get isMostlyFree(): boolean {
     return this.#held === 0 || 2 * this.#counted <= this.#limit;
   }
@@ -90,7 +95,7 @@ export class MemoryBudget {
     return this.#stalled;
   }
 
-  /** Whether so much may ever be held. */
+  /** Whether this many bytes may be held at all. */
   canHold(bytes: number): boolean {
     return bytes <= this.#limit;
   }
@@ -114,7 +119,10 @@ export class MemoryBudget {
     this.#counted += this.#countOf(bytes);
   }
 
-  /** Memory for a chunk that was taken, and now comes. What is in it is what was there before. */
+  /**
+   * Lends memory for a chunk whose bytes were taken, and which now comes. The memory still contains what was
+   * there before.
+   */
   lend(bytes: number): Uint8Array {
     this.#coming += bytes;
     if (bytes < LEAST_SPARE_BYTES) return memoryFor(bytes);
@@ -125,12 +133,15 @@ export class MemoryBudget {
     return new Uint8Array(spare, 0, bytes);
   }
 
-  /** A chunk that memory was lent for is there. */
+  /** A chunk has come for which memory was lent. */
   came(bytes: number): void {
     this.#coming -= bytes;
   }
 
-  /** Memory that was lent, at which nobody looks any more, before it is released; and whether its chunk came. */
+  /**
+   * Takes back memory that was lent and that nobody looks at any more, before it is released.
+   * @param hasCome Whether its chunk has come.
+   */
   giveBack(memory: Uint8Array, hasCome: boolean): void {
     if (!hasCome) this.#coming -= memory.byteLength;
     else if (memory.byteLength >= LEAST_SPARE_BYTES) this.#keep(memory.buffer);
@@ -145,7 +156,7 @@ export class MemoryBudget {
     else alike.push(piece);
   }
 
-  /** As many bytes as one `take` took. */
+  /** Releases as many bytes as one `take` took. */
   release(bytes: number): void {
     this.#held -= bytes;
     this.#counted -= this.#countOf(bytes);
@@ -156,9 +167,10 @@ export class MemoryBudget {
   }
 
   /**
-   * Calls `use` as soon as there is room for so many bytes and nobody waits who comes first: at once if that is so now. It
-   * takes what it needs before it returns, and does not throw. A reader is told `stalled` where it would wait for what does not move; it
-   * must not take anything then. Abort rejects with `signal.reason`.
+   * Calls `use` as soon as there is room for this many bytes and no caller waits that comes first; at once if
+   * that is so now. `use` takes what it needs before it returns, and does not throw. A reader gets `stalled`
+   * where it would wait for what does not move; it must not take anything then. Abort rejects with
+   * `signal.reason`.
    */
   whenRoom<T>(bytes: number, use: (stalled: boolean) => T, { isReader, signal }: RoomOptions): Promise<T> {
     if (signal.aborted) return Promise.reject(signal.reason as Error);
@@ -208,7 +220,7 @@ export class MemoryBudget {
     }
   }
 
-  /** Lets readers go that wait while nothing moves. */
+  /** Ends the waiting of readers while nothing moves. */
   #watchReaders(): void {
     if (this.#watch !== undefined) return;
     const watch = new AbortController();
@@ -228,7 +240,7 @@ export class MemoryBudget {
   }
 }
 
-/** The size of a piece for so many bytes. */
+/** The size of a piece that holds this many bytes. */
 function sizeFor(bytes: number): number {
   const step = 2 ** Math.floor(Math.log2(bytes)) / SIZES_AN_OCTAVE;
   return Math.ceil(bytes / step) * step;

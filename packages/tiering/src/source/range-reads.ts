@@ -10,22 +10,26 @@ export interface Range {
   readonly length: number;
 }
 
-/** A request under way, and who takes what it brings. */
+/** A request under way, and its readers. */
 interface Running extends Range {
-  /** Where it arrives: memory of the reader who began it. */
+  /** Where the bytes arrive: memory of the reader that began the request. */
   readonly memory: Uint8Array;
   readonly arrived: Promise<void>;
-  /** Copies for those who joined, made before the one who began it has the memory, and may do with it what it likes. */
+  /**
+   * Make the copies for readers that joined, before the reader that began the request gets its memory and may
+   * change it.
+   */
   readonly onArrival: Set<(memory: Uint8Array) => void>;
-  /** Readers of memory that is not the caller's yet. The last who leaves ends the request. */
+  /** The readers of memory that is not the caller's yet. When the last one leaves, the request ends. */
   readonly shared: { readers: number; readonly abort: AbortController } | undefined;
-  /** Ends the request of a reader who brought the memory. */
+  /** Ends the request of a reader that brought its own memory. */
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Reads of what is not being placed: one request for each range, shared by all who want a part of it while it is under
- * way, and aborted when the last of them has left. Whoever begins it gets the bytes as they come, the others copies.
+ * Reads objects that are not being placed. One request for each range is shared by all readers that want a
+ * part of it while it is under way, and is aborted when the last of them has left. The reader that begins it
+ * gets the bytes as they come, the others get copies.
  */
 export class RangeReads {
   readonly #source: SourceReads;
@@ -44,7 +48,7 @@ export class RangeReads {
     return this.#scope.size;
   }
 
-  /** Bytes of memory that they fill, which is that of readers. */
+  /** Bytes of memory that the requests fill. It belongs to readers. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -54,7 +58,7 @@ export class RangeReads {
     return this.#covering(range) !== undefined;
   }
 
-  /** The bytes of a range. An abort lets go at once; what others wait for goes on. */
+  /** Reads a range. An abort lets go at once; what others wait for goes on. */
   async read(range: Range, signal: AbortSignal | undefined): Promise<Uint8Array> {
     signal?.throwIfAborted();
     const running = this.#covering(range);
@@ -67,7 +71,10 @@ export class RangeReads {
     return begun.memory;
   }
 
-  /** Fills the target, which is as long as the range. An abort ends it when nothing is written there any more. */
+  /**
+   * Fills the target, which is as long as the range. An abort ends this when nothing writes to the target any
+   * more.
+   */
   async readInto(range: Range, target: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     const running = this.#covering(range);
@@ -75,7 +82,7 @@ export class RangeReads {
     if (!(await this.#join(running, range, target, signal))) await this.readInto(range, target, signal);
   }
 
-  /** Aborts all, and waits until none is left. */
+  /** Aborts all requests, and waits until none is left. */
   close(reason: Error): Promise<void> {
     return this.#scope.close(reason);
   }
@@ -89,7 +96,10 @@ export class RangeReads {
     return undefined;
   }
 
-  /** Takes a part of what another reader's request brings. False if that reader gave up, or gave the memory away: then somebody has to ask anew. */
+  /**
+   * Takes a part of what another reader's request brings. False if that reader gave up, or gave its memory
+   * away: then the caller has to ask anew.
+   */
   async #join(
     running: Running,
     range: Range,
@@ -99,7 +109,7 @@ export class RangeReads {
     const from = range.offset - running.offset;
     let isTaken = false;
     const take = (memory: Uint8Array) => {
-      // Either may have been given away meanwhile, which is no matter of the others'.
+      // Either memory may have been given away meanwhile, which does not concern the other readers.
       if (!isAttached(memory, running) || !isAttached(target, range)) return;
       target.set(memory.subarray(from, from + range.length));
       isTaken = true;
@@ -155,7 +165,7 @@ export class RangeReads {
       .run(signal, (under) => this.#gate.foreground(() => this.#source.into(object, memory, offset, under)))
       .then(
         () => {
-          // In one step: whoever joined after the copies were made would have none.
+          // In one step: a reader that joined after the copies were made would get none.
           this.#ended(running);
           for (const take of onArrival) take(memory);
         },
@@ -172,7 +182,7 @@ export class RangeReads {
     return running;
   }
 
-  /** Whoever comes now asks anew: bytes that are there are their readers', and an error is over. */
+  /** Later readers ask anew: bytes that have come are their readers', and an error is over. */
   #ended(running: Running): void {
     this.#bytes -= running.length;
     this.#forget(running);
@@ -193,7 +203,7 @@ export class RangeReads {
   }
 }
 
-/** Whether the memory for a range is there still: transferred to another thread it would be empty. */
+/** Whether the memory for a range is still there. Transferred to another thread, it is empty. */
 function isAttached(memory: Uint8Array, { length }: Range): boolean {
   return memory.byteLength === length;
 }

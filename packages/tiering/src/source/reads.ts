@@ -2,7 +2,7 @@ import type { Clock, ObjectRef, PlacementHost } from '@tiered/core';
 import { sourceChanged } from '@tiered/core/internal';
 import type { ChunkSize } from './chunk-size.js';
 
-/** The one door to the source: every request is counted, and gives all bytes it asked for or fails. */
+/** All reads of the source. Every request is counted, and gives all bytes that it asked for, or fails. */
 export class SourceReads {
   readonly #host: PlacementHost;
   readonly #chunkSize: ChunkSize;
@@ -23,9 +23,10 @@ export class SourceReads {
 
   /**
    * Fills the target from an offset of the object.
-   * @param progress Told how many bytes are there already, if the driver knows. Only of targets that are the placement's own, so that
-   * nobody takes them away.
-   * @throws TieredError `TIERED_SOURCE_CHANGED` if the object is not that version any more, or too short for it.
+   * @param progress Told how many bytes have arrived so far, if the driver knows. Only for targets that are
+   * the placement's own, so that nobody takes them away.
+   * @throws TieredError `TIERED_SOURCE_CHANGED` if the object is not that version any more, or too short for
+   * the range.
    */
   async into(
     object: ObjectRef,

@@ -16,7 +16,7 @@ export class ServedReads {
     return { copyReads: this.#copyReads, ownReads: this.#ownReads, joinedReads: this.#joinedReads };
   }
 
-  /** Counts a read once it was served, as its own if it asked the source for any part. */
+  /** Counts a read once it was served. It counts as its own if it asked the source for any part. */
   async count<T>({ signal }: OperationOptions, read: (reading: Reading) => Promise<T>): Promise<T> {
     const by = { copy: false, own: false, joined: false };
     const result = await read({ signal, by });

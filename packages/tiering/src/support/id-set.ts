@@ -1,4 +1,4 @@
-/** Numbers of objects, a bit each: of 14 million objects 2 MB, where a `Set` takes hundreds. */
+/** A set of objects' numbers, a bit each: 2 MB for 14 million objects, where a `Set` takes hundreds. */
 export class IdSet {
   #words = new Uint32Array(64);
   #size = 0;
@@ -32,7 +32,7 @@ export class IdSet {
     this.#size -= 1;
   }
 
-  /** Takes one of them out, going round through all. */
+  /** Takes a number out. Goes round through all of them. */
   take(): number | undefined {
     if (this.#size === 0) return undefined;
     for (;;) {

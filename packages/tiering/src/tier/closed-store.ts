@@ -1,7 +1,7 @@
 import type { Tier } from '@tiered/core';
 import type { Copy, TierStore } from './tier-store.js';
 
-/** A tier that cannot be used at the moment: nothing is on it, and nothing has room. */
+/** The store of a tier that cannot be used at the moment: nothing is on it, and nothing has room. */
 export class ClosedStore implements TierStore {
   readonly tier: Tier;
   readonly asked = undefined;
@@ -14,7 +14,7 @@ export class ClosedStore implements TierStore {
 
   readonly until: 'reopened' | 'for good';
 
-  /** @param until Whether it is worth trying again. */
+  /** @param until Whether the tier is to be tried again. */
   constructor(tier: Tier, until: 'reopened' | 'for good' = 'reopened') {
     this.tier = tier;
     this.until = until;
@@ -41,7 +41,7 @@ export class ClosedStore implements TierStore {
   }
 
   async remove(): Promise<void> {
-    // What is there is removed by who opens the tier.
+    // The process that opens the tier removes what is there.
   }
 
   shrink(): void {

@@ -14,7 +14,7 @@ export function notCurrentError(tier: Tier): TieredError {
   return tierError(tier, 'TIERED_UNAVAILABLE', what, true);
 }
 
-/** What is there was not written by this version. */
+/** The index was not written by this version. */
 export function foreignIndexError(tier: Tier): TieredError {
   const what =
     'the index of the tier is of another version of tiered; give the tier a directory of its own, or end the other version and empty the directory.';

@@ -7,28 +7,28 @@ import { PrivateStore } from './private-store.js';
 import { SharedStore } from './shared/shared-store.js';
 import type { Copy, TierStore } from './tier-store.js';
 
-/** What a store that is open tells, and is told. */
+/** What an open store reports, and what it is given. */
 export interface StoreEvents {
   /** Aborts when everything is about to end. */
   readonly closing: AbortSignal;
-  /** Another process removed a copy of this dataset: it is not to be served any more. */
+  /** Another process removed a copy of this dataset. The copy must not be served any more. */
   readonly onLeft: (copy: Copy) => void;
-  /** The index is not this process's any more: the tier is to be opened again. */
+  /** The index does not belong to this process any more. The tier has to be opened again. */
   readonly onLost: () => void;
-  /** What a claim was answered `later` for has been asked for. */
+  /** Bytes were asked for that a claim got `later` for. */
   readonly onRoom: () => void;
   /** There are segments that are less than half full. */
   readonly onSparse: () => void;
-  /** Another process has the tier from now on, as the error of the call says that met it. */
+  /** Another process has the tier from now on. The error of the call that met this says so. */
   readonly onTaken: () => void;
-  /** Whether what is gathered is to be written at once. */
+  /** Whether copies that are gathered must be written at once. */
   readonly haste: Haste;
 }
 
 /**
- * Opens what a tier holds: with an index where its driver has a home for one; as a bucket where others can reach it; else as
- * this process's own, which begins empty.
- * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds what is no tier's.
+ * Opens the store of a tier: with an index where its driver has a home for one; as a bucket where others can
+ * reach the storage; else as this process's own, which begins empty.
+ * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds anything that is not a tier's.
  */
 export async function openStore(
   tier: Tier,
@@ -49,7 +49,10 @@ export async function openStore(
   return new PrivateStore(tier, identityOf(host.source));
 }
 
-/** As `openStore`; a tier that does not work at the moment is passed over, with a fault, and is nothing until it is opened again. */
+/**
+ * As `openStore`, but a tier that does not work at the moment is skipped, with a fault. Its store is empty
+ * until the tier is opened again.
+ */
 export async function openAtStart(
   tier: Tier,
   host: PlacementHost,
@@ -67,7 +70,7 @@ export async function openAtStart(
   }
 }
 
-/** Deletes what an earlier hierarchy of this process left in memory that is nobody else's. */
+/** Deletes what an earlier hierarchy of this process left in memory that nobody else uses. */
 async function empty({ driver }: Tier, signal: AbortSignal | undefined): Promise<void> {
   for await (const page of driver.list({ signal }))
     for (const { key } of page) await driver.delete(key, { signal });

@@ -3,16 +3,16 @@ import { copyName, newTag } from '@tiered/core/internal';
 import { Quota } from './quota.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
-/** What a tier holds that is this process's alone and ends with it, such as RAM. */
+/** The store of a tier that belongs to this process alone and ends with it, such as RAM. */
 export class PrivateStore implements TierStore {
   readonly tier: Tier;
   readonly asked = undefined;
   readonly current = true;
   readonly mayHoldMore = false;
   readonly #dataset: string;
-  /** By key; mostly one each. */
+  /** Copies by key; mostly one for each. */
   readonly #copies = new Map<string, Copy[]>();
-  /** Names with bytes under them, or about to be. */
+  /** Names with bytes under them, or that are about to have some. */
   readonly #names = new Set<string>();
   readonly #quota: Quota;
 
@@ -49,7 +49,7 @@ export class PrivateStore implements TierStore {
   claim({ key, version }: Candidate, bytes: number): Claim | undefined {
     if (bytes > this.freeBytes) return undefined;
     const { driver } = this.tier;
-    // The key itself where it can be: then nobody has to keep the name.
+    // The key itself where possible, because then nobody has to keep the name.
     const tag = this.#names.has(key) ? newTag() : undefined;
     const name = tag === undefined ? key : copyName(key, tag);
     this.#names.add(name);
@@ -111,7 +111,7 @@ export class PrivateStore implements TierStore {
   }
 
   async close(): Promise<void> {
-    // What could not be deleted is deleted by who opens the tier.
+    // What could not be deleted is deleted when the tier is opened again.
     this.#quota.forgetClaims();
   }
 }

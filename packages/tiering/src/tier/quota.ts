@@ -1,7 +1,9 @@
-/** What a tier may hold, and of that what it holds and what was promised, where one process counts it all by itself. In bytes. */
+/**
+ * The quota of a tier, the bytes of its copies and its claims, in bytes, where one process counts them alone.
+ */
 export class Quota {
   readonly #atFirst: number;
-  /** What the tier may hold. */
+  /** Bytes that the tier may hold. */
   bytes: number;
   /** Bytes of copies. */
   used = 0;
@@ -12,7 +14,7 @@ export class Quota {
     this.bytes = bytes;
   }
 
-  /** Bytes promised to copies on their way. */
+  /** Bytes that belong to copies on their way. */
   get claimed(): number {
     return this.#claimed;
   }
@@ -25,13 +27,13 @@ export class Quota {
     return Math.max(0, this.used + this.#claimed - this.bytes);
   }
 
-  /** Promises bytes. Returns how that ends; once, however often it is called. */
+  /** Claims bytes. Returns a function that gives them back; only its first call has an effect. */
   claim(bytes: number): () => void {
     this.#claimed += bytes;
     return once(() => (this.#claimed -= bytes));
   }
 
-  /** Nobody waits for what was promised any more. */
+  /** Drops all claims: nobody waits for them any more. */
   forgetClaims(): void {
     this.#claimed = 0;
   }
@@ -43,8 +45,8 @@ export class Quota {
 }
 
 /**
- * What a tier may hold whose storage was full before its quota was: at first what was held, then less by what was lost each time. There is
- * room for what is there, however often copies met the end of the storage.
+ * The quota of a tier whose storage was full before its quota was: the first time what was held, then less by
+ * what was lost each time. What is there always has room, however often copies met the end of the storage.
  */
 export function lowered(quota: {
   readonly from: number;

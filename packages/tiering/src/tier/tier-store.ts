@@ -3,15 +3,15 @@ import type { CopyRow } from './index/index-messages.js';
 
 /** What identifies a copy: an object of a dataset, at a version. */
 export interface CopyIdentity {
-  /** Whose key it is: several sources may share a tier. */
+  /** The dataset that the key belongs to: several sources may share a tier. */
   readonly dataset: string;
   readonly key: string;
   readonly version: string;
 }
 
-/** What is known of a copy that is on the tier. */
+/** What is known of a copy's content. */
 export interface CopyContent {
-  /** Bytes of the object; the copy may hold fewer, its first `bytes`. */
+  /** Bytes of the object. The copy may hold only the first of them, `bytes`. */
   readonly size: number;
   /** Bytes of the copy. */
   readonly bytes: number;
@@ -23,20 +23,23 @@ export interface CopyContent {
 
 /** A copy on the tier. */
 export interface Copy extends CopyIdentity {
-  /** Unlike that of any other copy. That of the file which holds it, if that holds nothing else. */
+  /** Unique among all copies. The name of the file that holds the copy, if it holds nothing else. */
   readonly name: string;
-  /** What is behind the key in the name, or where in which segment it is, see `packedTag`; undefined if the name is the key. */
+  /**
+   * What follows the key in the name, or the place in a segment, see `packedTag`; undefined if the name is
+   * the key.
+   */
   readonly tag: number | undefined;
   readonly bytes: number;
-  /** Undefined if what is recorded of it is damaged: the copy cannot be trusted, and is to be removed. */
+  /** Undefined if the record of the copy is damaged: the copy cannot be trusted, and is to be removed. */
   readonly content: CopyContent | undefined;
-  /** The copy as the index has it, where there is one. */
+  /** The row of the copy in the index, where there is one. */
   readonly row?: CopyRow | undefined;
-  /** Bytes behind the copy's own under its name, where it describes itself. */
+  /** Bytes that follow the copy's own under its name, where the copy describes itself. */
   readonly tailBytes?: number | undefined;
 }
 
-/** A copy that is to lie elsewhere on its tier, with its bytes. */
+/** A copy that is to be moved on its tier, with its bytes. */
 export interface RewrittenCopy {
   readonly copy: Copy;
   readonly content: CopyContent;
@@ -50,12 +53,15 @@ export interface Candidate extends Omit<CopyIdentity, 'dataset'> {
   readonly chunkBytes: number;
 }
 
-/** Runs what goes to the storage when it is its turn, and settles as that does. */
+/** Runs an operation on the storage when it is its turn, and settles as the operation does. */
 export type Turn = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** How a copy is published. */
 export interface PublishOptions extends OperationOptions {
-  /** From the write to the record of it: what waits before that, as for a claim to be recorded, has no turn. */
+  /**
+   * Covers the steps from the write to its record. What waits before that, such as for a claim to be
+   * recorded, takes no turn.
+   */
   readonly turn: Turn;
 }
 
@@ -64,12 +70,15 @@ export interface Claim {
   readonly store: TierStore;
   readonly name: string;
   readonly bytes: number;
-  /** Whether `write` waits until other copies can be written with this one, and keeps them in memory until then. Default: false. */
+  /**
+   * Whether `write` waits until other copies can be written together with this one, and keeps them in memory
+   * until then. Default: false.
+   */
   readonly gathers?: boolean | undefined;
   /**
-   * Writes all of a copy at once, and publishes it: in place of `create` and `publish`, for a copy of one chunk or none. The bytes are the
-   * caller's again when it has settled. An abort while the copy is just being published has no effect. Where it failed there may be a file
-   * all the same, as after `publish`.
+   * Writes all of a copy at once, and publishes it: in place of `create` and `publish`, for a copy of one
+   * chunk or none. The bytes are the caller's again when it has settled. An abort has no effect while the
+   * copy is being published. If it fails there may still be a file, as after `publish`.
    * @throws As `publish`.
    */
   write(bytes: Uint8Array, content: CopyContent, options: PublishOptions): Promise<Copy>;
@@ -78,72 +87,94 @@ export interface Claim {
   /** Reads what was published. */
   readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number>;
   /**
-   * Publishes what was written: the tier has the copy from then on. Where it failed there may be a file all the same,
-   * which is for `release` to remove.
-   * @throws TieredError `TIERED_EXISTS` if another process has or makes the same copy, `TIERED_UNAVAILABLE` if the tier has another
-   * index now.
+   * Publishes what was written: the tier has the copy from then on. If it fails there may still be a file,
+   * which `release` removes.
+   * @throws TieredError `TIERED_EXISTS` if another process has or makes the same copy, `TIERED_UNAVAILABLE`
+   * if the tier has another index now.
    */
   publish(writer: ObjectWriter, content: CopyContent, options: PublishOptions): Promise<Copy>;
-  /** Gives the bytes back, after deleting what may be under the name. Never rejects: what fails is tried again. */
+  /**
+   * Gives the bytes back, after deleting what may lie under the name. Never rejects: what fails is tried
+   * again.
+   */
   release(): Promise<void>;
 }
 
-/** What one tier holds, as far as one process is concerned: who may fill how much of it, and what copies there are. */
+/** What one tier holds, as one process sees it: how much of it may be filled, and which copies there are. */
 export interface TierStore {
   readonly tier: Tier;
-  /** What the tier may hold, in bytes: the smallest quota of those who use it. */
+  /** Bytes that the tier may hold: the smallest quota of its members. */
   readonly quotaBytes: number;
-  /** Bytes that copies take on the storage, and all else that is there for them. */
+  /** Bytes that copies take on the storage, and everything else that is there for them. */
   readonly usedBytes: number;
-  /** Bytes promised to copies on their way. */
+  /** Bytes that belong to copies on their way. */
   readonly claimedBytes: number;
   /** Bytes of the largest copy for which there is room. */
   readonly freeBytes: number;
-  /** Bytes by which copies exceed the quota: it was lowered, or a process with a smaller one joined. */
+  /**
+   * Bytes by which copies exceed the quota, because it was lowered, or a member with a smaller one joined.
+   */
   readonly excessBytes: number;
-  /** Whether this is still what the storage holds: false if it was emptied, or is another one, or not there at all. */
+  /**
+   * Whether this is still what the storage holds. False if the storage was emptied, is another one, or is not
+   * there at all.
+   */
   readonly current: boolean;
-  /** Whether there may be copies that this process was not shown yet. */
+  /** Whether there may be copies that this process does not know of yet. */
   readonly mayHoldMore: boolean;
-  /** Bytes of copies that were removed, and count until every process has let go of them. */
+  /** Bytes of copies that were removed. They count until every process has let go of them. */
   leavingBytes(): Promise<number>;
-  /** What is said of copies that were placed, and deleted of those that were removed, in the background. None of it rejects. */
+  /**
+   * Background work: recording copies that were placed, and deleting those that were removed. None of it
+   * rejects.
+   */
   readonly underWay?: readonly Promise<void>[] | undefined;
-  /** Resolves when what `claim` answered `later` for was asked for; undefined if nothing is, or nobody answers. */
+  /**
+   * Resolves when bytes were asked for that `claim` returned `later` for; undefined if none are, or nobody
+   * answers.
+   */
   readonly asked: Promise<void> | undefined;
   /**
-   * Bytes for a copy, before it is fetched. `later` if there is room that first has to be asked for, which takes
-   * milliseconds; undefined if there is none.
+   * Claims bytes for a copy, before it is fetched. Returns `later` if there is room that first has to be
+   * asked for, which takes milliseconds; undefined if there is no room.
    */
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined;
   /** The copies of an object, of any version. */
   find(key: string): Promise<readonly Copy[]>;
-  /** Every copy of the dataset, or of all others, some at a time. */
+  /** Every copy of the dataset, or every copy of all others, a page at a time. */
   pages(options?: { readonly others?: boolean }): AsyncIterable<readonly Copy[]>;
-  /** The copies that have to be removed before the bytes of one are free, that one among them. Default: no other. */
+  /**
+   * The copies that have to be removed before the bytes of one are free, including that one. Default: only
+   * itself.
+   */
   together?(copy: Copy): Promise<readonly Copy[]>;
-  /** Copies, of this dataset, of a segment of whose bytes less than half are copies'; none if there is no such segment. */
+  /**
+   * The copies of this dataset in one segment that is less than half full; none if there is no such segment.
+   */
   sparse?(): Promise<readonly Copy[]>;
   /**
-   * Writes copies of segments together into a new one. Each is in one of both at any moment. Undefined if there is no room
-   * for that now; of one that fails nobody knows where it is.
+   * Writes copies of segments together into a new one. At any moment each copy is in one of the two.
+   * Undefined if there is no room for that now. Where a copy is that fails is unknown.
    */
   rewrite?(copies: readonly RewrittenCopy[]): Promise<readonly PromiseSettledResult<Copy>[] | undefined>;
-  /** Takes a copy out of service, deletes it, and then gives back its bytes: what is still there still fills the tier. */
+  /**
+   * Takes a copy out of service, deletes it, and then gives back its bytes: until it is deleted, it fills the
+   * tier.
+   */
   remove(copy: Copy): Promise<void>;
   /**
-   * The storage is full before the quota is: lowers that to what was held, without what was lost. Room that was written
-   * to and given back counts: of several copies that meet the end of the storage at the same time each gives back
-   * what it had, and the next ones are to find that.
+   * Lowers the quota, because the storage is full before the quota is: to what was held, less what was lost.
+   * Room that was written to and given back counts. When several copies meet the end of the storage at the
+   * same time, each gives back what it had, and the next ones are to find that room.
    */
   shrink(held: number, lost: number): void;
-  /** Before the copies of `pages` are taken over, in the background after it was opened. */
+  /** Called before the copies of `pages` are adopted, in the background after the tier was opened. */
   beginTakingOver(signal: AbortSignal): Promise<void>;
   /**
-   * All copies were taken over.
+   * Called when all copies were looked at.
    * @param isAllKnown Whether each was of an object that is known.
    */
   endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void>;
-  /** Leaves. Idempotent. */
+  /** Leaves the tier. Idempotent. */
   close(): Promise<void>;
 }

@@ -11,9 +11,12 @@ import { Quota } from '../quota.js';
 import { readTrailer, trailerBytes, trailerOf } from './trailer.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from '../tier-store.js';
 
-/** For so long a look at the marker holds, in milliseconds: another owner is found within this time, at a request each. */
+/**
+ * Milliseconds for which a look at the marker counts. Another owner is found within this time, at a request
+ * each.
+ */
 const OWNED_FOR_MS = 5000;
-/** Room that is left for what a copy says of itself. */
+/** Bytes that are kept for the trailer of a copy. */
 const FOR_TRAILER = 4096;
 const TAG_BITS = 40;
 
@@ -27,11 +30,12 @@ export interface BucketStoreParts {
 }
 
 /**
- * What a tier holds that keeps no index: a bucket, or anything behind a prefix. One process uses it at a time, see `Owner`.
+ * The store of a tier that keeps no index: a bucket, or anything behind a prefix. One process uses it at a
+ * time, see `Owner`.
  *
- * Copies outlive the process: each says of itself what it is of (`trailer.ts`), and its name follows from the object's key and version, so
- * that a copy is found by asking for it. How much is there a listing says, in the background after each start; until then nothing
- * is placed.
+ * Copies outlive the process. Each describes itself (`trailer.ts`), and its name follows from the object's
+ * key and version, so a copy is found by asking for it. A listing after each start, in the background, tells
+ * how much is there; until it has ended nothing is placed.
  */
 export class BucketStore implements TierStore {
   readonly asked = undefined;
@@ -39,11 +43,14 @@ export class BucketStore implements TierStore {
   readonly #owner: Owner;
   readonly #dataset: string;
   readonly #scope = new OperationScope();
-  /** Bytes under each name that is there, by tag; all of them once that was listed. */
+  /** Bytes under each name, by tag. Complete once the storage was listed. */
   readonly #sizes = new Map<number, number>();
-  /** Names of copies whose objects are not as they were, or not known, by tag. */
+  /** Names of copies whose objects have changed, or are not known, by tag. */
   readonly #names = new Map<number, string>();
-  /** Copies deleted by this process. What was not found may have been one of them, and another one be under its name by now. */
+  /**
+   * Copies that this process deleted. A copy that was not found may have been one of them, and its name may
+   * hold another copy by now.
+   */
   #removed = 0;
   #isListed = false;
   #isLost = false;
@@ -156,7 +163,7 @@ export class BucketStore implements TierStore {
     return copy === undefined ? [] : [copy];
   }
 
-  /** Copies that are of no object as it is now known, of this dataset; found by listing what is there. */
+  /** Copies of this dataset that match no object as it is known now. Found by listing the storage. */
   async *pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
     if (others) return;
     for (const [tag, size] of [...this.#sizes]) {
@@ -183,7 +190,10 @@ export class BucketStore implements TierStore {
     await this.#scope.close(new Error('closed'));
   }
 
-  /** Takes in what is there; until then nothing is placed. What does not look like a copy is nobody's to delete. */
+  /**
+   * Lists the storage; until that has ended nothing is placed. What does not look like a copy is never
+   * deleted.
+   */
   async beginTakingOver(signal: AbortSignal): Promise<void> {
     const { namespace } = this.#parts.host;
     const expected = new Set<number>();
@@ -201,10 +211,12 @@ export class BucketStore implements TierStore {
   }
 
   async endTakingOver(): Promise<void> {
-    // What is not known is nobody's to delete.
+    // What is unknown is never deleted.
   }
 
-  /** The tag follows from what the copy is of, so that names need not be kept; another version has another one. */
+  /**
+   * The tag follows from the key and the version, so names need not be kept. Another version has another tag.
+   */
   #tagOf(key: string, version: string): number {
     const { checksum, host } = this.#parts;
     const known = host.versions === 'ignore' ? '' : version;
@@ -212,7 +224,10 @@ export class BucketStore implements TierStore {
     return Number(BigInt.asUintN(TAG_BITS, checksum.bytes(text)));
   }
 
-  /** A copy, of which nothing is known if it does not say what it must; undefined if it is not there any more. */
+  /**
+   * Looks up a copy. Its content is undefined if it does not describe itself as it must. Undefined if the
+   * copy is gone.
+   */
   async #copyAt(key: string, name: string, tag: number, size: number): Promise<Copy | undefined> {
     const unknown = { name, tag, key, version: '', dataset: this.#dataset, bytes: size, content: undefined };
     try {
@@ -230,7 +245,8 @@ export class BucketStore implements TierStore {
     const read = () => readTrailer(driver, name, size, this.#parts.checksum);
     const removed = this.#removed;
     const described = await this.#scope.run(undefined, read).catch((error: unknown) => {
-      // Somebody else deleted it, or a rule of the bucket did: its bytes are free, and it is placed anew when it is read.
+      // Somebody else deleted the copy, or a rule of the bucket did. Its bytes are free, and its object is
+      // placed anew when it is read.
       if (isTieredError(error, 'TIERED_NOT_FOUND') && this.#removed === removed) this.#forget(tag);
       throw error;
     });
@@ -279,7 +295,7 @@ export class BucketStore implements TierStore {
   }
 }
 
-/** Pieces, and not one that holds both: the memory for that nobody has taken. */
+/** In pieces, because nobody has taken the memory for one piece with both. */
 async function* inOrder(...pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void, undefined> {
   yield* pieces;
 }

@@ -7,15 +7,16 @@ import {
   type Tier,
 } from '@tiered/core';
 
-/** The object that says whose the storage is. */
+/** The object that names the owner of the storage. */
 export const MARKER = '.tiered/owner';
-/** Bytes a marker has at most. */
+/** Most bytes of a marker. */
 const LONGEST_MARKER = 1024;
 
 /**
- * The mark of whoever uses a storage that keeps no index, such as a bucket: an object with an identity. One uses it at a time: who
- * comes later takes it over, and the one before finds that and lets go. Names of copies are never used for other content, so
- * what both might believe for a moment costs room and no byte.
+ * The mark of the process that uses a storage without an index, such as a bucket: an object with an identity.
+ * One process uses the storage at a time. A later one takes it over; the earlier one notices that, and lets
+ * go. Names of copies are never used for other content, so if both take themselves for the owner for a
+ * moment, that costs room but no byte.
  */
 export class Owner {
   readonly #driver: StorageDriver;
@@ -26,7 +27,7 @@ export class Owner {
   }
 
   /**
-   * Takes a storage into possession, if it is empty or was a tier before. Deletes nothing.
+   * Takes possession of a storage, if it is empty or was a tier before. Deletes nothing.
    * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds something else.
    */
   static async take({ driver }: Tier, options: OperationOptions): Promise<Owner> {
@@ -39,12 +40,12 @@ export class Owner {
     return owner;
   }
 
-  /** Whether the storage is still this one's. Costs a request. */
+  /** Whether this process still owns the storage. Costs a request. */
   async isStill(options: OperationOptions): Promise<boolean> {
     return (await this.#marker(options)) === this.#id;
   }
 
-  /** Marks a storage that has no marker; false if somebody else has just done so. */
+  /** Marks a storage that has no marker. False if somebody else has just done so. */
   async #writeFirst(options: OperationOptions): Promise<boolean> {
     try {
       await this.#write(options, true);
@@ -60,7 +61,7 @@ export class Owner {
     await this.#driver.write(MARKER, bytes, { size: bytes.byteLength, ifAbsent, signal });
   }
 
-  /** Whose the storage is; undefined if nobody's. */
+  /** The owner of the storage; undefined if it has none. */
   async #marker({ signal }: OperationOptions): Promise<string | undefined> {
     try {
       const bytes = await this.#driver.read(MARKER, { offset: 0, length: LONGEST_MARKER, signal });

@@ -2,13 +2,13 @@ import { TieredError, type StorageDriver } from '@tiered/core';
 import type { Checksum } from '@tiered/core/internal';
 import type { CopyContent, CopyIdentity } from '../tier-store.js';
 
-/** What a copy says of itself, behind its bytes. */
+/** How a copy describes itself, behind its bytes. */
 export interface Described extends CopyIdentity, Omit<CopyContent, 'sums'> {}
 
 const SUM_BYTES = 8;
-/** At the very end: XXH64 of all before it, and how many bytes that are. */
+/** The end of the trailer: XXH64 of everything before it, and the number of those bytes. */
 const FOOTER_BYTES = 12;
-/** Read at first; that of most copies is shorter. */
+/** Bytes that are read first. The trailer of most copies is shorter. */
 const MOSTLY_BYTES = 1024;
 
 /** Bytes of the trailer of a copy. */
@@ -17,8 +17,8 @@ export function trailerBytes(described: Described): number {
 }
 
 /**
- * What is written behind the bytes of a copy on storage that keeps no index, so that the copy says by itself what it is of:
- * identity and sizes as JSON with a line end, the checksum of each chunk, and a checksum of all that.
+ * Makes the trailer of a copy, for storage that keeps no index: identity and sizes as JSON with a line end,
+ * the checksum of each chunk, and a checksum of all that.
  */
 export function trailerOf(described: Described, sums: readonly bigint[], checksum: Checksum): Uint8Array {
   const head = headOf(described);
@@ -33,10 +33,11 @@ export function trailerOf(described: Described, sums: readonly bigint[], checksu
 }
 
 /**
- * What a copy says of itself.
- * @param name Its name.
+ * Reads the trailer of a copy.
+ * @param name The name of the copy.
  * @param size Bytes under that name.
- * @throws TieredError `TIERED_DATA_CORRUPT` if that is not what was written, and what the driver fails with.
+ * @throws TieredError `TIERED_DATA_CORRUPT` if the trailer is not what was written. Errors of the driver are
+ * thrown as they are.
  */
 export async function readTrailer(
   driver: StorageDriver,
@@ -62,7 +63,7 @@ function parse(trailer: Buffer, checksum: Checksum): (Described & CopyContent) |
   const length = trailer.byteLength - FOOTER_BYTES;
   const body = trailer.subarray(0, length);
   if (checksum.bytes(body) !== trailer.readBigUInt64LE(length)) return undefined;
-  // What has its checksum was written here, and has the form it was written in.
+  // What has the right checksum was written by this code, and has its form.
   const headBytes = body.indexOf('\n') + 1;
   const described = JSON.parse(body.subarray(0, headBytes).toString()) as Described;
   const count = (length - headBytes) / SUM_BYTES;

@@ -4,12 +4,12 @@ import type { CopyRow } from './index-messages.js';
 
 const SUM_BYTES = 8;
 
-/** What of a copy its sums are of, beside its bytes. */
+/** The fields of a copy that its record's checksum covers. */
 type Described = Pick<CopyRow, 'key' | 'version' | 'size' | 'bytes' | 'chunk'>;
 
 /**
- * The checksums of a copy as the index keeps them: XXH64 of each chunk, and one of what the index says of the copy, because
- * a database does not notice bits that the disk turned over.
+ * Packs the checksums of a copy as the index keeps them: XXH64 of each chunk, and one of the copy's fields in
+ * the index, because a database does not notice bits that the disk has flipped.
  */
 export function packSums(described: Described, sums: readonly bigint[], checksum: Checksum): Uint8Array {
   const packed = Buffer.alloc((sums.length + 1) * SUM_BYTES);
@@ -21,7 +21,7 @@ export function packSums(described: Described, sums: readonly bigint[], checksum
   return packed;
 }
 
-/** The copy that a row describes; `content` is undefined if the row is not as it was written. */
+/** The copy that a row describes. `content` is undefined if the row is not as it was written. */
 export function copyOf(row: CopyRow, dataset: string, checksum: Checksum): Copy {
   const { key, tag, version, bytes } = row;
   return {

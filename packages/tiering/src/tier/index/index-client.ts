@@ -4,7 +4,7 @@ import { INDEX_THREAD } from '../../thread-file.js';
 import { CLOSED, IN_CALL } from './thread/gate.js';
 import type { Calls } from './index-messages.js';
 
-/** The database's words for what went wrong, by how they begin, in ours. */
+/** The database's error codes, by their prefix, and ours. */
 const CODES: readonly (readonly [string, ErrorCode, boolean])[] = [
   ['SQLITE_BUSY', 'TIERED_UNAVAILABLE', true],
   ['SQLITE_LOCKED', 'TIERED_UNAVAILABLE', true],
@@ -18,22 +18,25 @@ const CODES: readonly (readonly [string, ErrorCode, boolean])[] = [
 /** Where an index is, and how it is kept. */
 export interface IndexOptions {
   readonly path: string;
-  /** Whether a change is on the disk itself when its call has resolved. */
+  /** Whether a change is on the disk itself when its call resolves. */
   readonly durable: boolean;
-  /** Pages of the write-ahead log at which it has to go into the index. */
+  /** Pages of the write-ahead log after which it is moved into the index. */
   readonly logPages: number;
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface Answer {
   readonly id: number;
   readonly result?: unknown;
   readonly failure?: { readonly code: string; readonly message: string };
 }
 
-/** What makes the calls of an index, one after the other, and answers each by a message: as much of a `Worker` as is used. */
+/**
+ * Makes the calls of an index one after the other, and answers each by a message: the part of a `Worker` that
+ * is used.
+ */
 export interface IndexThread {
-  /** @param call Undefined: it is to end. */
+  /** @param call Undefined tells the thread to end. */
   postMessage(
     call: { readonly id: number; readonly call: string; readonly options: unknown } | undefined,
   ): void;
@@ -44,7 +47,10 @@ export interface IndexThread {
   unref(): void;
 }
 
-/** How threads are begun. Replaced where many processes are simulated in one, in which nothing may run on its own. */
+/**
+ * How threads are begun. Replaced where many processes are simulated in one, in which nothing may run on its
+ * own.
+ */
 export const indexThreads = {
   begin: (options: IndexOptions, gate: Int32Array): IndexThread =>
     new Worker(INDEX_THREAD, { workerData: { ...options, gate }, execArgv: [] }),
@@ -55,10 +61,16 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** How long the end of a process waits for a call that is being made, in milliseconds: a disk that hangs does not keep it longer. */
+/**
+ * Milliseconds for which the end of a process waits for a call under way, so that a disk that hangs does not
+ * keep it longer.
+ */
 const LONGEST_WAIT_MS = 1000;
 
-/** The gates of all threads, which are closed when this process, or this thread, ends without closing its indexes. */
+/**
+ * The gates of all threads, which are closed when this process, or this thread, ends without closing its
+ * indexes.
+ */
 const gates = new Set<Int32Array>();
 
 function closeGates(): void {
@@ -66,7 +78,10 @@ function closeGates(): void {
   for (const gate of gates) Atomics.wait(gate, IN_CALL, 1, LONGEST_WAIT_MS);
 }
 
-/** A tier's index, which a thread of its own keeps open: no call holds the event loop, however slow the disk is. */
+/**
+ * A tier's index, which a thread of its own keeps open: no call blocks the event loop, however slow the disk
+ * is.
+ */
 export class IndexClient {
   readonly #driver: string;
   readonly #thread: IndexThread;
@@ -78,14 +93,14 @@ export class IndexClient {
 
   /**
    * @param options Where the index is, and how it is kept.
-   * @param driver For messages.
+   * @param driver The name of the driver, for messages.
    */
   constructor(options: IndexOptions, driver: string) {
     this.#driver = driver;
     this.#thread = indexThreads.begin(options, this.#gate);
     if (gates.size === 0) process.on('exit', closeGates);
     gates.add(this.#gate);
-    // Only calls that are waited for keep the process.
+    // Only calls that are waited for keep the process alive.
     this.#thread.unref();
     this.#thread.on('message', (answer) => this.#answered(answer));
     this.#thread.on('error', (error) => this.#over(error));
@@ -99,14 +114,15 @@ export class IndexClient {
     });
   }
 
-  /** Whether it answers no more: it was closed, or its thread died. */
+  /** Whether the client does not answer any more: it was closed, or its thread died. */
   get isEnded(): boolean {
     return this.#ended !== undefined;
   }
 
   /**
-   * Has a call made.
-   * @throws TieredError with `TIERED_UNAVAILABLE` while another process writes, and as other operations of storage do.
+   * Makes a call.
+   * @throws TieredError `TIERED_UNAVAILABLE` while another process writes, and the errors of other operations
+   * on storage.
    */
   call<C extends keyof Calls>(call: C, options: Parameters<Calls[C]>[0]): Promise<ReturnType<Calls[C]>> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
@@ -119,19 +135,19 @@ export class IndexClient {
     });
   }
 
-  /** Closes the index, after the call that is being made. What was asked for and is not answered fails. Idempotent. */
+  /** Closes the index, after the call under way. Calls that are not answered fail. Idempotent. */
   async end(): Promise<void> {
     this.#over(undefined);
     Atomics.store(this.#gate, CLOSED, 1);
     this.#thread.ref();
-    // Has it look at the gate.
+    // Makes the thread look at the gate.
     this.#thread.postMessage(undefined);
     await this.#exited;
   }
 
   #answered({ id, result, failure }: Answer): void {
     const waiting = this.#waiting.get(id);
-    // It was ended meanwhile.
+    // The client was ended meanwhile.
     if (waiting === undefined) return;
     this.#waiting.delete(id);
     if (this.#waiting.size === 0) this.#thread.unref();
@@ -154,7 +170,7 @@ export class IndexClient {
 
   #over(cause: Error | undefined): void {
     const why = cause === undefined ? 'is closed' : `has no thread: ${cause.message}`;
-    // Not to be tried again with this client, as what another process keeps from being written is.
+    // Not retryable with this client, unlike a write that another process prevents.
     this.#ended ??= new TieredError('TIERED_IO', `${this.#driver}: the tier's index ${why}.`, {
       cause,
       driver: this.#driver,

@@ -1,4 +1,4 @@
-/** A copy in the index: the object's key and dataset, and the tag that makes its name unlike any other. */
+/** A copy in the index: the object's key and dataset, and the tag that makes its name unique. */
 export interface CopyRef {
   readonly key: string;
   /** The number of the dataset in this index. */
@@ -6,10 +6,10 @@ export interface CopyRef {
   readonly tag: number;
 }
 
-/** Bytes asked for, for a copy that is to come. */
+/** Bytes that are claimed for a copy on its way. */
 export interface ClaimRow extends CopyRef {
   readonly version: string;
-  /** Bytes of the object, of the copy, and what that takes on the storage. */
+  /** Bytes of the object, of the copy, and of the storage that the copy takes. */
   readonly size: number;
   readonly bytes: number;
   readonly occupied: number;
@@ -23,7 +23,7 @@ export interface PlacedRow extends CopyRef {
   readonly sums: Uint8Array;
 }
 
-/** A copy in a segment: claimed with that, and placed as soon as it is recorded. */
+/** A copy in a segment. It is claimed with the segment, and placed as soon as it is recorded. */
 export interface PackedRow extends PlacedRow {
   readonly version: string;
   /** Bytes of the object, and of the copy. */
@@ -31,65 +31,71 @@ export interface PackedRow extends PlacedRow {
   readonly bytes: number;
 }
 
-/** A copy in a segment that was in another one, under this tag. */
+/** A copy in a segment that was in another segment before, under this tag. */
 export interface MovedRow extends PackedRow {
   readonly from: number;
 }
 
 /** A copy as the index has it. */
 export interface CopyRow extends ClaimRow, PlacedRow {
-  /** Who writes or deletes it. */
+  /** The member that writes or deletes it. */
   readonly member: string | undefined;
-  /** When it left. */
+  /** The number that it left under. */
   readonly seq: number;
 }
 
-/** What is to be changed, in one transaction. */
+/** The changes of one transaction. */
 export interface Batch {
   readonly member: string;
-  /** What this member lets the tier hold, if that has changed. */
+  /** Bytes that this member lets the tier hold, if that has changed. */
   readonly quota: number | undefined;
-  /** Up to here it has nothing open of what left. */
+  /** Up to this number it has nothing open of what left. */
   readonly seen: number | undefined;
-  /** Bytes by which directories and their like grew. */
+  /** Bytes by which directories and the like grew. */
   readonly overhead: number;
-  /** Bytes it would like to have leased beside what it has, bytes that it gives back, and those that nobody may lease. */
+  /**
+   * Bytes that it would like to lease besides those it has, bytes that it gives back, and bytes that nobody
+   * may lease.
+   */
   readonly wants: number;
   readonly spare: number;
   readonly hold: number;
   readonly claims: readonly ClaimRow[];
   readonly placed: readonly PlacedRow[];
-  /** Copies in segments that are claimed and whose files are there; and segments to which none is to come any more. */
+  /** Copies in segments that are claimed and whose files are there; and segments that get no more copies. */
   readonly packed: readonly PackedRow[];
   readonly sealed: readonly CopyRef[];
-  /** Copies that are in another segment from now on, as `packed`. */
+  /** Copies that are in another segment from now on, in the form of `packed`. */
   readonly moved: readonly MovedRow[];
-  /** Copies that are not to be served any more, and those whose files are gone. */
+  /** Copies that must not be served any more, and copies whose files are gone. */
   readonly leaving: readonly CopyRef[];
   readonly gone: readonly CopyRef[];
 }
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export interface Applied {
   /** False if others took this member for dead: nothing was changed. */
   readonly isMember: boolean;
-  /** Tags of claims for what another one has or makes; and of copies that were claimed no more, packed or removed by another one, and empty segments. */
+  /**
+   * Tags of claims that were refused because another member has or makes the same copy. And tags of copies
+   * whose claim was gone, or that were packed or removed by another member, and of empty segments.
+   */
   readonly refused: readonly number[];
   readonly lost: readonly number[];
-  /** Segments whose last copy went: their files are this member's to delete from now on. */
+  /** Segments whose last copy is gone. From now on this member has to delete their files. */
   readonly emptied: readonly CopyRef[];
   readonly state: IndexState;
 }
 
-/** The sums over the index. Bytes are those that the storage is taken by. */
+/** The sums over the index. Bytes are bytes of the storage. */
 export interface IndexState {
   /** Copies that are placed. */
   readonly copies: number;
-  /** Bytes of all copies, those that are claimed and those that are leaving among them; and of the claimed ones. */
+  /** Bytes of all copies, including those that are claimed or leaving; and bytes of the claimed ones. */
   readonly occupied: number;
   readonly claimed: number;
   readonly overhead: number;
-  /** Bytes of the index's own files, and of its write-ahead log among them. */
+  /** Bytes of the index's own files, including its write-ahead log; and bytes of that log. */
   readonly fileBytes: number;
   readonly logBytes: number;
   readonly seq: number;
@@ -97,9 +103,12 @@ export interface IndexState {
   readonly boot: string;
   /** The smallest quota of all members. */
   readonly quota: number;
-  /** The largest one: whose it is lets the log become longest. */
+  /** The largest quota of all members. It decides how long the log may become. */
   readonly largestQuota: number;
-  /** Bytes leased to all members; to this one (undefined: it is none); and what others would like to have. */
+  /**
+   * Bytes leased to all members; bytes leased to this one (undefined if it is no member); and bytes that
+   * others would like to have.
+   */
   readonly leased: number;
   readonly mine: number | undefined;
   readonly wanted: number;
@@ -128,17 +137,23 @@ export interface Calls {
   }): readonly CopyRow[];
   /** Copies that left after a number. */
   left(options: { readonly after: number }): readonly CopyRow[];
-  /** Ends members; gives what those that are gone have left unfinished, which is this member's to delete from now on. */
+  /**
+   * Ends members. Returns what the dead ones have left unfinished, which this member has to delete from now
+   * on.
+   */
   inherit(options: { readonly member: string; readonly dead: readonly string[] }): readonly CopyRef[];
   tags(options: undefined): Float64Array;
-  /** The copies that are placed in the segment of one. */
+  /** The placed copies in the segment of this one. */
   together(options: { readonly tag: number }): readonly CopyRow[];
-  /** Some segments of whose bytes less than half are copies'. */
+  /** Some segments that are less than half full. */
   sparse(options: undefined): readonly number[];
   /** Bytes of copies that were removed and not yet given back. */
   leavingBytes(options: undefined): number;
-  /** Those of the tags that are in the index no more. */
+  /** Those of the tags that are not in the index any more. */
   unknown(options: { readonly tags: readonly number[] }): readonly number[];
-  /** All on the storage is in the index; so much else was there, and `before` was said to be when it was begun to look. */
+  /**
+   * Records that everything on the storage is in the index, and the bytes of everything else there. `before`
+   * is what was recorded of those when the listing began.
+   */
   swept(options: { readonly boot: string; readonly overhead: number; readonly before: number }): void;
 }

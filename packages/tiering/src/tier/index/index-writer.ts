@@ -5,28 +5,36 @@ import type { IndexClient } from './index-client.js';
 import { PAGE_BYTES } from './thread/schema.js';
 import type { Applied, Batch, ClaimRow, CopyRef, MovedRow, PackedRow, PlacedRow } from './index-messages.js';
 
-/** How long to leave the index to another writer, in milliseconds: at first, and at most. */
+/** Milliseconds for which the index is left to another writer: the first time, and at most. */
 const FIRST_PAUSE_MS = 2;
 const LAST_PAUSE_MS = 50;
-/** A transaction takes less; where it does not, the disk hangs, and nobody is to wait for it either, in milliseconds. */
+/**
+ * Milliseconds that a transaction takes at most. If it takes longer the disk hangs, and nobody should wait
+ * for that either.
+ */
 const LONGEST_CALL_MS = 2000;
 
 /**
- * Turns of the event loop before a transaction begins: what is asked for meanwhile comes along. A loop that is idle turns in
- * microseconds, and one that is busy has the more to gather. Without them there is a transaction for every small file.
+ * Turns of the event loop before a transaction begins, so that changes requested meanwhile go with it. An
+ * idle loop turns in microseconds, and a busy one has more to gather. Without them every small file would
+ * cost a transaction.
  */
 const TURNS_TO_GATHER = 8;
 
 /**
- * From one transaction to the next, in milliseconds, while nobody waits for it: there are claims alone. A transaction costs as much as a dozen of
- * its rows, and copies come from a source one by one. So long the memory of a copy is held; no reader waits for it.
+ * Milliseconds from one transaction to the next while nobody waits for it, because it has only claims. A
+ * transaction costs as much as a dozen of its rows, and copies come from a source one by one. The memory of a
+ * copy is held for this long; no reader waits for it.
  */
 const GAP_MS = 10;
 
-/** Why a watch ends; made once, because an abort without a reason makes an error with a stack. */
+/**
+ * The reason for which a watch ends. Made once, because an abort without a reason makes an error with a
+ * stack.
+ */
 const ENDED = new Error('the call has ended');
 
-/** Why a pause ends. */
+/** The reason for which a pause ends. */
 const HURRIED = new Error('somebody waits for the transaction');
 
 type Change =
@@ -37,23 +45,23 @@ type Change =
   | { readonly kind: 'sealed' | 'leaving' | 'gone'; readonly row: CopyRef };
 
 /**
- * Changes that nobody waits for, as long as there is memory for copies and room in the lease. Not what is placed: where the storage is full
- * a transaction fails, and all files that are there and not recorded are lost.
+ * Changes that nobody waits for, as long as there is memory for copies and room in the lease. Not `placed`:
+ * where the storage is full the transaction fails, and all files that are there and not recorded are lost.
  */
 const MAY_WAIT: readonly Change['kind'][] = ['claims'];
 
 /** Changes that others may have made impossible. */
 const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'moved', 'sealed'];
 
-/** A change, with who waits for it. */
+/** A change, and the promise of the caller that waits for it. */
 type Entry = Change & {
   readonly resolve: (isDone: boolean) => void;
   readonly reject: (error: unknown) => void;
 };
 
-/** What the next transaction is to bring about. */
+/** The changes of the next transaction. */
 class Pending {
-  /** In the order in which they were asked for, so that no change of a copy comes before an earlier one. */
+  /** In the order of the calls, so that no change of a copy comes before an earlier one. */
   entries: Entry[] = [];
   quota: number | undefined;
   seen: number | undefined;
@@ -62,10 +70,10 @@ class Pending {
   isUrgent = false;
   /** Pages that it may change. */
   pages = 0;
-  /** Told when it has ended, whatever became of it. */
+  /** Called when the transaction has ended, whatever its outcome. */
   readonly told: (() => void)[] = [];
 
-  /** Leaves those entries to another transaction that are too many for this one. */
+  /** Moves the entries that are too many for this transaction to another one. */
   split(mostPages: number): Pending {
     const rest = new Pending();
     let [count, pages] = [0, 0];
@@ -85,13 +93,17 @@ class Pending {
 }
 
 /**
- * Pages that a change may change: those of the copy in the table and in the index over unfinished ones, which others seldom share where keys
- * are read in a random order; and what it takes to split them, by and by. Checksums of large copies have pages of their own.
+ * Pages that a change may change: those of the copy's row in the table and in the index of unfinished rows,
+ * which rows seldom share where keys are read in a random order; and those that splitting them takes from
+ * time to time. Checksums of large copies have pages of their own.
  */
 const PAGES_A_ROW = 4;
-/** A copy in a segment changes the table alone, and comes with others in the order of their keys. */
+/** A copy in a segment changes only the table, and comes with others in the order of their keys. */
 const PAGES_A_PACKED_ROW = 2;
-/** So much of a key is worth one page more: long ones fill pages soon, so that these split more often, and lie deeper. */
+/**
+ * Characters of a key that count as one more page. Long keys fill pages sooner, so that these split more
+ * often and lie deeper.
+ */
 const KEY_CHARS_A_PAGE = 128;
 
 function pagesOf({ kind, row }: Entry): number {
@@ -101,15 +113,18 @@ function pagesOf({ kind, row }: Entry): number {
   return pages + Math.floor(row.key.length / KEY_CHARS_A_PAGE) + Math.floor(sumsBytes / PAGE_BYTES);
 }
 
-/** When a writer ends. */
+/** The signals that end a writer. */
 export interface WriterEnds {
   /** Nothing is written any more. */
   readonly ended: AbortSignal;
-  /** Everything is about to end: who is held up by another process gives up, and others clear up what that leaves. */
+  /**
+   * Everything is about to end. A writer that another process holds up gives up, and others clear up what it
+   * leaves.
+   */
   readonly ending: AbortSignal;
 }
 
-/** What a writer is made of. */
+/** What a writer works with. */
 export interface IndexWriterParts {
   readonly client: IndexClient;
   readonly member: string;
@@ -120,22 +135,23 @@ export interface IndexWriterParts {
   readonly haste: Pick<Haste, 'is' | 'on'>;
 }
 
-/** What a writer asks its store about each transaction. */
+/** What a writer asks its store for each transaction. */
 export interface Leases {
-  /** Pages that one transaction may change: the log has room for so many beyond its length. */
+  /** Pages that one transaction may change: the log has room for this many beyond its length. */
   readonly mostPages: number;
-  /** What the transaction is to say of leases and of directories. */
+  /** The terms of the transaction: leases and directories. */
   terms(): Pick<Batch, 'wants' | 'spare' | 'hold' | 'overhead'>;
-  /** What became of it, and for which claims. What was emptied is the store's to delete. */
+  /** The transaction was made, with these claims. The store has to delete what was emptied. */
   applied(outcome: Applied, claims: readonly ClaimRow[]): void;
-  /** It failed; nothing was changed. */
+  /** The transaction failed, and nothing was changed. */
   failed(terms: ReturnType<Leases['terms']>, claims: readonly ClaimRow[]): void;
 }
 
 /**
- * Gathers changes of an index, and makes them in as few transactions as there is time for: while one is under way, and for a moment
- * after that if nobody waits, the next fills, up to what the log has room for. So a thousand small files cost some dozens, and two processes
- * that write without pause leave each other time.
+ * Gathers changes of an index, and makes them in as few transactions as there is time for. While one is under
+ * way, and for a moment after it if nobody waits, the next one fills, up to what the log has room for. So a
+ * thousand small files cost some dozens of transactions, and two processes that write without pause leave
+ * each other time.
  */
 export class IndexWriter {
   readonly #client: IndexClient;
@@ -146,7 +162,7 @@ export class IndexWriter {
   readonly #haste: Pick<Haste, 'is' | 'on'>;
   /** Ends the pause between two transactions, if there is one now. */
   #pause: AbortController | undefined;
-  /** When the next transaction may begin that nobody waits for. */
+  /** When the next transaction may begin if nobody waits for it. */
   #nextAt = -Infinity;
   #pending = new Pending();
   #running: Promise<void> | undefined;
@@ -170,64 +186,67 @@ export class IndexWriter {
     });
   }
 
-  /** Whether another process has kept this one from writing since it last could. */
+  /** Whether another process holds this one up: it has prevented writes since this one last could write. */
   get isHeldUp(): boolean {
     return this.#isHeldUp;
   }
 
-  /** Resolves when another process keeps this one from writing; else never. */
+  /** Resolves when another process holds this one up; else never. */
   heldUp(): Promise<void> {
     return new Promise((resolve) => this.#onHeldUp.push(resolve));
   }
 
-  /** False if another process has such a copy, or makes it. */
+  /** Records a claim. False if another process has such a copy, or makes it. */
   claim(row: ClaimRow): Promise<boolean> {
     return this.#add({ kind: 'claims', row });
   }
 
-  /** False if the copy was claimed no more. */
+  /** Records that a copy is placed. False if its claim is gone. */
   placed(row: PlacedRow): Promise<boolean> {
     return this.#add({ kind: 'placed', row });
   }
 
-  /** False if another process has such a copy, or the segment is this one's no more. */
+  /**
+   * Records a copy in a segment. False if another process has such a copy, or the segment does not belong to
+   * this process any more.
+   */
   packed(row: PackedRow): Promise<boolean> {
     return this.#add({ kind: 'packed', row });
   }
 
-  /** As `packed`; false also if it is not where it was any more. */
+  /** As `packed`. False also if the copy is not where it was any more. */
   moved(row: MovedRow): Promise<boolean> {
     return this.#add({ kind: 'moved', row });
   }
 
-  /** Nothing more comes into a segment. False if nothing is in it: then it leaves. */
+  /** Seals a segment: it gets no more copies. False if it is empty: then it is removed. */
   sealed(row: CopyRef): Promise<boolean> {
     return this.#add({ kind: 'sealed', row });
   }
 
-  /** From here on nobody is told of the copy. */
+  /** Takes a copy out of the index: from now on nobody is told of it. */
   async leaving(row: CopyRef): Promise<void> {
     await this.#add({ kind: 'leaving', row });
   }
 
-  /** The file of a copy that was leaving, or was claimed, is not there. */
+  /** Records that a copy which was leaving, or was claimed, has no file any more. */
   async gone(row: CopyRef): Promise<void> {
     await this.#add({ kind: 'gone', row });
   }
 
-  /** Nothing is open here of what left up to this number. */
+  /** Records that nothing is open here of what left up to this number. */
   seen(seq: number): void {
     this.#pending.seen = seq;
     this.write();
   }
 
-  /** What this member lets the tier hold. */
+  /** Records the bytes that this member lets the tier hold. */
   quota(bytes: number): void {
     this.#pending.quota = bytes;
     this.write();
   }
 
-  /** Has a transaction made at once, also if there is nothing but terms. */
+  /** Makes a transaction at once, even if it has nothing but terms. */
   write(): void {
     this.#pending.isUrgent = true;
     this.#begin();
@@ -325,7 +344,7 @@ export class IndexWriter {
       }
     } catch (error) {
       this.#leases.failed(terms, claims);
-      // Nobody waits for these, and nobody says them again: they go with the next one.
+      // Nobody waits for these, and nobody repeats them, so they go with the next transaction.
       this.#pending.quota ??= pending.quota;
       this.#pending.seen ??= pending.seen;
       for (const { reject } of pending.entries) reject(error);
@@ -334,7 +353,7 @@ export class IndexWriter {
     }
   }
 
-  /** Makes a call; one that takes too long holds up who waits for the index. */
+  /** Makes a call. If it takes too long, those that wait for the index are held up. */
   async #watched<T>(call: () => Promise<T>): Promise<T> {
     const done = new AbortController();
     this.#clock.sleep(LONGEST_CALL_MS, done.signal, { background: true }).then(
@@ -353,7 +372,9 @@ export class IndexWriter {
     for (const told of this.#onHeldUp.splice(0)) told();
   }
 
-  /** Makes a call again for as long as another process writes: that may be one that was stopped in the middle. */
+  /**
+   * Repeats a call for as long as another process writes, which may be one that was stopped in the middle.
+   */
   async patiently<T>(call: () => Promise<T>): Promise<T> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2)) {
       try {

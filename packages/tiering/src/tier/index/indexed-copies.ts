@@ -5,22 +5,22 @@ import { copyOf } from './copy-record.js';
 import type { CopyRef, CopyRow } from './index-messages.js';
 import type { Copy } from '../tier-store.js';
 
-/** Copies a page; bounds how long one page keeps the event loop. */
+/** Copies a page. Bounds how long one page blocks the event loop. */
 const PAGE = 1000;
 
-/** Behind the rows of segments, which are no copies. */
+/** After the rows of segments, which are no copies. */
 const BEFORE_ALL: CopyRef = { key: '', dataset: SEGMENT.dataset + 1, tag: 0 };
 
 /** What is looked up in a tier's index. */
 export interface IndexedCopiesParts {
   readonly client: IndexClient;
   readonly checksum: Checksum;
-  /** Whose copies are looked up, and the number of that dataset in the index. */
+  /** The dataset whose copies are looked up, and its number in the index. */
   readonly dataset: string;
   readonly datasetNumber: number;
 }
 
-/** The copies of a dataset in the index of a tier, as they are looked up. */
+/** Looks up the copies of a dataset in the index of a tier. */
 export class IndexedCopies {
   readonly #parts: IndexedCopiesParts;
 
@@ -58,7 +58,8 @@ export class IndexedCopies {
   async sparse(): Promise<readonly Copy[]> {
     const { client, datasetNumber } = this.#parts;
     for (const segment of await client.call('sparse', undefined)) {
-      // What is in a segment is of one dataset; nothing is where it was moved already, and others have not let go of it.
+      // All copies of a segment are of one dataset. There are none if they were moved already and others have
+      // not let go of them yet.
       const copies = await this.#inSegmentOf(packedTag(segment, 0));
       if (copies[0]?.row?.dataset === datasetNumber) return copies;
     }
@@ -70,7 +71,7 @@ export class IndexedCopies {
     return rows.map((row) => this.copyOf(row));
   }
 
-  /** The copy that a row says. */
+  /** The copy that a row describes. */
   copyOf(row: CopyRow): Copy {
     return copyOf(row, this.#parts.dataset, this.#parts.checksum);
   }

@@ -5,17 +5,20 @@ import { inodeOf } from './thread/inode.js';
 import { PAGE_BYTES } from './thread/schema.js';
 import { damagedError, foreignIndexError } from '../errors.js';
 
-/** How long a start waits for another process that writes, in milliseconds. */
+/** Milliseconds for which a start waits for another process that writes. */
 const PATIENCE_MS = 2000;
 const PAUSE_MS = 10;
 
-/** A 128th of the quota is for the write-ahead log, but not less than this and not more, in pages. */
+/** A 128th of the quota is for the write-ahead log, within these bounds, in pages. */
 const LOG_SHARE = 128;
 const FEWEST_LOG_PAGES = 8;
 const MOST_LOG_PAGES = 1024;
 /** A page in the log has a header. */
 const LOG_PAGE_BYTES = PAGE_BYTES + 24;
-/** A transaction changes a quarter of that at most, but may change this many. With fewer a burst of small copies costs many transactions. */
+/**
+ * A transaction changes at most a quarter of those pages, but may always change this many. With fewer, a
+ * burst of small copies would cost many transactions.
+ */
 const TRANSACTION_SHARE = 4;
 const LARGEST_TRANSACTION_PAGES = 32;
 
@@ -28,7 +31,10 @@ export function transactionPagesOf(quota: number): number {
   return Math.max(LARGEST_TRANSACTION_PAGES, Math.floor(logPagesOf(quota) / TRANSACTION_SHARE));
 }
 
-/** Bytes that the write-ahead log may come to: with the transaction that makes it too long, which may change many pages. */
+/**
+ * Bytes that the write-ahead log may reach, including the transaction that makes it too long, which may
+ * change many pages.
+ */
 export function logRoomOf(quota: number): number {
   return (logPagesOf(quota) + transactionPagesOf(quota)) * LOG_PAGE_BYTES;
 }
@@ -36,11 +42,14 @@ export function logRoomOf(quota: number): number {
 /** An index that is open. */
 export interface OpenedIndex {
   readonly client: IndexClient;
-  /** Of the file that was there before it was opened: if another is there now, somebody may have put it there meanwhile. */
+  /**
+   * The inode of the file that was there before it was opened. If it is another one now, somebody has put it
+   * there meanwhile.
+   */
   readonly inode: bigint;
 }
 
-/** Opens the index; one that is damaged is begun anew if nobody else uses it. */
+/** Opens the index. A damaged one is begun anew if nobody else uses it. */
 export async function openIndex(
   home: IndexHome,
   tier: Tier,
@@ -67,8 +76,9 @@ export async function openIndex(
 }
 
 /**
- * Nobody else uses a tier whose index is damaged. Of several that have found that at the same time one waits until the others, which fail,
- * have left; they try again later. Whoever uses it stays, and then nobody begins it anew.
+ * Makes sure that nobody else uses a tier whose index is damaged. If several processes find that at the same
+ * time, one waits until the others, which fail, have left; they try again later. A process that uses the tier
+ * stays, and then nobody begins the index anew.
  */
 async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
   const others = await home.others();
@@ -82,14 +92,17 @@ async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
   });
 }
 
-/** The path is never without a file: whoever comes now must find the new one, and not make another. */
+/**
+ * There is always a file under the path: a process that comes now must find the new one, and not make
+ * another.
+ */
 function beginAnew(path: string): void {
   for (const file of [`${path}-wal`, `${path}-shm`]) fs.rmSync(file, { force: true });
   fs.writeFileSync(`${path}.new`, '', { mode: 0o600 });
   fs.renameSync(`${path}.new`, path);
 }
 
-/** Makes a call again while another process writes, for so long as a start may take. */
+/** Repeats a call while another process writes, for as long as a start may take. */
 export async function untilFree<T>(
   call: () => Promise<T>,
   clock: Clock,

@@ -6,30 +6,34 @@ import { aligned, Segment, type PackedCopy, type SegmentParts } from './segment.
 import type { Candidate, Claim, Copy, RewrittenCopy } from '../tier-store.js';
 
 /**
- * Copies of more bytes have files of their own: of those, opening one costs little beside reading it. The processor's time for a read of a
- * file is 4 times that of a packed copy at 10 KB, 3.2 times at 64 KB, 2.3 times at 100 KB and 1.7 times at 200 KB.
+ * Larger copies get files of their own: opening such a file costs little beside reading it. The processor's
+ * time for a read of a file is 4 times that of a packed copy at 10 KB, 3.2 times at 64 KB, 2.3 times at 100
+ * KB and 1.7 times at 200 KB.
  */
 const LARGEST = 256 * 1024;
-/** Segments are not larger than this part of the quota: where copies leave, a segment is what leaves at once. */
+/** Segments are at most this part of the quota, because a segment is evicted as a whole. */
 const SHARE = 16;
-/** Nothing new came for so long, in milliseconds: what is gathered is written. */
+/** Milliseconds without a new copy after which the gathered copies are written. */
 const MOMENT_MS = 200;
-/** Segments that are being written at the same time: while one waits for the disk, the other is recorded. */
+/** Segments that are written at the same time: while one waits for the disk, another is recorded. */
 const WRITES = 2;
 
-/** Bytes of a segment at most, unless a single copy has more. */
+/** Most bytes of a segment, unless a single copy has more. */
 function mostBytes(quotaBytes: number): number {
   return Math.min(SEGMENT_BYTES, Math.floor(quotaBytes / SHARE));
 }
 
-/** Bytes of a packed tier that are kept for copies that are moved out of a segment: at most half of one are. */
+/**
+ * Bytes of a packed tier that are kept for copies that are moved out of a segment, which are at most half of
+ * one.
+ */
 export function rewritingRoom(quotaBytes: number): number {
   return Math.floor(mostBytes(quotaBytes) / 2);
 }
 
 const ENDED = new Error('what was gathered is being written');
 
-/** What packing needs of its store. */
+/** What packing needs from its store. */
 export interface PackingParts extends SegmentParts {
   readonly haste: Haste;
   /** Aborts when everything is about to end. */
@@ -45,29 +49,34 @@ interface Gathering {
 }
 
 /**
- * Small copies of a tier with the layout `packed`: gathered in memory, and written together, as a file that never changes.
+ * Packs the small copies of a tier with the layout `packed`: gathers them in memory, and writes them
+ * together, as a file that never changes.
  *
- * **Problem.** To read a file of 10 KB costs several times what its bytes cost, and to make one even more: it is created, moved in, and
- * recorded twice. Many files also fill a disk with the ends of blocks.
+ * **Problem.** To read a file of 10 KB costs several times what its bytes cost. To make one costs even more:
+ * it is created, moved in, and recorded twice. Many files also fill a disk with the ends of blocks.
  *
- * **How.** A *segment* is a file of up to 4 MiB that holds many copies. It is written whole and published by rename, as each copy of its own
- * is, and never written to again. Where a copy is, its tag says (`packed-tag.ts` of core), so that to read it is to read a range of a
- * file that is mostly open. What is gathered is written when a segment is full, when nothing came for a moment, and at once when somebody
- * waits for it (`Haste`); what comes meanwhile goes together with the next one.
+ * **How.** A *segment* is a file of up to 4 MiB that holds many copies. Like each copy with a file of its
+ * own, it is written whole and published by rename, and never written to again. The tag of a copy says where
+ * it is (`packed-tag.ts` of core), so reading it means reading a range of a file that is mostly open. The
+ * gathered copies are written when a segment is full, when nothing came for a moment, and at once when
+ * somebody waits for them (`Haste`). Copies that come meanwhile go into the next one.
  *
- * **Invariants.** The rules of order are those of files: the segment is claimed in the index, then its file moves in, then its copies
- * are recorded, each as placed, and when all are, so is the segment. So a claimed segment with copies has its whole file, and
- * whoever finds one of a process that is gone keeps it; one without copies is deleted, whether its file is there or not. Records of
- * a segment come in as many transactions as the log has room for. Each claim holds the blocks that a file of its own would take, and a segment takes no more
- * than its copies' claims; what it takes less is given back once it is claimed. A copy that is removed leaves the index as
- * others do, and its bytes are free when the last row of its segment is gone: nobody has anything of it open then, and it leaves as a
- * file does. Until then the whole segment counts.
+ * **Invariants.** The order is that of files. The segment is claimed in the index, then its file moves in,
+ * then its copies are recorded, each as placed. When all are recorded, so is the segment. So a claimed
+ * segment with copies has its whole file, and a process that finds one of a process that is gone keeps it. A
+ * claimed segment without copies is deleted, whether its file is there or not. Records of a segment come in
+ * as many transactions as the log has room for.
+ *
+ * Each claim holds the blocks that a file of its own would take, and a segment takes no more than its copies'
+ * claims; the difference is given back once the segment is claimed. A copy that is removed leaves the index
+ * as others do. Its bytes are free when the last row of its segment is gone: then nobody has anything of the
+ * segment open, and it is deleted as a file is. Until then the whole segment counts.
  */
 export class Packing {
   readonly #parts: PackingParts;
   /** Segments that are being written, until they have ended. */
   readonly #underWay = new Set<Promise<void>>();
-  /** Segments that could not be sealed, or deleted, and nobody else tries to. */
+  /** Segments that could not be sealed or deleted, and that no other process takes care of. */
   readonly #again = new Set<Segment>();
   readonly #stopListening: () => void;
   readonly #full: Gathering[] = [];
@@ -90,14 +99,14 @@ export class Packing {
     return [...this.#underWay];
   }
 
-  /** What a copy of so many bytes takes of the lease; undefined if it is to have a file of its own. */
+  /** Bytes of the lease that a copy takes; undefined if the copy gets a file of its own. */
   roomFor({ size, chunkBytes }: Candidate, bytes: number): number | undefined {
     const isPart = bytes < size || bytes > chunkBytes;
     if (bytes === 0 || bytes > LARGEST || isPart) return undefined;
     return this.#parts.lease.occupied(aligned(bytes));
   }
 
-  /** A claim of a copy whose room was taken of the lease. */
+  /** A claim for a copy whose room was taken from the lease. */
   claim(object: Candidate, bytes: number, room: number): Claim {
     const { store, lease } = this.#parts;
     const { driver } = store.tier;
@@ -106,7 +115,7 @@ export class Packing {
     const giveBack = once(() => lease.giveBack(room));
     return {
       store,
-      // Unlike that of any file.
+      // Different from the name of any file.
       name: `%packing/${this.#claims}`,
       bytes,
       gathers: true,
@@ -128,12 +137,15 @@ export class Packing {
     };
   }
 
-  /** What copies take in a segment of their own. */
+  /** Bytes that copies take in a new segment. */
   roomForAll(copies: readonly RewrittenCopy[]): number {
     return this.#parts.lease.occupied(copies.reduce((sum, { data }) => sum + aligned(data.byteLength), 0));
   }
 
-  /** Writes copies together that are in other segments, into room that was taken of the lease. See `TierStore.rewrite`. */
+  /**
+   * Writes copies of other segments together, into room that was taken from the lease. See
+   * `TierStore.rewrite`.
+   */
   rewrite(copies: readonly RewrittenCopy[], room: number): Promise<readonly PromiseSettledResult<Copy>[]> {
     const packed: PackedCopy[] = [];
     const ends = copies.map(
@@ -148,12 +160,12 @@ export class Packing {
     return Promise.allSettled(ends);
   }
 
-  /** Tries again what failed at the end of segments. Never rejects. */
+  /** Tries again to end segments that could not be ended. Never rejects. */
   async tryAgain(): Promise<void> {
     for (const segment of [...this.#again]) await this.#end(segment);
   }
 
-  /** Writes nothing that was not begun, and waits for what was. */
+  /** Begins no more writes, and waits for those that were begun. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopListening();
@@ -184,7 +196,7 @@ export class Packing {
     return gathering;
   }
 
-  /** Writes what was gathered when nothing new has come for a moment. */
+  /** Writes the gathered copies when no new one has come for a moment. */
   async #untilQuiet(gathering: Gathering): Promise<void> {
     const { signal } = gathering.full;
     try {
@@ -198,14 +210,17 @@ export class Packing {
     this.#fill(gathering);
   }
 
-  /** What is gathered goes at once, unless something is being written: then with what comes until that has ended. */
+  /**
+   * Writes the gathered copies at once; while something is being written, together with what comes until that
+   * has ended.
+   */
   #hurry(): void {
     const { haste, closing } = this.#parts;
     if (this.#open === undefined || this.#underWay.size > 0) return;
     if (haste.is || closing.aborted) this.#fill(this.#open);
   }
 
-  /** Nothing more is gathered with this. */
+  /** Closes a gathering: no more copies are added to it. */
   #fill(gathering: Gathering): void {
     if (this.#open !== gathering) return;
     this.#open = undefined;
@@ -242,7 +257,7 @@ export class Packing {
     await segment.end().catch(() => this.#again.add(segment));
   }
 
-  /** Nothing was written of these. */
+  /** Refuses copies of which nothing was written. */
   #refuse(copies: readonly PackedCopy[]): void {
     const { lease, store } = this.#parts;
     for (const { room, reject } of copies) {
@@ -252,7 +267,7 @@ export class Packing {
   }
 }
 
-/** What is packed is of one chunk. */
+/** Packed copies have one chunk. */
 async function inParts(): Promise<never> {
   invariant(false, 'a copy that is packed is written in parts');
 }

@@ -21,20 +21,20 @@ export interface PackedCopy {
   readonly object: Candidate;
   readonly data: Uint8Array;
   readonly content: CopyContent;
-  /** Its tag in the segment that it was in, where it is moved. */
+  /** The copy's tag in the segment that it was in, if it is moved. */
   readonly from?: number | undefined;
-  /** Bytes of the lease that are its claim's, and its segment's once that is written. */
+  /** Bytes of the lease that belong to the copy's claim, and to its segment once that is written. */
   readonly room: number;
   readonly resolve: (copy: Copy) => void;
   readonly reject: (error: unknown) => void;
-  /** Set when it is written, with its tag. */
+  /** Set when the copy is written, with its tag. */
   segment?: Segment;
   tag?: number;
-  /** Whether nobody knows if it was recorded. */
+  /** Whether it is unknown if the copy was recorded. */
   isDoubtful?: boolean;
 }
 
-/** What a segment needs of its store. */
+/** What a segment needs from its store. */
 export interface SegmentParts {
   readonly store: TierStore;
   readonly home: IndexHome;
@@ -42,7 +42,7 @@ export interface SegmentParts {
   readonly lease: Lease;
   readonly checksum: Checksum;
   readonly clock: Clock;
-  /** Whose objects are placed, and the number of that dataset in the index. */
+  /** The dataset whose objects are placed, and its number in the index. */
   readonly dataset: string;
   readonly datasetNumber: number;
 }
@@ -58,16 +58,16 @@ export class Segment {
   readonly #name: string;
   /** Whether a copy was recorded in it. */
   #holds = false;
-  /** Whether nothing is left to be done about it: so it is until it is claimed. */
+  /** Whether there is nothing left to do for the segment, as is so until it is claimed. */
   #isEnded = true;
   #ending: Promise<void> | undefined;
-  /** Resolves when it is known of each copy whether it is in it. */
+  /** Resolves when it is known for each copy whether the segment holds it. */
   readonly done: Promise<void>;
 
-  /** Begins to write. */
+  /** Begins to write the segment. */
   constructor(parts: SegmentParts, copies: readonly PackedCopy[]) {
     this.#parts = parts;
-    // In the order in which the index has them: then neighbours there are changed together.
+    // In the order of the index, so that rows that are neighbours there are changed together.
     this.#copies = [...copies].sort((a, b) => (a.object.key < b.object.key ? -1 : 1));
     const number = newSegment();
     this.#name = segmentName(number);
@@ -90,15 +90,15 @@ export class Segment {
   }
 
   /**
-   * Says that nothing more comes into it, and deletes it if nothing did. Idempotent; to be called again where it failed. Others do so
-   * for a process that is gone.
+   * Seals the segment: nothing more comes into it. Deletes it if it holds nothing. Idempotent; to be called
+   * again if it failed. For a process that is gone, others do this.
    */
   end(): Promise<void> {
     if (this.#isEnded) return Promise.resolve();
     return (this.#ending ??= this.#end().finally(() => (this.#ending = undefined)));
   }
 
-  /** Leaves no trace of a copy that could not be placed. To be called again where it failed. */
+  /** Removes everything of a copy that could not be placed. To be called again if it failed. */
   async release(copy: PackedCopy): Promise<void> {
     const { store, writer } = this.#parts;
     await this.done;
@@ -126,24 +126,25 @@ export class Segment {
     await Promise.all(recorded);
   }
 
-  /** Claims it, and has its file moved in. */
+  /** Claims the segment, and moves its file in. */
   async #publish(): Promise<void> {
     const { store } = this.#parts;
     if (!(await this.#claim())) throw takenForDeadError(store.tier);
     this.#isEnded = false;
     if (!store.current) throw notCurrentError(store.tier);
     await store.tier.driver.write(this.#name, this.#joined(), { size: this.#row.bytes });
-    // An index that was begun meanwhile may have been completed before the file was there: `end` removes it.
+    // An index that was begun meanwhile may have been completed before the file was there. `end` removes the
+    // file then.
     if (!store.current) throw notCurrentError(store.tier);
   }
 
-  /** Claims what it takes; what its copies have claimed beyond that is given back. */
+  /** Claims what the segment takes, and gives back what its copies have claimed beyond that. */
   async #claim(): Promise<boolean> {
     const { writer, lease } = this.#parts;
     const room = this.#copies.reduce((sum, copy) => sum + copy.room, 0);
     try {
       const claimed = writer.claim(this.#row);
-      // Many copies wait for it.
+      // Many copies wait for the claim.
       writer.write();
       return await claimed;
     } finally {
@@ -185,7 +186,8 @@ export class Segment {
       await home.forget(this.#name);
       await writer.gone(this.#row);
     } else if (!isHeld && !this.#holds) {
-      // Others clear up what the index has, but if they did so before the file moved in nobody else would find that.
+      // Others clear up what the index knows. If they did so before the file moved in, nobody else would find
+      // the file.
       await driver.delete(this.#name, {});
     }
     this.#isEnded = true;
@@ -200,7 +202,7 @@ export class Segment {
   }
 }
 
-/** What a copy of so many bytes takes in a segment. */
+/** Bytes that a copy takes in a segment. */
 export function aligned(bytes: number): number {
   return Math.ceil(bytes / SEGMENT_UNIT) * SEGMENT_UNIT;
 }

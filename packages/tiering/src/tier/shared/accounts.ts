@@ -5,18 +5,21 @@ import { Lease } from './lease.js';
 import { logRoomOf, transactionPagesOf } from '../index/open-index.js';
 import { lowered } from '../quota.js';
 
-/** Directories of a tier without copies: its own, the private one and two in that. */
+/** Directories of a tier without copies: its own, the private one and two in that one. */
 export const OWN_DIRECTORIES = 4;
 
-/** What accounts tell their store. */
+/** Events that accounts report to their store. */
 export interface AccountsEvents {
-  /** Others took this process for dead. */
+  /** Other members took this process for dead. */
   readonly onLost: () => void;
-  /** Nothing is in these segments any more, which this process is to delete. */
+  /** These segments are empty, and this process is to delete them. */
   readonly onEmptied: (segments: readonly CopyRef[]) => void;
 }
 
-/** What may be where on a tier, in bytes of its storage: the sums of its index as they were last seen, and this process's lease. */
+/**
+ * Counts the bytes of a tier's storage: the sums of its index as they were last seen, and this process's
+ * lease.
+ */
 export class Accounts implements Leases {
   readonly lease: Lease;
   readonly mostPages: number;
@@ -26,7 +29,7 @@ export class Accounts implements Leases {
   #state: IndexState;
   #wasShared = false;
   #quota: number;
-  /** What was said of directories so far. */
+  /** Bytes of directories that were recorded so far. */
   #overhead = 0;
 
   constructor(tier: Tier, home: IndexHome, state: IndexState, events: AccountsEvents) {
@@ -37,7 +40,7 @@ export class Accounts implements Leases {
     this.mostPages = transactionPagesOf(tier.quotaBytes);
     this.#state = this.#counted(state);
     this.lease = new Lease(this.#quota, home.blockBytes);
-    // Of an index that is new nobody has said yet what directories there are.
+    // In a new index no directories are recorded yet.
     if (state.boot === '' && home.isOnTier) this.#overhead = -OWN_DIRECTORIES * home.blockBytes;
   }
 
@@ -46,7 +49,7 @@ export class Accounts implements Leases {
     return this.#state;
   }
 
-  /** Whether another process has ever used the tier beside this one. */
+  /** Whether another process has ever used the tier at the same time as this one. */
   get wasShared(): boolean {
     return this.#wasShared;
   }
@@ -78,14 +81,14 @@ export class Accounts implements Leases {
     return this.quotaBytes - occupied - overhead - leased - this.#indexBytes - this.lease.hold;
   }
 
-  /** See `TierStore.shrink`; returns what this process lets the tier hold from now on. */
+  /** See `TierStore.shrink`. Returns the bytes that this process lets the tier hold from now on. */
   shrink(held: number, lost: number): number {
     const atFirst = this.#tier.quotaBytes;
     this.#quota = lowered({ from: this.#quota, atFirst, used: this.usedBytes, held, lost });
     return this.#quota;
   }
 
-  /** Takes in what the index says now. */
+  /** Takes over the sums of the index as they are now. */
   learn(state: IndexState): void {
     this.#state = this.#counted(state);
     this.#wasShared ||= state.members > 1;
@@ -96,7 +99,7 @@ export class Accounts implements Leases {
     const overhead = this.#home.overheadBytes - this.#overhead;
     this.#overhead += overhead;
     const terms = this.lease.terms(Math.max(this.#state.wanted, -this.unleased));
-    // The index counts itself among what nobody may lease.
+    // The index counts its own files among the bytes that nobody may lease.
     return { ...terms, hold: terms.hold + this.#indexBytes, overhead };
   }
 
@@ -115,16 +118,16 @@ export class Accounts implements Leases {
     for (const { occupied } of claims) this.lease.recorded(occupied, false);
   }
 
-  /** What the index takes, and what its log may come to take. */
+  /** Bytes of the index, including those that its log may grow to. */
   get #indexBytes(): number {
     const { fileBytes, logBytes, largestQuota } = this.#state;
     if (!this.#home.isOnTier) return 0;
-    // Who has a larger quota makes larger transactions, and a longer log.
+    // A member with a larger quota makes larger transactions, and a longer log.
     const logRoom = logRoomOf(Math.max(this.#tier.quotaBytes, largestQuota));
     return fileBytes + Math.max(0, logRoom - logBytes);
   }
 
-  /** The sums, without the index's own files if those are elsewhere. */
+  /** The sums, without the index's own files if those are not on the tier. */
   #counted(state: IndexState): IndexState {
     return this.#home.isOnTier ? state : { ...state, fileBytes: 0 };
   }

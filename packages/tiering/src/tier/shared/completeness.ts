@@ -1,11 +1,14 @@
-/** Whether all that is on a tier's storage is in its index. What sees to that is a listing, which may fail: then whoever wanted it tries again. */
+/**
+ * Whether everything on a tier's storage is in its index. A listing makes it so. The listing may fail; then
+ * the next caller that needs it tries again.
+ */
 export class Completeness {
   readonly #sweep: (signal: AbortSignal | undefined) => Promise<void>;
   #isReached: boolean;
 
   /**
-   * @param isReached Whether that is known without a listing.
-   * @param sweep Lists what is there.
+   * @param isReached Whether that is known to be so without a listing.
+   * @param sweep Lists the storage.
    */
   constructor(isReached: boolean, sweep: (signal: AbortSignal | undefined) => Promise<void>) {
     this.#isReached = isReached;
@@ -16,7 +19,7 @@ export class Completeness {
     return this.#isReached;
   }
 
-  /** Lists, if that is necessary. Rejects as the listing does. */
+  /** Lists the storage, if necessary. Rejects as the listing does. */
   async reach(signal: AbortSignal | undefined): Promise<void> {
     if (this.#isReached) return;
     await this.#sweep(signal);

@@ -7,30 +7,30 @@ import type { Lease } from './lease.js';
 import { once } from '../quota.js';
 import type { Candidate, Claim, Copy, CopyContent, PublishOptions, TierStore } from '../tier-store.js';
 
-/** What claims of files need of their store. */
+/** What claims of files need from their store. */
 export interface FileClaimsParts {
   readonly store: TierStore;
   readonly writer: IndexWriter;
   readonly lease: Lease;
   readonly checksum: Checksum;
-  /** Whose objects are placed, and the number of that dataset in the index. */
+  /** The dataset whose objects are placed, and its number in the index. */
   readonly dataset: string;
   readonly datasetNumber: number;
-  /** Takes room of the lease; answers as `TierStore.claim` if it is not there. */
+  /** Takes room of the lease. If it is not there, returns what `TierStore.claim` returns. */
   readonly take: (bytes: number) => true | 'later' | undefined;
-  /** Deletes a file that nobody is shown, and says so. */
+  /** Deletes a file that nobody is told of, and records that. */
   readonly deleteFile: (name: string, ref: CopyRef) => Promise<void>;
 }
 
-/** A claim, and whether the index has it. */
+/** A claim, and whether the index has recorded it. */
 interface Recorded {
   readonly row: ClaimRow;
   readonly isRecorded: Promise<boolean>;
-  /** Gives back what was taken for directories. */
+  /** Gives back the bytes that were taken for directories. */
   readonly end: () => void;
 }
 
-/** Copies on their way to a tier that get a file each. */
+/** Copies on their way to a tier that get a file of their own. */
 export class FileClaims {
   readonly #parts: FileClaimsParts;
 
@@ -49,11 +49,12 @@ export class FileClaims {
     const isTaken = take(occupied + above);
     if (isTaken !== true) return isTaken;
     const row = { key, dataset, tag, version, size, bytes, occupied };
-    // Until it is recorded what is written of it fills the disk, and its file is open: that is worth a transaction.
+    // Until the claim is recorded, what is written of the copy fills the disk, and its file is open. That is
+    // worth a transaction.
     const isRecorded = writer.claim(row);
     if (bytes > chunkBytes) writer.write();
     const claimed = { row, isRecorded, end: once(() => lease.giveBack(above)) };
-    // Looked at when the copy is published.
+    // Awaited when the copy is published.
     claimed.isRecorded.catch(() => undefined);
     return {
       store,
@@ -83,9 +84,10 @@ export class FileClaims {
     if (!store.current) throw notCurrentError(store.tier);
     const copy = await turn(async () => {
       await move();
-      // An index that was begun meanwhile may have been completed before the file was there. Whoever gets this error removes it.
+      // An index that was begun meanwhile may have been completed before the file was there. The caller that
+      // gets this error removes the file.
       if (!store.current) throw notCurrentError(store.tier);
-      // In the same turn: if the storage is full, all that is there and not recorded is lost.
+      // In the same turn: if the storage is full, everything that is there and not recorded is lost.
       return this.#placed(row, content);
     });
     end();
@@ -105,9 +107,10 @@ export class FileClaims {
   async #release({ row, isRecorded, end }: Recorded, name: string): Promise<void> {
     const { store, deleteFile } = this.#parts;
     if (await isRecorded.catch(() => false)) {
-      // Also if others took this process for dead: what it published after they cleared up, nobody else would find.
+      // Also if others took this process for dead: nobody else would find what it published after they
+      // cleared up.
       if (!store.current) await store.tier.driver.delete(name, {});
-      // Whoever asked tries again if it fails.
+      // If this fails, the caller tries again.
       else await deleteFile(name, row);
     }
     end();

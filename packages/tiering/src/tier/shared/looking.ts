@@ -1,10 +1,15 @@
 import type { Clock } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
 
-/** How often a process looks at what others did, in milliseconds: so long may bytes stay taken that another one let go. */
+/**
+ * Milliseconds between two looks at what others did: bytes that another process freed may count for this
+ * long.
+ */
 const LOOK_EVERY_MS = 250;
 
-/** Looks, now and then, one look at a time, until it is aborted. A look that fails is followed by another one. */
+/**
+ * Looks at intervals, one look at a time, until it is aborted. A look that fails is followed by another one.
+ */
 export async function keepLooking(
   look: () => Promise<void>,
   clock: Clock,

@@ -17,23 +17,32 @@ import type { SharedStoreParts } from './shared-store-parts.js';
 import { completeIndex } from './sweep.js';
 import type { Candidate, Claim, Copy, RewrittenCopy, TierStore } from '../tier-store.js';
 
-/** Of so many looks one is at who runs: so long, 5 s, may what a killed process had stay taken while others go on. */
+/**
+ * One in this many looks checks which members run. So what a killed process had may stay taken for 5 s while
+ * others go on.
+ */
 const LOOKS_A_CHECK = 20;
 
 /**
- * What one tier holds, kept in a database on the tier so that the next start, and other processes, know it too.
+ * The store of a tier whose index is a database on the tier, so that the next start and other processes know
+ * its copies too.
  *
- * **Problem.** Several processes fill one tier, any of them may be killed or stopped at any instant, and never may the tier
- * hold more than its quota, or anybody serve a copy that is not whole, or keep open what was deleted to make room.
+ * **Problem.** Several processes fill one tier, and any of them may be killed or stopped at any instant. The
+ * tier must never hold more than its quota. Nobody may ever serve a copy that is not whole, or keep open what
+ * was deleted to make room.
  *
- * **How.** Room is leased in blocks, so that a claim needs no transaction. A claim is recorded while its copy is being
- * written, into a temporary file that bears the member's name; the copy moves in under a name that no other copy ever has
- * once its claim is recorded; then it is recorded as placed. Whatever instant a process ends at, the index and the names of the
- * temporary files say all that may be on the disk; whoever opens the tier, and finds by the kernel's word that the
- * process is gone, deletes that. A copy that is removed leaves first (nobody is told of it any more), then its file goes, and its bytes
- * are given back when every other member has said that it holds nothing open of it.
+ * **How.** Room is leased in blocks, so a claim needs no transaction. A claim is recorded while its copy is
+ * being written, into a temporary file that bears the member's name. Once the claim is recorded, the copy
+ * moves in, under a name that no other copy ever has. Then it is recorded as placed. So at whatever instant a
+ * process ends, the index and the names of the temporary files tell everything that may be on the disk. A
+ * process that opens the tier, and learns from the kernel that the other process is gone, deletes that.
  *
- * **Who runs** the home says. A process that learns that it was taken for dead begins anew, with nothing that it knew.
+ * A copy that is removed first leaves the index, so that nobody is told of it any more. Then its file is
+ * deleted. Its bytes are given back when every other member has recorded that it has nothing of the copy
+ * open.
+ *
+ * **Who runs** is known from the home. A process that learns that it was taken for dead begins anew, and
+ * forgets everything that it knew.
  */
 export class SharedStore implements TierStore {
   readonly #parts: SharedStoreParts;
@@ -45,7 +54,7 @@ export class SharedStore implements TierStore {
   readonly #leftovers: Leftovers;
   readonly #copies: IndexedCopies;
   readonly #files: FileClaims;
-  /** What those need who make claims. */
+  /** What those need that make claims. */
   readonly #own: Pick<FileClaimsParts, 'store' | 'writer' | 'lease' | 'datasetNumber'>;
   /** Gathers small copies, where they are to be packed. */
   #packing: Packing | undefined;
@@ -56,10 +65,10 @@ export class SharedStore implements TierStore {
   #looks = 0;
   #looking: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
-  /** Whether something was changed that was not looked at yet. */
+  /** Whether there are changes that were not looked at yet. */
   #isBehind = false;
   #isSwept = false;
-  /** Whether all that is on the storage is in the index. */
+  /** Whether everything on the storage is in the index. */
   readonly #complete: Completeness;
 
   private constructor(
@@ -102,7 +111,7 @@ export class SharedStore implements TierStore {
   }
 
   /**
-   * Joins those who use the tier, and clears up after those who died.
+   * Joins the members of the tier, and clears up after those that died.
    * @throws TieredError for an index that cannot be used now, or at all.
    */
   static async open(parts: SharedStoreParts, signal: AbortSignal | undefined): Promise<SharedStore> {
@@ -114,7 +123,7 @@ export class SharedStore implements TierStore {
       return await SharedStore.#join(parts, index, patiently, signal);
     } catch (error) {
       await index?.client.end();
-      // Others would take what was begun here for that of one who runs.
+      // Others would take what was begun here for work of a running member.
       await home.close();
       throw error;
     }
@@ -153,7 +162,7 @@ export class SharedStore implements TierStore {
   }
 
   get claimedBytes(): number {
-    // What others go on to claim, or could not be deleted, is not held here any more.
+    // What others now claim, or could not be deleted, is not held here any more.
     return this.#closing.signal.aborted ? 0 : this.#accounts.claimedBytes;
   }
 
@@ -183,7 +192,7 @@ export class SharedStore implements TierStore {
   }
 
   get mayHoldMore(): boolean {
-    // Behind a writer that hangs a look would hang as well.
+    // A look would hang as well, behind a writer that hangs.
     return !this.#writer.isHeldUp && (!this.#isSwept || this.#accounts.wasShared);
   }
 
@@ -192,7 +201,10 @@ export class SharedStore implements TierStore {
     return this.#claimPacked(object, bytes) ?? this.#files.claim(object, bytes);
   }
 
-  /** As `claim`, of a copy that is gathered with others; undefined if it is to have a file, or none of it has room. */
+  /**
+   * As `claim`, for a copy that is gathered with others. Undefined if the copy gets a file of its own, or
+   * there is no room for it.
+   */
   #claimPacked(object: Candidate, bytes: number): Claim | 'later' | undefined {
     const packing = this.#packed();
     const room = packing?.roomFor(object, bytes);
@@ -201,7 +213,7 @@ export class SharedStore implements TierStore {
     return isTaken === true ? packing.claim(object, bytes, room) : isTaken;
   }
 
-  /** Where copies are packed, what does that. */
+  /** The packing, if the copies of this tier are packed. */
   #packed(): Packing | undefined {
     if (this.tier.layout !== 'packed') return undefined;
     return (this.#packing ??= new Packing({ ...this.#parts, ...this.#own }));
@@ -221,7 +233,7 @@ export class SharedStore implements TierStore {
     return isTaken === true ? packing.rewrite(copies, room) : undefined;
   }
 
-  /** Takes bytes of the lease; answers as `claim` if they are not there. */
+  /** Takes bytes of the lease. If they are not there, returns what `claim` returns. */
   #take(bytes: number): true | 'later' | undefined {
     const { lease, unleased } = this.#accounts;
     if (lease.take(bytes, unleased)) {
@@ -229,7 +241,7 @@ export class SharedStore implements TierStore {
       return true;
     }
     if (!lease.hasRoom(bytes, unleased)) return undefined;
-    // While nothing can be asked for, claims are made again and again.
+    // While nothing can be asked for, claims are made again and again, and would add up.
     if (!this.#writer.isHeldUp) lease.want(bytes);
     this.#ask();
     return 'later';
@@ -252,12 +264,12 @@ export class SharedStore implements TierStore {
   }
 
   async remove({ name, row }: Copy): Promise<void> {
-    // Under another index the name is unknown, and whoever began that index deletes what it does not know.
+    // Under another index the name is unknown, and the member that began that index deletes unknown files.
     if (row === undefined || !this.current) return;
     if (isPacked(row.tag)) {
-      // It has no file, which would have to be deleted between the two.
+      // A packed copy has no file that would have to be deleted between the two.
       await Promise.all([this.#writer.leaving(row), this.#writer.gone(row)]);
-      // If it was the last one of its segment.
+      // In case the copy was the last one of its segment.
       await this.#leftovers.settled();
       return;
     }
@@ -274,11 +286,11 @@ export class SharedStore implements TierStore {
   }
 
   async #close(): Promise<void> {
-    // What was written is said to be, unless that is another index's.
+    // What was written is recorded, unless the index is another one by now.
     if (this.current) await this.#packing?.close();
     this.#closing.abort(notCurrentError(this.tier));
     await this.#packing?.close();
-    // A look that has begun goes to the storage, which is about to be closed.
+    // A look that has begun uses the storage, which is about to be closed.
     await this.#looking;
     await this.#leftovers.settled();
     await this.#writer.settled();
@@ -289,7 +301,7 @@ export class SharedStore implements TierStore {
   }
 
   async beginTakingOver(): Promise<void> {
-    // All that there is to know is in the index.
+    // The index contains all there is to know.
   }
 
   async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
@@ -304,13 +316,19 @@ export class SharedStore implements TierStore {
     return completeIndex({ ...this.#parts, ...mine }, signal);
   }
 
-  /** Since when the machine runs, and in which file that was noted: an index that was brought from elsewhere knows nothing of what is here. */
+  /**
+   * When the machine was started, and the file in which that was recorded. An index that was brought from
+   * elsewhere knows nothing of what is here.
+   */
   get #boot(): string {
     const { boot } = this.#parts.home;
     return boot === undefined ? '' : `${boot} ${this.#inode}`;
   }
 
-  /** Asks for room. Nobody is to wait for that while another process holds the index, which may be a stopped one. */
+  /**
+   * Asks for room. Nobody should wait for that while another process, possibly a stopped one, holds the
+   * index.
+   */
   #ask(): void {
     this.#writer.write();
     if (this.#asked !== undefined || this.#writer.isHeldUp) return;
@@ -327,12 +345,12 @@ export class SharedStore implements TierStore {
     this.#parts.onLost();
   }
 
-  /** Deletes what is under the name of a copy that nobody is shown, and says so. */
+  /** Deletes the file of a copy that nobody is told of any more, and records that. */
   async #deleteFile(name: string, ref: CopyRef): Promise<void> {
-    // A packed copy has none: it is a part of its segment, which goes with the last of them.
+    // A packed copy has no file. It is part of its segment, which is deleted with its last copy.
     if (!isPacked(ref.tag)) {
       await this.tier.driver.delete(name, {});
-      // A reader that has it open still fills the tier.
+      // While a reader has the file open, it still fills the tier.
       await this.#parts.home.forget(name);
     }
     await this.#writer.gone(ref);
@@ -355,11 +373,11 @@ export class SharedStore implements TierStore {
     if (this.#isLost) return;
     if (seq > this.#seen) await this.#letGo(seq);
     if (wanted > 0 || this.#accounts.unleased < 0) this.#writer.write();
-    // Who is busy gives a part, and the rest if it is idle when it looks again.
+    // A busy member gives a part now, and the rest if it is idle at its next look.
     this.#isBehind = wanted > 0 && this.#accounts.lease.hasSome;
   }
 
-  /** Whether others still see this process, and whether they still run. */
+  /** Checks whether others still count this process as a member, and which members still run. */
   async #check(): Promise<void> {
     const { home } = this.#parts;
     if (!(await home.isRunning(home.member))) this.#lose();
@@ -368,7 +386,7 @@ export class SharedStore implements TierStore {
       this.#parts.onSparse();
   }
 
-  /** Lets go of copies that others removed, and says so: until then their bytes are taken. */
+  /** Lets go of copies that others removed, and records that: until then their bytes are taken. */
   async #letGo(seq: number): Promise<void> {
     const { home, onLeft, dataset } = this.#parts;
     for (const row of await this.#client.call('left', { after: this.#seen })) {

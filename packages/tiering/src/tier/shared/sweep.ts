@@ -10,16 +10,16 @@ export interface CompletingParts {
   readonly writer: IndexWriter;
   readonly home: IndexHome;
   readonly tier: Tier;
-  /** Since when the machine runs, and in which index that was noted. */
+  /** When the machine was started, and the index in which that was recorded. */
   readonly boot: string;
-  /** What the index says that directories take, in bytes. */
+  /** Bytes of directories as the index has recorded them. */
   readonly before: number;
 }
 
 /**
- * Sees to it that all that is on the storage is in the index, where that is not known: the index is new, or the machine was
- * started since, and a power cut may have come between. Costs a listing; until then nothing is placed, because what is not
- * known fills the tier too.
+ * Makes sure that everything on the storage is in the index. That is uncertain if the index is new, or if the
+ * machine was started since, because a power cut may have come between. Costs a listing. Until it has ended
+ * nothing is placed, because unknown files fill the tier too.
  */
 export async function completeIndex(
   { client, writer, home, tier, boot, before }: CompletingParts,
@@ -33,10 +33,10 @@ export async function completeIndex(
 }
 
 /**
- * Deletes what is on a tier and not in its index: a power cut may have taken changes of the index with it. Costs a listing, and
- * memory of 8 bytes a copy, and of a directory's name for each directory, for as long.
+ * Deletes what is on a tier and not in its index: a power cut may have lost changes of the index. Costs a
+ * listing; while it runs, memory of 8 bytes a copy, and of each directory's name.
  *
- * @returns How many directories there are for what remains.
+ * @returns The number of directories that the remaining files need.
  */
 async function deleteUnknown(
   index: IndexClient,
@@ -49,7 +49,8 @@ async function deleteUnknown(
     const names = page.map(({ key }) => key).filter((name) => !includes(tags, tagOf(name)));
     for (const { key } of page) addDirectories(directories, key);
     if (names.length === 0) continue;
-    // Another process may have placed something since the tags were read: a name is in the index before it is on the storage.
+    // Another process may have placed something since the tags were read: a name is in the index before it is
+    // on the storage.
     const asked = names.map(tagOf).filter((tag) => tag !== undefined);
     const unknown = new Set(await index.call('unknown', { tags: asked }));
     for (const name of names) {
@@ -68,7 +69,7 @@ function addDirectories(directories: Set<string>, name: string): void {
   }
 }
 
-/** Whether sorted numbers include one. */
+/** Whether sorted numbers include this one. */
 function includes(sorted: Float64Array, wanted: number | undefined): boolean {
   if (wanted === undefined) return false;
   let [from, to] = [0, sorted.length];

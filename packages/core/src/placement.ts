@@ -8,8 +8,9 @@ import type { Tier, TierUse } from './tier/tier.js';
 /**
  * What to do when an object in the source is not the one that is known any more. `refresh` takes the new one, and drops
  * what tiers hold of the old; `pin` keeps to what was known at first, so that an epoch sees one state of the dataset,
- * and a read that meets another is an error; `ignore` trusts that equal sizes are equal content, and takes a version only
- * as a reason to look at the size. With all of them a copy on a tier is compared with the source when that is listed, and not at each read.
+ * and a read that meets another is an error; `ignore` trusts that equal sizes are equal content, and takes a version
+ * only as a reason to look at the size. With all of them a copy on a tier is compared with the source when that is
+ * listed, and not at each read.
  */
 export type VersionPolicy = 'refresh' | 'pin' | 'ignore';
 
@@ -18,7 +19,10 @@ export interface CopyPlace {
   readonly level: number;
   /** Whether it is whole and trusted: reads go to the tier without asking the placement. */
   readonly direct: boolean;
-  /** What is behind the key in its name on the tier, see `copyName`, or where it is, see `packedTag`; undefined if the name is the key. */
+  /**
+   * What is behind the key in its name on the tier, see `copyName`, or where it is, see `packedTag`; undefined if the
+   * name is the key.
+   */
   readonly tag: number | undefined;
 }
 
@@ -68,8 +72,8 @@ export interface PlacementStats {
   readonly sourceReads: number;
   readonly sourceBytes: number;
   /**
-   * Reads that were served, each counted once: from copies on tiers alone; waiting for a request to the source that they had made,
-   * or a fetch that they had started; and waiting only for what another had asked for already.
+   * Reads that were served, each counted once: from copies on tiers alone; waiting for a request to the source that
+   * they had made, or a fetch that they had started; and waiting only for what another had asked for already.
    */
   readonly copyReads: number;
   readonly ownReads: number;
@@ -88,8 +92,8 @@ export interface PlacementStats {
   /** Reads that did not begin to place their object because no tier had room for it, or took it. */
   readonly declined: number;
   /**
-   * Reads that did not begin to place their object because its tier was behind: memory was full of what is still to be written,
-   * too many objects were on their way, or an older copy was still being deleted. Most are placed later.
+   * Reads that did not begin to place their object because its tier was behind: memory was full of what is still to be
+   * written, too many objects were on their way, or an older copy was still being deleted. Most are placed later.
    */
   readonly behind: number;
   /** Chunks that readers asked for and that waited until tiers had taken some of what memory was full of. */

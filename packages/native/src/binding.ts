@@ -2,20 +2,21 @@
 type Outcome = number;
 
 /**
- * Called with what happened in a pool: a job, how many of its items are done, and whether it is over. Job -1 is over when the
- * threads of a pool that stops have ended.
+ * Called with what happened in a pool: a job, how many of its items are done, and whether it is over. Job -1 is over
+ * when the threads of a pool that stops have ended.
  */
 type Deliver = (job: number, done: number, isOver: boolean) => void;
 
 /**
- * Numbers that come back from reads: each outcome, then the reads in the order in which they ended, and a last one. Of a batch
- * that is the milliseconds that its files took the threads, of a piece 0 if its file has no name any more, as far as it was looked at.
+ * Numbers that come back from reads: each outcome, then the reads in the order in which they ended, and a last one. Of
+ * a batch that is the milliseconds that its files took the threads, of a piece 0 if its file has no name any more, as
+ * far as it was looked at.
  */
 type ReadResults = Float64Array;
 
 /**
- * The functions of the addon; src-c/addon.c has them. All check what they are given, and throw TypeErrors and RangeErrors.
- * Pools and jobs are numbers; a job's is chosen by the caller.
+ * The functions of the addon; src-c/addon.c has them. All check what they are given, and throw TypeErrors and
+ * RangeErrors. Pools and jobs are numbers; a job's is chosen by the caller.
  */
 export interface Binding {
   /** A pool; a negative errno if the root cannot be opened. */
@@ -34,7 +35,8 @@ export interface Binding {
   /**
    * @param texts Keys, and behind them versions or nothing, with NUL between.
    * @param numbers Four for each read: which memory, where in it, how many bytes, where in the file.
-   * @param isFixed Whether no memory is transferred or shrunk until the job is over; if one is all the same, freed memory is written to.
+   * @param isFixed Whether no memory is transferred or shrunk until the job is over; if one is all the same, freed
+   * memory is written to.
    */
   readFiles(
     pool: number,
@@ -66,7 +68,8 @@ export interface Binding {
    * @param texts The temporary and the final key, with NUL between.
    * @param numbers Mode, 1 if it is synced, 1 if only if absent, and bytes of each sum.
    * @param keep Room for outcome and step, and for the sums; the parts.
-   * @param isFixed Whether no part is transferred or shrunk until the job is over; if one is all the same, freed memory is written to the file.
+   * @param isFixed Whether no part is transferred or shrunk until the job is over; if one is all the same, freed memory
+   * is written to the file.
    */
   writeFile(
     pool: number,

@@ -14,8 +14,8 @@ interface PoolOptions {
 type Listener = (done: number, isOver: boolean) => void;
 
 /**
- * A pool of native threads and the promises of those who wait for its jobs. A job is over once, for whatever reason, and from
- * then on nothing of its memory is used.
+ * A pool of native threads and the promises of those who wait for its jobs. A job is over once, for whatever reason,
+ * and from then on nothing of its memory is used.
  */
 export class JobQueue {
   readonly #functions: Binding;
@@ -52,7 +52,8 @@ export class JobQueue {
   /**
    * Has a job done; resolves when it is over, which an abort hastens.
    * @param begin Gives it away.
-   * @param progress Called before it resolves, each time that more items are done. What it throws the promise rejects with.
+   * @param progress Called before it resolves, each time that more items are done. What it throws the promise rejects
+   * with.
    */
   run(
     signal: AbortSignal | undefined,

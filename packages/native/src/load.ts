@@ -25,11 +25,13 @@ const FILE = 'tiered-native.node';
 const require = createRequire(import.meta.url);
 
 /**
- * Whether the native part can be used here: from the package for this platform, such as `@tiered/native-linux-x64-gnu`, else from
- * a build in this directory (`npm run build`). Linux only. The environment variable `TIERED_NATIVE` is looked at when this is
- * first called: `0` turns it off, and a path is loaded instead. Costs a few milliseconds the first time, and nothing after it.
+ * Whether the native part can be used here: from the package for this platform, such as `@tiered/native-linux-x64-gnu`,
+ * else from a build in this directory (`npm run build`). Linux only. The environment variable `TIERED_NATIVE` is looked
+ * at when this is first called: `0` turns it off, and a path is loaded instead. Costs a few milliseconds the first
+ * time, and nothing after it.
  *
- * Never throws. That a file is not there is expected; any other error of loading one is part of the reason, and of a warning.
+ * Never throws. That a file is not there is expected; any other error of loading one is part of the reason, and of a
+ * warning.
  */
 export function native(): Native {
   return load().native;

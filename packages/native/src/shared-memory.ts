@@ -7,11 +7,12 @@ import { NativeError, type MemoryStep } from './outcomes.js';
 export const MOST_SHARED_BYTES = 2 ** 30;
 
 /**
- * Memory that two processes have mapped, of a fixed length that neither can change (`memfd_create` with seals). Both read and write
- * it, and no order of that is promised: who may touch which bytes when, they say to each other otherwise.
+ * Memory that two processes have mapped, of a fixed length that neither can change (`memfd_create` with seals). Both
+ * read and write it, and no order of that is promised: who may touch which bytes when, they say to each other
+ * otherwise.
  *
- * Made by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the memory goes with the
- * last of the two, also if they are killed. Its pages are taken from the system when they are first touched.
+ * Made by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the memory goes with
+ * the last of the two, also if they are killed. Its pages are taken from the system when they are first touched.
  */
 export class SharedMemory {
   /** All of it. Cannot be transferred to a thread. */
@@ -23,8 +24,8 @@ export class SharedMemory {
   }
 
   /**
-   * Makes memory, and gives it to whoever has the other end of a connected UNIX domain socket, with a byte of its own. Waits for
-   * nothing; some 20 us.
+   * Makes memory, and gives it to whoever has the other end of a connected UNIX domain socket, with a byte of its own.
+   * Waits for nothing; some 20 us.
    * @param socket A descriptor. Nobody else may be writing to it.
    * @param bytes 1 to `MOST_SHARED_BYTES`.
    * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not available.
@@ -40,7 +41,10 @@ export class SharedMemory {
     }
   }
 
-  /** @internal Maps what a descriptor stands for. @throws NativeError, of code `EINVAL` if the other side could take it away again. */
+  /**
+   * @internal Maps what a descriptor stands for. @throws NativeError, of code `EINVAL` if the other side could take it
+   * away again.
+   */
   static map(fd: number, bytes: number): SharedMemory {
     const buffer = binding().mapMemory(fd, bytes);
     if (typeof buffer !== 'number') return new SharedMemory(buffer);
@@ -52,7 +56,10 @@ export class SharedMemory {
     binding().emptyMemory(this.buffer);
   }
 
-  /** Unmaps it here, at once: the buffer and all views have no bytes from here on. Without this that is left to the garbage collector. */
+  /**
+   * Unmaps it here, at once: the buffer and all views have no bytes from here on. Without this that is left to the
+   * garbage collector.
+   */
   detach(): void {
     binding().detachMemory(this.buffer);
   }
@@ -84,8 +91,8 @@ export class MemoryRequest implements Disposable {
   /**
    * Maps the memory that was given. Waits for nothing.
    * @param bytes As long as it must be.
-   * @throws NativeError: `EAGAIN` if nothing was given yet, `EPROTO` if it was no memory, `EINVAL` if it has another length, or if the
-   * other side could take it away again.
+   * @throws NativeError: `EAGAIN` if nothing was given yet, `EPROTO` if it was no memory, `EINVAL` if it has another
+   * length, or if the other side could take it away again.
    */
   receive(bytes: number): SharedMemory {
     const fd = checked(binding().takeDescriptor(this.#socket ?? -1), 'receive', 'shared memory');

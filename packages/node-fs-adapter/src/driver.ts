@@ -53,11 +53,11 @@ const LONGEST_CLOSE_MS = 1000;
  * beside being read: should a device stand there, it is read.
  *
  * Abort is looked at before each system call: one that is under way cannot be stopped. Who reads or describes an object
- * of a tier may leave at once all the same: the call is left behind. When so many hang that few threads of Node's pool are
- * left, further ones are `TIERED_UNAVAILABLE`, retryable. Small reads of a tier block for as long as they are as fast as
- * memory; batches into shared memory are read by threads for as long. All other reads are made by native threads, up to
- * `nativeThreads` at a time, where `@tiered/native` is available, else by Node's pool, and, of a source that is slow, by up to
- * `workerThreads` worker threads (`capabilities.threads` says which).
+ * of a tier may leave at once all the same: the call is left behind. When so many hang that few threads of Node's pool
+ * are left, further ones are `TIERED_UNAVAILABLE`, retryable. Small reads of a tier block for as long as they are as
+ * fast as memory; batches into shared memory are read by threads for as long. All other reads are made by native
+ * threads, up to `nativeThreads` at a time, where `@tiered/native` is available, else by Node's pool, and, of a source
+ * that is slow, by up to `workerThreads` worker threads (`capabilities.threads` says which).
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
@@ -127,8 +127,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   /**
-   * As the contract says; what is being written is discarded. Calls that hang are waited for a second: they close what they
-   * have open when they end.
+   * As the contract says; what is being written is discarded. Calls that hang are waited for a second: they close what
+   * they have open when they end.
    */
   async close(): Promise<void> {
     const closing = Promise.all([
@@ -340,7 +340,10 @@ export class FileSystemDriver implements StorageDriver {
   }
 }
 
-/** How threads for batches are made; undefined if there are to be none. Worker threads need Linux, which says what was opened. */
+/**
+ * How threads for batches are made; undefined if there are to be none. Worker threads need Linux, which says what was
+ * opened.
+ */
 function threadsFor(areNative: boolean, most: number): ((root: ThreadsRoot) => BatchThreads) | undefined {
   if (most === 0 || (!areNative && process.platform !== 'linux')) return undefined;
   return (root) => (areNative ? new NativeBatches(root, most) : new ReaderThreads(root, most));

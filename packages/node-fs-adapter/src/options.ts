@@ -13,8 +13,8 @@ const MOST_WORKERS = 32;
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {
   /**
-   * The directory; keys are paths below it, with `/` between segments on every platform. One that begins with `~/` is refused: only shells
-   * know that as the home directory.
+   * The directory; keys are paths below it, with `/` between segments on every platform. One that begins with `~/` is
+   * refused: only shells know that as the home directory.
    */
   readonly root: string;
   /**
@@ -23,9 +23,9 @@ export interface FileSystemDriverOptions {
    */
   readonly writable?: boolean | undefined;
   /**
-   * Whether a write is on the disk itself before it counts as published: the file, then its name, and every directory that
-   * was made on the way; and a delete before it has happened. Costs a few trips to the disk an object. Default: false: a
-   * tier is a cache, and after a power cut what it cannot prove is fetched again.
+   * Whether a write is on the disk itself before it counts as published: the file, then its name, and every directory
+   * that was made on the way; and a delete before it has happened. Costs a few trips to the disk an object. Default:
+   * false: a tier is a cache, and after a power cut what it cannot prove is fetched again.
    */
   readonly fsync?: boolean | undefined;
   /**
@@ -40,30 +40,30 @@ export interface FileSystemDriverOptions {
    */
   readonly maxOpenFiles?: number | undefined;
   /**
-   * Whether reads of up to 256 KiB, writes of such parts, and the making and moving in of files, may be blocking system calls as
-   * long as those are as fast as memory; what native threads write never blocks. Default: as `writable`: a tier is a local disk whose files are mostly in the
-   * page cache, a source is shared and may be slow at any moment.
+   * Whether reads of up to 256 KiB, writes of such parts, and the making and moving in of files, may be blocking system
+   * calls as long as those are as fast as memory; what native threads write never blocks. Default: as `writable`: a
+   * tier is a local disk whose files are mostly in the page cache, a source is shared and may be slow at any moment.
    */
   readonly blockingCalls?: boolean | undefined;
   /**
-   * Reads under way at the same time, from 1 to 256, in native threads, where `@tiered/native` is available; 0 for Node's
-   * thread pool, which has four threads for all of the process unless UV_THREADPOOL_SIZE says otherwise. A thread starts when a
-   * read finds none idle, and costs some 10 KB. Default: 128, more than loaders have under way. Objects that are written at once, without
-   * `fsync`, have four native threads more, unless there are to be none.
+   * Reads under way at the same time, from 1 to 256, in native threads, where `@tiered/native` is available; 0 for
+   * Node's thread pool, which has four threads for all of the process unless UV_THREADPOOL_SIZE says otherwise. A
+   * thread starts when a read finds none idle, and costs some 10 KB. Default: 128, more than loaders have under way.
+   * Objects that are written at once, without `fsync`, have four native threads more, unless there are to be none.
    */
   readonly nativeThreads?: number | undefined;
   /**
-   * Reads of a source under way at the same time in worker threads, up to 32, where there are no native ones; 0 for none. They start,
-   * one after the other, when more reads wait than Node's thread pool has threads (see `nativeThreads`) and calls of the file system take
-   * 2 ms and more; fast storage starts none. Each takes some 9 MB and 40 ms of a processor, up to 1 MiB more for reads into memory that
-   * is not in a SharedArrayBuffer, and ends after 10 s without a read. Default: 16, some 150 MB. Without effect if
-   * UV_THREADPOOL_SIZE is as large.
+   * Reads of a source under way at the same time in worker threads, up to 32, where there are no native ones; 0 for
+   * none. They start, one after the other, when more reads wait than Node's thread pool has threads (see
+   * `nativeThreads`) and calls of the file system take 2 ms and more; fast storage starts none. Each takes some 9 MB
+   * and 40 ms of a processor, up to 1 MiB more for reads into memory that is not in a SharedArrayBuffer, and ends after
+   * 10 s without a read. Default: 16, some 150 MB. Without effect if UV_THREADPOOL_SIZE is as large.
    */
   readonly workerThreads?: number | undefined;
   /**
-   * Threads that read batches (`readMany`) into shared memory as long as that is as fast as memory; 0 for none. They start
-   * with the first such batch, and end at `close`; they are native ones where single reads are. Default: 2: they keep two cores
-   * busy, more gain little. Only on Linux.
+   * Threads that read batches (`readMany`) into shared memory as long as that is as fast as memory; 0 for none. They
+   * start with the first such batch, and end at `close`; they are native ones where single reads are. Default: 2: they
+   * keep two cores busy, more gain little. Only on Linux.
    */
   readonly readerThreads?: number | undefined;
   /**

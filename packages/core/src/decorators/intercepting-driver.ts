@@ -44,8 +44,9 @@ const NOTHING_MOVED = () => 0;
 
 /**
  * The one way to put behaviour around a driver: every operation passes through `intercept`, so a decorator says once
- * what it does and cannot forget a method. `list` passes once a page and once for its end, `readMany` once a request, and a writer
- * once for each of its calls. `close` and a writer's `discard` do not pass, because letting go must always work.
+ * what it does and cannot forget a method. `list` passes once a page and once for its end, `readMany` once a request,
+ * and a writer once for each of its calls. `close` and a writer's `discard` do not pass, because letting go must always
+ * work.
  */
 export abstract class InterceptingDriver implements StorageDriver {
   readonly name: string;

@@ -24,8 +24,8 @@ import { isAround } from '../driver/ownership.js';
  * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves
  * several datasets. The prefix is put before the key as it is, so end it with `/` if it is to be a directory.
  *
- * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it. It keeps no index of a
- * tier, because that is about all of the storage: give such a tier a directory of its own.
+ * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it. It keeps no
+ * index of a tier, because that is about all of the storage: give such a tier a directory of its own.
  */
 export class PrefixDriver implements StorageDriver {
   readonly name: string;

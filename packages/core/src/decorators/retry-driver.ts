@@ -7,7 +7,10 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** Options of `RetryDriver`. */
 export interface RetryDriverOptions {
-  /** Tries at most, the first included. Default: as many as the deadline has room for, so that one option says how long to wait. */
+  /**
+   * Tries at most, the first included. Default: as many as the deadline has room for, so that one option says how long
+   * to wait.
+   */
   readonly attempts?: number | undefined;
   /** Upper bound of the first pause in milliseconds; doubles with each try. Default: 50. */
   readonly baseDelayMs?: number | undefined;
@@ -28,10 +31,10 @@ export interface RetryDriverOptions {
  * Makes an operation again when its error says `retryable`, after a pause drawn uniformly from 0 to the bound of that
  * try (full jitter, so that clients that failed together do not come back together).
  *
- * When the deadline passes, `TIERED_DEADLINE` is thrown with `attempts` and the last error as its cause; when tries are used up
- * that were limited, the last error again, with its code, `attempts`, and `retryable: false`. Both name the two options. A write whose pieces come only once, and
- * the `publish` of an object written in parts, pass as they are, without tries and without a deadline; a listing begins
- * again only until it has given a page.
+ * When the deadline passes, `TIERED_DEADLINE` is thrown with `attempts` and the last error as its cause; when tries are
+ * used up that were limited, the last error again, with its code, `attempts`, and `retryable: false`. Both name the two
+ * options. A write whose pieces come only once, and the `publish` of an object written in parts, pass as they are,
+ * without tries and without a deadline; a listing begins again only until it has given a page.
  *
  * **Order.** Outside `LimitDriver`, `ThrottleDriver` and `FaultDriver`. A `RetryDriver` inside another multiplies
  * the tries; use one.

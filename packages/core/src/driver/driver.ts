@@ -23,14 +23,14 @@ export interface DriverCapabilities {
   /** An object that is written in parts (`create`) is kept in memory, whole, until it is published. */
   readonly buffersWrites: boolean;
   /**
-   * Which threads read files: `native` ones, as many as are wanted, or those of `node`, four for all of the process unless
-   * UV_THREADPOOL_SIZE says otherwise; `workers` are worker threads that come to their aid where storage is slow. Undefined where
-   * nothing is read from files.
+   * Which threads read files: `native` ones, as many as are wanted, or those of `node`, four for all of the process
+   * unless UV_THREADPOOL_SIZE says otherwise; `workers` are worker threads that come to their aid where storage is
+   * slow. Undefined where nothing is read from files.
    */
   readonly threads?: 'native' | 'workers' | 'node' | undefined;
   /**
-   * Single reads that are really under way at the same time, at most, however many are asked for: the others wait for a thread.
-   * Undefined where there is no such limit.
+   * Single reads that are really under way at the same time, at most, however many are asked for: the others wait for a
+   * thread. Undefined where there is no such limit.
    */
   readonly readsAtOnce?: number | undefined;
 }
@@ -66,13 +66,14 @@ export interface ReadIntoOptions extends OperationOptions {
   readonly version?: string | undefined;
   /**
    * Told while `readInto` is under way how many bytes from the start of the target are final: they are the object's, of
-   * the version that was asked for, and will be as they are also if the rest fails. Numbers that do not grow say nothing. Drivers
-   * that cannot know before the end never call it, and none calls it once the read has settled. `read` does not call it.
+   * the version that was asked for, and will be as they are also if the rest fails. Numbers that do not grow say
+   * nothing. Drivers that cannot know before the end never call it, and none calls it once the read has settled. `read`
+   * does not call it.
    */
   readonly progress?: ((bytes: number) => void) | undefined;
   /**
-   * Whether nobody transfers or shrinks the target's buffer until the call has settled. Then threads of a driver may fill it
-   * themselves, where they would else fill memory of their own, from which it is copied. Default: false.
+   * Whether nobody transfers or shrinks the target's buffer until the call has settled. Then threads of a driver may
+   * fill it themselves, where they would else fill memory of their own, from which it is copied. Default: false.
    */
   readonly isFixed?: boolean | undefined;
 }
@@ -87,7 +88,10 @@ export interface ReadRequest {
   readonly key: string;
   readonly offset: number;
   readonly target: Uint8Array;
-  /** Whether other reads are likely to want other parts of the same object soon, so that it is worth keeping open. Default: false. */
+  /**
+   * Whether other reads are likely to want other parts of the same object soon, so that it is worth keeping open.
+   * Default: false.
+   */
   readonly isPart?: boolean | undefined;
   /** Only bytes of this version, as in `ReadIntoOptions`. Default: any. */
   readonly version?: string | undefined;
@@ -140,13 +144,13 @@ export interface ObjectWriter {
 }
 
 /**
- * Where the index of a tier is kept, and who of those that use the tier is running: what several processes need to share
- * a tier without a server. The index itself is a database's work; this is what only the storage can know.
+ * Where the index of a tier is kept, and who of those that use the tier is running: what several processes need to
+ * share a tier without a server. The index itself is a database's work; this is what only the storage can know.
  */
 export interface IndexHome {
   /**
-   * This opening of the storage, unlike any other of this or another process. Others see that it runs for as long as its
-   * process does and it is not closed, by what the kernel says and not by a number, a name or a time.
+   * This opening of the storage, unlike any other of this or another process. Others see that it runs for as long as
+   * its process does and it is not closed, by what the kernel says and not by a number, a name or a time.
    */
   readonly member: string;
   /** Path of the index's file, on a local file system. The file is there (perhaps empty), for its owner only. */
@@ -159,7 +163,10 @@ export interface IndexHome {
   readonly isOnTier: boolean;
   /** Bytes of a block: what an object takes on the storage is a multiple of it. 1 where there is no such thing. */
   readonly blockBytes: number;
-  /** Bytes that the storage took, since it was opened here, for what is no object, such as directories; less what it gave back. */
+  /**
+   * Bytes that the storage took, since it was opened here, for what is no object, such as directories; less what it
+   * gave back.
+   */
   readonly overheadBytes: number;
   /** Whether the opening behind a member is running; true where that cannot be known. */
   isRunning(member: string): Promise<boolean>;
@@ -247,7 +254,10 @@ export interface StorageDriver {
    */
   write(key: string, data: WriteData, options: WriteOptions): Promise<void>;
 
-  /** Begins an object that is written in parts; see `ObjectWriter`. A driver of tiers can do this, or takes `bufferedWriter`. */
+  /**
+   * Begins an object that is written in parts; see `ObjectWriter`. A driver of tiers can do this, or takes
+   * `bufferedWriter`.
+   */
   create(key: string, options: CreateOptions): Promise<ObjectWriter>;
 
   /** Removes an object. A missing one is no error. */
@@ -323,8 +333,8 @@ export function readOutcome(read: Promise<number>): Promise<ReadOutcome> {
 }
 
 /**
- * The pieces of the data of a `write`, checked against the announced size as they pass. An abort ends them at once, also
- * while the one who produces them stands still.
+ * The pieces of the data of a `write`, checked against the announced size as they pass. An abort ends them at once,
+ * also while the one who produces them stands still.
  * @throws TieredError `TIERED_SIZE_MISMATCH` as soon as too much has come, or at the end if too little has.
  */
 export async function* checkedPieces(
@@ -351,8 +361,8 @@ export async function* checkedPieces(
 }
 
 /**
- * The pieces of the data of a `write` as one, for drivers that write an object at once; data that is one piece already is
- * not copied.
+ * The pieces of the data of a `write` as one, for drivers that write an object at once; data that is one piece already
+ * is not copied.
  * @param allocate Memory for all of them.
  */
 export async function gathered(

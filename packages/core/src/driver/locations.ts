@@ -44,7 +44,8 @@ function overlap(inner: Place, outer: Place): TieredError {
 }
 
 /**
- * Refuses a manifest inside the source: that is never written, and the file would be one of its objects from the next listing on.
+ * Refuses a manifest inside the source: that is never written, and the file would be one of its objects from the next
+ * listing on.
  * @throws TieredError `TIERED_CONFIG_INVALID`; as above it shows no path.
  */
 export function assertOutside({ location }: StorageDriver, manifest: string): void {

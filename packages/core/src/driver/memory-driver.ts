@@ -52,8 +52,9 @@ const LIST_PAGE = 1000;
  * and a view stays valid after its object was replaced or deleted. Contents survive `close` and `open` of the same
  * instance, not the process.
  *
- * A view is to be read only. Its memory is not given away by `postMessage` (which copies it, or throws, as the version of Node
- * has it); where a program takes it away all the same, by `ArrayBuffer.transfer`, the object is gone as if it were deleted.
+ * A view is to be read only. Its memory is not given away by `postMessage` (which copies it, or throws, as the version
+ * of Node has it); where a program takes it away all the same, by `ArrayBuffer.transfer`, the object is gone as if it
+ * were deleted.
  */
 export class MemoryDriver implements StorageDriver {
   readonly name: string;

@@ -8,7 +8,9 @@ interface Shown {
 }
 
 const inside = new WeakMap<StorageDriver, Shown>();
-/** Of each driver with nothing inside: the tiers that are open, and the prefix of the objects that each has for itself. */
+/**
+ * Of each driver with nothing inside: the tiers that are open, and the prefix of the objects that each has for itself.
+ */
 const owners = new WeakMap<StorageDriver, Map<object, string>>();
 
 /**
@@ -27,9 +29,11 @@ function innermost(driver: StorageDriver): Shown {
 }
 
 /**
- * Gives a driver, or what it shows of another, to a tier for itself: two that know nothing of each other must not keep copies by
- * one driver in one place. What has an index and no location is free, because nobody can share it but by sharing the driver.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, if another tier has it, a part of it, or what it is a part of.
+ * Gives a driver, or what it shows of another, to a tier for itself: two that know nothing of each other must not keep
+ * copies by one driver in one place. What has an index and no location is free, because nobody can share it but by
+ * sharing the driver.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, if another tier has it, a part of it, or what it is
+ * a part of.
  */
 export function own(tier: object, driver: StorageDriver, field: string): void {
   if (driver.capabilities.index && driver.location === undefined) return;

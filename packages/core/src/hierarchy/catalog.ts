@@ -28,7 +28,10 @@ export class Catalog {
     this.#parts = parts;
   }
 
-  /** Takes in what the source says of an object, as far as the policy lets it. A copy of what it was is not served any more. */
+  /**
+   * Takes in what the source says of an object, as far as the policy lets it. A copy of what it was is not served any
+   * more.
+   */
   take(stat: ObjectStat): number {
     const { versions, outdated } = this.#parts;
     const namespace = this.#parts.namespace();
@@ -37,15 +40,20 @@ export class Catalog {
     const sameSize = namespace.sizeOf(known) === stat.size;
     const same = sameSize && namespace.versionOf(known) === stat.version;
     if (same || versions === 'pin') return known;
-    // With `ignore` the version is taken in all the same: reads of the source ask for it, and notice another size by that.
+    // With `ignore` the version is taken in all the same: reads of the source ask for it, and notice another size by
+    // that.
     if (versions !== 'ignore' || !sameSize) outdated(known);
     return namespace.put(stat);
   }
 
-  /** Takes in the present size and version of an object that turned out to be another one. False if the source did not say. */
+  /**
+   * Takes in the present size and version of an object that turned out to be another one. False if the source did not
+   * say.
+   */
   async renew(key: string): Promise<boolean> {
     const { scope, source } = this.#parts;
-    // If it fails, the error that brought us here says what happened; the next read meets this one if it is still there.
+    // If it fails, the error that brought us here says what happened; the next read meets this one if it is still
+    // there.
     const stat = await scope.attempt((signal) => source.stat(key, { signal }));
     return stat !== undefined && this.take(stat) >= 0;
   }

@@ -123,7 +123,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     return this.#namespace;
   }
 
-  /** Reads of the source that are really under way at the same time, at most; undefined where there is no such limit. */
+  /**
+   * Reads of the source that are really under way at the same time, at most; undefined where there is no such limit.
+   */
   get readsAtOnce(): number | undefined {
     return this.#source.capabilities.readsAtOnce;
   }
@@ -204,8 +206,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /**
    * Reads into memory of the caller, as much as fits, and resolves to the number of bytes.
    * @param key The object.
-   * @param target Where the bytes go; not touched after the call has settled. Behind them it is as it was, or zeros if the
-   * object had been longer.
+   * @param target Where the bytes go; not touched after the call has settled. Behind them it is as it was, or zeros if
+   * the object had been longer.
    * @throws As `read` does; what is in the target then is anything.
    */
   async readInto(
@@ -229,8 +231,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * @param requests At best some dozens; they are all under way at once.
    * @returns How each read ended, in the order of the requests: as many bytes as `readInto` would have resolved to, or
    * the error that it would have rejected with. One that fails disturbs no other.
-   * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. Abort rejects with `signal.reason`, when no target is written to
-   * any more; what is in the targets then is anything.
+   * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. Abort rejects with `signal.reason`, when no target is
+   * written to any more; what is in the targets then is anything.
    */
   async readMany(
     requests: readonly HierarchyReadRequest[],
@@ -310,8 +312,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Lists the source anew and takes in what has changed, as the `versions` policy lets it (event `scan` tells how far it
-   * is), and saves the manifest: between two epochs, say, if the dataset grows. Objects that are gone from the source stay known.
+   * Lists the source anew and takes in what has changed, as the `versions` policy lets it (event `scan` tells how far
+   * it is), and saves the manifest: between two epochs, say, if the dataset grows. Objects that are gone from the
+   * source stay known.
    * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. Abort leaves what was taken in until then.
    */
   async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
@@ -333,7 +336,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 
   /**
    * A snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like.
-   * @param since An earlier snapshot of this hierarchy: counts are those since then, of one epoch say, as of `statsBetween`.
+   * @param since An earlier snapshot of this hierarchy: counts are those since then, of one epoch say, as of
+   * `statsBetween`.
    */
   stats(since?: HierarchyStats): HierarchyStats {
     const now = snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path);

@@ -21,27 +21,30 @@ export interface HierarchyOptions {
    */
   readonly scan?: boolean | undefined;
   /**
-   * A file in which the namespace is kept, so that only the first start lists the source; written when the source has been
-   * listed. Objects that changed since are noticed when they are read, and by `rescan`. Not inside the source. Default: none.
+   * A file in which the namespace is kept, so that only the first start lists the source; written when the source has
+   * been listed. Objects that changed since are noticed when they are read, and by `rescan`. Not inside the source.
+   * Default: none.
    */
   readonly manifest?: string | undefined;
   /**
-   * The namespace to work with: one that knows objects already, so that none of them costs a `stat` where the source is not scanned. For
-   * this hierarchy alone, with as many tiers, and not together with a manifest. Default: a new one, which knows nothing.
+   * The namespace to work with: one that knows objects already, so that none of them costs a `stat` where the source is
+   * not scanned. For this hierarchy alone, with as many tiers, and not together with a manifest. Default: a new one,
+   * which knows nothing.
    */
   readonly metadata?: MetadataContainer | undefined;
   /** What to do when an object in the source has changed. Default: `refresh`. */
   readonly versions?: VersionPolicy | undefined;
   /**
-   * Chooses, read by read, between the copy of an object on a tier and the source, whichever is faster at the moment; if the source fails
-   * then, the copy is read. Batches (`readMany`) are read from copies all the same. Default: none, and copies are read,
-   * which spares the source.
+   * Chooses, read by read, between the copy of an object on a tier and the source, whichever is faster at the moment;
+   * if the source fails then, the copy is read. Batches (`readMany`) are read from copies all the same. Default: none,
+   * and copies are read, which spares the source.
    */
   readonly model?: FetchModel | undefined;
   /**
-   * Takes a line for the log when a tier is not used, or is smaller than it was to be, and nobody listens to the event that says
-   * so: one for each tier and reason, and the same no sooner than ten minutes later. Lines hold names of drivers and error
-   * codes, and no secrets. Default: `process.emitWarning` (type `TieredWarning`), 10 lines in ten minutes over all hierarchies.
+   * Takes a line for the log when a tier is not used, or is smaller than it was to be, and nobody listens to the event
+   * that says so: one for each tier and reason, and the same no sooner than ten minutes later. Lines hold names of
+   * drivers and error codes, and no secrets. Default: `process.emitWarning` (type `TieredWarning`), 10 lines in ten
+   * minutes over all hierarchies.
    */
   readonly warn?: ((line: string) => void) | undefined;
   /** Default: the clock of the machine. */

@@ -16,15 +16,17 @@ export interface TierStats {
   /** Whether reads, and placements, use it at this moment. */
   readonly readable: boolean;
   readonly writable: boolean;
-  /** What it may hold: its quota, or less if its storage turned out to be smaller, or another process allows it less. */
+  /**
+   * What it may hold: its quota, or less if its storage turned out to be smaller, or another process allows it less.
+   */
   readonly quotaBytes: number;
   readonly usedBytes: number;
   readonly reservedBytes: number;
 }
 
 /**
- * Reads that were served, each counted once, in the moment it ends: those of handles, of batches and of prefetchers too. The parts add
- * up to `total`. Reads that reject count nowhere.
+ * Reads that were served, each counted once, in the moment it ends: those of handles, of batches and of prefetchers
+ * too. The parts add up to `total`. Reads that reject count nowhere.
  */
 export interface ReadStats {
   readonly total: number;
@@ -43,7 +45,10 @@ export interface HierarchyStats {
   readonly reads: ReadStats;
   /** Fastest first; without the source. */
   readonly tiers: readonly TierStats[];
-  /** Requests to the source, of readers and of the placement, and the bytes they brought: not as many as reads that waited for it. */
+  /**
+   * Requests to the source, of readers and of the placement, and the bytes they brought: not as many as reads that
+   * waited for it.
+   */
   readonly source: { readonly driver: string; readonly reads: number; readonly readBytes: number };
   /** Known objects, and the sum of their sizes. */
   readonly namespace: { readonly objects: number; readonly bytes: number };
@@ -89,8 +94,8 @@ export function snapshot(
 }
 
 /**
- * What happened between two snapshots of one hierarchy: counts are the difference, and what was held at a moment (bytes, objects,
- * fetches and reads under way, whether tiers are in service) is that of the later one.
+ * What happened between two snapshots of one hierarchy: counts are the difference, and what was held at a moment
+ * (bytes, objects, fetches and reads under way, whether tiers are in service) is that of the later one.
  */
 export function statsBetween(before: HierarchyStats, now: HierarchyStats): HierarchyStats {
   const { fetching, fetchingBytes } = now.placement;

@@ -4,7 +4,10 @@ import { formatBytes } from '../support/bytes.js';
 import type { HierarchyEvents, SafeEmitter } from './events.js';
 import type { Tier } from '../tier/tier.js';
 
-/** Milliseconds for which the same is not told again, and in which so many lines are told by all hierarchies of a process. */
+/**
+ * Milliseconds for which the same is not told again, and in which so many lines are told by all hierarchies of a
+ * process.
+ */
 const QUIET_MS = 600_000;
 const MOST_LINES = 10;
 
@@ -16,11 +19,13 @@ type Tellers = {
 };
 
 /**
- * What a program that listens to no event is told all the same, as lines of a log: that a tier is not used, or is smaller
- * than it was to be, so that the source is read instead. A training that is ten times slower for that reason should say so.
+ * What a program that listens to no event is told all the same, as lines of a log: that a tier is not used, or is
+ * smaller than it was to be, so that the source is read instead. A training that is ten times slower for that reason
+ * should say so.
  *
- * Bounded: one line for a tier and what has become of it, and the same no sooner than ten minutes later. Lines hold the name of
- * a driver, which has no secrets, the path of a manifest, and the code of the error; neither keys nor texts of what failed below.
+ * Bounded: one line for a tier and what has become of it, and the same no sooner than ten minutes later. Lines hold the
+ * name of a driver, which has no secrets, the path of a manifest, and the code of the error; neither keys nor texts of
+ * what failed below.
  */
 export class Unheard {
   readonly #events: SafeEmitter<HierarchyEvents>;

@@ -12,8 +12,8 @@ const MOVE_EVERY = 64;
  * Finds the id of a key, by way of its record. The records of entries are added in the order of their ids. One that
  * moves later, because its version became longer, need not be moved here: the old one has the same key and the same id.
  *
- * When its table is full, one of twice the size takes its place, and the records move over little by little while others
- * are added: moving millions at once would stop the event loop for seconds. Until all have moved, what is not in
+ * When its table is full, one of twice the size takes its place, and the records move over little by little while
+ * others are added: moving millions at once would stop the event loop for seconds. Until all have moved, what is not in
  * the new table is looked for in the old one, which is then let go.
  */
 export class KeyIndex {

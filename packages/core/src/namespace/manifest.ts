@@ -27,17 +27,17 @@ export interface ManifestOptions extends OperationOptions {
  * Writes a namespace to a file, from which `loadManifest` makes it again without a listing. What is written is the
  * namespace at the moment of the call; what is put while it is being written is not in the file.
  *
- * The file is written beside `path`, under the name `path.new`, and then renamed: whenever the process dies,
- * `path` is the whole old manifest or the whole new one. What a dead writer left is removed by the next. If two save to
- * one path at the same time, one of them wins and the other fails. It is not synced to the disk: a power cut may damage
- * it, which `loadManifest` notices. Its owner alone can read it, for the names of a source are as private as its data; the
+ * The file is written beside `path`, under the name `path.new`, and then renamed: whenever the process dies, `path` is
+ * the whole old manifest or the whole new one. What a dead writer left is removed by the next. If two save to one path
+ * at the same time, one of them wins and the other fails. It is not synced to the disk: a power cut may damage it,
+ * which `loadManifest` notices. Its owner alone can read it, for the names of a source are as private as its data; the
  * directory is the caller's, and is left as it is.
  *
  * Cost: one pass over all entries, in sections of at most 1 MiB, between which others get their turn; no memory.
  * @throws TieredError `TIERED_UNAVAILABLE` if another save is under way; `TIERED_NO_SPACE`, `TIERED_PERMISSION`,
- * `TIERED_READ_ONLY`, `TIERED_NOT_FOUND` (no such directory), `TIERED_IO`; `TIERED_CONFIG_INVALID` for an identity that is none;
- * `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with `signal.reason`. The old manifest is untouched
- * in all these cases.
+ * `TIERED_READ_ONLY`, `TIERED_NOT_FOUND` (no such directory), `TIERED_IO`; `TIERED_CONFIG_INVALID` for an identity that
+ * is none; `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with `signal.reason`. The old manifest is
+ * untouched in all these cases.
  */
 export async function saveManifest(
   container: MetadataContainer,

@@ -39,21 +39,21 @@ export type Namespace = Pick<
  * of the garbage collector's time. A look-up is on the way of every read, of millions a second from a RAM tier.
  *
  * **Parts.** No object, string or array belongs to an entry. The *record arena* has key and version as bytes. *Paged
- * columns* have the reference of the record, the size, and the level, by id. The *key index* finds the record of a key: a
- * hash table of references, with some bits of the hash beside each, so that hardly another key is looked at; the record
- * has the id too. Arena and columns are *pages*
- * of a fixed size: growing adds one, and never copies what is there. The *image* is those pages, lent to
- * whoever saves them (`saveManifest`).
+ * columns* have the reference of the record, the size, and the level, by id. The *key index* finds the record of a key:
+ * a hash table of references, with some bits of the hash beside each, so that hardly another key is looked at; the
+ * record has the id too. Arena and columns are *pages* of a fixed size: growing adds one, and never copies what is
+ * there. The *image* is those pages, lent to whoever saves them (`saveManifest`).
  *
- * **Invariants.** Ids below `count` have a record, a size and a level; the index finds each of them by its key and nothing
- * else. What an image shows does not change, whatever is put while it is being saved.
+ * **Invariants.** Ids below `count` have a record, a size and a level; the index finds each of them by its key and
+ * nothing else. What an image shows does not change, whatever is put while it is being saved.
  *
  * **Bytes of an entry**: record 10 + key + version, rounded up to a multiple of 4 (a character is one byte, or two in a
  * string that has one above U+00FF); reference 4; size 8; level 1; index 6 to 12, and 6 more while it grows. With a
  * key of 40 bytes and a version of 22 that is 91 to 97; `npm run bench -- namespace` measures it.
  *
  * **Cost.** `find` hashes the key and compares it once: some 0.1 us for 40 characters in a small namespace, and two
- * accesses, one after the other, to memory that is in no cache in a large one. Nothing but `keyOf`, `versionOf`, `objectOf` and `describe` allocates.
+ * accesses, one after the other, to memory that is in no cache in a large one. Nothing but `keyOf`, `versionOf`,
+ * `objectOf` and `describe` allocates.
  */
 export class MetadataContainer {
   readonly #sourceLevel: number;

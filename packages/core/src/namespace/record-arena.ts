@@ -160,7 +160,9 @@ export class RecordArena {
     return true;
   }
 
-  /** Whether a number that may be anything is the reference of a record with this id that is inside in all its parts. */
+  /**
+   * Whether a number that may be anything is the reference of a record with this id that is inside in all its parts.
+   */
   isRecordOf(id: number, reference: number): boolean {
     const index = reference >>> PAGE_OF;
     if (index >= this.#pages.length) return false;

@@ -49,7 +49,9 @@ export class SlotTable {
     }
   }
 
-  /** Adds a record, unless there is one of its key: then it returns false. To stay below `limit` is the caller's part. */
+  /**
+   * Adds a record, unless there is one of its key: then it returns false. To stay below `limit` is the caller's part.
+   */
   add(hash: number, reference: number): boolean {
     const wanted = tagOf(hash);
     let slot = this.#home(hash);

@@ -2,7 +2,8 @@ import type { Tier } from '../tier/tier.js';
 
 /**
  * Says how long a read takes, by place: what a hierarchy chooses by where several places hold the same bytes (NoPFS,
- * section 4: a sample is fetched from the fastest source that has it). `@tiered/simulator` makes one of what was measured.
+ * section 4: a sample is fetched from the fastest source that has it). `@tiered/simulator` makes one of what was
+ * measured.
  */
 export interface FetchModel {
   /**
@@ -27,8 +28,8 @@ export class PlaceChoice {
   }
 
   /**
-   * Whether the source gives so many bytes sooner than this tier, where the read is counted already. In doubt the tier does: it
-   * costs nobody else anything.
+   * Whether the source gives so many bytes sooner than this tier, where the read is counted already. In doubt the tier
+   * does: it costs nobody else anything.
    */
   prefersSource({ level }: Tier, bytes: number): boolean {
     const source = this.#underWay.length - 1;

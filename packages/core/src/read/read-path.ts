@@ -40,7 +40,10 @@ export interface ReadPathParts {
   readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
 }
 
-/** Reads that meet a changed object try again with the new one; one that changes all the time must not hold them forever. */
+/**
+ * Reads that meet a changed object try again with the new one; one that changes all the time must not hold them
+ * forever.
+ */
 const TRIES = 3;
 
 /** What tells a copy from any other; see `CopyPlaces`. */
@@ -197,8 +200,8 @@ export class ReadPath {
   }
 
   /**
-   * Ends every read of a tier, and waits until no read is under way; the caller sees to it that none begins. A tier that
-   * keeps its reads beyond its deadline is not waited for.
+   * Ends every read of a tier, and waits until no read is under way; the caller sees to it that none begins. A tier
+   * that keeps its reads beyond its deadline is not waited for.
    */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);

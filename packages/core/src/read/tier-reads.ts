@@ -7,8 +7,8 @@ import { TieredError } from '../support/errors.js';
 const LOOKS = 4;
 
 /**
- * Bytes a second that a read may count on beyond its deadline. Less than any disk gives, so that a large read is late only
- * where nothing comes at all.
+ * Bytes a second that a read may count on beyond its deadline. Less than any disk gives, so that a large read is late
+ * only where nothing comes at all.
  */
 const LEAST_RATE = 4 * 1024 * 1024;
 
@@ -43,16 +43,17 @@ interface Settling<T> {
 /**
  * The reads of a tier that are under way, each with a deadline.
  *
- * **Problem.** A disk or a mount can stop answering without an error. Whoever reads from it must not wait for ever,
- * and a storage that is only busy must not be taken for one that hangs. Most reads end within microseconds, so a timer for
+ * **Problem.** A disk or a mount can stop answering without an error. Whoever reads from it must not wait for ever, and
+ * a storage that is only busy must not be taken for one that hangs. Most reads end within microseconds, so a timer for
  * each would cost more than they do.
  *
  * **Way.** One sleeper looks at all of them a few times in the time of a deadline, while there are any. Ages are
  * counted in looks, not in milliseconds: where the process itself computed for a minute, the storage has not been slow.
- * A read is late that is older than the deadline, if meanwhile no read at all was served, or one was that began
- * a whole deadline later. So what only waits in a queue is not late, and one read that hangs among others that pass it is.
+ * A read is late that is older than the deadline, if meanwhile no read at all was served, or one was that began a whole
+ * deadline later. So what only waits in a queue is not late, and one read that hangs among others that pass it is.
  *
- * A late read is aborted. Then a reader of `leave` is let go at once, and one of `hold` when the driver has let go of its memory.
+ * A late read is aborted. Then a reader of `leave` is let go at once, and one of `hold` when the driver has let go of
+ * its memory.
  */
 export class TierReads {
   readonly deadlineMs: number;
@@ -95,8 +96,8 @@ export class TierReads {
   }
 
   /**
-   * A read into memory that nobody else has: its reader is let go when it is late, aborts, or at the end, whatever the driver
-   * does then.
+   * A read into memory that nobody else has: its reader is let go when it is late, aborts, or at the end, whatever the
+   * driver does then.
    * @param bytes How much is asked for: a large read has more time.
    * @throws TieredError `TIERED_DEADLINE` if it is late.
    */
@@ -120,8 +121,8 @@ export class TierReads {
   }
 
   /**
-   * Aborts every read and refuses new ones. Resolves when the driver is done with all of them, or has not been for as long as
-   * a deadline. Idempotent.
+   * Aborts every read and refuses new ones. Resolves when the driver is done with all of them, or has not been for as
+   * long as a deadline. Idempotent.
    */
   async end(reason: Error): Promise<void> {
     this.#ending.abort(reason);
@@ -251,7 +252,10 @@ function abort({ controller, leave }: Read, reason: Error): void {
   leave?.(reason);
 }
 
-/** Takes a read out of those of its cohort. Not a Set: one of objects that live so shortly costs the collector more than they do. */
+/**
+ * Takes a read out of those of its cohort. Not a Set: one of objects that live so shortly costs the collector more than
+ * they do.
+ */
 function remove(reads: Read[], { at }: Read): void {
   const last = reads.pop();
   if (last === undefined || at === reads.length) return;

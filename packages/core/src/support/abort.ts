@@ -1,7 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { Chain } from './chain.js';
 
-/** Who listens to a signal. Node searches all listeners of a signal for each that is added or removed, so it is given one. */
+/**
+ * Who listens to a signal. Node searches all listeners of a signal for each that is added or removed, so it is given
+ * one.
+ */
 interface Listening {
   readonly all: Chain<() => void>;
   readonly tell: () => void;
@@ -64,8 +67,8 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefine
 }
 
 /**
- * Passes items on until the signal aborts: then it throws `signal.reason` at once, also while the producer stands still. That
- * one is told (`return`), but not waited for.
+ * Passes items on until the signal aborts: then it throws `signal.reason` at once, also while the producer stands
+ * still. That one is told (`return`), but not waited for.
  */
 export async function* untilAborted<T>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -96,8 +99,9 @@ interface Shared {
 
 /**
  * Operations that share an end. Each runs under a signal that aborts with its caller's or when the scope is closed;
- * closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on Node 20.) Operations that have the
- * same caller's signal and overlap share theirs: to make one for each takes longer than to read what is in memory.
+ * closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on Node 20.)
+ * Operations that have the same caller's signal and overlap share theirs: to make one for each takes longer than to
+ * read what is in memory.
  */
 export class OperationScope {
   readonly #callers = new Map<AbortSignal | undefined, Shared>();

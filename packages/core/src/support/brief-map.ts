@@ -1,7 +1,8 @@
 /**
- * A Map of what lives shortly. When a Map has to make itself a new table, V8 keeps the old one and what was in it at that moment, and the old one
- * keeps the new one; once the first is old memory, all that comes and goes here lives until the next collection of everything. Here the
- * table has numbers only, and the values are in an array, which forgets what is overwritten.
+ * A Map of what lives shortly. When a Map has to make itself a new table, V8 keeps the old one and what was in it at
+ * that moment, and the old one keeps the new one; once the first is old memory, all that comes and goes here lives
+ * until the next collection of everything. Here the table has numbers only, and the values are in an array, which
+ * forgets what is overwritten.
  */
 export class BriefMap<K extends string | number, V> {
   readonly #slots = new Map<K, number>();

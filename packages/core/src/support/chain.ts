@@ -7,8 +7,8 @@ export interface Link<T> {
 }
 
 /**
- * Values in the order in which they came, each of which can be taken out at any time. For what lives shortly: in a Set it would live long, see
- * `BriefMap`.
+ * Values in the order in which they came, each of which can be taken out at any time. For what lives shortly: in a Set
+ * it would live long, see `BriefMap`.
  */
 export class Chain<T> {
   #first: Link<T> | undefined;

@@ -113,8 +113,9 @@ export function hiddenConfigError(field: string, expected: string, got: string):
 }
 
 /**
- * Refuses a path that means a home directory to a shell. Nothing but a shell replaces `~`: as it is, it would be a directory of that
- * name in the working directory, which a tier would make and fill; and if files replaced it, the same text meant two places.
+ * Refuses a path that means a home directory to a shell. Nothing but a shell replaces `~`: as it is, it would be a
+ * directory of that name in the working directory, which a tier would make and fill; and if files replaced it, the same
+ * text meant two places.
  * @throws TieredError `TIERED_CONFIG_INVALID` that says what to write.
  */
 export function assertNoTilde(field: string, path: string): void {

@@ -48,7 +48,10 @@ export class Random {
     return this.uint32() / 2 ** 32;
   }
 
-  /** A draw from the standard normal distribution, of two uniform ones (Box and Muller; the second of each pair is left unused). */
+  /**
+   * A draw from the standard normal distribution, of two uniform ones (Box and Muller; the second of each pair is left
+   * unused).
+   */
   normal(): number {
     return Math.sqrt(-2 * Math.log(1 - this.unit())) * Math.cos(2 * Math.PI * this.unit());
   }

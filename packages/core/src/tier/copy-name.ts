@@ -19,8 +19,8 @@ const PLAIN = /^[a-z0-9._/-]*$/;
 const SPECIAL = /(?<=^|\/)(\.{0,2}|\.tiered)(?=\/|$)/g;
 
 /**
- * A tag that no other copy has, of this key or of another one: 40 random bits beside the key. A name is never used for a
- * second copy, so that whoever still believes in a copy that is gone finds nothing, and never something else.
+ * A tag that no other copy has, of this key or of another one: 40 random bits beside the key. A name is never used for
+ * a second copy, so that whoever still believes in a copy that is gone finds nothing, and never something else.
  */
 export function newTag(): number {
   if (drawn === random.byteLength) {
@@ -33,9 +33,9 @@ export function newTag(): number {
 }
 
 /**
- * The name of a copy on its tier: the key, as far as one can read it, and the tag. Of lower-case ASCII only, so that it is the
- * same on file systems that fold case or normalise; without `.`, `..` and empty segments, so that every key of a bucket has
- * a place in a directory; and no name is a directory of another one.
+ * The name of a copy on its tier: the key, as far as one can read it, and the tag. Of lower-case ASCII only, so that it
+ * is the same on file systems that fold case or normalise; without `.`, `..` and empty segments, so that every key of a
+ * bucket has a place in a directory; and no name is a directory of another one.
  */
 export function copyName(key: string, tag: number): string {
   return `${encoded(key)}${MARK}${tag.toString(36).padStart(TAG_DIGITS, '0')}`;

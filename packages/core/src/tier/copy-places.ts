@@ -2,7 +2,10 @@ import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { CopyPlace } from '../placement.js';
 import { CopyNames } from './copy-names.js';
 
-/** Where the copy of each object is that is served: on which level, and under which name. The placement says it, reads look it up. */
+/**
+ * Where the copy of each object is that is served: on which level, and under which name. The placement says it, reads
+ * look it up.
+ */
 export class CopyPlaces {
   readonly #namespace: MetadataContainer;
   readonly #sourceLevel: number;

@@ -12,13 +12,16 @@ export const SEGMENT_BYTES = SEGMENT_UNIT * SEGMENT_UNITS;
 
 const NUMBER_BITS = 35;
 const NUMBER_BYTES = 5;
-/** Below the tags of copies with a file of their own, which are not negative, and the number that says that there is none. */
+/**
+ * Below the tags of copies with a file of their own, which are not negative, and the number that says that there is
+ * none.
+ */
 const FIRST = -2;
 
 /**
- * Many small copies can be in one file, a segment. The tag of such a copy is a number that says where it is: in which segment, and
- * from which unit on. It is negative, so that it is never the tag of a copy that has a file of its own. With that a copy in a
- * segment costs as much memory as any other, and no look-up.
+ * Many small copies can be in one file, a segment. The tag of such a copy is a number that says where it is: in which
+ * segment, and from which unit on. It is negative, so that it is never the tag of a copy that has a file of its own.
+ * With that a copy in a segment costs as much memory as any other, and no look-up.
  */
 export function packedTag(segment: number, offset: number): number {
   return FIRST - (segment * SEGMENT_UNITS + offset / SEGMENT_UNIT);
@@ -40,8 +43,8 @@ export function offsetInFile(tag: number | undefined): number {
 }
 
 /**
- * A number that no other segment has: 35 random bits. The index refuses one that it knows, and it knows a segment until nobody
- * believes in a copy in it any more.
+ * A number that no other segment has: 35 random bits. The index refuses one that it knows, and it knows a segment until
+ * nobody believes in a copy in it any more.
  */
 export function newSegment(): number {
   return randomBytes(NUMBER_BYTES).readUIntBE(0, NUMBER_BYTES) % (2 ** NUMBER_BITS - 1);

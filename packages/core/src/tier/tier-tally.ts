@@ -26,8 +26,8 @@ export class TierTally {
   }
 
   /**
-   * A tier failed an operation. That a copy is not there is told, and says nothing of the others: another process may have
-   * let it go to make room, and this one was not told yet.
+   * A tier failed an operation. That a copy is not there is told, and says nothing of the others: another process may
+   * have let it go to make room, and this one was not told yet.
    */
   fault(tier: Tier, operation: Operation, key: string, error: unknown): void {
     const use = READS.has(operation) ? 'read' : 'write';

@@ -24,16 +24,18 @@ export interface TierOptions {
    * Milliseconds after which a read that the tier has not answered is aborted, and served from the source. A read has a
    * second more for each 4 MiB, and as long as the tier serves others, it may wait in its queue. Up to a quarter is
    * added, because it is looked a few times in that time only.
-   * Default: 15,000, longer than a disk needs that has to spin up. A `MemoryDriver` has nothing to wait for, and no deadline.
+   * Default: 15,000, longer than a disk needs that has to spin up. A `MemoryDriver` has nothing to wait for, and no
+   * deadline.
    */
   readonly readDeadlineMs?: number | undefined;
   /**
-   * How copies lie on the storage. `files`: each is a file of its own, which other programs can open. `packed`: those of up to 256 KiB are
-   * gathered in segments of up to 4 MiB, so that reading one is a read of a file that is open already, and a tier of small objects has a
-   * thousandth of the files. What was read a moment before a process was killed is fetched again. The room of copies that
-   * are removed is free when more than half of their segment are, and the others were written anew; a policy that lets copies go
-   * lets whole segments go, without what was read lately. What is on the tier stays as it is, so this can be changed at any time. Only for
-   * drivers with an index. Default: `files`.
+   * How copies lie on the storage. `files`: each is a file of its own, which other programs can open. `packed`: those
+   * of up to 256 KiB are gathered in segments of up to 4 MiB, so that reading one is a read of a file that is open
+   * already, and a tier of small objects has a thousandth of the files. What was read a moment before a process was
+   * killed is fetched again. The room of copies that are removed is free when more than half of their segment are, and
+   * the others were written anew; a policy that lets copies go lets whole segments go, without what was read lately.
+   * What is on the tier stays as it is, so this can be changed at any time. Only for drivers with an index. Default:
+   * `files`.
    */
   readonly layout?: TierLayout | undefined;
 }
@@ -118,7 +120,8 @@ export class Tier {
 
   /**
    * As the driver's `read`, within the deadline of this tier. An abort ends it at once, whatever the driver does.
-   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer: to be counted as a fault; or what the driver throws.
+   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer: to be counted as a fault; or what the driver
+   * throws.
    */
   read(name: string, options: ReadOptions): Promise<Uint8Array> {
     if (this.#underWay === undefined) return this.driver.read(name, options);
@@ -128,8 +131,9 @@ export class Tier {
   }
 
   /**
-   * As the driver's `readInto`, within the deadline of this tier. An abort, and the deadline, end it when the driver has let
-   * go of the target: at once, if the driver does what it must. One that never does is not waited for by `close`.
+   * As the driver's `readInto`, within the deadline of this tier. An abort, and the deadline, end it when the driver
+   * has let go of the target: at once, if the driver does what it must. One that never does is not waited for by
+   * `close`.
    * @throws TieredError As `read`.
    */
   readInto(name: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
@@ -147,8 +151,8 @@ export class Tier {
   }
 
   /**
-   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver is done with all of them, or has
-   * not been for as long as the deadline.
+   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver is done with all of them,
+   * or has not been for as long as the deadline.
    */
   async endReads(reason: Error): Promise<void> {
     await this.#underWay?.end(reason);
@@ -172,8 +176,9 @@ export class Tier {
 }
 
 /**
- * Whether a tier is worth asking. After repeated faults it is out of service for a pause; then operations are
- * let through again, and the first outcome decides. Reads one at a time, because a tier that hangs keeps those that it is tried with.
+ * Whether a tier is worth asking. After repeated faults it is out of service for a pause; then operations are let
+ * through again, and the first outcome decides. Reads one at a time, because a tier that hangs keeps those that it is
+ * tried with.
  */
 export class TierHealth {
   readonly #clock: Clock;

@@ -14,10 +14,11 @@ const LONGEST_PATH = 100;
 const GONE = ['ECONNREFUSED', 'ENOENT'] as const;
 
 /**
- * Shows to others that this process runs and uses a directory, for as long as it does: by a socket in the directory that
- * it listens at. The kernel closes it with the process (or the worker thread), however that ends, and tells so whoever tries to
- * connect, also from another container: a socket in a directory is found by the directory and by nothing else, not by
- * number, host name or network. A process that is stopped (SIGSTOP) is still there: the kernel takes connections for it.
+ * Shows to others that this process runs and uses a directory, for as long as it does: by a socket in the directory
+ * that it listens at. The kernel closes it with the process (or the worker thread), however that ends, and tells so
+ * whoever tries to connect, also from another container: a socket in a directory is found by the directory and by
+ * nothing else, not by number, host name or network. A process that is stopped (SIGSTOP) is still there: the kernel
+ * takes connections for it.
  */
 export class Presence {
   /** Unlike that of any other. Also the beginning of the names of what belongs to it. */
@@ -115,7 +116,8 @@ async function reached<T>(
 function listen(server: net.Server, socketPath: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    // Exclusive: in a process of `node:cluster` it would be the primary that listens, and goes on when this one is gone.
+    // Exclusive: in a process of `node:cluster` it would be the primary that listens, and goes on when this one is
+    // gone.
     server.listen({ path: socketPath, exclusive: true }, () => {
       server.off('error', reject);
       resolve();

@@ -14,8 +14,8 @@ import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
 
 /**
- * Batches that are not given to threads after a slow one. Few: a thread that waits for a disk delays nobody but its batch,
- * and storage gets fast as soon as a first epoch has brought it into memory.
+ * Batches that are not given to threads after a slow one. Few: a thread that waits for a disk delays nobody but its
+ * batch, and storage gets fast as soon as a first epoch has brought it into memory.
  */
 const FIRST_PAUSE = 1;
 const LAST_PAUSE = 64;
@@ -24,9 +24,9 @@ const LAST_PAUSE = 64;
 const SLICE_MS = 4;
 
 /**
- * Batches of reads, by one of two ways. *Threads* read into shared memory by blocking calls: on files that are in memory
- * that is several times as fast as promises. The *driver's single reads*, all under way at once, are what slow storage
- * wants, where a thread would wait for one file after the other.
+ * Batches of reads, by one of two ways. *Threads* read into shared memory by blocking calls: on files that are in
+ * memory that is several times as fast as promises. The *driver's single reads*, all under way at once, are what slow
+ * storage wants, where a thread would wait for one file after the other.
  *
  * The threads' own times decide: a slow batch sends the next ones the other way, and one in many is tried again. What a
  * thread could not read the driver reads anew, so the outcomes, errors too, are those of single reads.

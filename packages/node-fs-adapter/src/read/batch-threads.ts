@@ -30,13 +30,18 @@ export interface ThreadsRoot {
   readonly mayHang: boolean;
 }
 
-/** Files that native threads have open, at most: those that wait for a thread are not open yet, and those that hang still are. */
+/**
+ * Files that native threads have open, at most: those that wait for a thread are not open yet, and those that hang
+ * still are.
+ */
 export function openIn(io: IoThreads): number {
   const { items, left } = io.counts;
   return items + left;
 }
 
-/** Native threads, which are apart from those of single reads: a batch of files in memory never waits behind a slow one. */
+/**
+ * Native threads, which are apart from those of single reads: a batch of files in memory never waits behind a slow one.
+ */
 export class NativeBatches implements BatchThreads {
   readonly #io: IoThreads;
   readonly areReady = true;

@@ -24,8 +24,8 @@ const LAST_PAUSE = 4096;
  * Decides, call by call, between a blocking system call and the thread pool, from how long blocking ones took.
  *
  * Node wants opposite things of fast and slow storage: what is in the page cache is read 2 to 4 times as fast by a
- * blocking call, which must never happen on a disk that has to move. So a slow blocking call sends the next ones to
- * the thread pool, and only one in many is tried again: slow storage blocks the event loop once in thousands of calls. One
+ * blocking call, which must never happen on a disk that has to move. So a slow blocking call sends the next ones to the
+ * thread pool, and only one in many is tried again: slow storage blocks the event loop once in thousands of calls. One
  * call in a hundred is a little slow on any storage, because memory is collected or touched for the first time: after
  * that it is a few. Storage that has not answered the thread pool yet, or not since it failed, may hang, and is never
  * waited for.
@@ -92,7 +92,10 @@ export class BlockingMode {
   }
 }
 
-/** How many times as long as from memory calls on so many files took that moved so many bytes together: up to 1 is from memory. */
+/**
+ * How many times as long as from memory calls on so many files took that moved so many bytes together: up to 1 is from
+ * memory.
+ */
 export function timesOfMemory(ms: number, files: number, bytes: number): number {
   return ms / (files * FAST_MS + bytes * FAST_MS_A_BYTE);
 }

@@ -17,8 +17,9 @@ export interface Job {
 }
 
 /**
- * Worker threads that make calls of the file system, each one at a time. They start when they are asked to, and end when they were
- * idle for ten seconds or at `close`. A call that hangs keeps its thread, which still counts: there are never more than the most.
+ * Worker threads that make calls of the file system, each one at a time. They start when they are asked to, and end
+ * when they were idle for ten seconds or at `close`. A call that hangs keeps its thread, which still counts: there are
+ * never more than the most.
  */
 export class CallThreads {
   readonly #clock: Clock;
@@ -45,7 +46,9 @@ export class CallThreads {
     return this.#threads.size;
   }
 
-  /** Whether a call is to be made here: a thread is idle, or there are as many as there may be, so that one has to wait. */
+  /**
+   * Whether a call is to be made here: a thread is idle, or there are as many as there may be, so that one has to wait.
+   */
   get areReady(): boolean {
     return this.#idle.length > 0 || (this.#threads.size > 0 && this.#threads.size >= this.#most);
   }
@@ -155,7 +158,8 @@ class CallThread {
   #wasUsed = true;
 
   constructor({ isFree, ended }: Told) {
-    // Without the arguments of this process, which may load what a thread has no use for. Descriptors are the driver's to close.
+    // Without the arguments of this process, which may load what a thread has no use for. Descriptors are the driver's
+    // to close.
     this.#worker = new Worker(CALL_THREAD, { execArgv: [], trackUnmanagedFds: false });
     this.#worker.on('online', () => {
       this.#isOnline = true;

@@ -19,10 +19,16 @@ import type { RootDirectory } from '../root/root-directory.js';
 import { SlowCalls } from './slow-calls.js';
 import type { ThreadPool } from './thread-pool.js';
 
-/** Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a placing. */
+/**
+ * Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a
+ * placing.
+ */
 const MOST_UNSEEN = 16 * 1024 * 1024;
 
-/** Bytes at once of a read that may be left behind, or that tells how far it has come: those that one request of NFS brings. */
+/**
+ * Bytes at once of a read that may be left behind, or that tells how far it has come: those that one request of NFS
+ * brings.
+ */
 const PIECE = 1024 * 1024;
 
 /**
@@ -72,8 +78,8 @@ export class FileReader {
   }
 
   /**
-   * Closes all that is open, and ends threads. Reads that are under way in native ones are aborted, those in workers go on, and
-   * are waited for.
+   * Closes all that is open, and ends threads. Reads that are under way in native ones are aborted, those in workers go
+   * on, and are waited for.
    */
   async close(): Promise<void> {
     await Promise.all([this.#native?.close(), this.files.close()]);
@@ -131,7 +137,10 @@ export class FileReader {
     return this.#mode.isTurnDue;
   }
 
-  /** A blocking read that waited only for the event loop to turn; undefined if there was none, or it may not block still. */
+  /**
+   * A blocking read that waited only for the event loop to turn; undefined if there was none, or it may not block
+   * still.
+   */
   async afterTurn<T>(read: () => T | undefined): Promise<T | undefined> {
     if (!this.#mode.isTurnDue) return undefined;
     await this.#mode.turn();
@@ -174,7 +183,10 @@ export class FileReader {
     });
   }
 
-  /** Reads into the caller's memory by way of its own, which a call that is left behind may write to as late as it likes. */
+  /**
+   * Reads into the caller's memory by way of its own, which a call that is left behind may write to as late as it
+   * likes.
+   */
   async #readByScratch(
     key: string,
     file: OpenFile,

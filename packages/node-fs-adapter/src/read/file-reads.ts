@@ -9,7 +9,9 @@ export type FileLook = Pick<fs.BigIntStats, 'isFile' | 'mtimeNs' | 'size' | 'ino
 export interface ReadCalls {
   /** As `openForReading`. */
   open(filePath: string): Promise<number>;
-  /** Resolves to the bytes that one call brought: possibly fewer than there is room for, 0 only at the end of the file. */
+  /**
+   * Resolves to the bytes that one call brought: possibly fewer than there is room for, 0 only at the end of the file.
+   */
   read(fd: number, target: Uint8Array, position: number): Promise<number>;
   /** What an open descriptor is. */
   stat(fd: number): Promise<FileLook>;

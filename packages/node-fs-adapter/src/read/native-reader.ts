@@ -16,7 +16,10 @@ import { sizeIn } from './thread/file-calls.js';
 import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
 
-/** Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a placing. */
+/**
+ * Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a
+ * placing.
+ */
 const MOST_UNSEEN = 16 * 1024 * 1024;
 
 /** Bytes at once of a read that tells how far it has come: those that one request of NFS brings. */
@@ -30,9 +33,9 @@ interface Fill extends ReadIntoOptions {
 }
 
 /**
- * Reads of files by key in native threads, as many at a time as are wanted: Node's own pool has four threads for all files of a
- * process, and a shared file system answers each request in milliseconds. A whole object is one job, of open, read, one look and
- * close; the descriptors of what is read in pieces are kept, as those of the other reads are.
+ * Reads of files by key in native threads, as many at a time as are wanted: Node's own pool has four threads for all
+ * files of a process, and a shared file system answers each request in milliseconds. A whole object is one job, of
+ * open, read, one look and close; the descriptors of what is read in pieces are kept, as those of the other reads are.
  */
 export class NativeReader {
   readonly #driver: StorageDriver;
@@ -142,7 +145,9 @@ export class NativeReader {
     }
   }
 
-  /** A file without a name, which was deleted or replaced, is served to reads that have begun before, and to no other. */
+  /**
+   * A file without a name, which was deleted or replaced, is served to reads that have begun before, and to no other.
+   */
   #assertThere(file: OpenFile, key: string, { operation }: Fill, isUnlinked: boolean): void {
     if (!isUnlinked) {
       file.isVerified = true;

@@ -8,8 +8,9 @@ type ReadMany = (
 ) => Promise<readonly ReadOutcome[]>;
 
 /**
- * A batch with parts of files that hold many objects. Such a file is kept open, so that while storage is as fast as memory one blocking
- * system call reads a part: less than it costs to open the file in a thread. What is no such part, or may not block, is read with the others.
+ * A batch with parts of files that hold many objects. Such a file is kept open, so that while storage is as fast as
+ * memory one blocking system call reads a part: less than it costs to open the file in a thread. What is no such part,
+ * or may not block, is read with the others.
  * @param others Reads a batch.
  */
 export async function readParts(

@@ -1,7 +1,7 @@
 /**
- * How often a way that turned out to be slow is tried again. After a slow time it is left out as many times as it took longer than it
- * should, within a bound, so that a hiccup costs next to nothing and a disk that has to move a pause; then for twice as
- * many as before, up to another bound, as long as slow ones follow each other.
+ * How often a way that turned out to be slow is tried again. After a slow time it is left out as many times as it took
+ * longer than it should, within a bound, so that a hiccup costs next to nothing and a disk that has to move a pause;
+ * then for twice as many as before, up to another bound, as long as slow ones follow each other.
  */
 export class Pauses {
   readonly #longestFirst: number;

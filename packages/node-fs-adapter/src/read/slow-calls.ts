@@ -21,9 +21,9 @@ interface Ways<T> {
 }
 
 /**
- * The calls of reads: by Node's thread pool, and by worker threads as soon as reads of slow storage wait for one of its few threads.
- * Workers are started one at a time, as long as calls are seen to wait. What one of them is free for it makes, so that Node's pool
- * is left to others; when there are as many as there may be, calls wait for them.
+ * The calls of reads: by Node's thread pool, and by worker threads as soon as reads of slow storage wait for one of its
+ * few threads. Workers are started one at a time, as long as calls are seen to wait. What one of them is free for it
+ * makes, so that Node's pool is left to others; when there are as many as there may be, calls wait for them.
  */
 export class SlowCalls implements ReadCalls {
   readonly #threads: CallThreads;

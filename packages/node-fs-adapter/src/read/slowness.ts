@@ -3,8 +3,9 @@ import { Chain, type Link } from '@tiered/core/internal';
 import { THREADS } from './thread-pool.js';
 
 /**
- * So long a call takes on slow storage at least, in milliseconds, and so much longer a byte: 250 MB/s. Faster storage is read as fast by
- * Node's four threads as the event loop can follow, and a stream of bytes does not get faster by more of them.
+ * So long a call takes on slow storage at least, in milliseconds, and so much longer a byte: 250 MB/s. Faster storage
+ * is read as fast by Node's four threads as the event loop can follow, and a stream of bytes does not get faster by
+ * more of them.
  */
 const SLOW_MS = 2;
 const SLOW_MS_A_BYTE = 1000 / 250e6;
@@ -34,9 +35,9 @@ interface Helpers {
 /**
  * Knows whether calls wait because storage is slow and threads are few.
  *
- * A call whose end is seen late may have ended long before, while the event loop computed. So what counts is the oldest call that
- * is still under way when the loop has delivered all that had ended: it has really taken so long. Where more calls are under way
- * than there are threads, it may have waited for others for as many times as long.
+ * A call whose end is seen late may have ended long before, while the event loop computed. So what counts is the oldest
+ * call that is still under way when the loop has delivered all that had ended: it has really taken so long. Where more
+ * calls are under way than there are threads, it may have waited for others for as many times as long.
  */
 export class Slowness {
   readonly #clock: Clock;

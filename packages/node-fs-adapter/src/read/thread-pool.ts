@@ -25,9 +25,9 @@ export interface Caller {
 }
 
 /**
- * Calls of one driver that Node's thread pool makes, and what they tell of the storage. A dying disk or a dead server lets
- * a system call hang, and nothing takes it back: so the event loop must never be what hangs, and those who wait for a
- * tier must be able to leave.
+ * Calls of one driver that Node's thread pool makes, and what they tell of the storage. A dying disk or a dead server
+ * lets a system call hang, and nothing takes it back: so the event loop must never be what hangs, and those who wait
+ * for a tier must be able to leave.
  */
 export class ThreadPool {
   readonly #clock: Clock;

@@ -5,9 +5,9 @@ import { TieredError } from '@tiered/core';
 export const PRIVATE_DIRECTORY = '.tiered';
 
 /**
- * Whether a name at the root is that of the private directory, on whatever file system the root may be: some do not tell
- * cases apart, normalise (ZFS by compatibility), leave out characters that are not seen (ext4), or dots and spaces at the
- * end (FAT). A few odd names more are refused than any one of them would take for it.
+ * Whether a name at the root is that of the private directory, on whatever file system the root may be: some do not
+ * tell cases apart, normalise (ZFS by compatibility), leave out characters that are not seen (ext4), or dots and spaces
+ * at the end (FAT). A few odd names more are refused than any one of them would take for it.
  */
 export function isPrivate(name: string): boolean {
   if (name === PRIVATE_DIRECTORY) return true;

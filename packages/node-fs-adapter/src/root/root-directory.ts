@@ -186,8 +186,8 @@ export class RootDirectory {
 
   /**
    * Makes a directory below the root and those above it, looking before every step where the step leads: a link must
-   * not lead the making of directories out of the root, and a root that is gone is not made again. With `fsync` they are
-   * on the disk itself afterwards.
+   * not lead the making of directories out of the root, and a root that is gone is not made again. With `fsync` they
+   * are on the disk itself afterwards.
    */
   async makeDirectory(directory: string, key: string): Promise<void> {
     try {
@@ -214,8 +214,8 @@ export class RootDirectory {
   }
 
   /**
-   * Removes the directories above a path that hold nothing, so that the key of one can become a file. With `fsync` that,
-   * and what was removed below, is on the disk itself afterwards.
+   * Removes the directories above a path that hold nothing, so that the key of one can become a file. With `fsync`
+   * that, and what was removed below, is on the disk itself afterwards.
    */
   async removeEmptyDirectoriesAbove(filePath: string): Promise<void> {
     let above = path.dirname(filePath);

@@ -17,8 +17,8 @@ export interface MoveInOptions {
 }
 
 /**
- * A parent directory may be removed as empty just before the file moves in; then it is made again. Each try that is lost
- * is a neighbour that was deleted meanwhile, so many are lost only where many are.
+ * A parent directory may be removed as empty just before the file moves in; then it is made again. Each try that is
+ * lost is a neighbour that was deleted meanwhile, so many are lost only where many are.
  */
 export const TRIES = 50;
 

@@ -8,13 +8,17 @@ import { leavesRoot } from '../root/keys.js';
 import { conflictOf, refusalOf, TRIES, type MoveInOptions } from './move-in.js';
 import type { RootDirectory } from '../root/root-directory.js';
 
-/** Files at a time, as many as Node's thread pool writes: they are copied to the page cache, for which more than the cores are of no use. */
+/**
+ * Files at a time, as many as Node's thread pool writes: they are copied to the page cache, for which more than the
+ * cores are of no use.
+ */
 const THREADS = 4;
 
 /**
- * Writes whole files in native threads of their own, so that no read waits behind a write. What a `FileWriter` does in a row of calls,
- * each a trip through Node's thread pool or blocking the event loop, is one job here: making the temporary file, writing, closing, and giving it
- * its name. Directories are made when it turns out that they are missing, which is seldom.
+ * Writes whole files in native threads of their own, so that no read waits behind a write. What a `FileWriter` does in
+ * a row of calls, each a trip through Node's thread pool or blocking the event loop, is one job here: making the
+ * temporary file, writing, closing, and giving it its name. Directories are made when it turns out that they are
+ * missing, which is seldom.
  */
 export class NativeWriter {
   readonly #driver: string;
@@ -40,7 +44,10 @@ export class NativeWriter {
     this.#io = new IoThreads({ root: this.#root().realPath, threads: THREADS });
   }
 
-  /** As `FileSystemDriver.write`. The memory is read by threads until it has settled. An abort waits for the system call that is under way. */
+  /**
+   * As `FileSystemDriver.write`. The memory is read by threads until it has settled. An abort waits for the system call
+   * that is under way.
+   */
   async write(key: string, bytes: Uint8Array, { ifAbsent = false, signal }: WriteOptions): Promise<void> {
     const root = this.#root();
     const filePath = root.pathOf(key);

@@ -17,7 +17,10 @@ export interface HedgeCounts {
   readonly hedges: number;
   /** Of these, how many gave the answer. */
   readonly won: number;
-  /** And how many did not: the first request answered before, or they failed. The others were ended by the caller, or are under way. */
+  /**
+   * And how many did not: the first request answered before, or they failed. The others were ended by the caller, or
+   * are under way.
+   */
   readonly lost: number;
   /** Late reads that got no second request, because the budget had no room for it. */
   readonly overBudget: number;
@@ -33,9 +36,9 @@ export interface HedgeCounts {
  * - The budget: each read that ends adds its share of a hedge, and a hedge takes a whole one. So there are at most
  *   `budget` times as many as reads that ended.
  * - The memory: what is under way is bounded in number and in bytes, until both of its requests have ended.
- * - Whether it helps: where the source is slow as a whole a second request waits as long as the first, and is a burden. After 16 in a
- *   row that brought nothing there are none for a second. Then one at a time is tried; one that wins turns hedging on
- *   again, and one that does not doubles the pause, up to a minute.
+ * - Whether it helps: where the source is slow as a whole a second request waits as long as the first, and is a
+ *   burden. After 16 in a row that brought nothing there are none for a second. Then one at a time is tried; one that
+ *   wins turns hedging on again, and one that does not doubles the pause, up to a minute.
  */
 export class Allowance {
   readonly #readsPerHedge: number;
@@ -71,7 +74,10 @@ export class Allowance {
     this.#saved = Math.min(this.#saved + 1, SAVED_AT_MOST * this.#readsPerHedge);
   }
 
-  /** Asks for a hedge of so many bytes; whoever may have it calls `won` or `lost`, unless its caller ended it, and `giveBack`. */
+  /**
+   * Asks for a hedge of so many bytes; whoever may have it calls `won` or `lost`, unless its caller ended it, and
+   * `giveBack`.
+   */
   take(bytes: number): boolean {
     const refused = this.#refusal(bytes);
     if (refused !== undefined) {

@@ -41,7 +41,8 @@ type Outcome<T> = { readonly value: T } | { readonly error: unknown };
  * One read with a second request once the first is late, and the first answer of the two. What the other one still does
  * touches no memory of the caller.
  *
- * The errors of the second request are nobody's. Of the first, an error that may pass waits for the second; any other is the answer.
+ * The errors of the second request are nobody's. Of the first, an error that may pass waits for the second; any other
+ * is the answer.
  */
 export class HedgedRead<T> {
   readonly #read: HedgeableRead<T>;
@@ -109,7 +110,8 @@ export class HedgedRead<T> {
     this.#endOfSecond = new AbortController();
     const { signal } = this.#endOfSecond;
     try {
-      // An event loop that was kept busy fires timers before it looks at answers that have come: this one begins after that look.
+      // An event loop that was kept busy fires timers before it looks at answers that have come: this one begins after
+      // that look.
       await clock.sleep(Math.min(LAST_MS, this.#lateAfterMs), signal);
       if (!allowance.take(this.#read.bytes)) return undefined;
       this.#isHedged = true;

@@ -7,8 +7,8 @@ interface Watched {
 }
 
 /**
- * Tells reads that they are late, with one timer for all of them: most are never late, and a timer of their own with a signal to end it
- * costs more than all else that a hedged read costs. While nobody is watched there is no timer.
+ * Tells reads that they are late, with one timer for all of them: most are never late, and a timer of their own with a
+ * signal to end it costs more than all else that a hedged read costs. While nobody is watched there is no timer.
  */
 export class LateWatch {
   readonly #clock: Clock;

@@ -10,15 +10,17 @@ const SMALLEST = 14;
 /**
  * After how long a read is late: a percentile of the latest reads of like size.
  *
- * Sizes are classes by powers of two, and each class has its own window of reads. Within a class the largest reads make the
- * percentile, so that it comes out too late rather than too early. A line through all sizes (latency plus bytes by
- * bandwidth) would need fewer reads, but tells means, and what is wanted is the tail, which need not grow as the mean does.
+ * Sizes are classes by powers of two, and each class has its own window of reads. Within a class the largest reads make
+ * the percentile, so that it comes out too late rather than too early. A line through all sizes (latency plus bytes by
+ * bandwidth) would need fewer reads, but tells means, and what is wanted is the tail, which need not grow as the mean
+ * does.
  *
- * A read that was ended before its answer came counts with the time that it had taken, if it was late already: then it is on the
- * right side of the percentile, whatever its latency would have been. So hedging does not make late what would not be late
- * without it. Only first requests count. Those of hedges that won are the fast ones.
+ * A read that was ended before its answer came counts with the time that it had taken, if it was late already: then it
+ * is on the right side of the percentile, whatever its latency would have been. So hedging does not make late what
+ * would not be late without it. Only first requests count. Those of hedges that won are the fast ones.
  *
- * Costs a search and a shift of some hundred numbers a read, and memory of 20 / (1 - percentile) numbers for each class in use.
+ * Costs a search and a shift of some hundred numbers a read, and memory of 20 / (1 - percentile) numbers for each class
+ * in use.
  */
 export class Latencies {
   readonly #percentile: number;

@@ -26,8 +26,8 @@ export interface Caller {
 
 /**
  * Calls of one driver that Node's thread pool makes, and what they tell about the storage. On a dying disk or a dead
- * server a system call can hang, and nothing takes it back. So the event loop must never make such a call, and those
- * who wait for a tier must be able to leave.
+ * server a system call can hang, and nothing takes it back. So the event loop must never be what hangs, and those who
+ * wait for a tier must be able to leave.
  */
 export class ThreadPool {
   readonly #clock: Clock;

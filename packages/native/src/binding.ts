@@ -1,40 +1,42 @@
-/** Bytes that were read, or a code below 0: see `outcomes.ts`. */
+/** Bytes that were read, or a code below 0; see `outcomes.ts`. */
 type Outcome = number;
 
 /**
- * Called with what happened in a pool: a job, how many of its items are done, and whether it is over. Job -1 is over when the
- * threads of a pool that stops have ended.
+ * Called with the progress of a pool: a job, how many of its items are done, and whether it is over. Job -1 is over
+ * when the threads of a stopping pool have ended.
  */
 type Deliver = (job: number, done: number, isOver: boolean) => void;
 
 /**
- * Numbers that come back from reads: each outcome, then the reads in the order in which they ended, and a last one. Of a batch
- * that is the milliseconds that its files took the threads, of a piece 0 if its file has no name any more, as far as it was looked at.
+ * The numbers that reads return: each outcome, then the reads in the order in which they ended, and a last number. For
+ * a batch, the last number is the milliseconds that threads spent on its files. For a piece, it is 0 if the file was
+ * checked and has no name any more.
  */
 type ReadResults = Float64Array;
 
 /**
- * The functions of the addon; src-c/addon.c has them. All check what they are given, and throw TypeErrors and RangeErrors.
- * Pools and jobs are numbers; a job's is chosen by the caller.
+ * The functions of the addon; src-c/addon.c has them. All check what they are given, and throw TypeErrors and
+ * RangeErrors. Pools and jobs are numbers; a job's is chosen by the caller.
  */
 export interface Binding {
-  /** A pool; a negative errno if the root cannot be opened. */
+  /** Opens a pool. Returns a negative errno if the root cannot be opened. */
   open(root: string, threads: number, mayHang: boolean, idleMs: number, deliver: Deliver): number;
-  /** Lets the threads end, of which -1 is told. Nothing more can be begun. */
+  /** Lets the threads end, and reports job -1 then. Nothing more can be begun. */
   stop(pool: number): void;
-  /** From here on there is no such pool. What is under way is abandoned, and waited for as far as it uses memory. */
+  /** Removes the pool. What is under way is abandoned. Waits for calls that use memory. */
   release(pool: number): void;
   setThreads(pool: number, threads: number): void;
-  /** Writes: threads, idle ones, those left with something that was aborted, and items under way. */
+  /** Writes the numbers of threads, idle threads, threads left with an aborted item, and items under way. */
   counts(pool: number, into: Float64Array): void;
-  /** Jobs, pools and threads of this process. */
+  /** Returns the number of jobs, pools and threads of this process. */
   live(): number;
-  /** The job is over as soon as nothing uses its memory. */
+  /** Aborts a job, which is over as soon as nothing uses its memory. */
   abort(pool: number, job: number): void;
   /**
    * @param texts Keys, and behind them versions or nothing, with NUL between.
    * @param numbers Four for each read: which memory, where in it, how many bytes, where in the file.
-   * @param isFixed Whether no memory is transferred or shrunk until the job is over; if one is all the same, freed memory is written to.
+   * @param isFixed Whether no memory is transferred or shrunk until the job is over; if one is all the same, freed
+   * memory is written to.
    */
   readFiles(
     pool: number,
@@ -45,11 +47,11 @@ export interface Binding {
     hasProgress: boolean,
     isFixed: boolean,
   ): void;
-  /** The descriptor, or a code below 0. */
+  /** Opens a file. The outcome is the descriptor, or a code below 0. */
   openFile(pool: number, job: number, key: string, keep: readonly [Float64Array]): void;
   /**
-   * Into all of a target.
-   * @param version Of the file, looked at afterwards; empty for any.
+   * Reads a piece of an open file into all of a target.
+   * @param version Version of the file, checked afterwards; empty for any.
    */
   readPiece(
     pool: number,
@@ -60,13 +62,14 @@ export interface Binding {
     keep: readonly [ReadResults, Uint8Array],
     isFixed: boolean,
   ): void;
-  /** What is in memory already; a negative errno, among them EAGAIN, else. */
+  /** Reads what is in memory already. Otherwise returns a negative errno, such as EAGAIN. */
   tryRead(fd: number, target: Uint8Array, offset: number): Outcome;
   /**
    * @param texts The temporary and the final key, with NUL between.
    * @param numbers Mode, 1 if it is synced, 1 if only if absent, and bytes of each sum.
    * @param keep Room for outcome and step, and for the sums; the parts.
-   * @param isFixed Whether no part is transferred or shrunk until the job is over; if one is all the same, freed memory is written to the file.
+   * @param isFixed Whether no part is transferred or shrunk until the job is over; if one is all the same, freed memory
+   * is written to the file.
    */
   writeFile(
     pool: number,

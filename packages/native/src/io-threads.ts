@@ -9,22 +9,26 @@ import { pack, versionText } from './pack.js';
 /** Options of `IoThreads`. */
 export interface IoThreadsOptions {
   /**
-   * The directory that no read and no write may leave, as a real path: absolute, without symbolic links. Whatever directory is at
-   * that path when a file is opened is the one. One descriptor of it is open until `close`, so that its file system cannot be
-   * unmounted before.
+   * The directory that no read and no write may leave, as a real path: absolute, without symbolic links. The directory
+   * that is at this path when a file is opened counts. One descriptor of it is open until `close`, so its file system
+   * cannot be unmounted before.
    */
   readonly root: string;
   /**
-   * Files at a time: 1 to 256. A thread costs some 10 KB of memory, 256 KiB more with `mayHang`. Default: 4, as Node's thread
-   * pool; a source behind a network wants 16 to 64, files in memory as many as there are cores.
+   * Files at a time: 1 to 256. A thread costs some 10 KB of memory, and 256 KiB more with `mayHang`. Use 16 to 64 for a
+   * source behind a network, and the number of cores for files in memory. Default: 4, as Node's thread pool.
    */
   readonly threads?: number | undefined;
   /**
-   * Whether the storage may hang, as network file systems do. Then an abort gives targets back at once, and a thread that hangs
-   * is replaced, until there are 256 with those that hang. Costs a copy of what the storage has to be asked for. Default: false.
+   * Whether the storage may hang, as network file systems do. Then an abort gives targets back at once, and a thread
+   * that hangs is replaced, up to 256 threads including those that hang. Costs a copy of the bytes that the storage has
+   * to be asked for. Default: false.
    */
   readonly mayHang?: boolean | undefined;
-  /** For so long, in milliseconds, a thread waits for work before it ends. Default: 10,000, longer than pauses between epochs' batches. */
+  /**
+   * Milliseconds that a thread waits for work before it ends. Default: 10,000, longer than pauses between epochs'
+   * batches.
+   */
   readonly idleMs?: number | undefined;
   /** Bounds `close`. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
@@ -33,8 +37,9 @@ export interface IoThreadsOptions {
 /** Options of reads. */
 export interface TargetOptions extends OperationOptions {
   /**
-   * Whether nobody transfers or shrinks the buffers of targets until the call has settled, as is sure of memory that was just made
-   * for it. Then threads write to an ArrayBuffer too, and nothing is copied. If it is not true, memory that was freed is written to.
+   * Promises that nobody transfers or shrinks the buffers of targets until the call has settled, as is sure for memory
+   * that was just made for the call. Then threads write to an ArrayBuffer too, and nothing is copied. If the promise is
+   * broken, threads write to freed memory.
    * Default: false.
    */
   readonly areFixed?: boolean | undefined;
@@ -42,55 +47,72 @@ export interface TargetOptions extends OperationOptions {
 
 /** Options of `readAt`. */
 export interface ReadAtOptions extends TargetOptions {
-  /** The version that the file has to be of, which is looked at when its bytes were read. Default: any. */
+  /** The version that the file must have. It is checked after the bytes were read. Default: any. */
   readonly version?: string | undefined;
 }
 
-/** What a piece of an open file came to. */
+/** The result of reading a piece of an open file. */
 export interface PieceRead {
-  /** Bytes that were read; fewer than there was room for only at the end of the file. */
+  /** Bytes that were read. Fewer than the target holds only at the end of the file. */
   readonly bytes: number;
-  /** Whether its file has no name any more: it was deleted, or another one was put in its place. Only looked at with a version. */
+  /** Whether the file has no name any more, because it was deleted or replaced. Only checked if a version was given. */
   readonly isUnlinked: boolean;
 }
 
-/** What a batch came to. */
+/** The result of reading a batch. */
 export interface BatchRead {
-  /** Of each request: the bytes that were read, fewer than there was room for only if the file ends, or a number below 0, which `failureOf` explains. */
+  /**
+   * For each request, the bytes that were read (fewer than the target holds only at the end of the file), or a number
+   * below 0, which `failureOf` explains.
+   */
   readonly outcomes: Float64Array;
-  /** Milliseconds that the files took the threads, without the time that they waited for one; of files at the same time, added up. */
+  /**
+   * Milliseconds that threads spent on the files, without the time that the files waited for a thread. Times of files
+   * that were read at the same time are added up.
+   */
   readonly busyMs: number;
 }
 
 /** Options of `readMany`. */
 export interface ReadManyOptions extends TargetOptions {
   /**
-   * Called with the indexes of reads that have ended since the last call, and the outcomes of all reads, at most once a turn of the
-   * event loop. Both are views that are valid until the call returns. If it throws, `readMany` rejects with that when it is over.
+   * Called with the indexes of reads that have ended since the last call, and the outcomes of all reads, at most once
+   * per turn of the event loop. Both are views that are valid until the call returns. If it throws, `readMany` rejects
+   * with that error when the batch is over.
    */
   readonly onRead?: ((indexes: Float64Array, outcomes: Float64Array) => void) | undefined;
 }
 
 /** A file to be written. */
 export interface FileToWrite extends OperationOptions {
-  /** The key of the file that is written first: below the root, in a directory that is there, and new. */
+  /** The key of the file that is written first. It must be new, below the root, in a directory that exists. */
   readonly temporary: string;
-  /** The key that it gets; in a directory that is there, on the same file system. */
+  /** The key that the file gets at the end, in a directory that exists, on the same file system. */
   readonly target: string;
-  /** The content, in order. What is in an ArrayBuffer is copied at once, by the main thread, unless `areFixed`: some 100 us a MiB. */
+  /**
+   * The content, in order. Parts in an ArrayBuffer are copied at once, by the main thread, unless `areFixed`. That
+   * costs some 100 us per MiB.
+   */
   readonly parts: readonly Uint8Array[];
   /**
-   * Whether nobody transfers or shrinks the buffers of parts until the call has settled. Then threads read an ArrayBuffer too, and nothing is
-   * copied, as `fs.write` does. If it is not true, memory that was freed is read. Default: false.
+   * Promises that nobody transfers or shrinks the buffers of parts until the call has settled. Then threads read an
+   * ArrayBuffer too, and nothing is copied, as `fs.write` does. If the promise is broken, threads read freed memory.
+   * Default: false.
    */
   readonly areFixed?: boolean | undefined;
-  /** Of the file; bits for others whatever the umask is. Default: 0o600, as the SDK keeps what it writes to its owner. */
+  /**
+   * Mode of the file. Bits for others are set whatever the umask is. Default: 0o600, because only the owner may read
+   * what the SDK writes.
+   */
   readonly mode?: number | undefined;
-  /** Whether content and name are on the disk itself before it is over. Default: false, as a tier can be filled again. */
+  /**
+   * Whether content and name are on the disk itself before the call resolves. Default: false, because a tier can be
+   * filled again.
+   */
   readonly fsync?: boolean | undefined;
-  /** Whether no other file may be replaced: `EEXIST` then. Needs hard links. Default: false. */
+  /** Whether the write fails with `EEXIST` instead of replacing another file. Needs hard links. Default: false. */
   readonly ifAbsent?: boolean | undefined;
-  /** Bytes of each XXH64 (seed 0) of the content; the last one may be of fewer. Default: 0, no sums. */
+  /** Bytes of content per XXH64 sum (seed 0). The last sum may cover fewer. Default: 0, no sums. */
   readonly sumEvery?: number | undefined;
 }
 
@@ -100,26 +122,27 @@ export interface IoCounts {
   readonly threads: number;
   /** Those that wait for work. */
   readonly idle: number;
-  /** Those that were left with something that was aborted, and may hang. */
+  /** Threads that were left with an aborted item, and may hang. */
   readonly left: number;
-  /** Files and pieces that are not done, waiting ones included. */
+  /** Files and pieces that are not done, including those that wait. */
   readonly items: number;
 }
 
-/** So long threads that hang are waited for at `close`, in milliseconds. */
+/** Milliseconds that `close` waits for threads that hang. */
 const LAST_WAIT_MS = 1000;
 
 /**
- * Reads and writes files in threads of its own, native ones, that block in system calls. Each file is opened, read, looked at
- * once if it has to be, and closed: at most open, read, fstat, close. Threads start as they are needed and end when they are idle
- * or at `close`. One instance for each storage: then none waits behind another.
+ * Reads and writes files in native threads of its own, which block in system calls. Each file takes at most open, read,
+ * fstat and close. Threads start as they are needed, and end when they are idle or at `close`. Use one instance for
+ * each storage, so that none waits behind another.
  *
- * Targets and parts may be in a SharedArrayBuffer, which threads use directly, or in an ArrayBuffer, which costs a copy in the
- * event loop's thread, and may be transferred at any time (see `areFixed`). Nothing is written to a target after its call has settled.
+ * Targets and parts may be in a SharedArrayBuffer, which threads use directly, or in an ArrayBuffer, which costs a copy
+ * in the event loop's thread, and may be transferred at any time (see `areFixed`). Nothing is written to a target after
+ * its call has settled.
  *
- * At most 65,536 files and pieces are under way; more are refused with `TIERED_UNAVAILABLE`, `retryable`. Arguments that cannot
- * be are TypeErrors and RangeErrors. The process stays alive while something is under way. When a worker thread ends in mid-call,
- * its end waits for reads that use its memory; without `mayHang` that is until the storage answers.
+ * At most 65,536 files and pieces are under way. More are refused with `TIERED_UNAVAILABLE`, `retryable`. Invalid
+ * arguments are TypeErrors and RangeErrors. The process stays alive while something is under way. When a worker thread
+ * ends in mid-call, its end waits for reads that use its memory; without `mayHang` it waits until the storage answers.
  */
 export class IoThreads implements AsyncDisposable {
   readonly #jobs: JobQueue;
@@ -130,8 +153,8 @@ export class IoThreads implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   /**
-   * @throws TieredError `TIERED_UNSUPPORTED` where the native part is not available (see `native`), `TIERED_CONFIG_INVALID` for
-   * options that cannot be, `TIERED_UNAVAILABLE` if the root is not there.
+   * @throws TieredError `TIERED_UNSUPPORTED` where the native part is not available (see `native`),
+   * `TIERED_CONFIG_INVALID` for options that cannot work, `TIERED_UNAVAILABLE` if the root is not there.
    */
   constructor({
     root,
@@ -149,7 +172,7 @@ export class IoThreads implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** Files at a time. Surplus threads end after the file that they are at. */
+  /** Files at a time. Surplus threads end after their present file. */
   get threads(): number {
     return this.#threads;
   }
@@ -169,10 +192,11 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Reads a batch of files; outcome i belongs to request i. Costs the event loop a few microseconds and 0.3 us a file.
+   * Reads a batch of files. Outcome i belongs to request i. Costs the event loop a few microseconds, and 0.3 us per
+   * file.
    *
-   * An abort begins no further file, and is `ABORTED` as the outcome of those that did not end. Without `mayHang` it settles when
-   * the files that are being read are done, with it at once.
+   * After an abort no further file begins, and files that did not end have the outcome `ABORTED`. With `mayHang` the
+   * call settles at once; without it, when the files that are being read are done.
    * @throws TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
    */
   async readMany(
@@ -207,7 +231,7 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Opens a file for reading; resolves to its descriptor, which is the caller's to close. Nothing is left open if it is aborted.
+   * Opens a file for reading. Resolves to its descriptor, which the caller must close. An abort leaves nothing open.
    * @throws NativeError of the system; TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
    */
   async open(key: string, { signal }: OperationOptions = {}): Promise<number> {
@@ -220,9 +244,10 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Fills a target from an open file. The descriptor has to stay open until this has settled. Abort as in `readMany`, but rejects
-   * with the reason.
-   * @throws NativeError of the system, `OTHER_VERSION` or `NOT_A_FILE`; TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
+   * Fills a target from an open file. The descriptor has to stay open until this has settled. Abort as in `readMany`,
+   * but rejects with the reason.
+   * @throws NativeError of the system, `OTHER_VERSION` or `NOT_A_FILE`; TieredError `TIERED_CLOSED`,
+   * `TIERED_UNAVAILABLE`.
    */
   async readAt(
     fd: number,
@@ -241,8 +266,9 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Reads what is in memory already, at once, at most 1 GiB; `undefined` if the call would wait for the storage, or the file
-   * system cannot tell. Fewer bytes than there is room for may be the end of the file, or the end of what is in memory. Costs a system call.
+   * Reads at once what is in memory already, at most 1 GiB. Returns `undefined` if the call would wait for the storage,
+   * or if the file system cannot tell. Fewer bytes than the target holds mean the end of the file, or the end of what
+   * is in memory. Costs a system call.
    * @throws NativeError of the system.
    */
   tryReadAt(fd: number, target: Uint8Array, offset: number): number | undefined {
@@ -254,12 +280,13 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Writes a file so that a reader sees the old one, none, or the whole new one: into the temporary file, which gets its name
-   * when all is written. Resolves to the sums. If it fails the temporary file is removed, and the error says at which step; only
-   * after `sync-directory` the file is there, and may be lost in a power cut.
+   * Writes a file so that a reader sees the old one, none, or the whole new one: into the temporary file, which gets
+   * its name when all is written. Resolves to the sums. If it fails, the temporary file is removed, and the error names
+   * the step. Only if the step is `sync-directory`, the file is there, and may be lost in a power cut.
    *
-   * An abort rejects with the reason, and nothing has the name; with `mayHang` at once, and the temporary file goes later. When the
-   * file is about to get its name, or nobody can say any more that it will not, the abort waits for that and is without effect.
+   * An abort rejects with the reason, and no file gets the name. With `mayHang` it rejects at once, and the temporary
+   * file is removed later. Once the file is about to get its name, or may get it, the abort waits for that and has no
+   * effect.
    * @throws NativeError of the system, whose `syscall` is the step; TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
    */
   async writeFile(file: FileToWrite): Promise<BigUint64Array> {
@@ -289,8 +316,8 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Ends the threads. What is under way is aborted, and what is called from now on rejects with `TIERED_CLOSED`. Threads that
-   * hang, which takes `mayHang`, are waited for no longer than a second, and end when the storage answers.
+   * Ends the threads. What is under way is aborted, and what is called from now on rejects with `TIERED_CLOSED`. With
+   * `mayHang`, threads that hang are waited for no longer than a second. They end when the storage answers.
    */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
@@ -324,7 +351,7 @@ export class IoThreads implements AsyncDisposable {
   }
 }
 
-/** That it would block, or that the file system or the kernel does not know how to say so. */
+/** The call would block, or the file system or the kernel cannot say whether it would. */
 const WOULD_WAIT = new Set(['EAGAIN', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS']);
 
 function assertThreads(threads: number): void {

@@ -14,8 +14,8 @@ interface PoolOptions {
 type Listener = (done: number, isOver: boolean) => void;
 
 /**
- * A pool of native threads and the promises of those who wait for its jobs. A job is over once, for whatever reason, and from
- * then on nothing of its memory is used.
+ * A pool of native threads, and the promises of its jobs. A job ends once, for whatever reason. From then on none of
+ * its memory is used.
  */
 export class JobQueue {
   readonly #functions: Binding;
@@ -50,9 +50,10 @@ export class JobQueue {
   }
 
   /**
-   * Has a job done; resolves when it is over, which an abort hastens.
-   * @param begin Gives it away.
-   * @param progress Called before it resolves, each time that more items are done. What it throws the promise rejects with.
+   * Runs a job. Resolves when it is over. An abort makes it end sooner.
+   * @param begin Hands the job to the threads.
+   * @param progress Called before the promise resolves, each time that more items are done. If it throws, the promise
+   * rejects with that error.
    */
   run(
     signal: AbortSignal | undefined,
@@ -96,7 +97,7 @@ export class JobQueue {
     await ended;
   }
 
-  /** The pool is gone from here on, and whatever hangs so that it could not be aborted is over; once. */
+  /** Releases the pool. Jobs that hang and could not be aborted are over then. Acts once. */
   release(): void {
     this.#isReleased = true;
     this.#functions.release(this.#pool);
@@ -104,7 +105,7 @@ export class JobQueue {
   }
 }
 
-/** The error of a job that could not be given away. Mistakes of the caller pass as they are. */
+/** Makes the error of a job that could not be handed over. Mistakes of the caller pass as they are. */
 function refusal(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code !== 'EBUSY' && code !== 'EAGAIN') return error;
@@ -114,7 +115,7 @@ function refusal(error: unknown): unknown {
   });
 }
 
-/** The error of calls after `close`. */
+/** Makes the error of calls after `close`. */
 export function closedError(): TieredError {
   return new TieredError('TIERED_CLOSED', 'The threads are closed; make new ones to go on.');
 }

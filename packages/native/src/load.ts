@@ -25,17 +25,21 @@ const FILE = 'tiered-native.node';
 const require = createRequire(import.meta.url);
 
 /**
- * Whether the native part can be used here: from the package for this platform, such as `@tiered/native-linux-x64-gnu`, else from
- * a build in this directory (`npm run build`). Linux only. The environment variable `TIERED_NATIVE` is looked at when this is
- * first called: `0` turns it off, and a path is loaded instead. Costs a few milliseconds the first time, and nothing after it.
+ * Says whether the native part can be used here, and loads it: from the package for this platform, such as
+ * `@tiered/native-linux-x64-gnu`, else from a build in this directory (`npm run build`). Linux only. The first call
+ * looks at the environment variable `TIERED_NATIVE`: `0` turns the native part off, and a path is loaded instead. The
+ * first call costs a few milliseconds, later ones nothing.
  *
- * Never throws. That a file is not there is expected; any other error of loading one is part of the reason, and of a warning.
+ * Never throws. A missing file is expected. Any other error of loading is part of the reason, and of a warning.
  */
 export function native(): Native {
   return load().native;
 }
 
-/** The functions themselves. @throws TieredError `TIERED_UNSUPPORTED` that says why there are none. */
+/**
+ * Returns the functions themselves.
+ * @throws TieredError `TIERED_UNSUPPORTED` that says why there are none.
+ */
 export function binding(): Binding {
   const loaded = load();
   if ('binding' in loaded) return loaded.binding;
@@ -69,7 +73,7 @@ function cannot(failures: readonly string[]): string {
   return `it cannot be loaded: ${failures.join('; ')}`;
 }
 
-/** What is at the first place that has it; what went wrong on the way is added to the failures. */
+/** Loads from the first place that has it. Adds to the failures what went wrong on the way. */
 function firstOf(places: readonly string[], failures: string[]): Loaded | undefined {
   for (const place of places) {
     try {
@@ -87,7 +91,7 @@ function usualPlaces(): readonly string[] {
   return [`@tiered/native-${platform}/${FILE}`, path.join(import.meta.dirname, '../build', platform, FILE)];
 }
 
-/** Whether that place is not there, and not something that it needs. */
+/** Whether the place itself is missing, and not something that it needs. */
 function isMissing(error: unknown, place: string): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === 'MODULE_NOT_FOUND' && message.includes(`'${place}'`);

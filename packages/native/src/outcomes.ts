@@ -1,6 +1,6 @@
 import { getSystemErrorName } from 'node:util';
 
-/** Outcomes below 0 that are no errno; src-c/codes.h has the same numbers. */
+/** Outcomes below 0 that are not an errno. src-c/codes.h has the same numbers. */
 const NAMES = {
   [-10_001]: 'NOT_A_FILE',
   [-10_002]: 'OUTSIDE',
@@ -15,7 +15,7 @@ export const ABORTED = -10_004;
 
 /**
  * Why a read failed; stable across releases:
- * - `NOT_A_FILE`: there is something, such as a directory or a FIFO, but no regular file.
+ * - `NOT_A_FILE`: what is there is not a regular file, but a directory or a FIFO, for example.
  * - `OUTSIDE`: a link leads out of the root; or it cannot be shown that it does not.
  * - `OTHER_VERSION`: the file is not of the version that was asked for. The target may have been written to.
  * - `ABORTED`: by the signal, or by `close`. The target may have been written to, and is not any more.
@@ -25,14 +25,14 @@ export const ABORTED = -10_004;
  */
 export type FailureCode = (typeof NAMES)[keyof typeof NAMES] | `E${string}`;
 
-/** The reason behind an outcome below 0. */
+/** Returns the reason behind an outcome below 0. */
 export function failureOf(outcome: number): FailureCode {
   return (
     (NAMES as Readonly<Record<number, FailureCode>>)[outcome] ?? (getSystemErrorName(outcome) as FailureCode)
   );
 }
 
-/** What a write was at when it failed, in the order of `enum step` in src-c/write-file.h. */
+/** The steps at which a write can fail, in the order of `enum step` in src-c/write-file.h. */
 export const STEPS = [
   'open-directory',
   'create',
@@ -43,13 +43,13 @@ export const STEPS = [
   'sync-directory',
 ] as const;
 
-/** What a write was at when it failed. */
+/** The step at which a write failed. */
 export type WriteStep = (typeof STEPS)[number];
 
-/** What is done so that two processes share memory. */
+/** The steps by which two processes share memory. */
 export type MemoryStep = 'make' | 'map' | 'give' | 'connect' | 'receive';
 
-/** A failed call of the system, with the fields that errors of `node:fs` have, so that it can be taken for one. */
+/** A failed system call, with the fields of an error of `node:fs`, so that it can be handled as one. */
 export class NativeError extends Error {
   override readonly name = 'NativeError';
   /** What went wrong; see `FailureCode`. */

@@ -2,11 +2,11 @@ import type { ReadRequest } from '@tiered/core';
 
 /** A batch of reads in the form in which it goes to C: one text and one table, so that a read costs no object. */
 export interface Packed {
-  /** Keys, and behind them versions if there are any, with NUL between. */
+  /** All keys, followed by all versions if there are any, separated by NUL. */
   readonly texts: string;
-  /** Four for each read: which memory, where in it, how many bytes, where in the file. */
+  /** Four numbers per read: index of the memory, offset in it, length in bytes, and offset in the file. */
   readonly numbers: Float64Array;
-  /** All of each buffer that a target is in. */
+  /** Each buffer that a target is in, as a whole. */
   readonly memories: readonly Uint8Array[];
 }
 
@@ -19,7 +19,7 @@ export function versionText(version: string | undefined): string {
   return version === '' || version.includes('\0') ? NONE : version;
 }
 
-/** Packs a batch. What is wrong with it C finds out. */
+/** Packs a batch. The C code checks it. */
 export function pack(requests: readonly ReadRequest[]): Packed {
   const keys: string[] = [];
   const versions: string[] = [];
@@ -28,7 +28,7 @@ export function pack(requests: readonly ReadRequest[]): Packed {
   const memories = new Memories();
   let at = 0;
   for (const { key, version, target, offset } of requests) {
-    // NUL stands between texts; an empty key is refused as this one would be.
+    // NUL separates texts. A key with NUL is sent as an empty one, which is refused in the same way.
     keys.push(key.includes('\0') ? '' : key);
     hasVersions ||= version !== undefined;
     versions.push(versionText(version));

@@ -3,15 +3,15 @@ import { markAsUntransferable } from 'node:worker_threads';
 import { binding } from './load.js';
 import { NativeError, type MemoryStep } from './outcomes.js';
 
-/** Bytes that two processes share at most, 1 GiB: more is a mistake. */
+/** The most bytes that two processes share: 1 GiB. More is a mistake. */
 export const MOST_SHARED_BYTES = 2 ** 30;
 
 /**
- * Memory that two processes have mapped, of a fixed length that neither can change (`memfd_create` with seals). Both read and write
- * it, and no order of that is promised: who may touch which bytes when, they say to each other otherwise.
+ * Memory that two processes have mapped, of a fixed length that neither can change (`memfd_create` with seals). Both
+ * read and write it, in no promised order. They must agree by other means who may touch which bytes when.
  *
- * Made by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the memory goes with the
- * last of the two, also if they are killed. Its pages are taken from the system when they are first touched.
+ * Made by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the memory is freed
+ * with the last of the two, even if they are killed. Its pages are taken from the system when they are first touched.
  */
 export class SharedMemory {
   /** All of it. Cannot be transferred to a thread. */
@@ -23,8 +23,8 @@ export class SharedMemory {
   }
 
   /**
-   * Makes memory, and gives it to whoever has the other end of a connected UNIX domain socket, with a byte of its own. Waits for
-   * nothing; some 20 us.
+   * Makes memory, and gives it, with one byte, to the other end of a connected UNIX domain socket. Waits for nothing,
+   * and costs some 20 us.
    * @param socket A descriptor. Nobody else may be writing to it.
    * @param bytes 1 to `MOST_SHARED_BYTES`.
    * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not available.
@@ -40,34 +40,40 @@ export class SharedMemory {
     }
   }
 
-  /** @internal Maps what a descriptor stands for. @throws NativeError, of code `EINVAL` if the other side could take it away again. */
+  /**
+   * @internal Maps what a descriptor stands for. @throws NativeError, with code `EINVAL` if the other side could take
+   * it away again.
+   */
   static map(fd: number, bytes: number): SharedMemory {
     const buffer = binding().mapMemory(fd, bytes);
     if (typeof buffer !== 'number') return new SharedMemory(buffer);
     throw new NativeError(buffer, 'map', `${bytes} bytes of shared memory`);
   }
 
-  /** Gives its pages back to the system: it stays where it is, and is zeros, for both. */
+  /** Gives its pages back to the system. The memory stays mapped, and both processes then read zeros. */
   empty(): void {
     binding().emptyMemory(this.buffer);
   }
 
-  /** Unmaps it here, at once: the buffer and all views have no bytes from here on. Without this that is left to the garbage collector. */
+  /**
+   * Unmaps it here, at once. The buffer and all views have no bytes from then on. Without this call the garbage
+   * collector unmaps it.
+   */
   detach(): void {
     binding().detachMemory(this.buffer);
   }
 }
 
-/** A connection by which a process asks another one for memory, which that one gives by `SharedMemory.give`. */
+/** A connection by which a process asks another one for memory. The other one gives it by `SharedMemory.give`. */
 export class MemoryRequest implements Disposable {
   /** Who listens at the other end. */
   readonly user: number;
   #socket: number | undefined;
 
   /**
-   * Connects, and says what is to be said. Waits for nothing: `EAGAIN` if too many others connect.
+   * Connects, and sends the greeting. Waits for nothing: `EAGAIN` if too many others connect.
    * @param path Of a UNIX domain socket.
-   * @param greeting By which the other side knows what is asked for; a few KB at most.
+   * @param greeting Tells the other side what is asked for. A few KB at most.
    * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not available.
    */
   constructor(path: string, greeting: Uint8Array) {
@@ -83,9 +89,9 @@ export class MemoryRequest implements Disposable {
 
   /**
    * Maps the memory that was given. Waits for nothing.
-   * @param bytes As long as it must be.
-   * @throws NativeError: `EAGAIN` if nothing was given yet, `EPROTO` if it was no memory, `EINVAL` if it has another length, or if the
-   * other side could take it away again.
+   * @param bytes The length that the memory must have.
+   * @throws NativeError: `EAGAIN` if nothing was given yet, `EPROTO` if something other than memory was given, `EINVAL`
+   * if it has another length, or if the other side could take it away again.
    */
   receive(bytes: number): SharedMemory {
     const fd = checked(binding().takeDescriptor(this.#socket ?? -1), 'receive', 'shared memory');

@@ -38,26 +38,28 @@ import { RootDirectory } from './root/root-directory.js';
 import { SLOTS, THREADS, ThreadPool } from './read/thread-pool.js';
 import { walk } from './list/walk.js';
 
-/** The unit in which a file's blocks are counted, whatever those of its file system are. */
+/** The unit in which a file's blocks are counted, whatever the block size of its file system is. */
 const BYTES_OF_A_BLOCK = 512;
 
 /** How long `close` waits for what hangs, in milliseconds. */
 const LONGEST_CLOSE_MS = 1000;
 
 /**
- * Objects as files below a directory: a source on a shared file system, or a tier on a local disk.
+ * Keeps objects as files below a directory: a source on a shared file system, or a tier on a local disk.
  *
- * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are
- * `TIERED_KEY_INVALID`. Reads are positioned reads on descriptors that stay open between calls; a file that was
- * replaced under the same name is noticed by the next `stat`. Where no version is asked for, a file is not looked at
- * beside being read: should a device stand there, it is read.
+ * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are `TIERED_KEY_INVALID`.
+ * Reads are positioned reads on descriptors that stay open between calls. The next `stat` notices a file that was
+ * replaced under the same name. Where no version is asked for, a file is read without a further check: a device in its
+ * place is read too.
  *
- * Abort is looked at before each system call: one that is under way cannot be stopped. Who reads or describes an object
- * of a tier may leave at once all the same: the call is left behind. When so many hang that few threads of Node's pool are
- * left, further ones are `TIERED_UNAVAILABLE`, retryable. Small reads of a tier block for as long as they are as fast as
- * memory; batches into shared memory are read by threads for as long. All other reads are made by native threads, up to
- * `nativeThreads` at a time, where `@tiered/native` is available, else by Node's pool, and, of a source that is slow, by up to
- * `workerThreads` worker threads (`capabilities.threads` says which).
+ * An abort is looked at before each system call, because a call that is under way cannot be stopped. Reads and `stat`
+ * of a tier's objects end at once all the same, and leave their call behind. When so many calls hang that few threads
+ * of Node's pool are left, further ones are `TIERED_UNAVAILABLE`, retryable.
+ *
+ * Small reads of a tier block for as long as they are as fast as memory. For as long, threads read batches into shared
+ * memory. Native threads make all other reads, up to `nativeThreads` at a time, where `@tiered/native` is available.
+ * Elsewhere Node's pool makes them, and up to `workerThreads` worker threads where a source is slow
+ * (`capabilities.threads` says which).
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
@@ -69,7 +71,7 @@ export class FileSystemDriver implements StorageDriver {
   readonly #batches: BatchReads;
   readonly #writeMode: BlockingMode;
   readonly #writers = new Set<FileWriter>();
-  /** Of files that are there as a whole, and need not be on the disk itself. */
+  /** Writes files whose bytes are all there, and that need not be on the disk itself. */
   readonly #native: NativeWriter | undefined;
   #opened: RootDirectory | undefined;
 
@@ -106,7 +108,7 @@ export class FileSystemDriver implements StorageDriver {
     return `file://${path.posix.join('/', directory.replaceAll(path.sep, '/'), '/')}`;
   }
 
-  /** Descriptors that are open now: kept ones, those of reader threads, and writers that have not ended. */
+  /** Descriptors that are open now: kept files, those of reader threads, and writers that have not ended. */
   get openFiles(): number {
     const writing = this.#writers.size + (this.#native?.openFiles ?? 0);
     return this.#reader.openFiles + this.#batches.openFiles + writing;
@@ -127,8 +129,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   /**
-   * As the contract says; what is being written is discarded. Calls that hang are waited for a second: they close what they
-   * have open when they end.
+   * As the contract says. What is being written is discarded. Waits at most a second for calls that hang; they close
+   * what they have open when they end.
    */
   async close(): Promise<void> {
     const closing = Promise.all([
@@ -222,7 +224,7 @@ export class FileSystemDriver implements StorageDriver {
         await root.assertInside(path.dirname(filePath), key);
         await fs.promises.unlink(filePath);
       } catch (error) {
-        // A directory is no object: whoever asks for that key to go has what they want.
+        // A directory is not an object, so there is nothing to delete under that key.
         if (!hasErrno(error, 'ENOENT', 'ENOTDIR', 'EISDIR')) throw error;
         const gone = await root.goneError(error);
         if (gone !== undefined) throw gone;
@@ -272,7 +274,7 @@ export class FileSystemDriver implements StorageDriver {
     });
   }
 
-  /** Begins an object; `operation` is what the caller has asked for, and what errors of its parts name. */
+  /** Begins an object. `operation` is what the caller asked for; errors of the parts name it. */
   #create(operation: 'create' | 'write', key: string, options: WriteOptions): Promise<FileWriter> {
     const { size, ifAbsent = false, signal } = options;
     return this.#touch(operation, key, signal, async () => {
@@ -297,8 +299,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   /**
-   * Runs an operation after a look at the signal, and says what its errors mean. Not looked at afterwards: what has
-   * happened has happened, and a write that was published must not be reported as aborted.
+   * Runs an operation after a look at the signal, and translates its errors. The signal is not looked at afterwards,
+   * because a write that was published must not be reported as aborted.
    */
   async #run<T>(
     operation: Operation,
@@ -315,7 +317,7 @@ export class FileSystemDriver implements StorageDriver {
     }
   }
 
-  /** As `#run`, of calls that are short on storage that answers. */
+  /** As `#run`, for calls that are short on storage that answers. */
   #touch<T>(
     operation: Operation,
     key: string,
@@ -340,7 +342,10 @@ export class FileSystemDriver implements StorageDriver {
   }
 }
 
-/** How threads for batches are made; undefined if there are to be none. Worker threads need Linux, which says what was opened. */
+/**
+ * Returns how threads for batches are made; undefined if there must be none. Worker threads need Linux, which can say
+ * which file was opened.
+ */
 function threadsFor(areNative: boolean, most: number): ((root: ThreadsRoot) => BatchThreads) | undefined {
   if (most === 0 || (!areNative && process.platform !== 'linux')) return undefined;
   return (root) => (areNative ? new NativeBatches(root, most) : new ReaderThreads(root, most));

@@ -40,12 +40,12 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 /** Faults that may be gone at the next try: timeouts of network file systems, interrupted and busy calls. */
 const PASSING = new Set(['EIO', 'ESTALE', 'ETIMEDOUT', 'EAGAIN', 'EBUSY', 'EINTR', 'EHOSTDOWN', 'ENOTCONN']);
 
-/** Whether an error of `node:fs` is one of the storage itself, and not of what was asked of it. */
+/** Whether an error of `node:fs` is a fault of the storage itself, and not of the request. */
 export function isFault(error: unknown): boolean {
   return hasErrno(error, ...PASSING);
 }
 
-/** What an error of `node:fs` means for the SDK. Errors that are none of `node:fs` pass as they are. */
+/** Translates an error of `node:fs` into one of the SDK. Other errors pass as they are. */
 export function fromFsError(error: unknown, driver: string, operation: Operation, key: string): unknown {
   const errno = (error as NodeJS.ErrnoException | null)?.code;
   if (isTieredError(error) || errno === undefined || (error as NodeJS.ErrnoException).syscall === undefined)
@@ -70,7 +70,7 @@ export function hasErrno(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 }
 
-/** The error of a key under which there is something else. */
+/** Makes the error of a key under which there is something other than a file. */
 export function notAFile(driver: StorageDriver, operation: Operation, key: string): TieredError {
   return new TieredError(
     'TIERED_NOT_FOUND',

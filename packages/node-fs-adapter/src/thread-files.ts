@@ -1,6 +1,6 @@
 /*
- * Where the code of worker threads is. The package brings its sources along, and this file is as deep in them as what is built of
- * it, so the same path leads there from both.
+ * Where the code of worker threads is. The package includes its sources. This file has the same depth in the sources as
+ * in the build, so the same path leads there from both.
  */
 
 /** The worker that reads batches. */

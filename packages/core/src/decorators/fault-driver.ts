@@ -20,9 +20,13 @@ export interface FaultRule {
 }
 
 /**
- * What an injected fault does: `fail` throws instead of the call, `fail-after` makes the call and loses the answer,
- * `truncate` halves what a read gives, `corrupt` flips one bit of what a read gives, `delay` waits before the call,
- * `hang` waits until the call is aborted.
+ * What an injected fault does.
+ * - `fail` throws instead of the call.
+ * - `fail-after` makes the call and loses the answer.
+ * - `truncate` halves what a read gives.
+ * - `corrupt` flips one bit of what a read gives.
+ * - `delay` waits before the call.
+ * - `hang` waits until the call is aborted.
  */
 export type Fault =
   | { readonly kind: 'fail' | 'fail-after'; readonly code?: ErrorCode; readonly retryable?: boolean }
@@ -39,8 +43,8 @@ export interface FaultDriverOptions {
 }
 
 /**
- * Injects faults into every operation of a driver, the same ones for the same seed and order of calls. Of the rules
- * that match a call the first wins. `injected` says what was done, for the message of a failing test.
+ * Injects faults into every operation of a driver. The same seed and order of calls give the same faults. The first
+ * rule that matches a call wins. `injected` says what was done, for the message of a failing test.
  */
 export class FaultDriver extends InterceptingDriver {
   /** Every fault so far, as `kind operation key`. */

@@ -11,18 +11,24 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 /** Options of `HedgeDriver`. */
 export interface HedgeDriverOptions {
   /**
-   * Second requests at most, as a share of the reads, more than 0 and at most 1. Default: 0.05, which is what the default percentile
-   * makes late: a twentieth more load for the source.
+   * The most second requests, as a share of the reads: more than 0, and at most 1. Default: 0.05, the share that the
+   * default percentile makes late. It adds a twentieth to the load of the source.
    */
   readonly budget?: number | undefined;
   /**
-   * The share of the reads of like size that are not late, from 0.5 to 0.999. Default: 0.95, as in "The Tail at Scale": earlier and
-   * the budget is spent on reads that are nearly done, later and most of the wait is over.
+   * The share of the reads of like size that are not late, from 0.5 to 0.999. Default: 0.95, as in "The Tail at Scale".
+   * With less, the budget is spent on reads that are nearly done. With more, most of the wait is over before a hedge
+   * begins.
    */
   readonly percentile?: number | undefined;
-  /** Milliseconds before which no read is late. Default: 1, as timers are no finer: whatever is faster than that is left alone. */
+  /**
+   * Milliseconds before which no read is late. Default: 1, because timers are no finer. Faster reads are never hedged.
+   */
   readonly minDelayMs?: number | undefined;
-  /** Bytes that second requests may bring at a time; one that alone is larger is never made. Default: 64 MiB, four large chunks. */
+  /**
+   * Bytes that second requests may bring at a time. A larger single request is never made. Default: 64 MiB, four large
+   * chunks.
+   */
   readonly memory?: ByteSize | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
@@ -32,31 +38,35 @@ export interface HedgeDriverOptions {
 export interface HedgeMetrics extends HedgeCounts {
   /** Reads that ended, failed ones included. */
   readonly reads: number;
-  /** Whether no hedges are made, or single ones to see whether they help again. */
+  /** Whether hedging is off: no hedges are made, or single ones to see whether they help again. */
   readonly isOff: boolean;
 }
 
 /**
- * Hedged reads: a `read` or `readInto` that takes longer than nearly all of its size did lately gets a second request beside the first;
- * the first answer counts, and the other request is aborted. Against jitter, where now and then a read takes ten times as long as
- * others ("The Tail at Scale", Dean and Barroso, 2013). It does not help a source that is slow because it is busy; there hedges are
- * turned off when 16 in a row brought nothing, for a second at first and up to a minute later, until one wins again.
+ * Hedges reads: a `read` or `readInto` that takes longer than nearly all recent reads of its size gets a second request
+ * beside the first. The first answer counts, and the other request is aborted. This helps against jitter, where now and
+ * then a read takes ten times as long as others ("The Tail at Scale", Dean and Barroso, 2013). It does not help a
+ * source that is slow because it is busy. So hedging is turned off when 16 hedges in a row brought nothing, for a
+ * second at first and for up to a minute later, until a hedge wins again.
  *
- * The result is that of one of the two requests, whole: no byte is of one and the next of the other, also if the object changes
- * meanwhile and no version was asked for. The second request reads into memory of its own, which is copied to the caller's when the first
- * has let go of that. So a `readInto` waits for the first request to end its abort; a `read` does not. What was told as `progress`
- * stays: a second answer that differs from it is not used. An error of the second request is not told. One of the first is, unless it is
- * `retryable` while a second request is under way: then that decides. An abort ends both, and is answered as the first answers it.
+ * The whole result comes from one of the two requests. Their bytes are never mixed, even if the object changes
+ * meanwhile and no version was asked for. The second request reads into memory of its own, which is copied to the
+ * caller's when the first has let go of that. So a `readInto` waits until the aborted first request has ended; a `read`
+ * does not. What was reported as `progress` stays: a second answer that differs from it is not used. An error of the
+ * second request is not reported. An error of the first is reported, unless it is `retryable` while a second request is
+ * under way. Then the second request decides. An abort ends both, and the read settles as the first request does.
  *
- * There are no hedges until 2 / (1 - percentile) reads of like size (within a power of two) have ended, and at most 16 at a time.
- * `stat` is not hedged: a listing makes it rare, and it would take from the budget of reads. Batches are made as single reads.
- * `close` waits for requests that were aborted.
+ * There are no hedges until 2 / (1 - percentile) reads of like size (within a power of two) have ended, and at most 16
+ * at a time. `stat` is not hedged, because a listing makes it rare, and it would take from the budget of reads. Batches
+ * are made as single reads. `close` waits for requests that were aborted.
  *
- * **Order.** Inside `RetryDriver` and `LimitDriver`: outside, their pauses and queues would look like a slow source, and a second request
- * would wait behind the first. So the limit counts a read and its hedge as one. Outside `ThrottleDriver` and `FaultDriver`, and a
- * `MetricsDriver` inside counts both requests. Not around a tier, which has `readDeadlineMs`, and loses the threads of its batches.
+ * **Order.** Put it inside `RetryDriver` and `LimitDriver`. Around them, it would take their pauses and queues for a
+ * slow source, and a second request would wait behind the first. So the limit counts a read and its hedge as one. Put
+ * it around `ThrottleDriver` and `FaultDriver`. A `MetricsDriver` inside counts both requests. Do not put it around the
+ * driver of a tier: a tier has `readDeadlineMs`, and would lose the threads of its batches.
  *
- * Costs an abort signal and a place in a window a read, some 30 us of the event loop's thread: not for sources that answer as fast as a disk.
+ * Costs an abort signal and a place in a window per read, some 30 us of the event loop's thread. Do not use it for
+ * sources that answer as fast as a disk.
  */
 export class HedgeDriver extends InterceptingDriver {
   readonly #minDelayMs: number;
@@ -97,7 +107,7 @@ export class HedgeDriver extends InterceptingDriver {
     };
   }
 
-  /** A snapshot since the driver was made. */
+  /** Returns a snapshot of what the driver did since it was made. */
   metrics(): HedgeMetrics {
     const { counts, isOff } = this.#allowance;
     return { reads: this.#reads, ...counts, isOff };
@@ -168,7 +178,7 @@ export class HedgeDriver extends InterceptingDriver {
     void requests.then(() => this.#ending.delete(requests));
   }
 
-  /** The first request of a read, whose latency is noted if it is known, or known to be late. */
+  /** Makes the first request of a read. Notes its latency if it succeeds, or if it is known to be late. */
   async #timed<T>(read: HedgeableRead<T>, lateAfterMs: number, signal: AbortSignal | undefined): Promise<T> {
     const start = this.#clock.now();
     let hasSucceeded = false;

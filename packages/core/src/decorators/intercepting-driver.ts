@@ -23,7 +23,7 @@ import { isAround } from '../driver/ownership.js';
 /** One call on its way to the wrapped driver. */
 export interface DriverCall<T> {
   readonly operation: Operation;
-  /** The object concerned; `''` where there is none (`open`, `list`, `usage`). */
+  /** Key of the object concerned; `''` where there is none (`open`, `list`, `usage`). */
   readonly key: string;
   readonly signal: AbortSignal | undefined;
   /** The caller's memory that a `readInto` fills. */
@@ -32,9 +32,9 @@ export interface DriverCall<T> {
   readonly repeatable: boolean;
   /** Told of bytes that are there before the call ends, as `ReadIntoOptions` says. */
   readonly progress?: ReadIntoOptions['progress'] | undefined;
-  /** Makes the call, under another signal if one is given, and telling another of its progress. */
+  /** Makes the call. A signal or a progress listener that is given replaces the caller's. */
   readonly proceed: (signal?: AbortSignal, progress?: ReadIntoOptions['progress']) => Promise<T>;
-  /** How many bytes of objects the call moved, given its result. */
+  /** Returns how many bytes of objects the call moved, given its result. */
   readonly moved: (result: T) => number;
 }
 
@@ -43,9 +43,9 @@ type Run<T> = (signal: AbortSignal | undefined, progress?: ReadIntoOptions['prog
 const NOTHING_MOVED = () => 0;
 
 /**
- * The one way to put behaviour around a driver: every operation passes through `intercept`, so a decorator says once
- * what it does and cannot forget a method. `list` passes once a page and once for its end, `readMany` once a request, and a writer
- * once for each of its calls. `close` and a writer's `discard` do not pass, because letting go must always work.
+ * The base class of decorators. Every operation passes through `intercept`, so a decorator says once what it does and
+ * cannot forget a method. `list` passes once per page and once for its end, `readMany` once per request, and a writer
+ * once per call. `close` and a writer's `discard` do not pass, because releasing resources must always work.
  */
 export abstract class InterceptingDriver implements StorageDriver {
   readonly name: string;

@@ -6,7 +6,9 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** Options of `LimitDriver`. */
 export interface LimitDriverOptions {
-  /** Operations under way at the same time, at least 1. No default: it is the point of the decorator. */
+  /**
+   * The most operations under way at the same time, at least 1. No default, because it is the point of the decorator.
+   */
   readonly concurrency: number;
 }
 
@@ -14,7 +16,8 @@ export interface LimitDriverOptions {
  * Bounds how many operations reach the driver at the same time; the others wait in order of arrival. An operation
  * that is aborted while it waits leaves at once and never reaches the driver.
  *
- * **Order.** Inside a `RetryDriver`: outside, a retry's pauses would hold a slot that others could use.
+ * **Order.** Put it inside a `RetryDriver`. Around it, the pauses between tries would hold a slot that others could
+ * use.
  */
 export class LimitDriver extends InterceptingDriver {
   readonly #limit: LimitFunction;
@@ -30,7 +33,7 @@ export class LimitDriver extends InterceptingDriver {
   }
 }
 
-/** A p-limit, its bound checked. */
+/** Makes a p-limit after checking its bound. */
 export function limiter(concurrency: number): LimitFunction {
   assertCounts({ concurrency });
   return pLimit(concurrency);

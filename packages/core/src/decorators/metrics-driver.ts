@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../support/clock.js';
 import type { Operation, StorageDriver } from '../driver/driver.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
-/** What a driver did of one kind of operation. */
+/** What a driver did, for one kind of operation. */
 export interface OperationMetrics {
   /** Calls that ended, failed ones included. */
   readonly count: number;
@@ -24,7 +24,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
  * Counts what reaches a driver. Put it inside a `RetryDriver` to see every try, outside to see what the caller sees.
- * Costs two looks at the clock an operation.
+ * Costs two looks at the clock per operation.
  */
 export class MetricsDriver extends InterceptingDriver {
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class MetricsDriver extends InterceptingDriver {
     this.#clock = clock;
   }
 
-  /** A snapshot since the driver was made. */
+  /** Returns a snapshot of what the driver did since it was made. */
   metrics(): DriverMetrics {
     const operations = Object.fromEntries(
       [...this.#operations].map(([name, metrics]) => [name, { ...metrics }]),

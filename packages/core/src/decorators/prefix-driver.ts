@@ -21,11 +21,11 @@ import { closeFor, openFor } from '../driver/open-drivers.js';
 import { isAround } from '../driver/ownership.js';
 
 /**
- * Shows the part of a driver whose keys start with a prefix, without that prefix: one bucket or directory serves
- * several datasets. The prefix is put before the key as it is, so end it with `/` if it is to be a directory.
+ * Shows the objects of a driver whose keys start with a prefix, without that prefix. So one bucket or directory serves
+ * several datasets. The prefix is put before the key unchanged, so end it with `/` if it names a directory.
  *
- * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it. It keeps no index of a
- * tier, because that is about all of the storage: give such a tier a directory of its own.
+ * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it. It has no
+ * index for a tier, because an index covers the whole storage. Give a tier that needs an index a directory of its own.
  */
 export class PrefixDriver implements StorageDriver {
   readonly name: string;
@@ -66,7 +66,7 @@ export class PrefixDriver implements StorageDriver {
 
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     for await (const page of this.#inner.list({ prefix: this.#prefix + prefix, signal })) {
-      // A key that is the bare prefix would be the empty key here: it is not an object of this part.
+      // A key that equals the prefix would be the empty key here, so it is left out.
       const objects = page.filter(({ key }) => key.length > this.#prefix.length);
       if (objects.length === 0) continue;
       yield objects.map((object) => ({ ...object, key: object.key.slice(this.#prefix.length) }));

@@ -9,7 +9,7 @@ import { limiter } from './limit-driver.js';
 
 /** Options of `ThrottleDriver`. */
 export interface ThrottleDriverOptions {
-  /** Milliseconds every operation waits before it begins. Operations wait at the same time. Default: 0. */
+  /** Milliseconds that every operation waits before it begins. Operations wait at the same time. Default: 0. */
   readonly latencyMs?: number | undefined;
   /** Bytes a second that reads and writes share, over all operations together. Default: no bound. */
   readonly bytesPerSecond?: ByteSize | undefined;
@@ -19,23 +19,23 @@ export interface ThrottleDriverOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Whoever wants to know how far a read has come is told each so many bytes. */
+/** Bytes between two calls of `progress`. */
 const PROGRESS_STEP = 256 * 1024;
 
 /**
  * Makes a fast driver behave like a slow and shared one: for demos, benches and what-if questions.
  *
- * An operation waits for a slot, then for `latencyMs`, then does its work; its bytes then pass one after the other
- * over a link of `bytesPerSecond`, booked by absolute times, so that a timer that fires late costs no throughput as
- * long as another operation is under way. Failed operations wait for the latency too, but use no bandwidth. One that is
- * aborted leaves the link at once.
+ * An operation waits for a slot, then for `latencyMs`, and then does its work. Its bytes then pass over a link of
+ * `bytesPerSecond`, one operation after the other. The link is booked by absolute times, so that a timer that fires
+ * late costs no throughput as long as another operation is under way. Failed operations wait for the latency too, but
+ * use no bandwidth. An operation that is aborted leaves the link at once.
  */
 export class ThrottleDriver extends InterceptingDriver {
   readonly #latencyMs: number;
   readonly #msPerByte: number;
   readonly #limit: LimitFunction | undefined;
   readonly #clock: Clock;
-  /** The bytes of one operation at a time. */
+  /** Passes the bytes of one operation at a time. */
   readonly #link = pLimit(1);
   #linkFreeAt = 0;
 
@@ -60,12 +60,12 @@ export class ThrottleDriver extends InterceptingDriver {
 
   async #slowly<T>(call: DriverCall<T>): Promise<T> {
     if (this.#latencyMs > 0) await this.#clock.sleep(this.#latencyMs, call.signal);
-    // What is there has not passed the link yet.
+    // No progress is reported here, because the bytes have not passed the link yet.
     const result = await call.proceed(call.signal, () => undefined);
     const bytes = call.moved(result);
     if (this.#msPerByte > 0 && bytes > 0) {
       const transfer = this.#transfer(bytes, call);
-      // What was written is published: an abort ends the wait, and must not say that nothing happened.
+      // The write is published already. An abort ends the wait, but must not say that nothing happened.
       await (call.operation === 'write' ? transfer.catch(() => undefined) : transfer);
     }
     return result;
@@ -90,7 +90,7 @@ export class ThrottleDriver extends InterceptingDriver {
     for (let passed = 0; passed < bytes;) {
       passed = Math.min(bytes, passed + step);
       const leftMs = start + passed * this.#msPerByte - this.#clock.now();
-      // A timer takes a millisecond at least: a link that is late already goes on.
+      // A timer takes a millisecond at least, so a link that is late goes on without one.
       if (leftMs > 0) await this.#clock.sleep(leftMs, signal);
       if (passed < bytes) progress?.(passed);
     }

@@ -8,8 +8,8 @@ interface Place {
 }
 
 /**
- * Refuses levels that share storage: the objects of one would be served, counted and deleted as those of the other,
- * and a tier inside the source would write to it. What has no location is nowhere else.
+ * Refuses levels that share storage. The objects of one would be served, counted and deleted as those of the other, and
+ * a tier inside the source would write to the source. A driver without a location shares storage with no other.
  * @throws TieredError `TIERED_CONFIG_INVALID`, naming both levels.
  */
 export function assertApart(
@@ -33,7 +33,7 @@ export function assertApart(
   }
 }
 
-/** Names the fields and not the locations, which may have come from the environment. */
+/** Names the fields, and not the locations, which may come from the environment. */
 function overlap(inner: Place, outer: Place): TieredError {
   const relation =
     inner.location === outer.location ? `is where ${outer.field} is too` : `is inside ${outer.field}`;
@@ -44,8 +44,9 @@ function overlap(inner: Place, outer: Place): TieredError {
 }
 
 /**
- * Refuses a manifest inside the source: that is never written, and the file would be one of its objects from the next listing on.
- * @throws TieredError `TIERED_CONFIG_INVALID`; as above it shows no path.
+ * Refuses a manifest inside the source. The source is never written, and the file would be one of its objects from the
+ * next listing on.
+ * @throws TieredError `TIERED_CONFIG_INVALID`, which shows no path, for the same reason as above.
  */
 export function assertOutside({ location }: StorageDriver, manifest: string): void {
   const file = `file://${path.posix.join('/', path.resolve(manifest).replaceAll(path.sep, '/'))}`;
@@ -56,7 +57,10 @@ export function assertOutside({ location }: StorageDriver, manifest: string): vo
   );
 }
 
-/** What a storage is known by from one start to the next: what was kept of it is of use for this one only. */
+/**
+ * Returns what identifies a storage from one start to the next. What was kept of a storage is valid for the same
+ * storage only.
+ */
 export function identityOf({ location, name }: StorageDriver): string {
   return location ?? name;
 }

@@ -31,29 +31,30 @@ export interface MemoryDriverOptions {
   /** Name in messages and metrics. Default: `'memory'`. */
   readonly name?: string | undefined;
   /**
-   * Bytes it takes at most; more is `TIERED_NO_SPACE`. Default: no bound of its own, because the quota of the tier
-   * that holds it is one; set it when you use the driver alone.
+   * The most bytes it takes. More is `TIERED_NO_SPACE`. Default: no bound of its own, because the quota of its tier is
+   * one. Set it when you use the driver alone.
    */
   readonly capacity?: ByteSize | undefined;
 }
 
 interface StoredObject {
   readonly bytes: Uint8Array;
-  /** What `bytes` had when they were stored: none are left if somebody who was lent a view took the memory away. */
+  /** Length of `bytes` when they were stored. They have none left if the borrower of a view took the memory away. */
   readonly size: number;
   readonly version: string;
 }
 
-/** Keys a page of `list`; bounds how long one page keeps the event loop. */
+/** Keys per page of `list`. Bounds how long one page keeps the event loop. */
 const LIST_PAGE = 1000;
 
 /**
- * Objects in the memory of this process: the RAM tier, and a source for tests. Reads return views without copying,
- * and a view stays valid after its object was replaced or deleted. Contents survive `close` and `open` of the same
- * instance, not the process.
+ * Keeps objects in the memory of this process: for the RAM tier, and as a source for tests. Reads return views without
+ * copying. A view stays valid after its object was replaced or deleted. Contents survive `close` and `open` of the same
+ * instance, but not the end of the process.
  *
- * A view is to be read only. Its memory is not given away by `postMessage` (which copies it, or throws, as the version of Node
- * has it); where a program takes it away all the same, by `ArrayBuffer.transfer`, the object is gone as if it were deleted.
+ * A view must only be read. `postMessage` does not transfer its memory: it copies the memory or throws, depending on
+ * the version of Node. If a program takes the memory away all the same, by `ArrayBuffer.transfer`, the object is gone
+ * as if it were deleted.
  */
 export class MemoryDriver implements StorageDriver {
   readonly name: string;
@@ -85,7 +86,7 @@ export class MemoryDriver implements StorageDriver {
   }
 
   async close(): Promise<void> {
-    // Nothing is held open; the objects stay for the next open().
+    // Nothing is held open. The objects stay for the next open().
   }
 
   async stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
@@ -138,7 +139,7 @@ export class MemoryDriver implements StorageDriver {
       bytes.set(piece, filled);
       filled += piece.byteLength;
     }
-    // Nothing comes between this look and what follows.
+    // Nothing else runs between this check and what follows.
     if (options.ifAbsent === true && this.#objects.has(key)) throw this.#exists(key);
     this.#publish('write', key, bytes);
   }
@@ -168,7 +169,7 @@ export class MemoryDriver implements StorageDriver {
     throw unsupported(this, 'openIndex');
   }
 
-  /** Not before now is it looked whether there is room: others may have been published while the bytes came. */
+  /** Publishes an object. Room is checked only now, because others may have been published while the bytes came. */
   #publish(operation: Operation, key: string, bytes: Uint8Array): void {
     this.#assertRoom(operation, key, bytes.byteLength);
     this.#bytes += bytes.byteLength - this.#sizeOf(key);
@@ -177,7 +178,7 @@ export class MemoryDriver implements StorageDriver {
     this.#objects.set(key, { bytes, size: bytes.byteLength, version: `${this.#writes}` });
   }
 
-  /** Whether the memory of an object is gone; then the object is. */
+  /** Whether the memory of an object was taken away. Then the object is gone too. */
   #isTakenAway(key: string, { bytes, size }: StoredObject): boolean {
     if (bytes.byteLength === size) return false;
     this.#forget(key);

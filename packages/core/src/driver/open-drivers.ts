@@ -5,7 +5,7 @@ import type { OperationOptions, StorageDriver } from './driver.js';
 /** A driver, and who uses it: hierarchies, tiers and decorators. */
 interface Opening {
   readonly users: Set<object>;
-  /** Opening and closing take turns: a driver that is just being closed is opened afterwards. */
+  /** Opening and closing take turns, so a driver that is being closed is opened afterwards. */
   readonly turns: LimitFunction;
   isOpen: boolean;
 }
@@ -22,9 +22,9 @@ function openingOf(driver: StorageDriver): Opening {
 }
 
 /**
- * Opens a driver for one of those who use it, unless it is open for another already: a program may give one driver to
- * several hierarchies, and the first that closes must not take it from the others.
- * @throws What the driver throws; it may be opened again then.
+ * Opens a driver for one of its users, unless it is open for another already. A program may give one driver to several
+ * hierarchies, and the first that closes must not close it for the others.
+ * @throws What the driver throws. It may be opened again then.
  */
 export async function openFor(
   user: object,
@@ -32,7 +32,7 @@ export async function openFor(
   { signal }: OperationOptions,
 ): Promise<void> {
   const opening = openingOf(driver);
-  // At once: a user who leaves meanwhile must not close it.
+  // Added at once, so that a user who leaves meanwhile does not close the driver.
   opening.users.add(user);
   await limited(opening.turns, signal, async () => {
     if (opening.isOpen) return;
@@ -41,7 +41,9 @@ export async function openFor(
   });
 }
 
-/** A user is done with a driver, whether it was opened or not; the last one closes it. Idempotent, as `close` is. */
+/**
+ * Ends the use of a driver by a user, whether it was opened or not. The last user closes it. Idempotent, as `close` is.
+ */
 export async function closeFor(user: object, driver: StorageDriver): Promise<void> {
   const opening = openingOf(driver);
   opening.users.delete(user);

@@ -8,12 +8,15 @@ interface Shown {
 }
 
 const inside = new WeakMap<StorageDriver, Shown>();
-/** Of each driver with nothing inside: the tiers that are open, and the prefix of the objects that each has for itself. */
+/**
+ * For each driver that wraps no other one: the tiers that are open, and the prefix of the objects that each has for
+ * itself.
+ */
 const owners = new WeakMap<StorageDriver, Map<object, string>>();
 
 /**
- * Remembers that a decorator is another driver with something around it: whoever owns one owns the other.
- * @param prefix If it shows only the objects whose keys begin so.
+ * Remembers that a decorator wraps another driver. Whoever owns one owns the other.
+ * @param prefix The beginning of the keys that the decorator shows. Default: it shows all.
  */
 export function isAround(decorator: StorageDriver, inner: StorageDriver, prefix = ''): void {
   inside.set(decorator, { driver: inner, prefix });
@@ -27,9 +30,11 @@ function innermost(driver: StorageDriver): Shown {
 }
 
 /**
- * Gives a driver, or what it shows of another, to a tier for itself: two that know nothing of each other must not keep copies by
- * one driver in one place. What has an index and no location is free, because nobody can share it but by sharing the driver.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, if another tier has it, a part of it, or what it is a part of.
+ * Gives a driver, or the part of one that a decorator shows, to one tier only. Two tiers that know nothing of each
+ * other must not keep copies in one place by one driver. A driver that has an index and no location is not owned,
+ * because only those who share the driver can share its storage.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, if another tier has the same objects, a part of
+ * them, or more that includes them.
  */
 export function own(tier: object, driver: StorageDriver, field: string): void {
   if (driver.capabilities.index && driver.location === undefined) return;
@@ -44,7 +49,7 @@ export function own(tier: object, driver: StorageDriver, field: string): void {
   owners.set(owned, all.set(tier, prefix));
 }
 
-/** A tier is done with its driver. Idempotent. */
+/** Ends the ownership of a tier. Idempotent. */
 export function disown(tier: object, driver: StorageDriver): void {
   owners.get(innermost(driver).driver)?.delete(tier);
 }

@@ -11,15 +11,18 @@ export interface CatalogParts {
   readonly versions: VersionPolicy;
   /** Runs the requests, and ends them when the hierarchy is closed. */
   readonly scope: OperationScope;
-  /** The namespace as it is now: another one comes from a manifest. */
+  /** The present namespace. Loading a manifest replaces it. */
   readonly namespace: () => MetadataContainer;
-  /** The object of a copy has become another one. */
+  /** Called when an object that may have a copy has changed. */
   readonly outdated: (id: number) => void;
   /** @throws TieredError if the hierarchy is not open, and the reason of a signal that has aborted. */
   readonly assertUsable: (signal: AbortSignal | undefined) => void;
 }
 
-/** Brings what the source says of its objects into the namespace: of one when it is asked for, of all by a listing. */
+/**
+ * Brings what the source says of its objects into the namespace: one object when it is asked for, all of them by a
+ * listing.
+ */
 export class Catalog {
   readonly #parts: CatalogParts;
   readonly #lookups = new Map<string, Promise<number>>();
@@ -28,7 +31,10 @@ export class Catalog {
     this.#parts = parts;
   }
 
-  /** Takes in what the source says of an object, as far as the policy lets it. A copy of what it was is not served any more. */
+  /**
+   * Takes in what the source says of an object, as far as the policy allows. A copy of an older version is not served
+   * any more.
+   */
   take(stat: ObjectStat): number {
     const { versions, outdated } = this.#parts;
     const namespace = this.#parts.namespace();
@@ -37,20 +43,26 @@ export class Catalog {
     const sameSize = namespace.sizeOf(known) === stat.size;
     const same = sameSize && namespace.versionOf(known) === stat.version;
     if (same || versions === 'pin') return known;
-    // With `ignore` the version is taken in all the same: reads of the source ask for it, and notice another size by that.
+    // With `ignore` the version is taken in too: reads of the source ask for it, and so notice another size.
     if (versions !== 'ignore' || !sameSize) outdated(known);
     return namespace.put(stat);
   }
 
-  /** Takes in the present size and version of an object that turned out to be another one. False if the source did not say. */
+  /**
+   * Takes in the present size and version of an object that turned out to have changed. False if the source did not
+   * say.
+   */
   async renew(key: string): Promise<boolean> {
     const { scope, source } = this.#parts;
-    // If it fails, the error that brought us here says what happened; the next read meets this one if it is still there.
+    // A failure is not reported: the error that led here says what happened. If the failure persists, the next read
+    // meets it.
     const stat = await scope.attempt((signal) => source.stat(key, { signal }));
     return stat !== undefined && this.take(stat) >= 0;
   }
 
-  /** The id of a key, asking the source for an object that is not known; one question for all who ask at once. */
+  /**
+   * Returns the id of a key. Asks the source for an object that is not known, once for all who ask at the same time.
+   */
   async lookUp(key: string, signal: AbortSignal | undefined): Promise<number> {
     assertKey(key);
     const known = this.#parts.namespace().find(key);
@@ -70,7 +82,8 @@ export class Catalog {
       const message = `${source.name} cannot list, and the namespace is not complete.`;
       throw new TieredError('TIERED_UNSUPPORTED', message);
     }
-    // A listing may rest between two pages for as long as its reader likes: close() ends it, and waits for a page only.
+    // A listing may rest between two pages for as long as its reader likes. So close() ends it, and waits for one page
+    // only.
     const end = new AbortController();
     const pages = source.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
     const nextPage = async (under: AbortSignal) => {

@@ -3,23 +3,26 @@ import type { Operation } from '../driver/driver.js';
 import type { DropReason } from '../placement.js';
 import type { TierUse } from '../tier/tier.js';
 
-/** What a `Hierarchy` tells while it works; the key is the name of the event. */
+/** The events that a `Hierarchy` emits while it works. The key is the name of the event. */
 export interface HierarchyEvents {
-  /** A page of the source's listing was taken in. Totals of this listing so far. */
+  /** A page of the source's listing was taken in. The numbers are totals of this listing so far. */
   scan: (progress: { readonly objects: number; readonly bytes: number }) => void;
-  /** The manifest could not be loaded, and the source is listed; or not saved, and the next start lists it. */
+  /**
+   * The manifest could not be loaded, so the source is listed; or it could not be saved, so the next start lists the
+   * source.
+   */
   manifestFailed: (event: {
     readonly path: string;
     readonly operation: 'load' | 'save';
     readonly error: unknown;
   }) => void;
-  /** An object, or the first `bytes` of it, is on a tier and is served from it from now on. */
+  /** An object, or its first `bytes`, is on a tier and is served from there from now on. */
   placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;
-  /** A copy is not served any more, and is being deleted. */
+  /** A copy was dropped: it is not served any more, and is being deleted. */
   dropped: (event: { readonly key: string; readonly level: number; readonly reason: DropReason }) => void;
-  /** The storage of a tier was full before its quota was: it holds no more than `quotaBytes` from now on. */
+  /** The storage of a tier was full before its quota was. The tier holds no more than `quotaBytes` from now on. */
   tierShrunk: (event: { readonly level: number; readonly quotaBytes: number }) => void;
-  /** An object was to be placed and could not be; reads are served from the source. */
+  /** An object could not be placed. Its reads are served from the source. */
   placementFailed: (event: { readonly key: string; readonly level: number; readonly error: unknown }) => void;
   /** A tier failed an operation, which was served from elsewhere. */
   tierFault: (event: TierFault) => void;
@@ -35,7 +38,7 @@ export interface HierarchyEvents {
   closed: () => void;
 }
 
-/** A tier's fault: which operation on which object failed, and how. */
+/** A fault of a tier: which operation on which object failed, and why. */
 export interface TierFault {
   readonly level: number;
   readonly operation: Operation;
@@ -44,11 +47,11 @@ export interface TierFault {
 }
 
 /**
- * An eventemitter3 whose listeners cannot break the work that emits: a listener that throws is a bug of its author
- * and surfaces as an uncaught exception, after the emitting operation went on.
+ * An eventemitter3 whose listeners cannot break the work that emits. A listener that throws is a bug of its author. Its
+ * error surfaces as an uncaught exception, after the emitting operation went on.
  */
 export class SafeEmitter<Events extends EventEmitter.ValidEventTypes> extends EventEmitter<Events> {
-  /** Called with what nobody listens to. */
+  /** Called with events that nobody listens to. */
   protected unheard: ((event: unknown, payload: unknown) => void) | undefined;
 
   override emit<T extends EventEmitter.EventNames<Events>>(

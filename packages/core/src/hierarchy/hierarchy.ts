@@ -37,15 +37,15 @@ type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
 const NO_OPTIONS = Object.freeze({});
 
 /**
- * The one object a loader holds: reads objects from the fastest level that has them, and keeps what the placement
- * decides to keep (MONARCH, CCGrid'22, section III).
+ * Reads objects from the fastest level that has them, and keeps what the placement decides to keep (MONARCH, CCGrid'22,
+ * section III). It is the one object that a loader holds.
  *
- * A read is served by the tier the namespace names. A tier that fails, or gives fewer bytes than it must, is passed
- * over, counted and announced, and the source serves the read; after repeated faults it is left alone for a while.
- * State, keys, ranges and capabilities are checked here, once, and not in the drivers.
+ * A read is served by the tier that the namespace names. If the tier fails, or gives fewer bytes than it must, the
+ * source serves the read, and the fault is counted and announced. After repeated faults the tier is left alone for a
+ * while. State, keys, ranges and capabilities are checked here, once, and not in the drivers.
  *
- * Bytes that `read` resolves to may be a view on a tier's memory: read them, do not write to them. `readInto` gives
- * you bytes of your own.
+ * The bytes that `read` resolves to may be a view on a tier's memory, so do not write to them. `readInto` gives you
+ * bytes of your own.
  */
 export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
   #namespace: MetadataContainer;
@@ -62,7 +62,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   #starting: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for settings that cannot work, named in the message. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. The message names them. */
   constructor(options: HierarchyOptions) {
     super();
     this.#options = checkedOptions(options);
@@ -107,15 +107,17 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     return this.#namespace;
   }
 
-  /** Reads of the source that are really under way at the same time, at most; undefined where there is no such limit. */
+  /**
+   * The most reads of the source that are really under way at the same time. Undefined where there is no such limit.
+   */
   get readsAtOnce(): number | undefined {
     return this.#source.capabilities.readsAtOnce;
   }
 
   /**
-   * Opens every driver and takes in the source's listing (event `scan` tells how far it is). Resolves to this
+   * Opens every driver and takes in the source's listing; the event `scan` reports its progress. Resolves to this
    * hierarchy, so that `await using h = await new Hierarchy({...}).start()` works. If it fails or is aborted,
-   * everything it opened is closed again, and the hierarchy stays closed.
+   * everything that it opened is closed again, and the hierarchy stays closed.
    */
   async start(options: OperationOptions = NO_OPTIONS): Promise<this> {
     if (this.#state !== 'new') {
@@ -131,7 +133,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     try {
       await starting;
     } catch (error) {
-      // Why it failed to start says more than what went wrong in clearing up.
+      // The error of the start says more than an error of the clean-up.
       await this.close().catch(() => undefined);
       throw error;
     }
@@ -143,7 +145,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     useOnce(this.#namespace, this, { field: 'metadata', made: 'MetadataContainer' });
     await openFor(this, this.#source, { signal });
     for (const tier of this.#tiers) await openAtStart(tier, signal, this.#host);
-    // Again, before anything is deleted: now links are resolved.
+    // Checked again before anything is deleted, because links are resolved now.
     assertApart(this.#source, this.#tiers);
     if (this.#options.scan) await this.#knowSource(signal);
     await this.#placement.start(this.#host, { signal });
@@ -151,7 +153,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#state = 'open';
   }
 
-  /** Takes in every object of the source: from the manifest, if there is one, else from the listing. */
+  /** Takes in every object of the source, from the manifest if there is one, else from the listing. */
   async #knowSource(signal: AbortSignal): Promise<void> {
     const saved = await this.#manifest?.load(this.#tiers.length, signal);
     if (saved !== undefined) {
@@ -172,8 +174,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * Reads an object, or a range of it.
    * @param key The object.
    * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_KEY_INVALID`, `TIERED_RANGE_INVALID`, `TIERED_NOT_OPEN`,
-   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, or what the source failed with. Abort rejects with `signal.reason`;
-   * what others wait for goes on.
+   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, or what the source failed with. An abort rejects with `signal.reason`.
+   * Work that others wait for goes on.
    */
   async read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
     this.#assertUsable(options.signal);
@@ -186,11 +188,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Reads into memory of the caller, as much as fits, and resolves to the number of bytes.
+   * Reads as much as fits into memory of the caller, and resolves to the number of bytes.
    * @param key The object.
-   * @param target Where the bytes go; not touched after the call has settled. Behind them it is as it was, or zeros if the
-   * object had been longer.
-   * @throws As `read` does; what is in the target then is anything.
+   * @param target Where the bytes go. Not touched after the call has settled. What follows the bytes is unchanged, or
+   * zeros if the object had been longer.
+   * @throws As `read` does. The content of the target is undefined then.
    */
   async readInto(
     key: string,
@@ -208,13 +210,14 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Reads many objects, or ranges of them, into memory of the caller: a batch that costs less than its reads, each with
-   * a promise of its own. Fastest with targets on one `SharedArrayBuffer`, which drivers may fill by threads.
-   * @param requests At best some dozens; they are all under way at once.
-   * @returns How each read ended, in the order of the requests: as many bytes as `readInto` would have resolved to, or
-   * the error that it would have rejected with. One that fails disturbs no other.
-   * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. Abort rejects with `signal.reason`, when no target is written to
-   * any more; what is in the targets then is anything.
+   * Reads many objects, or ranges of them, into memory of the caller. A batch costs less than its reads made one by
+   * one, each with a promise of its own. It is fastest with targets on one `SharedArrayBuffer`, which threads of a
+   * driver may fill.
+   * @param requests The reads, some dozens at best. They are all under way at once.
+   * @returns How each read ended, in the order of the requests: the number of bytes that `readInto` would have resolved
+   * to, or the error that it would have rejected with. A read that fails does not affect the others.
+   * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. An abort rejects with `signal.reason` once no target is
+   * written to any more. The content of the targets is undefined then.
    */
   async readMany(
     requests: readonly HierarchyReadRequest[],
@@ -223,14 +226,14 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#assertUsable(options.signal);
     const outcomes = await this.#path.readMany(requests, options);
     if (!outcomes.some((outcome) => 'error' in outcome)) return outcomes;
-    // An abort or a close has ended all of it, and not some reads.
+    // An abort or a close ends the whole batch, not only some reads.
     options.signal?.throwIfAborted();
     this.#assertUsable(undefined);
     return outcomes;
   }
 
   /**
-   * Opens an object for many reads. The handle looks the key up once; its reads move to a faster tier by themselves
+   * Opens an object for many reads. The handle looks the key up once. Its reads move to a faster tier by themselves
    * once the object is placed there.
    * @throws As `read` does.
    */
@@ -251,7 +254,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Describes an object: from the namespace if it is known there, else from the source.
+   * Describes an object, from the namespace if it is known there, else from the source.
    * @throws As `read` does.
    */
   async stat(
@@ -266,7 +269,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Enumerates objects in pages: of the namespace if the source was scanned at start, else of the source.
+   * Enumerates objects in pages, from the namespace if the source was scanned at start, else from the source.
    * @throws TieredError `TIERED_UNSUPPORTED` if neither is possible.
    */
   async *list(options: ListOptions = NO_OPTIONS): AsyncGenerator<readonly ObjectStat[], void, undefined> {
@@ -282,9 +285,10 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Puts an object on a tier now, ahead of any read, and resolves to the level it is on afterwards: the source's
-   * (the number of tiers) if no tier takes it, or if fetching it failed (event `placementFailed`).
-   * @throws As `read` does. Abort stops waiting; the placement goes on.
+   * Puts an object on a tier now, ahead of any read, and resolves to the level it is on afterwards. This is the
+   * source's level (the number of tiers) if no tier takes the object, or if fetching it failed (event
+   * `placementFailed`).
+   * @throws As `read` does. An abort ends the waiting only; the fill goes on.
    */
   async place(key: string, options: OperationOptions = NO_OPTIONS): Promise<number> {
     this.#assertUsable(options.signal);
@@ -294,9 +298,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Lists the source anew and takes in what has changed, as the `versions` policy lets it (event `scan` tells how far it
-   * is), and saves the manifest: between two epochs, say, if the dataset grows. Objects that are gone from the source stay known.
-   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. Abort leaves what was taken in until then.
+   * Lists the source again, takes in what has changed as far as the `versions` policy allows, and saves the manifest.
+   * Use it between two epochs if the dataset grows. The event `scan` reports its progress. Objects that are gone from
+   * the source stay known.
+   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. After an abort, what was taken in until then
+   * stays.
    */
   async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
     this.#assertUsable(options.signal);
@@ -316,8 +322,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * A snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like.
-   * @param since An earlier snapshot of this hierarchy: counts are those since then, of one epoch say, as of `statsBetween`.
+   * Returns a snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like.
+   * @param since An earlier snapshot of this hierarchy. Counts are then those since that snapshot, for example of one
+   * epoch, as in `statsBetween`.
    */
   stats(since?: HierarchyStats): HierarchyStats {
     const now = snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path);
@@ -325,8 +332,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Ends everything: reads that wait for the source reject with `TIERED_CLOSED`, placements are abandoned without a
-   * trace, and drivers are closed once nothing uses them. Idempotent; also during `start`.
+   * Ends everything. Reads that wait for the source reject with `TIERED_CLOSED`, fills are abandoned without a trace,
+   * and drivers are closed once nothing uses them. Idempotent. May be called during `start` too.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -344,7 +351,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     await this.#starting;
     const placementClosed = isUsedBy(this.#placement, this) ? this.#placement.close() : Promise.resolve();
     await this.#path.close(reason);
-    // A read that a tier has not ended even now may be one that the placement waits for.
+    // The placement may wait for a read that a tier has not ended even now.
     if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;
     else placementClosed.catch(() => undefined);
     const closings = [...this.#tiers.map((tier) => tier.close()), closeFor(this, this.#source)];

@@ -25,7 +25,7 @@ export interface LentParts {
   readonly asked: AskedVersions;
 }
 
-/** What a hierarchy lends to its placement: all that the placement may see of it, and do to it. */
+/** What a hierarchy lends to its placement: all that the placement may see of the hierarchy, and do to it. */
 export class LentHost implements PlacementHost {
   readonly namespace: MetadataContainer;
   readonly complete: boolean;
@@ -64,7 +64,7 @@ export class LentHost implements PlacementHost {
 
   async openTier(tier: Tier, options: OperationOptions): Promise<void> {
     await tier.open(options);
-    // Now links are resolved.
+    // Checked again, because links are resolved now.
     assertApart(this.source, this.tiers);
   }
 

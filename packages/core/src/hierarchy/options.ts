@@ -13,35 +13,38 @@ export interface HierarchyOptions {
   readonly source: StorageDriver;
   /** The levels above the source, fastest first. Default: none. */
   readonly tiers?: readonly TierOptions[] | undefined;
-  /** Decides what is kept where; `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
+  /** Decides what is kept where: `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
   readonly placement?: Placement | undefined;
   /**
-   * Whether `start` lists the source, so that every size is known before the first read. Without it each object
-   * costs one `stat` when first used. Default: true if the source can list.
+   * Whether `start` lists the source, so that every size is known before the first read. If not, each object costs one
+   * `stat` when it is first used. Default: true if the source can list.
    */
   readonly scan?: boolean | undefined;
   /**
-   * A file in which the namespace is kept, so that only the first start lists the source; written when the source has been
-   * listed. Objects that changed since are noticed when they are read, and by `rescan`. Not inside the source. Default: none.
+   * Path of a file in which the namespace is kept, so that only the first start lists the source. It is written when
+   * the source has been listed. Objects that changed since then are noticed when they are read, and by `rescan`. Must
+   * not be inside the source. Default: none.
    */
   readonly manifest?: string | undefined;
   /**
-   * The namespace to work with: one that knows objects already, so that none of them costs a `stat` where the source is not scanned. For
-   * this hierarchy alone, with as many tiers, and not together with a manifest. Default: a new one, which knows nothing.
+   * A namespace that knows objects already, so that none of them costs a `stat` where the source is not scanned. It
+   * must be made for as many tiers, and serves this hierarchy only. Cannot be combined with `manifest`. Default: a new,
+   * empty one.
    */
   readonly metadata?: MetadataContainer | undefined;
   /** What to do when an object in the source has changed. Default: `refresh`. */
   readonly versions?: VersionPolicy | undefined;
   /**
-   * Chooses, read by read, between the copy of an object on a tier and the source, whichever is faster at the moment; if the source fails
-   * then, the copy is read. Batches (`readMany`) are read from copies all the same. Default: none, and copies are read,
-   * which spares the source.
+   * Estimates how long reads take, so that each read uses the copy of an object or the source, whichever is faster at
+   * the moment. If the source then fails, the copy is read. Batches (`readMany`) are always read from copies. Default:
+   * none. Then copies are always read, which spares the source.
    */
   readonly model?: FetchModel | undefined;
   /**
-   * Takes a line for the log when a tier is not used, or is smaller than it was to be, and nobody listens to the event that says
-   * so: one for each tier and reason, and the same no sooner than ten minutes later. Lines hold names of drivers and error
-   * codes, and no secrets. Default: `process.emitWarning` (type `TieredWarning`), 10 lines in ten minutes over all hierarchies.
+   * Takes a line for the log when a tier is not used, or is smaller than configured, and nobody listens to the event
+   * that says so. There is one line for each tier and reason, repeated after ten minutes at the earliest. Lines hold
+   * names of drivers and error codes, and no secrets. Default: `process.emitWarning` (type `TieredWarning`), at most 10
+   * lines in ten minutes over all hierarchies.
    */
   readonly warn?: ((line: string) => void) | undefined;
   /** Default: the clock of the machine. */
@@ -57,7 +60,7 @@ export interface CheckedOptions extends HierarchyOptions {
 }
 
 /**
- * The options with their defaults, checked as far as they can be before anything is opened.
+ * Fills in the defaults, and checks what can be checked before anything is opened.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
 export function checkedOptions(options: HierarchyOptions): CheckedOptions {
@@ -79,12 +82,12 @@ export function checkedOptions(options: HierarchyOptions): CheckedOptions {
   return { ...options, tiers, scan, versions: checkedVersions(options.versions), clock };
 }
 
-/** For those who write JavaScript: a forgotten option is named, and not met later as an undefined property. */
+/** Names a forgotten option for users of JavaScript, who would otherwise meet an undefined property later. */
 function assertDriver(field: string, driver: unknown): void {
   if (!isDriver(driver)) throw configError(field, 'a StorageDriver', driver);
 }
 
-/** Whether a value can be a driver, as far as it is worth a look. */
+/** Whether a value looks like a driver. */
 export function isDriver(value: unknown): value is StorageDriver {
   const { capabilities } = (value ?? {}) as { readonly capabilities?: unknown };
   return typeof capabilities === 'object' && capabilities !== null;

@@ -9,7 +9,7 @@ import { LentHost, type LentParts } from './lent-host.js';
 /** What the reads and the placement of a hierarchy have in common. */
 type Shared = 'places' | 'tally' | 'asked';
 
-/** Serves the objects of a namespace: reads by the one, the placement by the other. */
+/** What serves the objects of a namespace: one part for the reads, the other for the placement. */
 export interface Serving {
   readonly path: ReadPath;
   readonly host: PlacementHost;

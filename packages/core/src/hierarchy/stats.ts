@@ -8,33 +8,35 @@ import type { Tier } from '../tier/tier.js';
 export interface TierStats {
   readonly level: number;
   readonly driver: string;
-  /** Reads it served, or a part of them, and the bytes it gave. */
+  /** Reads that it served in whole or in part, and the bytes it gave. */
   readonly reads: number;
   readonly readBytes: number;
   /** Operations that failed and were served from elsewhere. */
   readonly faults: number;
-  /** Whether reads, and placements, use it at this moment. */
+  /** Whether reads use it at this moment, and whether fills do. */
   readonly readable: boolean;
   readonly writable: boolean;
-  /** What it may hold: its quota, or less if its storage turned out to be smaller, or another process allows it less. */
+  /**
+   * Bytes that it may hold: its quota, or less if its storage turned out to be smaller or another process allows less.
+   */
   readonly quotaBytes: number;
   readonly usedBytes: number;
   readonly reservedBytes: number;
 }
 
 /**
- * Reads that were served, each counted once, in the moment it ends: those of handles, of batches and of prefetchers too. The parts add
- * up to `total`. Reads that reject count nowhere.
+ * Reads that were served, each counted once, when it ends. Reads of handles, batches and prefetchers count too. The
+ * parts add up to `total`. Reads that reject do not count.
  */
 export interface ReadStats {
   readonly total: number;
   /** Served by tiers alone. */
   readonly fromTiers: number;
-  /** Waited, for all bytes or for some, for what they had to ask the source for. */
+  /** Waited for bytes, all or some, that they had to ask the source for. */
   readonly fromSource: number;
-  /** Waited only for what another read, or the placement, was bringing from the source already. */
+  /** Waited only for bytes that another read, or the placement, was already bringing from the source. */
   readonly joined: number;
-  /** Of empty objects, or from the end of one on: nobody was asked. */
+  /** Reads of empty objects, or at the end of an object or beyond. No storage was asked. */
   readonly empty: number;
 }
 
@@ -43,7 +45,10 @@ export interface HierarchyStats {
   readonly reads: ReadStats;
   /** Fastest first; without the source. */
   readonly tiers: readonly TierStats[];
-  /** Requests to the source, of readers and of the placement, and the bytes they brought: not as many as reads that waited for it. */
+  /**
+   * Requests to the source, of readers and of the placement, and the bytes they brought. Their number differs from that
+   * of the reads that waited for the source.
+   */
   readonly source: { readonly driver: string; readonly reads: number; readonly readBytes: number };
   /** Known objects, and the sum of their sizes. */
   readonly namespace: { readonly objects: number; readonly bytes: number };
@@ -89,8 +94,8 @@ export function snapshot(
 }
 
 /**
- * What happened between two snapshots of one hierarchy: counts are the difference, and what was held at a moment (bytes, objects,
- * fetches and reads under way, whether tiers are in service) is that of the later one.
+ * Returns what happened between two snapshots of one hierarchy. Counts are differences. What is held at a moment
+ * (bytes, objects, fetches and reads under way, whether tiers are in service) is taken from the later snapshot.
  */
 export function statsBetween(before: HierarchyStats, now: HierarchyStats): HierarchyStats {
   const { fetching, fetchingBytes } = now.placement;
@@ -110,7 +115,7 @@ function countsOf({ reads, readBytes }: HierarchyStats['source']) {
   return { reads, readBytes };
 }
 
-/** Of each count of the earlier snapshot. */
+/** The difference of each count that the earlier snapshot has. */
 function difference<T extends object>(before: T, now: { readonly [Field in keyof T]: number }): T {
   const of = (field: string) => now[field as keyof T] - (before[field as keyof T] as number);
   return Object.fromEntries(Object.keys(before).map((field) => [field, of(field)])) as T;

@@ -4,11 +4,14 @@ import { formatBytes } from '../support/bytes.js';
 import type { HierarchyEvents, SafeEmitter } from './events.js';
 import type { Tier } from '../tier/tier.js';
 
-/** Milliseconds for which the same is not told again, and in which so many lines are told by all hierarchies of a process. */
+/**
+ * Milliseconds for which the same line is not repeated. The bound on the lines of all hierarchies of a process holds
+ * for the same period.
+ */
 const QUIET_MS = 600_000;
 const MOST_LINES = 10;
 
-/** The events that become lines, each with what makes of it a name, by which the same is known, and the text. */
+/** The events that become lines. */
 type Told = 'tierFault' | 'tierOutOfService' | 'tierShrunk' | 'manifestFailed';
 type Line = readonly [name: string, text: string];
 type Tellers = {
@@ -16,11 +19,12 @@ type Tellers = {
 };
 
 /**
- * What a program that listens to no event is told all the same, as lines of a log: that a tier is not used, or is smaller
- * than it was to be, so that the source is read instead. A training that is ten times slower for that reason should say so.
+ * Tells a program that listens to no event, by lines of a log, that a tier is not used or is smaller than configured,
+ * so that the source is read instead. A training that is ten times slower for that reason should say so.
  *
- * Bounded: one line for a tier and what has become of it, and the same no sooner than ten minutes later. Lines hold the name of
- * a driver, which has no secrets, the path of a manifest, and the code of the error; neither keys nor texts of what failed below.
+ * Bounded: there is one line for a tier and its state, repeated after ten minutes at the earliest. Lines hold the name
+ * of a driver, which has no secrets, the path of a manifest, and the code of the error. They hold neither keys nor
+ * messages of errors below.
  */
 export class Unheard {
   readonly #events: SafeEmitter<HierarchyEvents>;
@@ -28,7 +32,7 @@ export class Unheard {
   readonly #clock: Clock;
   readonly #warn: (message: string) => void;
   readonly #toldAt = new Map<string, number>();
-  /** What failed last on each level, in words. */
+  /** The last failure on each level, in words. */
   readonly #lastFaults = new Map<number, string>();
   readonly #tellers: Tellers = {
     tierFault: ({ level, operation, error }) => {
@@ -57,7 +61,7 @@ export class Unheard {
     ],
   };
 
-  /** @param warn Takes a line. Default: `process.emitWarning`, 10 lines in ten minutes at most over all hierarchies. */
+  /** @param warn Takes a line. Default: `process.emitWarning`, at most 10 lines in ten minutes over all hierarchies. */
   constructor(
     events: SafeEmitter<HierarchyEvents>,
     tiers: readonly Tier[],
@@ -70,7 +74,10 @@ export class Unheard {
     this.#warn = warn;
   }
 
-  /** Something happened, and nobody listens. Who listens to the faults of tiers knows what follows from them. */
+  /**
+   * Tells of an event that nobody listens to. Whoever listens to the faults of tiers already knows what follows from
+   * them.
+   */
   tell(event: unknown, payload: unknown): void {
     const teller = Object.entries(this.#tellers).find(([name]) => name === event)?.[1] as
       ((payload: unknown) => Line | undefined) | undefined;
@@ -90,12 +97,12 @@ export class Unheard {
   }
 }
 
-/** What an error says that can hold no secret. */
+/** Returns the part of an error that cannot hold a secret. */
 function meaning(error: unknown): string {
   return isTieredError(error) ? `${error.code}: ${ERROR_CODES[error.code]}` : 'an error without a code';
 }
 
-/** What an error itself says, of work that concerns no key. Messages of `TieredError` hold no secrets. */
+/** Returns the message of an error, for work that concerns no key. Messages of `TieredError` hold no secrets. */
 function ownWords(error: unknown): string {
   return isTieredError(error) ? `${error.code}: ${error.message.replace(/\.$/, '')}` : meaning(error);
 }

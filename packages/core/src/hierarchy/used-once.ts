@@ -1,13 +1,13 @@
 import { TieredError } from '../support/errors.js';
 
-/** Which hierarchy has what serves one hierarchy only. */
+/** For each part that serves one hierarchy only: which hierarchy has it. */
 const holders = new WeakMap<object, object>();
 
 /**
- * Gives a part to a hierarchy that starts: for good, because it ends with that one.
+ * Gives a part to a hierarchy that starts. The part stays with it for good, because it ends with that hierarchy.
  * @param part A placement, or a namespace.
  * @param hierarchy Who gets it.
- * @param field The option that it came by, and what to make anew, for the message.
+ * @param field The option that brought the part, and what to make anew, for the message.
  * @throws TieredError `TIERED_ALREADY_STARTED` if another one had it.
  */
 export function useOnce(
@@ -22,7 +22,7 @@ export function useOnce(
   holders.set(part, hierarchy);
 }
 
-/** Whether a hierarchy has the part: another one may go on with it otherwise. */
+/** Whether a hierarchy has the part. If not, another hierarchy may use it. */
 export function isUsedBy(part: object, hierarchy: object): boolean {
   return holders.get(part) === hierarchy;
 }

@@ -1,7 +1,8 @@
 import { TieredError } from '../support/errors.js';
 
 /**
- * Refuses keys that no driver can serve. What else a key must be (inside a root, short enough) its driver decides.
+ * Refuses keys that no driver can serve. The driver decides what else a key must be, such as inside a root or short
+ * enough.
  * @throws TieredError `TIERED_KEY_INVALID`
  */
 export function assertKey(key: string): void {
@@ -24,7 +25,7 @@ export function assertKey(key: string): void {
 }
 
 /**
- * How many bytes a read of `length` at `offset` gives on an object of `size` bytes.
+ * Returns how many bytes a read of `length` at `offset` gives on an object of `size` bytes.
  * @throws TieredError `TIERED_RANGE_INVALID` unless both are whole numbers of at least 0.
  */
 export function clampLength(key: string, size: number, offset: number, length: number | undefined): number {

@@ -4,17 +4,17 @@ import { bitsFor, SlotTable } from './slot-table.js';
 
 /** 1,024 slots, 5 KiB. */
 const SMALLEST_BITS = 10;
-/** So many records move to a larger table at every 64th that is added: 16 for one, and no pause above 0.2 ms. */
+/** Records that move to a larger table at every 64th addition: 16 for each added one, without a pause above 0.2 ms. */
 const MOVED_AT_ONCE = 1024;
 const MOVE_EVERY = 64;
 
 /**
- * Finds the id of a key, by way of its record. The records of entries are added in the order of their ids. One that
- * moves later, because its version became longer, need not be moved here: the old one has the same key and the same id.
+ * Finds the id of a key, by way of its record. The records of entries are added in the order of their ids. A record
+ * that moves later, because its version became longer, need not be moved here: the old record has the same key and id.
  *
- * When its table is full, one of twice the size takes its place, and the records move over little by little while others
- * are added: moving millions at once would stop the event loop for seconds. Until all have moved, what is not in
- * the new table is looked for in the old one, which is then let go.
+ * When its table is full, one of twice the size takes its place, and the records move over little by little while
+ * others are added: moving millions at once would stop the event loop for seconds. Until all have moved, what is not in
+ * the new table is looked for in the old one. Then the old table is released.
  */
 export class KeyIndex {
   readonly #records: RecordArena;
@@ -27,7 +27,7 @@ export class KeyIndex {
   /**
    * @param records Where the references lead.
    * @param referenceOf The record of an entry that was added, as it is now.
-   * @param capacity So many entries it takes without growing. Default: as few as it takes anyway.
+   * @param capacity Entries that it takes without growing. Default: those of the smallest table.
    */
   constructor(records: RecordArena, referenceOf: (id: number) => number, capacity = 0) {
     this.#records = records;

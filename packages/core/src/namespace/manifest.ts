@@ -19,25 +19,28 @@ import { canHold } from './record-arena.js';
 
 /** Options of `saveManifest` and `loadManifest`. */
 export interface ManifestOptions extends OperationOptions {
-  /** Of what the namespace is: the same string for the same source, another for any other. 4,096 bytes at most. */
+  /**
+   * Identifies the source of the namespace: the same string for the same source, and another for any other. 4,096 bytes
+   * at most.
+   */
   readonly identity: string;
 }
 
 /**
- * Writes a namespace to a file, from which `loadManifest` makes it again without a listing. What is written is the
- * namespace at the moment of the call; what is put while it is being written is not in the file.
+ * Writes a namespace to a file, from which `loadManifest` makes it again without a listing. The file holds the
+ * namespace as it is at the moment of the call. What is put while it is being written is not in the file.
  *
- * The file is written beside `path`, under the name `path.new`, and then renamed: whenever the process dies,
- * `path` is the whole old manifest or the whole new one. What a dead writer left is removed by the next. If two save to
- * one path at the same time, one of them wins and the other fails. It is not synced to the disk: a power cut may damage
- * it, which `loadManifest` notices. Its owner alone can read it, for the names of a source are as private as its data; the
- * directory is the caller's, and is left as it is.
+ * The file is written beside `path`, under the name `path.new`, and then renamed. So whenever the process dies, `path`
+ * is the whole old manifest or the whole new one. The next writer removes what a dead one left. If two save to one path
+ * at the same time, one of them wins and the other fails. The file is not synced to the disk. A power cut may damage
+ * it, which `loadManifest` notices. Only its owner can read it, because the names of a source are as private as its
+ * data. The directory is the caller's, and stays as it is.
  *
- * Cost: one pass over all entries, in sections of at most 1 MiB, between which others get their turn; no memory.
+ * Cost: one pass over all entries, in sections of at most 1 MiB, between which other work gets its turn. No memory.
  * @throws TieredError `TIERED_UNAVAILABLE` if another save is under way; `TIERED_NO_SPACE`, `TIERED_PERMISSION`,
- * `TIERED_READ_ONLY`, `TIERED_NOT_FOUND` (no such directory), `TIERED_IO`; `TIERED_CONFIG_INVALID` for an identity that is none;
- * `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with `signal.reason`. The old manifest is untouched
- * in all these cases.
+ * `TIERED_READ_ONLY`, `TIERED_NOT_FOUND` (no such directory), `TIERED_IO`; `TIERED_CONFIG_INVALID` for an invalid
+ * identity; `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with `signal.reason`. The old manifest is
+ * untouched in all these cases.
  */
 export async function saveManifest(
   container: MetadataContainer,
@@ -69,12 +72,12 @@ export async function saveManifest(
 /**
  * Makes a namespace from the file that `saveManifest` wrote. Every object is at the source's level.
  *
- * Cost: one pass over the file in sections of at most 1 MiB, and one over the entries, between whose parts others get
- * their turn; the memory of the namespace, and no more.
+ * Cost: one pass over the file in sections of at most 1 MiB, and one over the entries in parts. Between them other work
+ * gets its turn. The memory of the namespace, and no more.
  * @param path The manifest.
  * @param sourceLevel As the constructor of `MetadataContainer` takes it.
- * @throws TieredError `TIERED_NOT_FOUND` if there is no file; `TIERED_DATA_CORRUPT` if it is damaged, cut short or no
- * manifest; `TIERED_CONFIG_INVALID` if it is of another source or of another format; `TIERED_PERMISSION`,
+ * @throws TieredError `TIERED_NOT_FOUND` if there is no file; `TIERED_DATA_CORRUPT` if it is damaged, cut short or not
+ * a manifest; `TIERED_CONFIG_INVALID` if it is of another source or of another format; `TIERED_PERMISSION`,
  * `TIERED_IO`; `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with `signal.reason`. In all these cases the
  * source can be listed instead.
  */
@@ -86,7 +89,7 @@ export async function loadManifest(
   assertUsable(identity);
   signal?.throwIfAborted();
   try {
-    // Without O_NONBLOCK a pipe of that name would be waited for.
+    // Without O_NONBLOCK, opening a pipe of that name would wait.
     const file = await fs.promises.open(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
     try {
       const image = await read(file, path, identity, signal);
@@ -102,7 +105,7 @@ export async function loadManifest(
 
 type FileHandle = fs.promises.FileHandle;
 
-/** The header goes last: until then the file is no manifest. */
+/** Writes the header last, because the file must not be a manifest before. */
 async function write(
   file: FileHandle,
   image: NamespaceImage,
@@ -135,7 +138,7 @@ async function read(
   if (!stat.isFile()) throw corrupt('it is no file');
   const { header, end } = await readHeader(file, path);
   if (header.identity !== identity) throw ofAnother(path, 'source', header.identity, identity);
-  // Before any memory is asked for: the file must be as long as what it says it holds.
+  // Checked before any memory is allocated: the file must be as long as its header says.
   if (!canHold(header.recordBytes, header.count) || end + sectionBytes(header) !== stat.size)
     throw corrupt('its length does not fit');
   const image = blankImage(header.count, header.recordBytes);
@@ -165,7 +168,7 @@ async function readHeader(file: FileHandle, path: string): Promise<{ header: Man
   return { header, end };
 }
 
-/** Whether this open file is the one of that name. */
+/** Whether this open file is the one at that path. */
 async function isAt(file: FileHandle, path: string): Promise<boolean> {
   const there = await fs.promises.stat(path, { bigint: true }).catch(() => undefined);
   const { dev, ino } = await file.stat({ bigint: true });
@@ -241,7 +244,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   EDQUOT: 'TIERED_NO_SPACE',
 };
 
-/** What an error of `node:fs` means here. Others pass as they are. */
+/** Translates an error of `node:fs`. Others pass as they are. */
 function fromFs(error: unknown, path: string, done: string): unknown {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall === undefined || code === undefined) return error;

@@ -10,12 +10,12 @@ import { ABSENT, LONGEST_TEXT, RecordArena } from './record-arena.js';
 
 export { ABSENT };
 
-/** A level takes six bits of its byte. */
+/** The highest level. A level takes six bits of its byte. */
 const MAX_LEVEL = 63;
-/** The seventh: what is on the level may be a part, or not verified yet. */
+/** The seventh bit: what is on the level may be a part, or not verified yet. */
 const NOT_DIRECT = 64;
 
-/** The namespace for those who only look. `find` gives an id, or -1; every other method takes one that was found. */
+/** The namespace, for reading only. `find` gives an id, or -1. Every other method takes an id that was found. */
 export type Namespace = Pick<
   MetadataContainer,
   | 'count'
@@ -36,24 +36,24 @@ export type Namespace = Pick<
  * the id from then on.
  *
  * **Problem.** Fourteen million objects (ImageNet-22k) as objects and strings of JavaScript take gigabytes, and minutes
- * of the garbage collector's time. A look-up is on the way of every read, of millions a second from a RAM tier.
+ * of the garbage collector's time. Every read needs a look-up, and a RAM tier serves millions of reads a second.
  *
  * **Parts.** No object, string or array belongs to an entry. The *record arena* has key and version as bytes. *Paged
- * columns* have the reference of the record, the size, and the level, by id. The *key index* finds the record of a key: a
- * hash table of references, with some bits of the hash beside each, so that hardly another key is looked at; the record
- * has the id too. Arena and columns are *pages*
- * of a fixed size: growing adds one, and never copies what is there. The *image* is those pages, lent to
- * whoever saves them (`saveManifest`).
+ * columns* have the reference of the record, the size, and the level, by id. The *key index* finds the record of a key.
+ * It is a hash table of references, with some bits of the hash beside each, so that other keys are hardly ever looked
+ * at. The record has the id too. Arena and columns are *pages* of a fixed size: growing adds a page, and never copies
+ * what is there. The *image* is those pages, lent to whoever saves them (`saveManifest`).
  *
- * **Invariants.** Ids below `count` have a record, a size and a level; the index finds each of them by its key and nothing
- * else. What an image shows does not change, whatever is put while it is being saved.
+ * **Invariants.** Ids below `count` have a record, a size and a level. The index finds each of them by its key, and
+ * finds nothing else. What an image shows does not change, whatever is put while it is being saved.
  *
  * **Bytes of an entry**: record 10 + key + version, rounded up to a multiple of 4 (a character is one byte, or two in a
  * string that has one above U+00FF); reference 4; size 8; level 1; index 6 to 12, and 6 more while it grows. With a
  * key of 40 bytes and a version of 22 that is 91 to 97; `npm run bench -- namespace` measures it.
  *
- * **Cost.** `find` hashes the key and compares it once: some 0.1 us for 40 characters in a small namespace, and two
- * accesses, one after the other, to memory that is in no cache in a large one. Nothing but `keyOf`, `versionOf`, `objectOf` and `describe` allocates.
+ * **Cost.** `find` hashes the key and compares it once. That takes some 0.1 us for 40 characters in a small namespace.
+ * In a large one it takes two accesses, one after the other, to memory that is in no cache. Nothing but `keyOf`,
+ * `versionOf`, `objectOf` and `describe` allocates.
  */
 export class MetadataContainer {
   readonly #sourceLevel: number;
@@ -68,7 +68,7 @@ export class MetadataContainer {
   /**
    * @param sourceLevel The level of the source, where every object is until it is placed: the number of tiers, 63 at
    * most.
-   * @param image What `restore` is about to take in.
+   * @param image The image that `restore` is about to take in.
    */
   constructor(sourceLevel: number, image?: NamespaceImage) {
     invariant(
@@ -83,8 +83,8 @@ export class MetadataContainer {
   }
 
   /**
-   * A container with the entries of an image, all of them at the source's level. The image is taken, not copied: it is
-   * of no use to others from then on. It may come from anywhere, and everything in it is checked.
+   * Makes a container with the entries of an image, all of them at the source's level. The image is taken, not copied,
+   * so nobody else may use it from then on. It may come from anywhere, and everything in it is checked.
    * @throws TieredError `TIERED_DATA_CORRUPT` if it is not the image of a container. Abort rejects with
    * `signal.reason`.
    */
@@ -97,7 +97,7 @@ export class MetadataContainer {
     while (container.count < image.count) {
       signal?.throwIfAborted();
       container.#takeIn(Math.min(container.count + PAGE_ENTRIES, image.count));
-      // This is no waiting, which would be a matter for an injected clock: others get their turn.
+      // This only lets other work have its turn. It waits for no time, so it needs no injected clock.
       await systemClock.turn();
     }
     return container;
@@ -118,18 +118,17 @@ export class MetadataContainer {
     return this.#bytes;
   }
 
-  /** The id of a key, or `ABSENT`. Allocates nothing. */
+  /** Returns the id of a key, or `ABSENT`. Allocates nothing. */
   find(key: string): number {
-    // Programs in JavaScript may ask for anything.
+    // Programs in JavaScript may pass any value.
     if (typeof key !== 'string' || key.length > LONGEST_TEXT) return ABSENT;
     return this.#index.find(hashOfString(key), key);
   }
 
   /**
-   * Adds an object at the source's level, or renews size and version of one it knows. Returns the id. A version takes
-   * the place of one that has as many bytes or more; to what extent longer ones leave something behind,
-   * `RecordArena` says.
-   * @throws TypeError for what is no description of an object: a driver's fault.
+   * Adds an object at the source's level, or renews size and version of a known one. Returns the id. A version replaces
+   * in place one that has as many bytes or more. `RecordArena` says what longer versions leave behind.
+   * @throws TypeError for what is not a description of an object, which is a bug of the driver.
    * @throws TieredError `TIERED_NO_SPACE` beyond some 200 million objects.
    */
   put(object: ObjectStat): number {
@@ -157,7 +156,7 @@ export class MetadataContainer {
     return this.#records.keyAt(this.#references.get(id));
   }
 
-  /** Bytes. */
+  /** Returns the size of an object in bytes. */
   sizeOf(id: number): number {
     this.#assertKnown(id);
     return this.#sizes.get(id);
@@ -168,20 +167,20 @@ export class MetadataContainer {
     return this.#records.versionAt(this.#references.get(id));
   }
 
-  /** All that is known of the object, as it is now; see `ObjectRef`. */
+  /** Returns all that is known of the object now; see `ObjectRef`. */
   objectOf(id: number): ObjectRef {
     return { id, key: this.keyOf(id), size: this.sizeOf(id), version: this.versionOf(id) };
   }
 
-  /** The fastest level that holds the object or a part of it. */
+  /** Returns the fastest level that holds the object or a part of it. */
   levelOf(id: number): number {
     this.#assertKnown(id);
     return this.#levels.get(id) & MAX_LEVEL;
   }
 
   /**
-   * The level that any part of the object may be read from without asking anybody: that of `levelOf` if all of the
-   * object is there and was verified, else the source's.
+   * Returns the level that any part of the object may be read from without asking the placement: that of `levelOf` if
+   * all of the object is there and was verified, else the source's.
    */
   directLevelOf(id: number): number {
     this.#assertKnown(id);
@@ -190,7 +189,7 @@ export class MetadataContainer {
   }
 
   /**
-   * Says where the object is.
+   * Sets where the object is.
    * @param id The object.
    * @param level The fastest level that holds the object or a part of it.
    * @param direct Whether all of it is there, verified, and may be read from there directly. Default: true.
@@ -201,7 +200,7 @@ export class MetadataContainer {
     this.#levels.set(id, direct ? level : level | NOT_DIRECT);
   }
 
-  /** An entry as an object, for listings and tests. */
+  /** Returns an entry as an object, for listings and tests. */
   describe(id: number): ObjectStat & { readonly level: number } {
     return {
       key: this.keyOf(id),
@@ -211,7 +210,7 @@ export class MetadataContainer {
     };
   }
 
-  /** All entries as they are now, without their levels. Costs nothing until one of them changes. */
+  /** Returns all entries as they are now, without their levels. Costs nothing until one of them changes. */
   image(): NamespaceImage {
     return {
       count: this.#count,
@@ -247,7 +246,7 @@ export class MetadataContainer {
     this.#count = end;
   }
 
-  /** An id that was never given out is a bug, also where the columns have room for it. */
+  /** An id that was never given out is a bug, even where the columns have room for it. */
   #assertKnown(id: number): void {
     if (id >= 0 && id < this.#count) return;
     throw new Error(

@@ -2,7 +2,7 @@ import { TieredError } from '../support/errors.js';
 import { byteAt, hashOfNarrow, hashOfWide, unitAt } from './key-hash.js';
 import { Pages } from './pages.js';
 
-/** What a search answers for a key that is not there. */
+/** The result of a search for a key that is not there. */
 export const ABSENT = -1;
 
 /** Longest key and longest version, in UTF-16 code units: their lengths are kept in 15 bits. */
@@ -48,9 +48,8 @@ const TEXTS = 10;
  * back as it was, ill-formed ones too. No record crosses the border of two pages. A **reference** names a record by
  * its place.
  *
- * A version is replaced in place while it fits. One that does not makes its record move to the end, into twice the
- * room. So an entry that is renewed for ever leaves at most log2(longest version in bytes) + 1 old records
- * behind, however often that is.
+ * A version is replaced in place if the new one fits. If not, its record moves to the end, with twice the room. So an
+ * entry leaves at most log2(longest version in bytes) + 1 old records behind, however often it is renewed.
  */
 export class RecordArena {
   readonly #pages: Pages<Buffer>;
@@ -160,7 +159,9 @@ export class RecordArena {
     return true;
   }
 
-  /** Whether a number that may be anything is the reference of a record with this id that is inside in all its parts. */
+  /**
+   * Whether a number that may be anything is the reference of a record with this id that is inside in all its parts.
+   */
   isRecordOf(id: number, reference: number): boolean {
     const index = reference >>> PAGE_OF;
     if (index >= this.#pages.length) return false;

@@ -11,9 +11,9 @@ export function bitsFor(records: number): number {
 }
 
 /**
- * A hash table of records, with open addressing and linear probing. A slot is a byte and a reference: the byte is 0 if
- * the slot is empty, else the low bits of the key's hash, so that a search passes bytes, and looks at a record when it
- * has nearly always found it. It begins at the slot that the high bits of the hash name.
+ * A hash table of records, with open addressing and linear probing. A slot is a byte and a reference. The byte is 0 if
+ * the slot is empty, else the low bits of the key's hash. So a search passes over bytes, and nearly every record that
+ * it looks at is the right one. It begins at the slot that the high bits of the hash name.
  */
 export class SlotTable {
   readonly bits: number;
@@ -49,7 +49,7 @@ export class SlotTable {
     }
   }
 
-  /** Adds a record, unless there is one of its key: then it returns false. To stay below `limit` is the caller's part. */
+  /** Adds a record. Returns false if there is one with the same key already. The caller must stay below `limit`. */
   add(hash: number, reference: number): boolean {
     const wanted = tagOf(hash);
     let slot = this.#home(hash);

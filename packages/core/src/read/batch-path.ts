@@ -9,19 +9,19 @@ import type { Tier } from '../tier/tier.js';
 import type { HierarchyReadIntoOptions, HierarchyReadRequest } from './options.js';
 import { clampLength } from '../hierarchy/validation.js';
 
-/** A read on its way: as a driver takes it, and as the placement does. */
+/** A read under way, in the form that both drivers and the placement take. */
 interface KnownRead {
   readonly id: number;
   readonly offset: number;
   readonly target: Uint8Array;
-  /** The file on its tier that the object's copy is in; the offset is one in that file. */
+  /** The file on the tier that the object's copy is in. The offset is relative to that file. */
   readonly key: string;
-  /** Which copy is read; undefined if the key tells. */
+  /** Which copy is read; undefined if the key says so. */
   readonly tag: number | undefined;
   readonly isPart: boolean;
   /** Its place in the batch. */
   readonly index: number;
-  /** Bytes of the object, as far as was known when the range was cut to them. */
+  /** Size of the object in bytes, as it was known when the range was cut to it. */
   readonly size: number;
 }
 
@@ -30,11 +30,11 @@ export interface BatchPathParts {
   readonly namespace: MetadataContainer;
   readonly placement: Placement;
   readonly versions: VersionPolicy;
-  /** A read by key, of an object that need not be known. */
+  /** Reads by key, for objects that may not be known yet. */
   readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
 }
 
-/** The reads that a batch is made of, each of which is counted, and serves as if it were on its own: see `ReadPath`. */
+/** The part of `ReadPath` that a batch uses. Each of its reads is counted and served as if it were on its own. */
 export interface CountedReads {
   begin(reads: number): void;
   end(reads: number): void;
@@ -55,11 +55,11 @@ interface Batch {
 }
 
 /**
- * The way of many reads at once: one call of each tier's driver for the objects it holds, one of the placement for the
- * others. What these calls do not serve entirely is read singly, which is where a tier's faults are counted and objects
- * that changed are looked at anew; so a batch means the same as its reads, each on its own.
+ * Serves many reads at once: one call of each tier's driver for the objects that the tier holds, and one call of the
+ * placement for the others. What these calls do not serve entirely is read singly. There, a tier's faults are counted,
+ * and changed objects are looked up again. So a batch means the same as its reads, each on its own.
  *
- * Costs some microseconds a read, an object and an outcome: promises are made for the calls, not for the reads.
+ * Costs some microseconds, an object and an outcome per read. Promises are made for the calls, not for the reads.
  */
 export class BatchPath {
   readonly #parts: BatchPathParts;
@@ -70,7 +70,7 @@ export class BatchPath {
     this.#path = path;
   }
 
-  /** Outcome i is that of request i. Does not reject; no target is written to any more when it has settled. */
+  /** Makes the reads. Outcome i belongs to request i. Does not reject. No target is written to once it has settled. */
   async readMany(
     requests: readonly HierarchyReadRequest[],
     options: OperationOptions,
@@ -85,7 +85,7 @@ export class BatchPath {
     return batch.outcomes;
   }
 
-  /** Begins every read; what it returns does not reject. */
+  /** Begins every read. The promises that it returns do not reject. */
   #start(batch: Batch): Promise<void>[] {
     const groups = new Map<Tier | undefined, KnownRead[]>();
     const singles: number[] = [];
@@ -118,7 +118,7 @@ export class BatchPath {
     return [...started, this.#singly(batch, singles)];
   }
 
-  /** Bytes to be read; undefined if the range is none, which is the outcome then. */
+  /** Returns the bytes to be read; undefined if the range is invalid, which then is the outcome. */
   #lengthOf({ requests, outcomes }: Batch, index: number, size: number, offset: number): number | undefined {
     const { key = '', target } = requests[index] ?? {};
     try {
@@ -140,7 +140,7 @@ export class BatchPath {
         this.#path.served(tier, id, outcome.bytes);
         batch.outcomes[index] = outcome;
       } else if (isLate(outcome) && this.#path.isAt(tier, id, tag)) {
-        // To ask the tier again would be to wait as long again.
+        // Asking the tier again could take as long again.
         this.#path.tierFailed(tier, id, tag, 'readInto', outcome.error);
         late.push({ ...read, offset: offset - offsetInFile(tag) });
       } else unserved.push(read);
@@ -148,7 +148,7 @@ export class BatchPath {
     await Promise.all([this.#anew(batch, unserved), this.#fromPlacement(batch, late)]);
   }
 
-  /** How the reads of a tier ended, all of them with the same error if the call itself failed. */
+  /** Resolves to how the reads of a tier ended: all with the same error if the call itself failed. */
   async #outcomesOf(
     tier: Tier,
     reads: readonly KnownRead[],
@@ -172,14 +172,14 @@ export class BatchPath {
       const isChanged =
         'error' in outcome
           ? versions !== 'pin' && isTieredError(outcome.error, 'TIERED_SOURCE_CHANGED')
-          : // It was listed anew meanwhile, and the range was cut where another object ended.
+          : // The object was listed again meanwhile, so the range was cut at the end of another version.
             namespace.sizeOf(read.id) !== read.size;
       if (isChanged) changed.push(read);
     }
     await this.#anew(batch, changed);
   }
 
-  /** Makes reads on their own that may have written to their targets already. */
+  /** Makes single reads again that may have written to their targets already. */
   async #anew(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
     await this.#singly(
       batch,
@@ -192,7 +192,7 @@ export class BatchPath {
     }
   }
 
-  /** Makes reads of the batch on their own, all at once. */
+  /** Makes single reads for some requests of the batch, all at once. */
   async #singly({ requests, options, outcomes }: Batch, indexes: readonly number[]): Promise<void> {
     const { signal } = options;
     const readOne = async (index: number) => {

@@ -4,7 +4,7 @@ import type { OperationOptions } from '../driver/driver.js';
 export interface HierarchyReadOptions extends OperationOptions {
   /** First byte. Default: 0. */
   readonly offset?: number | undefined;
-  /** Bytes at most; fewer come only at the end of the object, as pread. Default: to the end. */
+  /** The most bytes to read. Fewer come only at the end of the object, as pread. Default: to the end. */
   readonly length?: number | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface HierarchyReadIntoOptions extends OperationOptions {
 /** One read of a batch, into the caller's memory. */
 export interface HierarchyReadRequest {
   readonly key: string;
-  /** Where the bytes go, as many as fit; the caller's again when the batch has settled. */
+  /** Where the bytes go, as many as fit. The memory is the caller's again when the batch has settled. */
   readonly target: Uint8Array;
   /** First byte. Default: 0. */
   readonly offset?: number | undefined;

@@ -1,21 +1,21 @@
 import type { Tier } from '../tier/tier.js';
 
 /**
- * Says how long a read takes, by place: what a hierarchy chooses by where several places hold the same bytes (NoPFS,
- * section 4: a sample is fetched from the fastest source that has it). `@tiered/simulator` makes one of what was measured.
+ * Says how long a read takes at each place. A hierarchy chooses by it where several places hold the same bytes (NoPFS,
+ * section 4: a sample is fetched from the fastest source that has it). `@tiered/simulator` makes one from measurements.
  */
 export interface FetchModel {
   /**
-   * Milliseconds of a read; asked for every read of an object with a copy, so it must be quick, and it must not throw.
-   * What is no number is taken for longer than anything.
-   * @param level The tier, 0 the fastest; the source is the number of tiers.
-   * @param bytes Of the read, at least 1.
+   * Returns the milliseconds that a read takes. Called for every read of an object with a copy, so it must be quick,
+   * and it must not throw. NaN counts as longer than anything.
+   * @param level The level of the tier, 0 for the fastest, or the number of tiers for the source.
+   * @param bytes Length of the read, at least 1.
    * @param underWay Reads under way at this place, this one included.
    */
   fetchMs(level: number, bytes: number, underWay: number): number;
 }
 
-/** Chooses between a copy and the source by a model, and counts the reads that the model wants to know of. */
+/** Chooses between a copy and the source by a model, and counts the reads under way for the model. */
 export class PlaceChoice {
   readonly #model: FetchModel;
   /** By level. */
@@ -27,15 +27,15 @@ export class PlaceChoice {
   }
 
   /**
-   * Whether the source gives so many bytes sooner than this tier, where the read is counted already. In doubt the tier does: it
-   * costs nobody else anything.
+   * Whether the source gives so many bytes sooner than this tier, where the read is counted already. In doubt the tier
+   * is chosen, because it costs nobody else anything.
    */
   prefersSource({ level }: Tier, bytes: number): boolean {
     const source = this.#underWay.length - 1;
     return this.#ms(source, bytes, this.#readsAt(source) + 1) < this.#ms(level, bytes, this.#readsAt(level));
   }
 
-  /** A read begins, at a tier or, without one, at the source. */
+  /** Notes that a read begins, at a tier or, without one, at the source. */
   began(tier: Tier | undefined): void {
     this.#count(tier, 1);
   }

@@ -32,30 +32,30 @@ export interface ReadPathParts {
   readonly tally: TierTally;
   readonly versions: VersionPolicy;
   readonly asked: AskedVersions;
-  /** Chooses between a copy and the source; undefined: always the copy. */
+  /** Chooses between a copy and the source. Undefined: always the copy. */
   readonly choice: PlaceChoice | undefined;
-  /** Asks the source anew for size and version of an object; false if it did not say. */
+  /** Asks the source again for size and version of an object. False if it did not say. */
   readonly renew: (key: string) => Promise<boolean>;
-  /** A read by key, of an object that need not be known. */
+  /** Reads by key, for objects that may not be known yet. */
   readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
 }
 
-/** Reads that meet a changed object try again with the new one; one that changes all the time must not hold them forever. */
+/** Tries of a read that meets a changed object. An object that changes all the time must not hold a read forever. */
 const TRIES = 3;
 
-/** What tells a copy from any other; see `CopyPlaces`. */
+/** What distinguishes a copy from any other one; see `CopyPlaces`. */
 type Tag = number | undefined;
 
 /**
- * The way of a read, and what happens when a tier fails on it.
+ * Serves reads, and handles the faults of tiers.
  *
- * A read asks the one tier that the namespace names, if that is in service; whatever the tier answers but exactly the
- * bytes asked for, the read goes on to the placement, which has the source. So a tier can never fail a read that the
- * source can serve. A copy that is missing or too short is dropped from the namespace before the next read. Copies
- * that are not whole, or not trusted yet, are the placement's to read.
+ * A read asks the one tier that the namespace names, if that tier is in service. If the tier gives anything but exactly
+ * the bytes asked for, the read goes on to the placement, which has the source. So a tier can never fail a read that
+ * the source can serve. A copy that is missing or too short is dropped from the namespace before the next read. The
+ * placement reads copies that are not whole, or not trusted yet.
  *
- * `read` and `readInto` are written out, though they are alike: one function for both, with what differs passed in,
- * gave a third of the reads a second from a RAM tier (`npm run bench -- hit-path`).
+ * `read` and `readInto` are alike, and written out all the same. One function for both, with the differences passed in,
+ * gave a third of the reads per second from a RAM tier (`npm run bench -- hit-path`).
  */
 export class ReadPath {
   readonly #parts: ReadPathParts;
@@ -97,7 +97,7 @@ export class ReadPath {
     const { offset = 0, signal } = options;
     const size = this.#namespace.sizeOf(id);
     const length = clampLength(key, size, offset, options.length);
-    // The caller's own, as all bytes are: one who gives its memory away takes nobody else's.
+    // Allocated for this caller, who may transfer its memory without affecting anybody else.
     if (length === 0) return this.gave(new Uint8Array(0));
     this.begin(1);
     const tier = this.tierOf(id);
@@ -123,7 +123,7 @@ export class ReadPath {
           signal?.throwIfAborted();
           this.tierFailed(tier, id, tag, 'read', error);
         }
-        // It is another object now: the range is to be looked at anew.
+        // The object has changed: the range has to be checked again.
         if (!this.isAt(tier, id, tag) && tries > 1) return await this.read(id, key, options, tries - 1);
       }
       const object = this.#refOf(id, key);
@@ -197,8 +197,8 @@ export class ReadPath {
   }
 
   /**
-   * Ends every read of a tier, and waits until no read is under way; the caller sees to it that none begins. A tier that
-   * keeps its reads beyond its deadline is not waited for.
+   * Ends every read of a tier, and waits until no read is under way. The caller makes sure that none begins. Does not
+   * wait for a tier that keeps its reads beyond its deadline.
    */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
@@ -209,7 +209,7 @@ export class ReadPath {
     });
   }
 
-  /** Forgets the copy of an object, if there is one: it is served from the source again. */
+  /** Drops the copy of an object, if there is one. The object is served from the source again. */
   drop(id: number, reason: DropReason): void {
     const level = this.#namespace.levelOf(id);
     if (level === this.#tiers.length) return;
@@ -217,7 +217,7 @@ export class ReadPath {
     this.#placement.lost(this.#namespace.objectOf(id), level, reason);
   }
 
-  /** So many reads begin; the path is not closed before they `end`. */
+  /** Notes that so many reads begin. The path is not closed before they `end`. */
   begin(reads: number): void {
     this.#active += reads;
   }
@@ -227,13 +227,13 @@ export class ReadPath {
     if (this.#active === 0) this.#onDrained?.();
   }
 
-  /** The tier that serves all of an object by itself, if there is one and it is in service. */
+  /** Returns the tier that serves all of an object by itself, if there is one and it is in service. */
   tierOf(id: number): Tier | undefined {
     const tier = this.#tiers[this.#namespace.directLevelOf(id)];
     return tier?.reading.inService === true ? tier : undefined;
   }
 
-  /** A read of the source in place of a copy; undefined if it failed, and the copy is to be read all the same. */
+  /** Reads the source in place of a copy; undefined if that failed, and the copy has to be read all the same. */
   async #sooner<T>(tier: Tier, { signal }: OperationOptions, read: () => Promise<T>): Promise<T | undefined> {
     this.#choice?.ended(tier);
     this.#choice?.began(undefined);
@@ -249,7 +249,10 @@ export class ReadPath {
     }
   }
 
-  /** What the placement gave; undefined if the object turned out to be another one, and the read is to begin anew. */
+  /**
+   * Returns what the placement gave; undefined if the object turned out to have changed, and the read has to begin
+   * again.
+   */
   async #unlessChanged<T>(
     { id, key, size: askedSize, version }: ObjectRef,
     size: number,
@@ -261,14 +264,14 @@ export class ReadPath {
     const askedVersion = asked.toAskFor(version);
     try {
       const given = await read();
-      // What was read may be of an object that was listed meanwhile: then the range was cut where another one ended.
+      // The object may have been listed again meanwhile. Then the range was cut at the end of another version.
       if (this.#namespace.sizeOf(id) === size) return given;
       throw versionChanged(this.#parts.source, 'read', key);
     } catch (error) {
       if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || versions === 'pin') throw error;
       const isKnown = await raceAbort(renew(key), options.signal);
       const isAsBefore = tries <= 1 || this.#namespace.versionOf(id) === askedVersion;
-      // One of another size is another object, however often: that says nothing of the source's versions.
+      // An object of another size has changed, however often that happens. It says nothing about the source's versions.
       if (versions === 'ignore' && isKnown && isAsBefore && this.#namespace.sizeOf(id) === askedSize) {
         // The source contradicts itself. Its versions do not matter, and must not fail a read.
         asked.distrust();
@@ -279,28 +282,28 @@ export class ReadPath {
     }
   }
 
-  /** What tells the copy of an object that is served from any other one; undefined if only the key does. */
+  /** Returns what distinguishes the served copy of an object from any other; undefined if only the key does. */
   tagOf(id: number): number | undefined {
     return this.#places.tagOf(id);
   }
 
-  /** The file on its tier that an object's copy is in. */
+  /** Returns the file on its tier that an object's copy is in. */
   fileOf(id: number, key: string, tag: Tag): string {
     return this.#places.fileOf(id, key, tag);
   }
 
-  /** The object as it is known now; what it was when its range was cut is to be compared with that. */
+  /** Returns the object as it is known now, to be compared with what it was when the range was cut. */
   #refOf(id: number, key: string): ObjectRef {
     return { id, key, size: this.#namespace.sizeOf(id), version: this.#namespace.versionOf(id) };
   }
 
-  /** There were no bytes to be read. */
+  /** Counts a read of no bytes, and returns its result. */
   gave<T>(nothing: T): T {
     this.#empty += 1;
     return nothing;
   }
 
-  /** A tier served a read of an object. */
+  /** Notes that a tier served a read of an object. */
   served(tier: Tier, id: number, length: number): void {
     this.#served += 1;
     this.#tally.served(tier, length);
@@ -323,10 +326,10 @@ export class ReadPath {
     this.drop(id, 'damaged');
   }
 
-  /** A tier failed a read of an object. */
+  /** Notes that a tier failed a read of an object. */
   tierFailed(tier: Tier, id: number, tag: Tag, operation: Operation, error: unknown): void {
     if (this.#closing.signal.aborted) return;
-    // A copy that was moved away while the read was under way is no fault of the tier.
+    // A copy that was moved away while the read was under way is not a fault of the tier.
     if (!this.isAt(tier, id, tag)) return;
     this.#tally.fault(tier, operation, this.#namespace.keyOf(id), error);
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id, 'missing');

@@ -11,7 +11,7 @@ import {
   type PlacementStats,
 } from '../placement.js';
 
-/** The placement of a hierarchy without tiers: every read goes to the source, nothing is kept. */
+/** The placement of a hierarchy without tiers. Every read goes to the source, and nothing is kept. */
 export class SourceOnly implements Placement {
   readonly seesHits = false;
   #host: PlacementHost | undefined;
@@ -38,7 +38,8 @@ export class SourceOnly implements Placement {
       const bytes = await source.read(key, { ...range, length });
       return { bytes, got: bytes.byteLength };
     });
-    // The reader leaves at once when it aborts; the scope stays until the source has stopped, for close() to wait.
+    // The reader leaves at once when it aborts. The scope stays until the source has stopped, so that close() can wait
+    // for it.
     return raceAbort(reading, options.signal);
   }
 
@@ -83,7 +84,7 @@ export class SourceOnly implements Placement {
     });
   }
 
-  /** Makes a request that gives all that was wanted, or fails. */
+  /** Makes a request that gives all bytes that were wanted, or fails. */
   #request(
     { key, version: known }: ObjectRef,
     { offset, wanted }: { readonly offset: number; readonly wanted: number },

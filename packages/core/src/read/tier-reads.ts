@@ -3,22 +3,25 @@ import type { Clock } from '../support/clock.js';
 import type { StorageDriver } from '../driver/driver.js';
 import { TieredError } from '../support/errors.js';
 
-/** Looks at the reads under way in the time of a deadline: a read is given up after one to one and a quarter of it. */
+/** Looks at the reads under way per deadline. So a read is given up after one to one and a quarter deadlines. */
 const LOOKS = 4;
 
 /**
- * Bytes a second that a read may count on beyond its deadline. Less than any disk gives, so that a large read is late only
- * where nothing comes at all.
+ * Bytes a second that a read may count on beyond its deadline. Less than any disk gives, so that a large read is late
+ * only where nothing comes at all.
  */
 const LEAST_RATE = 4 * 1024 * 1024;
 
-/** Reads that began between two looks. They share a signal: to make one takes longer than to read what is in memory. */
+/**
+ * Reads that began between two looks. They share a signal, because making one takes longer than reading what is in
+ * memory.
+ */
 interface Cohort {
   /** The number of the last look before it. */
   readonly began: number;
   readonly controller: AbortController;
   readonly reads: Read[];
-  /** Of its largest read. */
+  /** Bytes of its largest read. */
   bytes: number;
   /** Why it was given up. */
   late: TieredError | undefined;
@@ -28,9 +31,9 @@ interface Read {
   readonly cohort: Cohort;
   /** Where it is among the reads of its cohort. */
   at: number;
-  /** Of its own, if its reader has a signal. */
+  /** One of its own if its reader has a signal, else that of the cohort. */
   readonly controller: AbortController;
-  /** Lets the reader go; undefined if it has to wait for the driver. */
+  /** Rejects the reader's promise at once; undefined if the reader has to wait for the driver. */
   readonly leave: ((reason: Error) => void) | undefined;
 }
 
@@ -43,16 +46,18 @@ interface Settling<T> {
 /**
  * The reads of a tier that are under way, each with a deadline.
  *
- * **Problem.** A disk or a mount can stop answering without an error. Whoever reads from it must not wait for ever,
- * and a storage that is only busy must not be taken for one that hangs. Most reads end within microseconds, so a timer for
- * each would cost more than they do.
+ * **Problem.** A disk or a mount can stop answering without an error. Its readers must not wait for ever, and storage
+ * that is only busy must not be taken for storage that hangs. Most reads end within microseconds, so a timer for each
+ * would cost more than they do.
  *
- * **Way.** One sleeper looks at all of them a few times in the time of a deadline, while there are any. Ages are
- * counted in looks, not in milliseconds: where the process itself computed for a minute, the storage has not been slow.
- * A read is late that is older than the deadline, if meanwhile no read at all was served, or one was that began
- * a whole deadline later. So what only waits in a queue is not late, and one read that hangs among others that pass it is.
+ * **Way.** While there are reads, one timer looks at all of them a few times per deadline. Ages are counted in looks,
+ * not in milliseconds: when the process itself computed for a minute, the storage has not been slow. A read is late if
+ * it is older than the deadline, and if one of two things is true: no read at all was served meanwhile, or a read was
+ * served that began a whole deadline later. So a read that only waits in a queue is not late. A read that hangs while
+ * others pass it is late.
  *
- * A late read is aborted. Then a reader of `leave` is let go at once, and one of `hold` when the driver has let go of its memory.
+ * A late read is aborted. Then a `leave` rejects at once, and a `hold` when the driver has let go of the reader's
+ * memory.
  */
 export class TierReads {
   readonly deadlineMs: number;
@@ -64,10 +69,13 @@ export class TierReads {
   #joined: Cohort | undefined;
   #looking = false;
   #look = 0;
-  /** At which look a read was served last, and when the youngest of those that were had begun. */
+  /** The look at which a read was served last, and the look before which the youngest served read began. */
   #servedAt = 0;
   #youngestServed = 0;
-  /** Calls of the driver that have not ended; of these, which nobody waits for, or only because of their memory. */
+  /**
+   * Calls of the driver that have not ended; those of them that are late; and those of the late ones whose readers wait
+   * for their memory.
+   */
   #calls = 0;
   #givenUp = 0;
   #stuck = 0;
@@ -95,9 +103,9 @@ export class TierReads {
   }
 
   /**
-   * A read into memory that nobody else has: its reader is let go when it is late, aborts, or at the end, whatever the driver
-   * does then.
-   * @param bytes How much is asked for: a large read has more time.
+   * Makes a read into memory that nobody else has. Rejects at once when the read is late, its signal aborts, or at the
+   * end, whatever the driver does then.
+   * @param bytes How much is asked for. A large read has more time.
    * @throws TieredError `TIERED_DEADLINE` if it is late.
    */
   leave<T>(
@@ -108,7 +116,7 @@ export class TierReads {
     return new Promise<T>((resolve, reject) => this.#run(bytes, signal, call, { resolve, reject }, reject));
   }
 
-  /** A read into memory of its reader, who gets it back when the driver has let go of it. Else as `leave`. */
+  /** As `leave`, for a read into memory of its reader. Settles when the driver has let go of that memory. */
   hold<T>(
     bytes: number,
     signal: AbortSignal | undefined,
@@ -120,8 +128,8 @@ export class TierReads {
   }
 
   /**
-   * Aborts every read and refuses new ones. Resolves when the driver is done with all of them, or has not been for as long as
-   * a deadline. Idempotent.
+   * Aborts every read and refuses new ones. Resolves when the driver is done with all of them, at the latest after a
+   * deadline. Idempotent.
    */
   async end(reason: Error): Promise<void> {
     this.#ending.abort(reason);
@@ -199,7 +207,7 @@ export class TierReads {
         this.#lookAtAll();
       }
     } catch {
-      // All reads have been ended, and no other begins.
+      // All reads were ended, and no other begins.
     } finally {
       this.#looking = false;
     }
@@ -237,7 +245,7 @@ export class TierReads {
   }
 }
 
-/** Drivers are to reject; one that throws must not leave its read under way for ever. */
+/** Drivers should reject. A driver that throws must not leave its read under way for ever. */
 function called<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return call(signal);
@@ -251,7 +259,10 @@ function abort({ controller, leave }: Read, reason: Error): void {
   leave?.(reason);
 }
 
-/** Takes a read out of those of its cohort. Not a Set: one of objects that live so shortly costs the collector more than they do. */
+/**
+ * Removes a read from its cohort. The cohort is not a Set, because a Set of such short-lived objects costs the
+ * collector more than the objects do.
+ */
 function remove(reads: Read[], { at }: Read): void {
   const last = reads.pop();
   if (last === undefined || at === reads.length) return;

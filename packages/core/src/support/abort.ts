@@ -1,7 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { Chain } from './chain.js';
 
-/** Who listens to a signal. Node searches all listeners of a signal for each that is added or removed, so it is given one. */
+/**
+ * The listeners of a signal. Node searches all listeners of a signal for each that is added or removed, so it is given
+ * only one.
+ */
 interface Listening {
   readonly all: Chain<() => void>;
   readonly tell: () => void;
@@ -10,8 +13,8 @@ interface Listening {
 const listening = new WeakMap<AbortSignal, Listening>();
 
 /**
- * Calls `listener` once if the signal aborts, also if it already has; returns how to stop listening. One signal for
- * ten thousand reads is how signals are meant to be used: each costs the same, however many listen.
+ * Calls `listener` once if the signal aborts, or at once if it already has. Returns a function that stops listening.
+ * Each listener costs the same, however many there are, so one signal may serve ten thousand reads.
  */
 export function onAbort(signal: AbortSignal | undefined, listener: (reason: Error) => void): () => void {
   if (signal === undefined) return () => undefined;
@@ -30,7 +33,7 @@ export function onAbort(signal: AbortSignal | undefined, listener: (reason: Erro
 function listenTo(signal: AbortSignal): Listening {
   const all = new Chain<() => void>();
   const tell = () => {
-    // Each before it is called: it may end others, or begin some.
+    // Removed before it is called, because it may end other listeners, or add some.
     for (let next = all.first; next !== undefined; next = all.first) {
       all.remove(next);
       next.value();
@@ -44,7 +47,7 @@ function listenTo(signal: AbortSignal): Listening {
   return begun;
 }
 
-/** Node keeps a signal that somebody listens to. */
+/** Node keeps a signal alive while somebody listens to it. */
 function stopListening(signal: AbortSignal): void {
   const { tell } = listening.get(signal) ?? {};
   listening.delete(signal);
@@ -52,8 +55,8 @@ function stopListening(signal: AbortSignal): void {
 }
 
 /**
- * Settles as `promise` does, or rejects with `signal.reason` as soon as the signal aborts. The work behind the
- * promise goes on; use it only where nobody else's memory is being written.
+ * Settles as `promise` does, or rejects with `signal.reason` as soon as the signal aborts. The work behind the promise
+ * goes on, so use it only where that work writes to nobody else's memory.
  */
 export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
@@ -64,8 +67,8 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefine
 }
 
 /**
- * Passes items on until the signal aborts: then it throws `signal.reason` at once, also while the producer stands still. That
- * one is told (`return`), but not waited for.
+ * Passes items on until the signal aborts. Then it throws `signal.reason` at once, even while the producer stands
+ * still. The producer is told (`return`), but not waited for.
  */
 export async function* untilAborted<T>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -87,7 +90,7 @@ export async function* untilAborted<T>(
   }
 }
 
-/** What the operations of one caller's signal run under. */
+/** The signal that all operations of one caller's signal run under. */
 interface Shared {
   readonly controller: AbortController;
   readonly stopListening: () => void;
@@ -95,9 +98,10 @@ interface Shared {
 }
 
 /**
- * Operations that share an end. Each runs under a signal that aborts with its caller's or when the scope is closed;
- * closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on Node 20.) Operations that have the
- * same caller's signal and overlap share theirs: to make one for each takes longer than to read what is in memory.
+ * Operations that end together. Each runs under a signal that aborts with its caller's, or when the scope is closed.
+ * Closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on Node 20.)
+ * Operations that overlap and have the same caller's signal share one signal, because making one for each takes longer
+ * than reading what is in memory.
  */
 export class OperationScope {
   readonly #callers = new Map<AbortSignal | undefined, Shared>();
@@ -110,7 +114,7 @@ export class OperationScope {
     return this.#running;
   }
 
-  /** Starts an operation; rejects at once if the scope is closed or the caller's signal has aborted. */
+  /** Starts an operation. Rejects at once if the scope is closed or the caller's signal has aborted. */
   async run<T>(
     callerSignal: AbortSignal | undefined,
     operation: (signal: AbortSignal) => Promise<T>,
@@ -127,7 +131,7 @@ export class OperationScope {
     }
   }
 
-  /** As `run`, of what may fail: then `undefined`, unless the scope is closed. */
+  /** As `run`, for an operation that may fail. Resolves to `undefined` then, unless the scope is closed. */
   async attempt<T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     try {
       return await this.run(undefined, operation);

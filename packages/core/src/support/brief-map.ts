@@ -1,7 +1,8 @@
 /**
- * A Map of what lives shortly. When a Map has to make itself a new table, V8 keeps the old one and what was in it at that moment, and the old one
- * keeps the new one; once the first is old memory, all that comes and goes here lives until the next collection of everything. Here the
- * table has numbers only, and the values are in an array, which forgets what is overwritten.
+ * A Map for short-lived values. When a Map grows into a new table, V8 keeps the old table and what was in it at that
+ * moment, and the old table refers to the new one. Once the first table is in old memory, all values that come and go
+ * live until the next full collection. Here the table has numbers only. The values are in an array, which keeps nothing
+ * that was overwritten.
  */
 export class BriefMap<K extends string | number, V> {
   readonly #slots = new Map<K, number>();
@@ -43,7 +44,7 @@ export class BriefMap<K extends string | number, V> {
     return [...this.#slots.keys()];
   }
 
-  /** In the order in which their keys came. */
+  /** The values, in the order in which their keys were added. */
   values(): V[] {
     return [...this.#slots.values()].map((slot) => this.#values[slot] as V);
   }

@@ -7,15 +7,15 @@ export interface Link<T> {
 }
 
 /**
- * Values in the order in which they came, each of which can be taken out at any time. For what lives shortly: in a Set it would live long, see
- * `BriefMap`.
+ * Values in the order in which they were added. Each can be removed at any time. It is for short-lived values, which
+ * would live long in a Set; see `BriefMap`.
  */
 export class Chain<T> {
   #first: Link<T> | undefined;
   #last: Link<T> | undefined;
   #size = 0;
 
-  /** The value that has been in it for longest. */
+  /** The value that has been in the chain for longest. */
   get first(): Link<T> | undefined {
     return this.#first;
   }
@@ -24,7 +24,7 @@ export class Chain<T> {
     return this.#size;
   }
 
-  /** Puts a value at the end. */
+  /** Adds a value at the end. */
   add(value: T): Link<T> {
     const link: Link<T> = { value, before: this.#last, after: undefined, isIn: true };
     if (this.#last === undefined) this.#first = link;
@@ -34,12 +34,12 @@ export class Chain<T> {
     return link;
   }
 
-  /** Nothing is to be taken out meanwhile. */
+  /** Nothing may be removed meanwhile. */
   *[Symbol.iterator](): Generator<T, void, undefined> {
     for (let link = this.#first; link !== undefined; link = link.after) yield link.value;
   }
 
-  /** Takes a value out that was put into this chain. False if it was taken out before. */
+  /** Removes a value that was added to this chain. False if it was removed before. */
   remove(link: Link<T>): boolean {
     if (!link.isIn) return false;
     const { before, after } = link;
@@ -47,7 +47,7 @@ export class Chain<T> {
     else before.after = after;
     if (after === undefined) this.#last = before;
     else after.before = before;
-    // Else one that is old memory already would keep all that came after it.
+    // Otherwise a link in old memory would keep all links that came after it.
     link.before = link.after = undefined;
     link.isIn = false;
     this.#size -= 1;

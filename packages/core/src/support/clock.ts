@@ -3,8 +3,8 @@ import { onAbort } from './abort.js';
 /** How a `Clock` sleeps. */
 export interface SleepOptions {
   /**
-   * Whether nothing but a look at the state of things follows: the process may end meanwhile, and a clock of tests that
-   * runs ahead to whatever is waited for leaves it out. Default: false.
+   * Whether only a look at the present state follows the sleep. Then the process may end meanwhile, and a clock for
+   * tests that runs ahead to whatever is waited for leaves this sleep out. Default: false.
    */
   readonly background?: boolean | undefined;
 }
@@ -14,23 +14,23 @@ export interface SleepOptions {
  * Raw timers and `Date.now` are banned elsewhere by lint.
  */
 export interface Clock {
-  /** Milliseconds since an arbitrary start; never goes back. */
+  /** Returns milliseconds since an arbitrary start. Never goes back. */
   now(): number;
   /**
-   * Waits for at least so long. Rejects with `signal.reason` as soon as the signal aborts, and leaves no timer behind.
+   * Waits at least `ms`. Rejects with `signal.reason` as soon as the signal aborts, and leaves no timer behind.
    * @param ms How long, in milliseconds. Zero or less still yields once.
    * @param signal Ends the waiting.
    * @param options See `SleepOptions`.
    */
   sleep(ms: number, signal?: AbortSignal, options?: SleepOptions): Promise<void>;
-  /** Lets the event loop turn once: timers that are due fire, finished I/O is delivered. */
+  /** Lets the event loop turn once: timers that are due fire, and finished I/O is delivered. */
   turn(): Promise<void>;
 }
 
 /** Node fires a timer of more than 2^31 - 1 ms at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The clock of the machine. Resolution of `sleep` is that of Node's timers, about 1 ms. */
+/** The clock of the machine. The resolution of `sleep` is that of Node's timers, about 1 ms. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   async sleep(ms, signal, options) {
@@ -48,7 +48,7 @@ function timer(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    // Node leaves fractions away, and would fire before the time.
+    // Node drops fractions of a millisecond, and would fire too early.
     const handle = setTimeout(() => {
       stopListening();
       resolve();

@@ -1,6 +1,6 @@
 /**
- * Every code a `TieredError` can carry, with what it means. Codes are stable across releases; messages are not,
- * so match on `code` only.
+ * Every code a `TieredError` can carry, with what it means. Codes are stable across releases. Messages are not, so
+ * match on `code` only.
  */
 export const ERROR_CODES = {
   TIERED_NOT_FOUND: 'The object does not exist where it was asked for.',
@@ -36,7 +36,7 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export interface TieredErrorDetails {
   /** The error of the layer below, kept as it was. */
   readonly cause?: unknown;
-  /** Whether the same call may succeed if made again. Decided where the error is born. Default: false. */
+  /** Whether the same call may succeed if it is made again. Decided where the error is made. Default: false. */
   readonly retryable?: boolean | undefined;
   /** The object concerned. */
   readonly key?: string | undefined;
@@ -51,8 +51,8 @@ export interface TieredErrorDetails {
 const BRAND = Symbol.for('@tiered/core/TieredError');
 
 /**
- * The one error class of the SDK. `code` says what happened, `retryable` whether trying again may help, `cause`
- * keeps the error below, and the message says what to do.
+ * The one error class of the SDK. `code` says what happened, `retryable` whether trying again may help, and the message
+ * what to do. `cause` keeps the error of the layer below.
  */
 export class TieredError extends Error {
   override readonly name = 'TieredError';
@@ -82,7 +82,7 @@ export class TieredError extends Error {
 }
 
 /**
- * Whether a value is a `TieredError`, also one of another copy of this package.
+ * Returns whether a value is a `TieredError`, even one of another copy of this package.
  * @param value Anything that was thrown.
  * @param code If given, the error must carry this code too.
  */
@@ -92,8 +92,8 @@ export function isTieredError(value: unknown, code?: ErrorCode): value is Tiered
 }
 
 /**
- * Throws if an invariant of this SDK does not hold. That is a bug here, never bad input, so it stays on in
- * production: going on with wrong accounting would break promises silently.
+ * Throws if an invariant of this SDK does not hold. That is a bug of the SDK, never bad input. The check stays on in
+ * production, because going on with wrong accounting would break promises silently.
  * @param condition What must be true.
  * @param message What was violated.
  */
@@ -102,19 +102,20 @@ export function invariant(condition: boolean, message: string): asserts conditio
     throw new Error(`tiered: invariant violated: ${message}. This is a bug in tiered; please report it.`);
 }
 
-/** The error for an option that cannot work. */
+/** Makes the error for an option that cannot work. */
 export function configError(field: string, expected: string, got: unknown): TieredError {
   return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${describe(got)}`);
 }
 
-/** As `configError`, for values that may be secret: says what is wrong with the value instead of showing it. */
+/** As `configError`, for values that may be secret. Says what is wrong with the value instead of showing it. */
 export function hiddenConfigError(field: string, expected: string, got: string): TieredError {
   return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${got}`);
 }
 
 /**
- * Refuses a path that means a home directory to a shell. Nothing but a shell replaces `~`: as it is, it would be a directory of that
- * name in the working directory, which a tier would make and fill; and if files replaced it, the same text meant two places.
+ * Refuses a path that means a home directory to a shell. Only a shell replaces `~`. Anything else takes it for a
+ * directory of that name in the working directory, which a tier would make and fill. If configuration files replaced
+ * it, the same text would mean two places.
  * @throws TieredError `TIERED_CONFIG_INVALID` that says what to write.
  */
 export function assertNoTilde(field: string, path: string): void {
@@ -127,14 +128,15 @@ export function isHomePath(path: unknown): boolean {
   return typeof path === 'string' && /^~([/\\]|$)/.test(path);
 }
 
-/** What to write in the place of such a path. */
+/** What to write instead of such a path. */
 export const HOME_PATH =
   'a path without "~", which only shells replace: "${HOME}/..." in a configuration file, path.join(os.homedir(), ...) in code';
 
 /**
- * Refuses counts that cannot be.
+ * Refuses counts that are not whole numbers, or too small.
  * @param counts By the name of the option.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the first that is no whole number of at least `least`.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the first count that is not a whole number of at least
+ * `least`.
  */
 export function assertCounts(counts: Readonly<Record<string, number>>, least = 1): void {
   for (const [field, count] of Object.entries(counts)) {
@@ -143,12 +145,14 @@ export function assertCounts(counts: Readonly<Record<string, number>>, least = 1
   }
 }
 
-/** The error of an operation on a hierarchy that closes or is closed. */
+/** Makes the error of an operation on a hierarchy that is closing or closed. */
 export function closedError(): TieredError {
   return new TieredError('TIERED_CLOSED', 'The hierarchy is closed; make a new one to go on reading.');
 }
 
-/** The error of a driver that is used while it is closed: a mistake of whoever uses it without a hierarchy. */
+/**
+ * Makes the error of a driver that is used while it is closed. Only users without a hierarchy can make this mistake.
+ */
 export function notOpenError(driver: string): TieredError {
   return new TieredError(
     'TIERED_NOT_OPEN',
@@ -157,7 +161,7 @@ export function notOpenError(driver: string): TieredError {
   );
 }
 
-/** A value as messages show it; of objects only that they are. */
+/** Returns a value as messages show it. Of an object, they show only that it is one. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === undefined || value === null)

@@ -1,4 +1,7 @@
-/** Memory for bytes that are read: not zeroed, and not of Node's shared pool, which a view that is kept would keep. */
+/**
+ * Allocates memory for bytes that are read. It is not zeroed, and not part of Node's shared pool, which a kept view
+ * would keep alive.
+ */
 export function memoryFor(bytes: number): Uint8Array {
   return new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
 }

@@ -30,8 +30,8 @@ export class Random {
   }
 
   /**
-   * A whole number from 0 to `bound` - 1, uniform without bias (bits above the bound are masked off, and numbers
-   * that are still too large are drawn again; fewer than two draws on average).
+   * A whole number from 0 to `bound` - 1, uniform without bias. Bits above the bound are masked off, and numbers that
+   * are still too large are drawn again: fewer than two draws on average.
    * @param bound A whole number from 1 to 2^32.
    */
   below(bound: number): number {
@@ -48,7 +48,10 @@ export class Random {
     return this.uint32() / 2 ** 32;
   }
 
-  /** A draw from the standard normal distribution, of two uniform ones (Box and Muller; the second of each pair is left unused). */
+  /**
+   * A draw from the standard normal distribution, made from two uniform ones (Box and Muller). The second of each pair
+   * is not used.
+   */
   normal(): number {
     return Math.sqrt(-2 * Math.log(1 - this.unit())) * Math.cos(2 * Math.PI * this.unit());
   }
@@ -77,10 +80,12 @@ export class Random {
   }
 }
 
-/** Numbers drawn at once for a permutation: as many as stay in the processor's nearest cache. */
+/** Numbers drawn at once for a permutation. They fit into the processor's nearest cache. */
 const BLOCK = 1024;
 
-/** The generator alone, from four words of state. Apart so that its reference vectors can be checked. */
+/**
+ * The generator alone, from four words of state. It is a class of its own so that its reference vectors can be checked.
+ */
 export class Xoshiro128 {
   #s0: number;
   #s1: number;
@@ -108,8 +113,9 @@ export class Xoshiro128 {
   }
 
   /**
-   * What `Random.below(last + 1)`, `below(last)`, ... would give, as many as have the same mask and fit. A number that
-   * is too large is overwritten by the next: without a branch, which the processor would guess wrong every third time.
+   * Draws what `Random.below(last + 1)`, `below(last)`, ... would give, as many as have the same mask and fit. A number
+   * that is too large is overwritten by the next. This needs no branch, which the processor would guess wrong every
+   * third time.
    * @param last From 1 to 2^32 - 2.
    * @param drawn Where they are put.
    * @returns How many there are.

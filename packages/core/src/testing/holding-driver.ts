@@ -17,8 +17,8 @@ export interface HoldingDriverOptions {
 }
 
 /**
- * Holds calls until a test lets them go: every interleaving can be made to happen, without a sleep. A held call does
- * not listen to its signal, as a system call that is under way does not; the driver looks at it afterwards.
+ * Holds calls until a test releases them, so that a test can make every interleaving happen without a sleep. A held
+ * call does not listen to its signal, just as a system call under way does not. The driver looks at it afterwards.
  */
 export class HoldingDriver extends InterceptingDriver {
   /** The calls that wait, in order of arrival. */

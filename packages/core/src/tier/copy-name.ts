@@ -1,26 +1,28 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Between the key and the tag; `encode` never gives it. */
+/** Separates the key and the tag. `encode` never gives it. */
 const MARK = '@';
 /** In base 36. */
 const TAG_DIGITS = 8;
 const TAG_BYTES = 5;
 
-/** Drawn many at a time: a call of the system's generator takes longer than all else that a tag needs. */
+/**
+ * Many tags are drawn at a time, because a call of the system's generator takes longer than the rest of making a tag.
+ */
 const random = Buffer.alloc(256 * TAG_BYTES);
 let drawn = random.byteLength;
 
-/** Most file systems take 255 bytes between two slashes, most buckets 1024 in all. */
+/** Most file systems take 255 bytes between two slashes, and most buckets 1024 in all. */
 const LONGEST_SEGMENT = 200;
 const LONGEST = 800;
 
 const PLAIN = /^[a-z0-9._/-]*$/;
-/** A segment that means something else to file systems, or is ours. */
+/** A segment that has a special meaning to file systems, or that the SDK keeps for itself. */
 const SPECIAL = /(?<=^|\/)(\.{0,2}|\.tiered)(?=\/|$)/g;
 
 /**
- * A tag that no other copy has, of this key or of another one: 40 random bits beside the key. A name is never used for a
- * second copy, so that whoever still believes in a copy that is gone finds nothing, and never something else.
+ * Draws a tag that no other copy has, of this key or of another one: 40 random bits beside the key. A name is never
+ * used for a second copy. So whoever still looks for a copy that is gone finds nothing, and never something else.
  */
 export function newTag(): number {
   if (drawn === random.byteLength) {
@@ -33,15 +35,15 @@ export function newTag(): number {
 }
 
 /**
- * The name of a copy on its tier: the key, as far as one can read it, and the tag. Of lower-case ASCII only, so that it is the
- * same on file systems that fold case or normalise; without `.`, `..` and empty segments, so that every key of a bucket has
- * a place in a directory; and no name is a directory of another one.
+ * Makes the name of a copy on its tier from the key, in readable form, and the tag. The name is lower-case ASCII only,
+ * so that it is the same on file systems that fold case or normalise. It has no `.`, `..` or empty segments, so that
+ * every key of a bucket has a place in a directory. No name is a directory of another one.
  */
 export function copyName(key: string, tag: number): string {
   return `${encoded(key)}${MARK}${tag.toString(36).padStart(TAG_DIGITS, '0')}`;
 }
 
-/** The tag in a name; undefined if it is none of `copyName`. */
+/** Returns the tag in a name; undefined if `copyName` did not make it. */
 export function tagOf(name: string): number | undefined {
   const mark = name.lastIndexOf(MARK);
   const digits = name.slice(mark + 1);
@@ -53,11 +55,11 @@ function encoded(key: string): string {
   const name = PLAIN.test(key) ? key : spelled(key);
   const safe = name.replace(SPECIAL, (segment) => `%${segment}`);
   const isLong = safe.length > LONGEST || safe.split('/').some((segment) => segment.length > LONGEST_SEGMENT);
-  // The tag tells them apart; this only keeps directories small.
+  // The tag distinguishes such names. This only keeps directories small.
   return isLong ? `%long/${safe.replaceAll('/', '-').slice(0, LONGEST_SEGMENT)}` : safe;
 }
 
-/** Upper case as `^a`, all other bytes of UTF-8 that are not plain as `%c3`. */
+/** Writes upper case as `^a`, and all other bytes of UTF-8 that are not plain as `%c3`. */
 function spelled(key: string): string {
   let name = '';
   for (const character of key) {

@@ -1,21 +1,21 @@
 import { copyName } from './copy-name.js';
 import { isPacked, segmentName, segmentOf } from './packed-tag.js';
 
-/** Ids of a page: 64 Ki tags are 512 KiB. */
+/** Ids per page, as a power of two: 64 Ki tags are 512 KiB. */
 const PAGE_BITS = 16;
 const PAGE_ENTRIES = 2 ** PAGE_BITS;
 /** Names kept as strings, so that a small dataset does not make them anew for each read. */
 const KEPT = 8192;
 const NO_TAG = -1;
 
-/** Where copies are on their tiers: 8 bytes an object, in place of a string each. */
+/** Where copies are on their tiers, in 8 bytes per object instead of a string each. */
 export class CopyNames {
   readonly #pages = new Map<number, Float64Array>();
   readonly #kept = new Map<number, string>();
   /** Names of segments, each of which many copies share. */
   readonly #segments = new Map<number, string>();
 
-  /** The copy of an object is called by its key and this tag; by its key alone if there is none. */
+  /** Sets the tag that, with the key, names the copy of an object. Without a tag the key alone is the name. */
   set(id: number, tag: number | undefined): void {
     this.#kept.delete(id);
     let page = this.#pages.get(id >>> PAGE_BITS);

@@ -2,7 +2,10 @@ import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { CopyPlace } from '../placement.js';
 import { CopyNames } from './copy-names.js';
 
-/** Where the copy of each object is that is served: on which level, and under which name. The placement says it, reads look it up. */
+/**
+ * Where the served copy of each object is: on which level, and under which name. The placement sets it, and reads look
+ * it up.
+ */
 export class CopyPlaces {
   readonly #namespace: MetadataContainer;
   readonly #sourceLevel: number;
@@ -14,25 +17,25 @@ export class CopyPlaces {
     this.#sourceLevel = sourceLevel;
   }
 
-  /** From now on the object, or the part of it that the copy holds, is served from there. */
+  /** Serves the object from this copy from now on, or the part of it that the copy holds. */
   publish(id: number, { level, direct, tag }: CopyPlace): void {
     this.#names.set(id, tag);
     this.#namespace.setLevel(id, level, direct);
   }
 
-  /** From now on the object is served from the source. */
+  /** Serves the object from the source from now on. */
   withdraw(id: number): void {
     this.#names.set(id, undefined);
     this.#namespace.setLevel(id, this.#sourceLevel);
   }
 
-  /** What tells the copy of an object that is served from any other one; undefined if only the key does. */
+  /** Returns what distinguishes the served copy of an object from any other; undefined if only the key does. */
   tagOf(id: number): number | undefined {
     return this.#names.tagOf(id);
   }
 
   /**
-   * The file on its tier that an object's copy is in.
+   * Returns the file on its tier that an object's copy is in.
    * @param tag As `tagOf` gave it.
    */
   fileOf(id: number, key: string, tag: number | undefined): string {

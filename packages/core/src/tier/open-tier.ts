@@ -2,7 +2,7 @@ import { isTieredError, type ErrorCode } from '../support/errors.js';
 import type { PlacementHost } from '../placement.js';
 import type { Tier } from './tier.js';
 
-/** What a tier may fail with at start that is no fault of the storage, and does not pass. */
+/** Errors of a tier at start that are not faults of the storage, and do not pass. */
 const MISTAKES: readonly ErrorCode[] = [
   'TIERED_CONFIG_INVALID',
   'TIERED_DIRECTORY_NOT_OURS',
@@ -10,12 +10,12 @@ const MISTAKES: readonly ErrorCode[] = [
   'TIERED_UNSUPPORTED',
 ];
 
-/** Whether an error of a tier that is being opened is one of whoever configured it, and no fault that may pass. */
+/** Whether an error of opening a tier is a mistake in its configuration, and not a fault that may pass. */
 export function isMistake(error: unknown): boolean {
   return !isTieredError(error) || MISTAKES.includes(error.code);
 }
 
-/** Opens a tier. One that does not work at the moment is tried again later, and does not keep anybody from starting. */
+/** Opens a tier. A tier that does not work at the moment is tried again later, and does not prevent the start. */
 export async function openAtStart(
   tier: Tier,
   signal: AbortSignal,

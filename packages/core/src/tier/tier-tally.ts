@@ -5,7 +5,7 @@ import type { Tier, TierUse } from './tier.js';
 
 const READS: ReadonlySet<Operation> = new Set(['read', 'readInto', 'readMany']);
 
-/** What tiers did: counted, announced, and held for or against their health. */
+/** Counts and announces what tiers did, and holds it for or against their health. */
 export class TierTally {
   readonly #events: SafeEmitter<HierarchyEvents>;
 
@@ -13,7 +13,7 @@ export class TierTally {
     this.#events = events;
   }
 
-  /** A tier served a read of so many bytes. */
+  /** Notes that a tier served a read of so many bytes. */
   served(tier: Tier, bytes: number): void {
     tier.reads += 1;
     tier.readBytes += bytes;
@@ -26,8 +26,8 @@ export class TierTally {
   }
 
   /**
-   * A tier failed an operation. That a copy is not there is told, and says nothing of the others: another process may have
-   * let it go to make room, and this one was not told yet.
+   * Notes that a tier failed an operation. A missing copy is announced, but says nothing about the other copies:
+   * another process may have evicted it, and this one was not told yet.
    */
   fault(tier: Tier, operation: Operation, key: string, error: unknown): void {
     const use = READS.has(operation) ? 'read' : 'write';

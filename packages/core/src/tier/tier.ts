@@ -16,24 +16,27 @@ import { TierReads } from '../read/tier-reads.js';
 
 /** A tier as the user configures it. */
 export interface TierOptions {
-  /** Where the tier keeps its objects; must be able to list, write and delete. */
+  /** Where the tier keeps its copies. The driver must be able to list, write and delete. */
   readonly driver: StorageDriver;
-  /** Bytes it holds at most, such as `'200GiB'`. No default: every resource is bounded by its owner. */
+  /** The most bytes it holds, such as `'200GiB'`. No default, because every resource is bounded by its owner. */
   readonly quota: ByteSize;
   /**
    * Milliseconds after which a read that the tier has not answered is aborted, and served from the source. A read has a
-   * second more for each 4 MiB, and as long as the tier serves others, it may wait in its queue. Up to a quarter is
-   * added, because it is looked a few times in that time only.
-   * Default: 15,000, longer than a disk needs that has to spin up. A `MemoryDriver` has nothing to wait for, and no deadline.
+   * second more for each 4 MiB. It may wait in the tier's queue for as long as the tier serves others. Up to a quarter
+   * is added, because deadlines are looked at only a few times in that period.
+   * Default: 15,000, longer than a disk needs to spin up. A `MemoryDriver` never waits, and has no deadline.
    */
   readonly readDeadlineMs?: number | undefined;
   /**
-   * How copies lie on the storage. `files`: each is a file of its own, which other programs can open. `packed`: those of up to 256 KiB are
-   * gathered in segments of up to 4 MiB, so that reading one is a read of a file that is open already, and a tier of small objects has a
-   * thousandth of the files. What was read a moment before a process was killed is fetched again. The room of copies that
-   * are removed is free when more than half of their segment are, and the others were written anew; a policy that lets copies go
-   * lets whole segments go, without what was read lately. What is on the tier stays as it is, so this can be changed at any time. Only for
-   * drivers with an index. Default: `files`.
+   * How copies lie on the storage.
+   * - `files`: each copy is a file of its own, which other programs can open.
+   * - `packed`: copies of up to 256 KiB are gathered in segments of up to 4 MiB. Reading one is a read of a file that
+   *   is open already, and a tier of small objects has a thousandth of the files. What was read a moment before a
+   *   process was killed is fetched again. The room of removed copies is free once more than half of their segment was
+   *   removed and the others were written anew. A policy that evicts evicts whole segments, except what was read
+   *   lately. Only for drivers with an index.
+   *
+   * Copies that are on the tier already stay as they are, so this can be changed at any time. Default: `files`.
    */
   readonly layout?: TierLayout | undefined;
 }
@@ -46,15 +49,18 @@ export type TierLayout = 'files' | 'packed';
 
 const LAYOUTS: readonly TierLayout[] = ['files', 'packed'];
 const READ_DEADLINE_MS = 15_000;
-/** Faults in a row after which a tier is passed over. One may be an accident, three are a state. */
+/** Faults in a row after which a tier is passed over. One may be an accident; three mean that the tier is broken. */
 const FAULTS_UNTIL_OUT = 3;
-/** First pause before a failed tier is tried again; doubles up to the last one. Short enough for a remount. */
+/** First pause before a failed tier is tried again. It doubles up to the last one. Short enough for a remount. */
 const FIRST_PAUSE_MS = 1_000;
 const LAST_PAUSE_MS = 60_000;
-/** A tier that hangs costs a reader a deadline whenever it is tried: in the end a twentieth of the time. */
+/**
+ * A tier that hangs costs a reader a deadline whenever it is tried. This bounds that to a twentieth of the time in the
+ * end.
+ */
 const LAST_PAUSE_IN_DEADLINES = 20;
 
-/** One level above the source: a driver, its quota, and how it fares. */
+/** One level above the source: a driver, its quota, and its health. */
 export class Tier {
   readonly level: number;
   readonly driver: StorageDriver;
@@ -68,12 +74,12 @@ export class Tier {
   /** Operations that failed and were served from elsewhere. */
   faults = 0;
   #opening: Promise<void> | undefined;
-  /** Undefined where the driver cannot wait for anything. */
+  /** Undefined where the driver never waits. */
   readonly #underWay: TierReads | undefined;
 
   /**
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that is no size, a deadline that is no time, a driver that
-   * cannot be a tier, or a layout that it cannot have.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that is not a size, a deadline that is not a time, a driver
+   * that cannot be a tier, or a layout that the driver does not support.
    */
   constructor(level: number, options: TierOptions, clock: Clock) {
     const { driver, quota, readDeadlineMs = READ_DEADLINE_MS, layout = 'files' } = options;
@@ -96,7 +102,7 @@ export class Tier {
     this.layout = layout;
     this.driver = driver;
     this.quotaBytes = parseBytes(quota, `tiers[${level}].quota`);
-    // Not a driver that extends it or is around it: these may wait.
+    // A driver that extends it or wraps it may wait.
     const waits = driver.constructor !== MemoryDriver;
     this.#underWay = waits ? new TierReads(driver, clock, readDeadlineMs) : undefined;
     this.reading = new TierHealth(clock, this.#underWay);
@@ -105,7 +111,7 @@ export class Tier {
 
   /**
    * Opens the driver, if it is not open.
-   * @throws TieredError `TIERED_CONFIG_INVALID` if it is a tier of another hierarchy that is open.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if the driver is a tier of another hierarchy that is open.
    */
   async open(options: OperationOptions): Promise<void> {
     own(this, this.driver, `tiers[${this.level}].driver`);
@@ -118,7 +124,8 @@ export class Tier {
 
   /**
    * As the driver's `read`, within the deadline of this tier. An abort ends it at once, whatever the driver does.
-   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer: to be counted as a fault; or what the driver throws.
+   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer, which counts as a fault; or what the driver
+   * throws.
    */
   read(name: string, options: ReadOptions): Promise<Uint8Array> {
     if (this.#underWay === undefined) return this.driver.read(name, options);
@@ -128,8 +135,8 @@ export class Tier {
   }
 
   /**
-   * As the driver's `readInto`, within the deadline of this tier. An abort, and the deadline, end it when the driver has let
-   * go of the target: at once, if the driver does what it must. One that never does is not waited for by `close`.
+   * As the driver's `readInto`, within the deadline of this tier. An abort or the deadline ends it when the driver has
+   * let go of the target, which a correct driver does at once. `close` does not wait for a driver that never lets go.
    * @throws TieredError As `read`.
    */
   readInto(name: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
@@ -139,7 +146,7 @@ export class Tier {
     );
   }
 
-  /** As the driver's `readMany`, as `readInto` is; reads that were late have `TIERED_DEADLINE` as their outcomes. */
+  /** As the driver's `readMany`, with the deadline of `readInto`. The outcome of a late read is `TIERED_DEADLINE`. */
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
     if (this.#underWay === undefined) return this.driver.readMany(requests, options);
     const bytes = requests.reduce((sum, { target }) => sum + target.byteLength, 0);
@@ -147,8 +154,8 @@ export class Tier {
   }
 
   /**
-   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver is done with all of them, or has
-   * not been for as long as the deadline.
+   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver is done with all of them,
+   * at the latest after a deadline.
    */
   async endReads(reason: Error): Promise<void> {
     await this.#underWay?.end(reason);
@@ -159,7 +166,7 @@ export class Tier {
     return this.#underWay?.areDone ?? true;
   }
 
-  /** Closes the driver; one that is not done with its reads is not waited for. */
+  /** Closes the driver. Does not wait for one that is not done with its reads. */
   async close(): Promise<void> {
     const closing = closeFor(this, this.driver);
     if (this.isDone) await closing.finally(() => disown(this, this.driver));
@@ -172,8 +179,9 @@ export class Tier {
 }
 
 /**
- * Whether a tier is worth asking. After repeated faults it is out of service for a pause; then operations are
- * let through again, and the first outcome decides. Reads one at a time, because a tier that hangs keeps those that it is tried with.
+ * Says whether a tier is worth asking. After repeated faults the tier is out of service for a pause. Then operations
+ * are let through again, and the first outcome decides. Reads are let through one at a time, because a tier that hangs
+ * keeps the reads that try it.
  */
 export class TierHealth {
   readonly #clock: Clock;
@@ -182,7 +190,7 @@ export class TierHealth {
   #outUntil: number | undefined;
   #pauseMs = FIRST_PAUSE_MS;
 
-  /** @param reads Those that are under way, where it is them that this is about. */
+  /** @param reads The reads under way, if this is the health of reading. */
   constructor(clock: Clock, reads?: TierReads) {
     this.#clock = clock;
     this.#reads = reads;
@@ -191,7 +199,7 @@ export class TierHealth {
   /** False while operations should pass the tier over. Costs no look at the clock for a healthy tier. */
   get inService(): boolean {
     const reads = this.#reads;
-    // The driver does not let go of memory that it is to write to: it would not let go of more.
+    // The driver keeps memory that it was to fill. It would keep more with each further read.
     if (reads !== undefined && reads.stuck > 0) return false;
     if (this.#outUntil === undefined) return true;
     return this.#isPauseOver && (reads === undefined || reads.inTime === 0);
@@ -201,7 +209,7 @@ export class TierHealth {
     return this.#outUntil === undefined || this.#clock.now() >= this.#outUntil;
   }
 
-  /** An operation succeeded. Returns whether that brought the tier back into service. */
+  /** Notes that an operation succeeded. Returns whether that brought the tier back into service. */
   succeeded(): boolean {
     if (this.#faultsInARow === 0) return false;
     const wasOut = this.#outUntil !== undefined;
@@ -212,8 +220,8 @@ export class TierHealth {
   }
 
   /**
-   * An operation failed. Returns the pause in milliseconds if that took the tier out of service.
-   * @param hung Whether it did not end by itself. The pauses are longer then, from the deadline on.
+   * Notes that an operation failed. Returns the pause in milliseconds if that took the tier out of service.
+   * @param hung Whether the operation did not end by itself. Then the pauses are longer, and begin with the deadline.
    */
   failed(hung = false): number | undefined {
     this.#faultsInARow += 1;

@@ -4,7 +4,7 @@ import { hasErrno } from '../errors.js';
 import type { OpenFiles } from '../root/open-files.js';
 import type { RootDirectory } from '../root/root-directory.js';
 
-/** Only the owner may know and change what processes tell each other. */
+/** Only the owner may read and change what processes tell each other. */
 const MODE = 0o600;
 
 /** What a home needs of its driver. */
@@ -67,7 +67,7 @@ export class DirectoryHome implements IndexHome {
     return this.#options.files.forgotten(name);
   }
 
-  /** Others will take it that nothing is open here any more; the next opening is another member. */
+  /** After this, others see that nothing is open here. The next opening is another member. */
   async close(): Promise<void> {
     const { files, root } = this.#options;
     await files.close();
@@ -76,8 +76,8 @@ export class DirectoryHome implements IndexHome {
 }
 
 /**
- * Makes an empty file if there is none. One that is there is not opened: closing it would end the locks that a database
- * of this process has on it.
+ * Makes an empty file if there is none. An existing file is not opened, because closing it would end the locks that a
+ * database of this process has on it.
  */
 async function makePrivateFile(filePath: string): Promise<void> {
   try {
@@ -87,7 +87,7 @@ async function makePrivateFile(filePath: string): Promise<void> {
   }
 }
 
-/** What the kernel calls the time since it was started, if it says (Linux). */
+/** Returns the kernel's id of the present boot, if it has one (Linux). */
 function bootId(): string | undefined {
   try {
     return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -4,23 +4,26 @@ import net from 'node:net';
 import path from 'node:path';
 import { hasErrno } from '../errors.js';
 
-/** A socket that is bound and does not listen yet; to a connection it looks as one whose process died. */
+/**
+ * Ends the name of a socket that is bound and does not listen yet. To a connection it looks like one whose process
+ * died.
+ */
 const UNREADY = '.new';
-/** How often to begin, where others clear up. */
+/** Tries to begin, where others clear up at the same time. */
 const TRIES = 3;
-/** Bytes of a socket's path, by the system's `sockaddr_un` less a little. */
+/** The most bytes of a socket's path: a little less than the system's `sockaddr_un` takes. */
 const LONGEST_PATH = 100;
-/** What a connection is refused with if nobody listens any more, and if there is nobody. */
+/** Errors of a connection if nobody listens any more, and if there is no socket. */
 const GONE = ['ECONNREFUSED', 'ENOENT'] as const;
 
 /**
- * Shows to others that this process runs and uses a directory, for as long as it does: by a socket in the directory that
- * it listens at. The kernel closes it with the process (or the worker thread), however that ends, and tells so whoever tries to
- * connect, also from another container: a socket in a directory is found by the directory and by nothing else, not by
- * number, host name or network. A process that is stopped (SIGSTOP) is still there: the kernel takes connections for it.
+ * Shows to others that this process runs and uses a directory, for as long as it does. It listens at a socket in the
+ * directory. The kernel closes the socket with the process (or the worker thread), however that ends, and refuses later
+ * connections, even from another container. Only the directory leads to the socket, not a number, a host name or a
+ * network. A process that is stopped (SIGSTOP) still counts as running, because the kernel takes connections for it.
  */
 export class Presence {
-  /** Unlike that of any other. Also the beginning of the names of what belongs to it. */
+  /** A unique id. Names of what belongs to this presence begin with it. */
   readonly id: string;
   readonly #directory: string;
   readonly #server: net.Server;
@@ -35,26 +38,26 @@ export class Presence {
   static async begin(directory: string): Promise<Presence> {
     for (let tries = 1; ; tries++) {
       const id = randomUUID();
-      // Whoever comes to ask has the answer by being connected.
+      // The connection itself is the answer.
       const server = net.createServer((socket) => socket.destroy());
       const unready = id + UNREADY;
-      // A directory that is missing has to be told as such, and binding tells it as EACCES.
+      // Checked because binding in a missing directory fails with EACCES, which would mislead.
       await fs.promises.access(directory);
       await reached(directory, unready, (socketPath) => listen(server, socketPath));
       try {
-        // Only now, because between binding and listening it looks dead.
+        // Renamed only now, because a socket looks dead between binding and listening.
         await fs.promises.rename(path.join(directory, unready), path.join(directory, id));
         server.unref();
         return new Presence(id, directory, server);
       } catch (error) {
         server.close();
-        // Somebody who cleared up saw it just then.
+        // Another process cleared up just then.
         if (!hasErrno(error, 'ENOENT') || tries === TRIES) throw error;
       }
     }
   }
 
-  /** Whether others still find it: not so if the directory was emptied or is another one. */
+  /** Whether others still find it. They do not if the directory was emptied or replaced. */
   get isShown(): boolean {
     return fs.existsSync(path.join(this.#directory, this.id));
   }
@@ -66,7 +69,7 @@ export class Presence {
     try {
       fs.rmSync(path.join(this.#directory, this.id), { force: true });
     } catch {
-      // The directory may be another one now; to a connection nobody is there.
+      // The directory may have been replaced. A connection finds nobody there then.
     }
   }
 }
@@ -81,7 +84,7 @@ export async function isPresent(directory: string, id: string): Promise<boolean>
   }
 }
 
-/** Every id that there is, of processes that run, are gone, or were gone before others could know their id. */
+/** Resolves to all ids: of processes that run, that are gone, or that were gone before others could know their id. */
 export async function presences(directory: string): Promise<string[]> {
   try {
     return await fs.promises.readdir(directory);
@@ -91,12 +94,12 @@ export async function presences(directory: string): Promise<string[]> {
   }
 }
 
-/** Removes what an id left that is gone. */
+/** Removes what an id that is gone left. */
 export function removePresence(directory: string, id: string): Promise<void> {
   return fs.promises.rm(path.join(directory, id), { force: true });
 }
 
-/** Calls with the path of a socket; with another one for the same, if the kernel would not take it for its length. */
+/** Calls with the path of a socket, or with another path to it if the first is too long for the kernel. */
 async function reached<T>(
   directory: string,
   name: string,
@@ -115,7 +118,7 @@ async function reached<T>(
 function listen(server: net.Server, socketPath: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    // Exclusive: in a process of `node:cluster` it would be the primary that listens, and goes on when this one is gone.
+    // Exclusive, because in a process of `node:cluster` the primary would listen, and go on when this process is gone.
     server.listen({ path: socketPath, exclusive: true }, () => {
       server.off('error', reject);
       resolve();

@@ -6,7 +6,7 @@ import type { FileLook } from '../read/file-reads.js';
 import { problemOf } from '../root/keys.js';
 import { isInside, versionOf } from '../read/thread/file-calls.js';
 
-/** Size and identity of a file, to the nanosecond and the inode. */
+/** Describes a file by its size and its identity, to the nanosecond and the inode. */
 export function describe(key: string, stat: fs.BigIntStats): ObjectStat {
   return { key, size: Number(stat.size), version: versionOf(stat) };
 }
@@ -16,7 +16,7 @@ export function isSame(one: FileLook, other: FileLook): boolean {
   return one.mtimeNs === other.mtimeNs && one.size === other.size && one.ino === other.ino;
 }
 
-/** The object that a link is: the file it leads to, if that is one inside the root. */
+/** Describes the object behind a link: the file that it leads to, if that is inside the root. */
 export async function describeLink(
   root: string,
   key: string,

@@ -6,11 +6,11 @@ import { describe, describeLink, isDirectoryWithoutLinks } from './listing.js';
 import { hasErrno } from '../errors.js';
 import { isPrivate } from '../root/keys.js';
 
-/** Objects a page: enough to amortise the hand-over, few enough to keep the event loop free. */
+/** Objects per page: enough to amortise the hand-over, and few enough to keep the event loop free. */
 const PAGE = 1000;
-/** Names that are found ahead of their description, and objects described ahead of whoever takes the pages. */
+/** Names that are found ahead of their description, and objects that are described ahead of the reader of the pages. */
 const AHEAD = PAGE;
-/** Entries are read by the hundred: a call for each would be a trip through the thread pool for each. */
+/** Entries per call. A call for each would be a trip through the thread pool for each. */
 const ENTRIES_AT_ONCE = 256;
 
 /** A directory on the way through it. */
@@ -27,21 +27,21 @@ export interface WalkOptions {
   /** Operations of the file system under way at the same time. */
   readonly concurrency: number;
   /**
-   * Told of everything on the way: files, links, directories, and what is in the private one, which is left out else.
-   * Costs a look at each directory.
+   * Called for everything on the way: files, links, directories, and the content of the private directory, which is
+   * otherwise left out. Costs a look at each directory.
    */
   readonly measure?: ((stat: fs.BigIntStats) => void) | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * The regular files below a root, in pages, in any order. Links to files inside the root are objects too; links to
- * directories are not followed, and what is neither file nor directory is left out. A file that vanishes meanwhile is
- * left out.
+ * Lists the regular files below a root, in pages, in any order. Links to files inside the root are objects too. Links
+ * to directories are not followed. What is neither a file nor a directory is left out, and so is a file that vanishes
+ * meanwhile.
  *
- * Directories are read and files described at the same time, so many operations as may be, because a shared file
- * system answers slowly and many at a time. What is held does not grow with a directory: reading pauses while enough
- * names wait to be described, and describing while enough pages wait to be taken.
+ * Directories are read and files described at the same time, with as many operations as allowed, because a shared file
+ * system answers slowly, but many requests at a time. What is held does not grow with a directory: reading pauses while
+ * enough names wait to be described, and describing while enough pages wait to be taken.
  */
 export async function* walk(options: WalkOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
   const { root, prefix, signal } = options;
@@ -63,9 +63,9 @@ export async function* walk(options: WalkOptions): AsyncGenerator<readonly Objec
 
 class Walk {
   readonly #options: WalkOptions;
-  /** Directories to be entered; the last first, so that there are never many. */
+  /** Directories to be entered, the last first, so that there are never many. */
   readonly #directories: string[];
-  /** Directories that are entered and at rest. */
+  /** Directories that were entered, and are not being read at the moment. */
   readonly #entered: Entered[] = [];
   /** Keys to be described. */
   readonly #keys: string[] = [];
@@ -81,7 +81,7 @@ class Walk {
     this.#directories = [start];
   }
 
-  /** The next page, full but for the last one; empty at the end. */
+  /** Resolves to the next page. All pages but the last are full. An empty one is the end. */
   async next(): Promise<readonly ObjectStat[]> {
     this.#startAll();
     while (this.#failure === undefined && this.#found.length < PAGE && this.#underWay > 0)
@@ -90,7 +90,7 @@ class Walk {
     return this.#found.splice(0, PAGE);
   }
 
-  /** Begins nothing more, and `next` throws; what fails afterwards says nothing new. */
+  /** Begins nothing more, and makes `next` throw. Later failures are ignored. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#stopped = true;
@@ -187,7 +187,7 @@ class Walk {
     this.#startAll();
   }
 
-  /** A callback, and no promise for each of millions of files, of which nearly none is a link. */
+  /** Uses a callback, which saves a promise for each of millions of files. Hardly any of them is a link. */
   #describe(key: string): void {
     const filePath = path.join(this.#options.root, key);
     this.#underWay += 1;

@@ -4,13 +4,13 @@ import { COLUMNS, FIRST, NOT_READ, type Batch } from './thread/batch.js';
 
 const POSSIBLE_VERSION = /^[\w-]+$/;
 
-/** Reads in the form in which they go to a worker thread. All targets are in shared memory. */
+/** Puts reads into the form in which they go to a worker thread. All targets are in shared memory. */
 export function batchOf(requests: readonly ReadRequest[]): Batch {
   const memories = [...new Set(requests.map(({ target }) => target.buffer as SharedArrayBuffer))];
   return { numbers: numbersOf(requests, memories), ...textsOf(requests), memories };
 }
 
-/** Bytes that each read came to; `NOT_READ` if it has to be made again by the driver. */
+/** Returns the bytes that each read gave, or `NOT_READ` if the driver has to make it again. */
 export function countsOf({ numbers }: Batch, reads: number): number[] {
   const table = new Float64Array(numbers);
   return Array.from({ length: reads }, (_, i) => table[FIRST + i * COLUMNS] ?? NOT_READ);

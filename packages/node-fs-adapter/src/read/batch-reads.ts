@@ -14,22 +14,22 @@ import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
 
 /**
- * Batches that are not given to threads after a slow one. Few: a thread that waits for a disk delays nobody but its batch,
- * and storage gets fast as soon as a first epoch has brought it into memory.
+ * Batches that are not given to threads after a slow one. Few, because a thread that waits for a disk delays only its
+ * batch, and storage gets fast as soon as a first epoch has brought it into memory.
  */
 const FIRST_PAUSE = 1;
 const LAST_PAUSE = 64;
 
-/** For so long another program may have had the core, in milliseconds: that says nothing about the storage. */
+/** Milliseconds for which another program may have had the core. Such a time says nothing about the storage. */
 const SLICE_MS = 4;
 
 /**
- * Batches of reads, by one of two ways. *Threads* read into shared memory by blocking calls: on files that are in memory
- * that is several times as fast as promises. The *driver's single reads*, all under way at once, are what slow storage
- * wants, where a thread would wait for one file after the other.
+ * Reads batches in one of two ways. *Threads* read into shared memory by blocking calls. For files that are in memory
+ * this is several times as fast as promises. The *driver's single reads*, all under way at once, suit slow storage,
+ * where a thread would wait for one file after the other.
  *
- * The threads' own times decide: a slow batch sends the next ones the other way, and one in many is tried again. What a
- * thread could not read the driver reads anew, so the outcomes, errors too, are those of single reads.
+ * The threads' own times decide: after a slow batch the next ones go the other way, and one in many is tried again. The
+ * driver reads again what a thread could not read, so the outcomes, including errors, are those of single reads.
  */
 export class BatchReads {
   readonly #driver: StorageDriver;
@@ -43,7 +43,7 @@ export class BatchReads {
    * @param driver Makes the single reads.
    * @param root The root.
    * @param pool Knows whether the storage answers.
-   * @param start Makes the threads, with the first batch; undefined if there are to be none.
+   * @param start Makes the threads, with the first batch; undefined if there must be none.
    */
   constructor(
     driver: StorageDriver,
@@ -57,7 +57,7 @@ export class BatchReads {
     this.#start = start;
   }
 
-  /** Files that threads have open now, at most. */
+  /** The most files that threads have open now. */
   get openFiles(): number {
     return this.#threads?.openFiles ?? 0;
   }
@@ -72,7 +72,7 @@ export class BatchReads {
     if (threads === undefined || !this.#pool.isProven || this.#pauses.leaveOut())
       return readEach(this.#driver, requests, options);
     const { counts, ms } = await this.#pool.watch(() => threads.read(requests, options));
-    // It may hang, so that the event loop must not be the next to wait there.
+    // The storage may hang, and the event loop must not be the next to wait there.
     if (ms === undefined) this.#pool.doubt();
     const outcomes: ReadOutcome[] = [];
     const unread: number[] = [];
@@ -103,7 +103,7 @@ export class BatchReads {
     try {
       this.#threads ??= this.#start({ root: this.#root().realPath, mayHang: this.#pool.mayLeave });
     } catch (error) {
-      // The root has gone away, which single reads say of each object.
+      // The root is gone, which single reads report for each object.
       if (isTieredError(error, 'TIERED_UNAVAILABLE')) return undefined;
       throw error;
     }

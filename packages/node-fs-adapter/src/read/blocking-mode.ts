@@ -3,32 +3,33 @@ import { isFault } from '../errors.js';
 import { Pauses } from './pauses.js';
 import type { ThreadPool } from './thread-pool.js';
 
-/** Calls that move more bytes never block: even from and to memory they would hold the event loop for too long. */
+/** The most bytes that a blocking call moves. More would hold the event loop for too long, even from and to memory. */
 const LONGEST = 256 * 1024;
 
 /**
- * How long a call on the page cache takes at most: a few system calls, and copying at 2 GB/s. A trip through Node's
- * thread pool costs about as much, so a call within this time is cheaper made at once than handed over.
+ * The longest time, in milliseconds, that a call on the page cache takes: a few system calls, and copying at 2 GB/s. A
+ * trip through Node's thread pool costs about as much, so a call within this time is cheaper made at once than handed
+ * over.
  */
 const FAST_MS = 0.1;
 const FAST_MS_A_BYTE = 1000 / 2e9;
 
-/** Calls that may block before the event loop has its turn. */
+/** Calls that may block before the event loop gets its turn. */
 const IN_A_ROW = 32;
 
-/** Calls that stay off the event loop after a slow one, at most. */
+/** The most calls that stay off the event loop after a slow one. */
 const FIRST_PAUSE = 16;
 const LAST_PAUSE = 4096;
 
 /**
- * Decides, call by call, between a blocking system call and the thread pool, from how long blocking ones took.
+ * Decides, call by call, between a blocking system call and the thread pool, by how long blocking calls took.
  *
- * Node wants opposite things of fast and slow storage: what is in the page cache is read 2 to 4 times as fast by a
- * blocking call, which must never happen on a disk that has to move. So a slow blocking call sends the next ones to
- * the thread pool, and only one in many is tried again: slow storage blocks the event loop once in thousands of calls. One
- * call in a hundred is a little slow on any storage, because memory is collected or touched for the first time: after
- * that it is a few. Storage that has not answered the thread pool yet, or not since it failed, may hang, and is never
- * waited for.
+ * Fast and slow storage need opposite ways. A blocking call reads what is in the page cache 2 to 4 times as fast, but
+ * must never wait for a disk that has to move. So after a slow blocking call the next ones go to the thread pool, and
+ * only one in many is tried again: slow storage blocks the event loop once in thousands of calls. One call in a hundred
+ * is a little slow on any storage, because memory is collected or touched for the first time. After such a call only a
+ * few go to the pool. Storage that has not answered the thread pool yet, or not since it failed, may hang. The event
+ * loop never waits for it.
  */
 export class BlockingMode {
   readonly #clock: Clock;
@@ -45,8 +46,8 @@ export class BlockingMode {
   }
 
   /**
-   * Makes a call at once if it may block now. Undefined if it may not, or if it failed: the thread pool meets the same
-   * error, and has the time to explain it.
+   * Makes a call at once if it may block now. Undefined if it may not, or if it failed. The thread pool then meets the
+   * same error, and has the time to explain it.
    * @param length Bytes it moves.
    */
   attempt<T>(length: number, call: () => T): T | undefined {
@@ -58,7 +59,7 @@ export class BlockingMode {
     }
   }
 
-  /** Whether the next call, which moves so many bytes, is to block. */
+  /** Whether the next call, which moves so many bytes, should block. */
   mayBlock(length: number): boolean {
     if (!this.#enabled || length > LONGEST || !this.#pool.isProven) return false;
     if (this.#pauses.leaveOut()) return false;
@@ -67,7 +68,7 @@ export class BlockingMode {
     return !this.#isTurnDue;
   }
 
-  /** Whether a call may not block only because the event loop is to turn first: see `turn`. */
+  /** Whether a call may not block only because the event loop has to turn first; see `turn`. */
   get isTurnDue(): boolean {
     return this.#isTurnDue;
   }
@@ -92,7 +93,10 @@ export class BlockingMode {
   }
 }
 
-/** How many times as long as from memory calls on so many files took that moved so many bytes together: up to 1 is from memory. */
+/**
+ * Returns how long calls took, as a multiple of the time that they take on memory. The calls were on so many files, and
+ * moved so many bytes together. Up to 1 means memory.
+ */
 export function timesOfMemory(ms: number, files: number, bytes: number): number {
   return ms / (files * FAST_MS + bytes * FAST_MS_A_BYTE);
 }

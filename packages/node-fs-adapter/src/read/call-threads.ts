@@ -3,10 +3,10 @@ import type { Clock } from '@tiered/core';
 import { CALL_THREAD } from '../thread-files.js';
 import type { Answer, Call } from './thread/calls.js';
 
-/** A thread that had nothing to do for so long ends, in milliseconds: longer than pauses between epochs' reads. */
+/** Milliseconds without work after which a thread ends: longer than pauses between epochs' reads. */
 const IDLE_MS = 10_000;
 
-/** A call that a thread is to make. One of `done` and `lost` is called, once. */
+/** A call for a thread to make. One of `done` and `lost` is called, once. */
 export interface Job {
   /** Puts it together when a thread has been found. */
   readonly call: (scratch: Scratch) => Call;
@@ -17,14 +17,15 @@ export interface Job {
 }
 
 /**
- * Worker threads that make calls of the file system, each one at a time. They start when they are asked to, and end when they were
- * idle for ten seconds or at `close`. A call that hangs keeps its thread, which still counts: there are never more than the most.
+ * Worker threads that make calls of the file system, each one at a time. They start when they are asked to, and end at
+ * `close` or after ten idle seconds. A call that hangs keeps its thread, which still counts, so their number is always
+ * bounded.
  */
 export class CallThreads {
   readonly #clock: Clock;
   #most: number;
   readonly #threads = new Set<CallThread>();
-  /** The one that was used last is used next, so that others may end. */
+  /** The thread that was used last is used next, so that others may end. */
   readonly #idle: CallThread[] = [];
   readonly #waiting: Job[] = [];
   readonly #whenEnded: (() => void)[] = [];
@@ -33,24 +34,26 @@ export class CallThreads {
 
   /**
    * @param clock Tells for how long threads are idle.
-   * @param most Threads at most.
+   * @param most The most threads.
    */
   constructor(clock: Clock, most: number) {
     this.#clock = clock;
     this.#most = most;
   }
 
-  /** Threads there are, those that start or hang included. */
+  /** The number of threads, including those that start or hang. */
   get count(): number {
     return this.#threads.size;
   }
 
-  /** Whether a call is to be made here: a thread is idle, or there are as many as there may be, so that one has to wait. */
+  /**
+   * Whether a call should be made here: a thread is idle, or there are as many threads as allowed, so the call waits.
+   */
   get areReady(): boolean {
     return this.#idle.length > 0 || (this.#threads.size > 0 && this.#threads.size >= this.#most);
   }
 
-  /** Starts one more, unless there are enough, or another one starts: so that a short need starts few. */
+  /** Starts one more, unless there are enough, or another one is starting. So a short need starts few. */
   startOne(): void {
     if (this.#isClosed || this.#threads.size >= this.#most) return;
     for (const { isStarting } of this.#threads) if (isStarting) return;
@@ -74,7 +77,7 @@ export class CallThreads {
     this.#isClosed = false;
   }
 
-  /** Ends the threads: those that are at work when there is nothing more to do. Resolves when none is left. */
+  /** Ends the threads. Those at work end when there is nothing more to do. Resolves when none is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#watch?.abort();
@@ -155,7 +158,8 @@ class CallThread {
   #wasUsed = true;
 
   constructor({ isFree, ended }: Told) {
-    // Without the arguments of this process, which may load what a thread has no use for. Descriptors are the driver's to close.
+    // Without the arguments of this process, which may load what a thread has no use for. Descriptors are the driver's
+    // to close.
     this.#worker = new Worker(CALL_THREAD, { execArgv: [], trackUnmanagedFds: false });
     this.#worker.on('online', () => {
       this.#isOnline = true;

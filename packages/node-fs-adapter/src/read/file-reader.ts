@@ -19,17 +19,19 @@ import type { RootDirectory } from '../root/root-directory.js';
 import { SlowCalls } from './slow-calls.js';
 import type { ThreadPool } from './thread-pool.js';
 
-/** Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a placing. */
+/**
+ * The most memory that a read without a version gets without a look at the file's size: the largest chunk of a fill.
+ */
 const MOST_UNSEEN = 16 * 1024 * 1024;
 
-/** Bytes at once of a read that may be left behind, or that tells how far it has come: those that one request of NFS brings. */
+/** Bytes per call of a read that may be left behind, or that reports progress. One request of NFS brings as many. */
 const PIECE = 1024 * 1024;
 
 /**
- * Reads of files by key, from descriptors that stay open between them.
+ * Reads files by key, from descriptors that stay open between reads.
  *
- * Where files are remote each look at one is a request, so a file is opened, read, and looked at once, at the end, if
- * a version was asked for; what is no regular file says so when it is read.
+ * Where files are remote, each look at one is a request. So a file is opened, read, and looked at once, at the end, if
+ * a version was asked for. What is not a regular file turns out when it is read.
  */
 export class FileReader {
   /** The descriptors. */
@@ -41,7 +43,10 @@ export class FileReader {
   readonly #native: NativeReader | undefined;
   readonly #slow: SlowCalls | undefined;
   readonly #calls: ReadCalls;
-  /** Memory that no read uses: of each that was under way at the same time, as many as the pool makes. */
+  /**
+   * Memory that no read uses at the moment: one for each read that was under way at the same time, up to as many as the
+   * pool makes.
+   */
   readonly #scratch: Uint8Array[] = [];
 
   constructor(
@@ -60,7 +65,7 @@ export class FileReader {
     if (nativeThreads > 0) this.#native = new NativeReader(driver, root, pool, this.files, nativeThreads);
   }
 
-  /** Descriptors that are open now, at most. */
+  /** The most descriptors that are open now. */
   get openFiles(): number {
     return this.files.count + (this.#native?.openFiles ?? 0);
   }
@@ -72,15 +77,15 @@ export class FileReader {
   }
 
   /**
-   * Closes all that is open, and ends threads. Reads that are under way in native ones are aborted, those in workers go on, and
-   * are waited for.
+   * Closes all that is open, and ends threads. Reads under way in native threads are aborted. Reads in workers go on,
+   * and are waited for.
    */
   async close(): Promise<void> {
     await Promise.all([this.#native?.close(), this.files.close()]);
     await this.#slow?.end();
   }
 
-  /** Reads at once; undefined if the thread pool is to do it. */
+  /** Reads at once; undefined if the thread pool has to do it. */
   readBlocking(key: string, { offset, length, version }: ReadOptions): Uint8Array | undefined {
     return this.#mode.attempt(length, () => {
       const bytes = memoryFor(length);
@@ -126,12 +131,15 @@ export class FileReader {
     return readFully(expected(file), target, position, this.#calls);
   }
 
-  /** Whether a read may not block only because the event loop is to turn first. */
+  /** Whether a read may not block only because the event loop has to turn first. */
   get isTurnDue(): boolean {
     return this.#mode.isTurnDue;
   }
 
-  /** A blocking read that waited only for the event loop to turn; undefined if there was none, or it may not block still. */
+  /**
+   * Makes a blocking read that waited only for the event loop to turn; undefined if there was none, or if it still may
+   * not block.
+   */
   async afterTurn<T>(read: () => T | undefined): Promise<T | undefined> {
     if (!this.#mode.isTurnDue) return undefined;
     await this.#mode.turn();
@@ -174,7 +182,10 @@ export class FileReader {
     });
   }
 
-  /** Reads into the caller's memory by way of its own, which a call that is left behind may write to as late as it likes. */
+  /**
+   * Reads into memory of its own, and copies to the caller's. A call that is left behind may write to the former at any
+   * later time.
+   */
   async #readByScratch(
     key: string,
     file: OpenFile,
@@ -218,7 +229,7 @@ export class FileReader {
     const { version, verified, isVerified } = file;
     if (version === undefined) return;
     const isSameVersion = verified === undefined ? version === versionOf(now) : isSame(verified, now);
-    // The name is gone, or another file's: only the descriptor leads here still.
+    // The name is gone, or belongs to another file. Only the descriptor still leads here.
     const isUnlinked = now.nlink === 0n;
     if (isSameVersion && !isUnlinked) {
       file.isVerified = true;
@@ -256,23 +267,23 @@ async function open(
     await root.assertDescriptorInside(fd, filePath, key);
     return { fd, version, isVerified: false };
   } catch (error) {
-    // Nothing that was only read from is lost if this fails.
+    // A file that was only read from loses nothing if this fails.
     await calls.close(fd).catch(() => undefined);
     throw error;
   }
 }
 
-/** A file with its size, as far as the version says it. */
+/** Returns a file with its size, if the version tells it. */
 function expected({ fd, version }: OpenFile): { readonly fd: number; readonly size: number } {
   return { fd, size: sizeIn(version) };
 }
 
-/** Whether only a look at the file tells that it is what it must be: of a version, or, not read from, a file at all. */
+/** Whether the file has to be looked at: to check its version, or, if nothing was read, that it is a file at all. */
 function mustLookAt({ version }: OpenFile, count: number): boolean {
   return version !== undefined || count === 0;
 }
 
-/** Bytes of memory for a read: what was asked for, and not more than there may be. */
+/** Returns the bytes of memory for a read: what was asked for, but not more than there may be. */
 async function roomFor(file: OpenFile, { offset, length }: ReadOptions, calls: ReadCalls): Promise<number> {
   const { size } = expected(file);
   const isUnseen = size === Infinity && length > MOST_UNSEEN;

@@ -2,14 +2,17 @@ import fs from 'node:fs';
 import { closeFile } from '../write/file-writes.js';
 import { MOST_AT_ONCE, OPEN_FLAGS } from './thread/file-calls.js';
 
-/** What a read looks at of a file. */
+/** The properties of a file that a read looks at. */
 export type FileLook = Pick<fs.BigIntStats, 'isFile' | 'mtimeNs' | 'size' | 'ino' | 'nlink'>;
 
-/** The calls that reads are made of, by whatever threads. */
+/** The calls that reads are made of, whichever threads make them. */
 export interface ReadCalls {
   /** As `openForReading`. */
   open(filePath: string): Promise<number>;
-  /** Resolves to the bytes that one call brought: possibly fewer than there is room for, 0 only at the end of the file. */
+  /**
+   * Resolves to the number of bytes that one call brought: possibly fewer than the target holds, and 0 only at the end
+   * of the file.
+   */
   read(fd: number, target: Uint8Array, position: number): Promise<number>;
   /** What an open descriptor is. */
   stat(fd: number): Promise<FileLook>;
@@ -43,7 +46,7 @@ export const nodeCalls: ReadCalls = { open: openForReading, read: readOnce, stat
  * Fills the target from a position; resolves to the bytes read, fewer only at the end of the file. The size, if it is
  * known, saves the read that finds the end; `Infinity` if it is not.
  *
- * Callbacks on bare descriptors: `FileHandle.read` does the same work and costs up to twice the time a call.
+ * It uses callbacks on bare descriptors: `FileHandle.read` does the same work and takes up to twice the time per call.
  */
 export async function readFully(
   { fd, size }: { readonly fd: number; readonly size: number },
@@ -56,7 +59,7 @@ export async function readFully(
     const rest = filled === 0 ? target : target.subarray(filled);
     const count = await calls.read(fd, rest, position + filled);
     filled += count;
-    // A read that ends where the file ends needs no second one to learn that.
+    // A read that ends where the file ends needs no second read to find the end.
     if (count === 0 || position + filled >= size) break;
   }
   return filled;

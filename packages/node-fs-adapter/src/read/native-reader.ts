@@ -16,10 +16,12 @@ import { sizeIn } from './thread/file-calls.js';
 import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
 
-/** Reads of an unknown version are given so much memory without a look at how much there is: the largest chunk of a placing. */
+/**
+ * The most memory that a read without a version gets without a look at the file's size: the largest chunk of a fill.
+ */
 const MOST_UNSEEN = 16 * 1024 * 1024;
 
-/** Bytes at once of a read that tells how far it has come: those that one request of NFS brings. */
+/** Bytes per call of a read that reports progress. One request of NFS brings as many. */
 const PIECE = 1024 * 1024;
 
 /** A read into memory of the caller's, or of our own. */
@@ -30,9 +32,9 @@ interface Fill extends ReadIntoOptions {
 }
 
 /**
- * Reads of files by key in native threads, as many at a time as are wanted: Node's own pool has four threads for all files of a
- * process, and a shared file system answers each request in milliseconds. A whole object is one job, of open, read, one look and
- * close; the descriptors of what is read in pieces are kept, as those of the other reads are.
+ * Reads files by key in native threads, as many at a time as are wanted. Node's own pool has four threads for all files
+ * of a process, and a shared file system answers each request in milliseconds. A whole object is one job: open, read,
+ * one look and close. The descriptors of files that are read in pieces are kept, as those of the other reads are.
  */
 export class NativeReader {
   readonly #driver: StorageDriver;
@@ -63,7 +65,7 @@ export class NativeReader {
     this.#threads = threads;
   }
 
-  /** Files that threads have open now, at most. */
+  /** The most files that threads have open now. */
   get openFiles(): number {
     return this.#io === undefined ? 0 : openIn(this.#io);
   }
@@ -89,7 +91,7 @@ export class NativeReader {
     return this.#fill(key, target, { ...options, operation: 'readInto', areFixed: options.isFixed === true });
   }
 
-  /** Ends the threads; reads that are under way are aborted. */
+  /** Ends the threads. Reads under way are aborted. */
   async close(): Promise<void> {
     const io = this.#io;
     this.#io = undefined;
@@ -118,7 +120,7 @@ export class NativeReader {
     throw new NativeError(outcome, 'read', JSON.stringify(key));
   }
 
-  /** Reads so much of a file that is open as there is, though nobody has said how much that is. */
+  /** Reads as much of an open file as there is, without knowing its size. */
   #readUnseen(key: string, length: number, fill: Fill): Promise<Uint8Array> {
     return this.#use(key, fill, async (file) => {
       const { size } = await statOf(file.fd);
@@ -142,7 +144,7 @@ export class NativeReader {
     }
   }
 
-  /** A file without a name, which was deleted or replaced, is served to reads that have begun before, and to no other. */
+  /** A file without a name was deleted or replaced. It is served only to reads that began before that. */
   #assertThere(file: OpenFile, key: string, { operation }: Fill, isUnlinked: boolean): void {
     if (!isUnlinked) {
       file.isVerified = true;
@@ -176,7 +178,7 @@ export class NativeReader {
     }
   }
 
-  /** What the system cannot say. The rest passes as it is, as errors of `node:fs` do. */
+  /** Translates what the system's error cannot say. Other errors pass as they are, as errors of `node:fs` do. */
   #explained(error: unknown, operation: Operation, key: string): unknown {
     if (!(error instanceof NativeError)) return error;
     const { code } = error;

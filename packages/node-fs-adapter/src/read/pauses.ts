@@ -1,7 +1,8 @@
 /**
- * How often a way that turned out to be slow is tried again. After a slow time it is left out as many times as it took longer than it
- * should, within a bound, so that a hiccup costs next to nothing and a disk that has to move a pause; then for twice as
- * many as before, up to another bound, as long as slow ones follow each other.
+ * Says how often a way that turned out to be slow is tried again. A slow try took some multiple of the time that it
+ * should. The way is then left out as many times, within a bound. So a hiccup costs next to nothing, and a disk that
+ * has to move costs a pause. As long as slow tries follow each other, each pause is at least twice as long as the last
+ * one, up to another bound.
  */
 export class Pauses {
   readonly #longestFirst: number;
@@ -22,7 +23,7 @@ export class Pauses {
     return true;
   }
 
-  /** It was tried, and took so many times as long as it may: up to 1 is fast. */
+  /** Notes that it was tried, and took so many times as long as it may. Up to 1 is fast. */
   learn(times: number): void {
     const first = Math.min(this.#longestFirst, Math.ceil(times));
     this.#last = times <= 1 ? 0 : Math.min(this.#longest, Math.max(first, 2 * this.#last));

@@ -7,8 +7,8 @@ import { batchOf, countsOf } from './batch-of-reads.js';
 import { ABANDONED, stateOf, WRITING, type Batch } from './thread/batch.js';
 
 /**
- * Bytes of reads that a message is worth: a batch of twice as many is shared by two threads. To open a file takes about
- * as long as to read so many.
+ * Bytes of reads that are worth a message: two threads share a batch of twice as many. Opening a file takes about as
+ * long as reading so many.
  */
 const WORTH_A_MESSAGE = 2 * 1024 * 1024;
 const BYTES_OF_AN_OPEN = 64 * 1024;
@@ -21,7 +21,7 @@ export class ReaderThreads implements BatchThreads {
 
   /**
    * @param root What they are told.
-   * @param most Threads at most; at least 1.
+   * @param most The most threads, at least 1.
    */
   constructor(root: ThreadsRoot, most: number) {
     this.#root = root;
@@ -34,7 +34,7 @@ export class ReaderThreads implements BatchThreads {
     return busy;
   }
 
-  /** To start one takes far longer than to read a batch otherwise, so that one that starts is not waited for. */
+  /** Starting a thread takes far longer than reading a batch in another way, so nobody waits for one that starts. */
   get areReady(): boolean {
     while (this.#threads.size < this.#most) this.#start();
     return this.#idlest !== undefined;
@@ -146,7 +146,7 @@ class ReaderThread {
     await this.#worker.terminate();
   }
 
-  /** Waits no longer than until nothing is written to the targets. */
+  /** Waits only until nothing is written to the targets any more. */
   async #leave(waiting: Waiting, state: Int32Array): Promise<void> {
     let seen = Atomics.or(state, 0, ABANDONED) | ABANDONED;
     while ((seen & WRITING) !== 0) {

@@ -5,25 +5,25 @@ import type { Answer, Call, Look } from './thread/calls.js';
 import { MOST_AT_ONCE } from './thread/file-calls.js';
 import { Slowness } from './slowness.js';
 
-/** Bytes at once of reads into memory that threads cannot share: those that one request of NFS brings. */
+/** Bytes per call of reads into memory that threads cannot share. One request of NFS brings as many. */
 const PIECE = 1024 * 1024;
 
 /** A call, by either kind of threads. */
 interface Ways<T> {
-  /** Bytes that it moves at most. */
+  /** The most bytes that it moves. */
   readonly bytes: number;
   readonly byNode: () => Promise<T>;
   /** After a worker that has ended and may have made it. Default: `byNode`. */
   readonly again?: (() => Promise<T>) | undefined;
   readonly byWorker: (scratch: Scratch) => Call;
-  /** What the answer of a worker comes to. */
+  /** Turns the answer of a worker into the result. */
   readonly taken: (value: number | Look, scratch: Scratch) => T;
 }
 
 /**
- * The calls of reads: by Node's thread pool, and by worker threads as soon as reads of slow storage wait for one of its few threads.
- * Workers are started one at a time, as long as calls are seen to wait. What one of them is free for it makes, so that Node's pool
- * is left to others; when there are as many as there may be, calls wait for them.
+ * Makes the calls of reads by Node's thread pool, and by worker threads as soon as reads of slow storage wait for one
+ * of the pool's few threads. Workers are started one at a time, as long as calls are seen to wait. A free worker makes
+ * the next call, so that Node's pool is left to others. When there are as many workers as allowed, calls wait for them.
  */
 export class SlowCalls implements ReadCalls {
   readonly #threads: CallThreads;
@@ -31,7 +31,7 @@ export class SlowCalls implements ReadCalls {
 
   /**
    * @param clock Times the calls.
-   * @param most Worker threads at most.
+   * @param most The most worker threads.
    */
   constructor(clock: Clock, most: number) {
     const threads = new CallThreads(clock, most);
@@ -42,7 +42,7 @@ export class SlowCalls implements ReadCalls {
     });
   }
 
-  /** Workers may start. */
+  /** Allows workers to start. */
   begin(): void {
     this.#threads.open();
   }

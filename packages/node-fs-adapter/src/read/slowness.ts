@@ -3,8 +3,9 @@ import { Chain, type Link } from '@tiered/core/internal';
 import { THREADS } from './thread-pool.js';
 
 /**
- * So long a call takes on slow storage at least, in milliseconds, and so much longer a byte: 250 MB/s. Faster storage is read as fast by
- * Node's four threads as the event loop can follow, and a stream of bytes does not get faster by more of them.
+ * The least milliseconds that a call takes on slow storage, and the further time per byte: 250 MB/s. Node's four
+ * threads read faster storage as fast as the event loop can follow, and more threads do not make a stream of bytes
+ * faster.
  */
 const SLOW_MS = 2;
 const SLOW_MS_A_BYTE = 1000 / 250e6;
@@ -24,7 +25,7 @@ interface Begun {
   readonly bytes: number;
 }
 
-/** Threads that there are beside Node's. */
+/** The threads beside Node's. */
 interface Helpers {
   readonly count: () => number;
   /** They are too few. Called again and again as long as that is so. */
@@ -34,9 +35,9 @@ interface Helpers {
 /**
  * Knows whether calls wait because storage is slow and threads are few.
  *
- * A call whose end is seen late may have ended long before, while the event loop computed. So what counts is the oldest call that
- * is still under way when the loop has delivered all that had ended: it has really taken so long. Where more calls are under way
- * than there are threads, it may have waited for others for as many times as long.
+ * A call whose end is seen late may have ended long before, while the event loop computed. So what counts is the oldest
+ * call that is still under way when the loop has delivered all calls that had ended. That one has really taken so long.
+ * Where more calls are under way than there are threads, it may have waited for others for as many times as long.
  */
 export class Slowness {
   readonly #clock: Clock;
@@ -59,7 +60,7 @@ export class Slowness {
     return this.#left > 0;
   }
 
-  /** A call begins that moves so many bytes. */
+  /** Notes that a call begins that moves so many bytes. */
   began(bytes: number): Link<Begun> {
     const begun = this.#underWay.add({ at: this.#clock.now(), bytes });
     this.#calls += 1;
@@ -68,7 +69,7 @@ export class Slowness {
     return begun;
   }
 
-  /** It ended; `inHelper` if one of the helpers made it. */
+  /** Notes that it ended. `inHelper` says whether one of the helpers made it. */
   ended(begun: Link<Begun>, inHelper: boolean): void {
     this.#underWay.remove(begun);
     if (this.#left === 0) return;

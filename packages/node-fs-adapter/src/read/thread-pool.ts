@@ -5,15 +5,15 @@ import pLimit from 'p-limit';
 /** Threads that Node has for the calls of all parts of this process. Read once, as libuv does. */
 export const THREADS = Math.max(1, Number.parseInt(process.env['UV_THREADPOOL_SIZE'] ?? '', 10) || 4);
 
-/** Calls on tiers at the same time, over all drivers: should all of them hang, a thread is left for the source. */
+/** Calls on tiers at the same time, over all drivers. If all of them hang, a thread is left for the source. */
 export const SLOTS = Math.max(1, THREADS - 1);
 const slots = pLimit(SLOTS);
 /** Calls that go on though nobody waits for them any more. */
 let leftBehind = 0;
 
 /**
- * A call that takes longer may be one that never ends, in milliseconds. Longer than a disk takes that has to wake up
- * its head for a queue of others, and shorter than anybody wants an event loop to stand still.
+ * Milliseconds after which a call may be one that never ends. Longer than a disk takes to wake up its head for a queue
+ * of other calls, and shorter than an event loop may stand still.
  */
 const SUSPECT_AFTER_MS = 200;
 
@@ -25,9 +25,9 @@ export interface Caller {
 }
 
 /**
- * Calls of one driver that Node's thread pool makes, and what they tell of the storage. A dying disk or a dead server lets
- * a system call hang, and nothing takes it back: so the event loop must never be what hangs, and those who wait for a
- * tier must be able to leave.
+ * Calls of one driver that Node's thread pool makes, and what they tell about the storage. On a dying disk or a dead
+ * server a system call can hang, and nothing takes it back. So the event loop must never be what hangs, and those who
+ * wait for a tier must be able to leave.
  */
 export class ThreadPool {
   readonly #clock: Clock;
@@ -60,7 +60,7 @@ export class ThreadPool {
     return oldest === undefined || this.#clock.now() - oldest.value < SUSPECT_AFTER_MS;
   }
 
-  /** The storage was not touched yet, or has failed: it is to show that it answers. */
+  /** Notes that the storage was not touched yet, or has failed. It has to show that it answers. */
   doubt(): void {
     this.#isProven = false;
   }

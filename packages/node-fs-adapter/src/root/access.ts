@@ -12,13 +12,16 @@ export interface Access {
 
 const TO_READ: Record<ReadableBy, number> = { owner: 0, group: 0o040, everyone: 0o044 };
 
-/** The modes by which so many may read; who may read a directory may enter it. */
+/** Returns the modes for a choice of readers. Whoever may read a directory may enter it. */
 export function accessOf(readableBy: ReadableBy): Access {
   const read = TO_READ[readableBy];
   return { file: 0o600 | read, directory: 0o700 | read | (read >> 2) };
 }
 
-/** Whether a mode is for others than the owner: then the umask may have taken from it, and it has to be set again. */
+/**
+ * Whether a mode gives rights to others than the owner. The umask may have removed them, so the mode has to be set
+ * again.
+ */
 export function isForOthers(mode: number): boolean {
   return (mode & 0o077) !== 0;
 }

@@ -5,13 +5,13 @@ import { TieredError } from '@tiered/core';
 export const PRIVATE_DIRECTORY = '.tiered';
 
 /**
- * Whether a name at the root is that of the private directory, on whatever file system the root may be: some do not tell
- * cases apart, normalise (ZFS by compatibility), leave out characters that are not seen (ext4), or dots and spaces at the
- * end (FAT). A few odd names more are refused than any one of them would take for it.
+ * Whether a name at the root means the private directory on any file system. Some fold case, normalise (ZFS by
+ * compatibility), or ignore invisible characters (ext4), or dots and spaces at the end (FAT). So a few more odd names
+ * are refused than any single file system would take for it.
  */
 export function isPrivate(name: string): boolean {
   if (name === PRIVATE_DIRECTORY) return true;
-  // As nearly all names are.
+  // The quick answer for nearly all names.
   if (!MAY_BE_PRIVATE.test(name)) return false;
   const seen = name.normalize('NFKD').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
   return (
@@ -25,8 +25,8 @@ export function isPrivate(name: string): boolean {
 const MAY_BE_PRIVATE = /^(?:\.t|[^\0-\x7f]|\.[^\0-\x7f])/i;
 
 /**
- * The path of a key below a root. The mapping is one to one, so whatever could name a file twice or leave the root
- * is refused: absolute keys, empty, `.` and `..` segments, NUL, and the driver's own directory.
+ * Returns the path of a key below a root. The mapping is one to one, so keys that could name a file twice or leave the
+ * root are refused: absolute keys, empty, `.` and `..` segments, NUL, and the driver's own directory.
  * @throws TieredError `TIERED_KEY_INVALID`
  */
 export function pathOfKey(root: string, key: string, driver: string): string {
@@ -38,7 +38,7 @@ export function pathOfKey(root: string, key: string, driver: string): string {
       { driver, key },
     );
   }
-  // Not `path.join`: it would normalize what has just been found normal, for every file that is opened.
+  // Not `path.join`, which would normalize the path again for every file that is opened.
   return root + path.sep + key;
 }
 
@@ -52,7 +52,7 @@ export function leavesRoot(driver: string, key: string): TieredError {
   );
 }
 
-/** Keys worth a closer look, as hardly any is: a segment is empty or begins with a dot, or a character is special. */
+/** Matches the few keys that need a closer look: a segment is empty or begins with a dot, or a character is special. */
 const UNUSUAL = /(?:^|\/)(?:[./]|$)|[\0\\:]|^[^\0-\x7f]/;
 
 /** What is wrong with a key, in words; undefined if nothing is. */

@@ -3,33 +3,35 @@ import { Chain } from '@tiered/core/internal';
 import { LRUCache } from 'lru-cache';
 import type { FileLook, ReadCalls } from '../read/file-reads.js';
 
-/** A file that is open for reading. What it is nobody has asked yet: that would be a request where files are remote. */
+/**
+ * A file that is open for reading. It was not described yet, because that would be a request where files are remote.
+ */
 export interface OpenFile {
   readonly fd: number;
   /** The version that it was opened for; undefined for any. */
   readonly version: string | undefined;
   /** Whether a read has found that it is of that version. */
   isVerified: boolean;
-  /** What it was then, if that was looked at here. */
+  /** What the file was when it was verified, if that was looked at here. */
   verified?: FileLook;
 }
 
 /** What is open of a key, or about to be. */
 interface Holding {
   readonly key: string;
-  /** Called when it is let go of. */
+  /** Called when it is released. */
   readonly waiting: (() => void)[];
 }
 
 interface Opening extends Holding {
-  /** What is opened may be the file of before. */
+  /** What is being opened may be the previous file. */
   forgotten: boolean;
 }
 
 interface Entry extends OpenFile, Holding {
   /** Reads that use the descriptor at this moment. */
   users: number;
-  /** No longer in the cache, or never: to be closed by its last user. */
+  /** Not in the cache, or not any more. Its last user closes it. */
   retired: boolean;
 }
 
@@ -49,9 +51,9 @@ export class OpenFiles {
 
   /**
    * @param max Descriptors kept open while nobody uses them; reads under way may hold more.
-   * @param closeAtOnce Whether to close by a blocking call: on a local disk that costs a microsecond, and a trip
+   * @param closeAtOnce Whether to close by a blocking call. On a local disk that costs a microsecond, and a trip
    * through the thread pool twenty.
-   * @param calls Closes them otherwise.
+   * @param calls Closes descriptors otherwise.
    */
   constructor(max: number, closeAtOnce: () => boolean, calls: Pick<ReadCalls, 'close'>) {
     this.#closeAtOnce = closeAtOnce;
@@ -64,7 +66,7 @@ export class OpenFiles {
     return this.#open;
   }
 
-  /** Runs with the file open; opens it with `open` if it is not. A file is not kept if the work fails. */
+  /** Runs `work` with the file open, and opens it with `open` if it is not. A file is not kept if the work fails. */
   async use<T>(key: string, open: () => Promise<OpenFile>, work: (file: OpenFile) => Promise<T>): Promise<T> {
     let entry = this.#entries.get(key);
     if (entry === undefined) entry = await this.#openNew(key, open);
@@ -101,7 +103,7 @@ export class OpenFiles {
     return this.#entries.has(key);
   }
 
-  /** Runs what opens the file and closes it by itself. */
+  /** Runs work that opens and closes the file by itself. */
   async during<T>(key: string, work: () => Promise<T>): Promise<T> {
     const opening: Opening = { key, waiting: [], forgotten: false };
     const begun = this.#opening.add(opening);
@@ -119,19 +121,19 @@ export class OpenFiles {
     if (kept?.isVerified !== true || kept.version !== version) this.forget(key);
   }
 
-  /** Does not serve this key from a file that was opened for another version, or for any. */
+  /** Drops the file of this key if it was opened for another version, or for any. */
   dropOther(key: string, version: string): void {
     const kept = this.#entries.peek(key);
     if (kept !== undefined && kept.version !== version) this.#entries.delete(key);
   }
 
-  /** The file under this key is another one from now on; reads under way finish on the old one. */
+  /** Notes that another file has this key from now on. Reads under way finish on the old one. */
   forget(key: string): void {
     this.#entries.delete(key);
     for (const opening of this.#opening) if (opening.key === key) opening.forgotten = true;
   }
 
-  /** As `forget`; resolves when all that was open of it, or about to be, is closed. */
+  /** As `forget`. Resolves when all that was open of it, or about to be, is closed. */
   async forgotten(key: string): Promise<void> {
     this.forget(key);
     const held = [...this.#opening, ...this.#leaving].filter((holding) => holding.key === key);
@@ -139,14 +141,17 @@ export class OpenFiles {
     await Promise.all(this.#closing);
   }
 
-  /** Closes everything but what a `use` that was left behind has still open, which that closes at its end. */
+  /** Closes everything, except files of a `use` that was left behind. That `use` closes them at its end. */
   async close(): Promise<void> {
     for (const opening of this.#opening) opening.forgotten = true;
     this.#entries.clear();
     while (this.#closing.size > 0) await Promise.all(this.#closing);
   }
 
-  /** Opens the file. Several may do so at the same time for one key; the first is kept, the others serve one read. */
+  /**
+   * Opens the file. Several calls may do so at the same time for one key. The first file is kept; the others serve one
+   * read.
+   */
   async #openNew(key: string, open: () => Promise<OpenFile>): Promise<Entry> {
     const opening: Opening = { key, waiting: [], forgotten: false };
     const begun = this.#opening.add(opening);
@@ -163,7 +168,9 @@ export class OpenFiles {
     }
   }
 
-  /** An entry with its opener as a user: else it could be evicted, and closed, before the opener's turn comes. */
+  /**
+   * Makes an entry with its opener as a user. Otherwise it could be evicted and closed before the opener's turn comes.
+   */
   #born(key: string, { fd, version }: OpenFile, waiting: (() => void)[] = []): Entry {
     this.#open += 1;
     return { key, fd, version, isVerified: false, users: 1, retired: false, waiting };

@@ -11,7 +11,7 @@ import { isInside } from '../read/thread/file-calls.js';
 /** Where temporary files are, below the root. */
 const TEMPORARY = path.join(PRIVATE_DIRECTORY, 'tmp');
 
-/** The mode of what is the driver's alone. */
+/** The mode of directories that are the driver's alone. */
 const PRIVATE = 0o700;
 
 /** How a driver uses its directory. */
@@ -51,8 +51,8 @@ export class RootDirectory {
 
   /**
    * Finds the directory, and for writing makes it and takes possession of it.
-   * @throws TieredError `TIERED_UNAVAILABLE` if it is no directory, `TIERED_DIRECTORY_NOT_OURS` if it is to be
-   * written and holds other files.
+   * @throws TieredError `TIERED_UNAVAILABLE` if it is not a directory, `TIERED_DIRECTORY_NOT_OURS` if it is opened for
+   * writing and holds other files.
    */
   static async open(root: string, options: RootOptions, driver: string): Promise<RootDirectory> {
     const realPath = await reach(root, options).catch((error: unknown) => {
@@ -75,7 +75,7 @@ export class RootDirectory {
         { driver: this.#driver, operation: 'open' },
       );
     }
-    // Synced in any case: files that a power cut leaves without it would be taken for somebody else's.
+    // Always synced. If a power cut left files without this directory, they would be taken for somebody else's.
     await makeDirectories(this.#temporaryDirectory, PRIVATE, true);
     await makeDirectories(this.#membersDirectory, PRIVATE, this.#fsync);
     if ((await fs.promises.realpath(this.#temporaryDirectory)) !== this.#temporaryDirectory) {
@@ -122,7 +122,7 @@ export class RootDirectory {
     return presences(this.#membersDirectory);
   }
 
-  /** Deletes what the writers of a process left that is gone. */
+  /** Deletes what the writers of a process that is gone left. */
   async clearUp(id: string): Promise<void> {
     for (const name of await fs.promises.readdir(this.#temporaryDirectory)) {
       if (ownerOf(name) === id)
@@ -142,8 +142,8 @@ export class RootDirectory {
   }
 
   /**
-   * Makes something in the private directory. If that is not there, somebody emptied the root, or removed and made it
-   * again: it is ours once more if it is empty.
+   * Makes something in the private directory. If that directory is missing, somebody emptied the root, or removed and
+   * remade it. Then the root is claimed again if it is empty.
    */
   async inPrivateDirectory<T>(make: () => T | Promise<T>): Promise<T> {
     try {
@@ -155,7 +155,7 @@ export class RootDirectory {
     }
   }
 
-  /** Where the index is that all who use this directory share. */
+  /** Path of the index that all users of this directory share. */
   get indexPath(): string {
     return path.join(this.realPath, PRIVATE_DIRECTORY, 'index.db');
   }
@@ -165,7 +165,7 @@ export class RootDirectory {
     return this.inPrivateDirectory(() => fs.promises.access(this.#temporaryDirectory));
   }
 
-  /** A path for a temporary file on the same file system, unlike any other; its name says whose it is. */
+  /** A new, unique path for a temporary file on the same file system. Its name says whose it is. */
   temporaryPath(): string {
     return this.realPath + path.sep + this.temporaryKey();
   }
@@ -176,18 +176,16 @@ export class RootDirectory {
     return `${TEMPORARY}${path.sep}${this.#id}.${this.#named}`;
   }
 
-  /**
-   * The error of an operation that did not find what it needed, if the reason is that the directory itself is gone.
-   */
+  /** Makes the error of an operation that did not find what it needed, if the directory itself is gone. */
   async goneError(cause: unknown): Promise<TieredError | undefined> {
     const stat = await fs.promises.stat(this.realPath).catch(() => undefined);
     return stat?.isDirectory() === true ? undefined : unavailable(this.#driver, cause);
   }
 
   /**
-   * Makes a directory below the root and those above it, looking before every step where the step leads: a link must
-   * not lead the making of directories out of the root, and a root that is gone is not made again. With `fsync` they are
-   * on the disk itself afterwards.
+   * Makes a directory below the root, and those above it. Looks before every step where it leads, so that a link does
+   * not lead out of the root, and a root that is gone is not made again. With `fsync` they are on the disk itself
+   * afterwards.
    */
   async makeDirectory(directory: string, key: string): Promise<void> {
     try {
@@ -214,14 +212,14 @@ export class RootDirectory {
   }
 
   /**
-   * Removes the directories above a path that hold nothing, so that the key of one can become a file. With `fsync` that,
-   * and what was removed below, is on the disk itself afterwards.
+   * Removes the directories above a path that hold nothing, so that the key of one can become a file. With `fsync`
+   * that, and what was removed below, is on the disk itself afterwards.
    */
   async removeEmptyDirectoriesAbove(filePath: string): Promise<void> {
     let above = path.dirname(filePath);
     for (; above !== this.realPath; above = path.dirname(above)) {
       try {
-        // Not through a link: what is empty on its other side is not ours.
+        // Not through a link, because an empty directory on its other side is not ours.
         if ((await fs.promises.realpath(above)) !== above) break;
         await fs.promises.rmdir(above);
         this.directoriesMade -= 1;
@@ -254,13 +252,14 @@ export class RootDirectory {
   }
 
   /**
-   * Checks that an open descriptor is of a file inside, as far as the kernel says what was opened: then nobody can
-   * swap a directory for a link between check and use. False if the kernel does not say, which only Linux does.
+   * Checks that an open descriptor is of a file inside, by what the kernel says was opened. So nobody can swap a
+   * directory for a link between check and use. False if the kernel does not say; only Linux does.
    */
   saysInside(fd: number, key: string): boolean {
     if (process.platform !== 'linux') return false;
     try {
-      // Synchronous on purpose: procfs answers from memory in a microsecond, a trip through the thread pool costs more.
+      // Synchronous on purpose: procfs answers from memory in a microsecond, and a trip through the thread pool costs
+      // more.
       if (!isInside(this.realPath, fs.readlinkSync(`/proc/self/fd/${fd}`)))
         throw leavesRoot(this.#driver, key);
       return true;
@@ -280,7 +279,7 @@ export class RootDirectory {
   }
 }
 
-/** Whose temporary file it is, by its name. */
+/** Returns whose temporary file it is, by its name. */
 function ownerOf(temporary: string): string {
   const dot = temporary.lastIndexOf('.');
   return dot === -1 ? temporary : temporary.slice(0, dot);
@@ -291,7 +290,7 @@ async function reach(root: string, { writable, access, fsync }: RootOptions): Pr
   return fs.promises.realpath(root);
 }
 
-/** Makes a directory of this mode, whatever the umask is; one that is there is left as it is. */
+/** Makes a directory of this mode, whatever the umask is. An existing one stays as it is. */
 async function makeDirectory(directory: string, mode: number, fsync: boolean): Promise<boolean> {
   let isNew = true;
   try {
@@ -301,7 +300,7 @@ async function makeDirectory(directory: string, mode: number, fsync: boolean): P
     if (!hasErrno(error, 'EEXIST')) throw error;
     isNew = false;
   }
-  // Also if another process has made it: that may not have come so far yet.
+  // Also if another process has made it, because that one may not have synced it yet.
   if (fsync) await syncDirectory(path.dirname(directory));
   return isNew;
 }

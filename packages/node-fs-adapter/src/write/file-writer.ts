@@ -26,24 +26,24 @@ export interface FileWriterOptions extends MoveInOptions {
   readonly size: number;
   readonly fsync: boolean;
   readonly mode: BlockingMode;
-  /** What its errors call a publish: that of a `write` is not one the caller knows of. */
+  /** The operation that errors of a publish name. The caller of a `write` knows of no publish. */
   readonly publishing: 'publish' | 'write';
-  /** Runs a part of it after a look at the signal, and says what its errors mean. */
+  /** Runs a part of the work after a look at the signal, and translates its errors. */
   readonly run: <T>(
     operation: Operation,
     signal: AbortSignal | undefined,
     work: () => Promise<T>,
   ) => Promise<T>;
-  /** Another file has the name of this one from now on. */
+  /** Called when the key leads to another file from now on. */
   readonly published: () => void;
-  /** It holds nothing any more. */
+  /** Called when the writer holds nothing any more. */
   readonly ended: () => void;
 }
 
 /**
  * Writes a file so that a reader sees the old one, none, or the whole new one: into a temporary file on the same file
- * system, whose size is checked on the disk, then renamed. What is discarded takes with it the directories that were
- * made for it.
+ * system, whose size is checked on the disk, then renamed. A discarded file is removed together with the directories
+ * that were made for it.
  *
  * On a local disk (ext4) the system calls of an object of 4 KB take 50 us together and those of 100 KB take 60 us, and
  * six trips through the thread pool 200 us more, one object at a time, and 20 us more eight at a time. So each step is
@@ -52,7 +52,7 @@ export interface FileWriterOptions extends MoveInOptions {
 export class FileWriter implements ObjectWriter {
   readonly #options: FileWriterOptions;
   readonly #temporary: string;
-  /** Calls that use the descriptor in the thread pool; it is closed after them, so that none meets another file. */
+  /** Calls that use the descriptor in the thread pool. It is closed after them, so that none meets another file. */
   readonly #underWay = new Set<Promise<unknown>>();
   #fd: number | undefined;
   #discarding: Promise<void> | undefined;
@@ -125,7 +125,7 @@ export class FileWriter implements ObjectWriter {
     try {
       if (fd !== undefined) await closeFile(fd);
     } catch {
-      // What it may have lost was to be thrown away.
+      // The file is thrown away anyway, so a failed close loses nothing.
     }
     await this.#remove().catch(() => undefined);
     await root.removeEmptyDirectoriesAbove(filePath).catch(() => undefined);
@@ -139,7 +139,7 @@ export class FileWriter implements ObjectWriter {
     await fs.promises.rm(at, { force: true });
   }
 
-  /** Closes the file, of which every byte is on the disk then, or handed to the system. */
+  /** Closes the file. Every byte is then on the disk, or handed to the system. */
   async #finish(): Promise<void> {
     const { mode, fsync } = this.#options;
     await this.#unused();

@@ -38,7 +38,7 @@ function writeOnce(fd: number, bytes: Uint8Array, done: number, position: number
   });
 }
 
-/** As `writeFully`, blocking; returns how many bytes that were. */
+/** As `writeFully`, blocking. Returns how many bytes it wrote. */
 export function writeFullyBlocking(fd: number, bytes: Uint8Array, position: number): number {
   let done = 0;
   while (done < bytes.byteLength)
@@ -46,12 +46,12 @@ export function writeFullyBlocking(fd: number, bytes: Uint8Array, position: numb
   return done;
 }
 
-/** Puts on the disk itself what was written. */
+/** Syncs what was written to the disk itself. */
 export function sync(fd: number): Promise<void> {
   return new Promise((resolve, reject) => fs.fsync(fd, (error) => (error ? reject(error) : resolve())));
 }
 
-/** Puts on the disk itself which names a directory holds. One that is gone has no names to lose. */
+/** Syncs the names that a directory holds to the disk itself. A directory that is gone has no names to lose. */
 export async function syncDirectory(directory: string): Promise<void> {
   try {
     const fd = await new Promise<number>((resolve, reject) => {
@@ -67,7 +67,7 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Closes; on network file systems this is where a write may fail. */
+/** Closes a file. On network file systems this is where a write may fail. */
 export function closeFile(fd: number): Promise<void> {
   return new Promise((resolve, reject) => fs.close(fd, (error) => (error ? reject(error) : resolve())));
 }

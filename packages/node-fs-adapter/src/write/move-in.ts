@@ -17,8 +17,8 @@ export interface MoveInOptions {
 }
 
 /**
- * A parent directory may be removed as empty just before the file moves in; then it is made again. Each try that is lost
- * is a neighbour that was deleted meanwhile, so many are lost only where many are.
+ * Tries of a move. A parent directory may be removed as empty just before the file moves in, and is then made again.
+ * Each lost try means that a neighbour was deleted meanwhile, so many tries are lost only where many are deleted.
  */
 export const TRIES = 50;
 
@@ -37,7 +37,7 @@ export async function moveIn(temporary: string, options: MoveInOptions): Promise
   }
 }
 
-/** What an error of directories or names says of keys; others pass as they are. */
+/** Translates an error of directories or names into one of keys. Others pass as they are. */
 export function conflictOf(error: unknown, options: MoveInOptions): unknown {
   if (!hasErrno(error, 'EEXIST', 'ENOTDIR', 'EISDIR', 'ENOTEMPTY')) return error;
   return failure(
@@ -48,21 +48,21 @@ export function conflictOf(error: unknown, options: MoveInOptions): unknown {
   );
 }
 
-/** As `moveIn`, blocking, for the directory that is there already, and where another file may be replaced. */
+/** As `moveIn`, blocking, for a directory that exists already, and where another file may be replaced. */
 export function moveInBlocking(temporary: string, { root, key, filePath }: MoveInOptions): true {
   root.assertInsideBlocking(path.dirname(filePath), key);
   fs.renameSync(temporary, filePath);
   return true;
 }
 
-/** A rename replaces what is there; a second name for the file is given only if nothing is. */
+/** Links the file, because a rename would replace an existing one. A link is made only if there is none. */
 async function linkIn(temporary: string, options: MoveInOptions): Promise<void> {
   try {
     await fs.promises.link(temporary, options.filePath);
   } catch (error) {
     throw await refusalOf(error, options);
   }
-  // The object is there. The other name is in nobody's way, and goes at the next open() if it does not now.
+  // The object is there. The other name does no harm, and the next open() removes it if this does not.
   await fs.promises.unlink(temporary).catch(() => undefined);
 }
 

@@ -8,13 +8,17 @@ import { leavesRoot } from '../root/keys.js';
 import { conflictOf, refusalOf, TRIES, type MoveInOptions } from './move-in.js';
 import type { RootDirectory } from '../root/root-directory.js';
 
-/** Files at a time, as many as Node's thread pool writes: they are copied to the page cache, for which more than the cores are of no use. */
+/**
+ * Files at a time, as many as Node's thread pool writes. They are copied to the page cache, where more threads than
+ * cores are of no use.
+ */
 const THREADS = 4;
 
 /**
- * Writes whole files in native threads of their own, so that no read waits behind a write. What a `FileWriter` does in a row of calls,
- * each a trip through Node's thread pool or blocking the event loop, is one job here: making the temporary file, writing, closing, and giving it
- * its name. Directories are made when it turns out that they are missing, which is seldom.
+ * Writes whole files in native threads of their own, so that no read waits behind a write. A `FileWriter` makes several
+ * calls, each of which is a trip through Node's thread pool or blocks the event loop. Here, making the temporary file,
+ * writing, closing, and giving it its name are one job. Directories are made only when they turn out to be missing,
+ * which is rare.
  */
 export class NativeWriter {
   readonly #driver: string;
@@ -30,7 +34,7 @@ export class NativeWriter {
     this.#root = root;
   }
 
-  /** Files that threads have open now, at most. */
+  /** The most files that threads have open now. */
   get openFiles(): number {
     return this.#io === undefined ? 0 : openIn(this.#io);
   }
@@ -40,7 +44,10 @@ export class NativeWriter {
     this.#io = new IoThreads({ root: this.#root().realPath, threads: THREADS });
   }
 
-  /** As `FileSystemDriver.write`. The memory is read by threads until it has settled. An abort waits for the system call that is under way. */
+  /**
+   * As `FileSystemDriver.write`. Threads read the memory until the call has settled. An abort waits for the system call
+   * that is under way.
+   */
   async write(key: string, bytes: Uint8Array, { ifAbsent = false, signal }: WriteOptions): Promise<void> {
     const root = this.#root();
     const filePath = root.pathOf(key);
@@ -53,7 +60,7 @@ export class NativeWriter {
     }
   }
 
-  /** Ends the threads; writes that are under way are aborted. */
+  /** Ends the threads. Writes under way are aborted. */
   async close(): Promise<void> {
     const io = this.#io;
     this.#io = undefined;
@@ -80,12 +87,12 @@ export class NativeWriter {
       } catch (error) {
         if (!hasErrno(error, 'ENOENT') || attempt === TRIES) throw error;
       }
-      // First: a directory that is ours no more is not to have others made in it.
+      // Checked first, because no directories may be made in a root that is not ours any more.
       await root.restorePrivateDirectory();
     }
   }
 
-  /** What the system cannot say. The rest passes as it is, as errors of `node:fs` do. */
+  /** Translates what the system's error cannot say. Other errors pass as they are, as errors of `node:fs` do. */
   async #explained(error: unknown, options: MoveInOptions): Promise<unknown> {
     const { root, key, ifAbsent, driver } = options;
     if (hasErrno(error, 'OUTSIDE')) return leavesRoot(driver, key);

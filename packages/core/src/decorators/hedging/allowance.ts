@@ -1,13 +1,19 @@
-/** Hedges that may be saved up. A source that stalls makes all reads late at once, and is not to get as many again. */
+/**
+ * Hedges that may be saved up. A source that stalls makes all reads late at once, and must not get as many requests
+ * again.
+ */
 const SAVED_AT_MOST = 10;
 
-/** Hedges whose requests have not both ended; what ignores its abort must not pile up. */
+/** The most hedges whose requests have not both ended. Requests that ignore their abort must not pile up. */
 const ACTIVE_AT_MOST = 16;
 
-/** Hedges in a row that brought nothing, until they are off: by chance once in 65,000 where half of them win. */
+/**
+ * Hedges in a row that bring nothing before hedging is turned off. Where half of them win, chance alone does this once
+ * in 65,000.
+ */
 const LOST_AT_MOST = 16;
 
-/** For how long they are off at first, in milliseconds; doubles each time they are tried again in vain. */
+/** Milliseconds for which hedging is off at first. Doubles each time a hedge is tried again in vain. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -15,15 +21,18 @@ const LONGEST_PAUSE_MS = 60_000;
 export interface HedgeCounts {
   /** Second requests that were made. */
   readonly hedges: number;
-  /** Of these, how many gave the answer. */
+  /** Second requests that gave the answer. */
   readonly won: number;
-  /** And how many did not: the first request answered before, or they failed. The others were ended by the caller, or are under way. */
+  /**
+   * Second requests that did not give the answer: the first request answered before, or they failed. The caller ended
+   * the others, or they are under way.
+   */
   readonly lost: number;
   /** Late reads that got no second request, because the budget had no room for it. */
   readonly overBudget: number;
-  /** Or because there were too many at a time, or too many bytes. */
+  /** Late reads that got none because there were too many hedges at a time, or too many bytes. */
   readonly overMemory: number;
-  /** Or because they were off. */
+  /** Late reads that got none because hedging was off. */
   readonly whileOff: number;
 }
 
@@ -32,10 +41,10 @@ export interface HedgeCounts {
  *
  * - The budget: each read that ends adds its share of a hedge, and a hedge takes a whole one. So there are at most
  *   `budget` times as many as reads that ended.
- * - The memory: what is under way is bounded in number and in bytes, until both of its requests have ended.
- * - Whether it helps: where the source is slow as a whole a second request waits as long as the first, and is a burden. After 16 in a
- *   row that brought nothing there are none for a second. Then one at a time is tried; one that wins turns hedging on
- *   again, and one that does not doubles the pause, up to a minute.
+ * - The memory: hedges are bounded in number and in bytes until both of their requests have ended.
+ * - Whether it helps: where the source is slow as a whole, a second request waits as long as the first, and is a
+ *   burden. After 16 hedges in a row that brought nothing, there are none for a second. Then they are tried one at a
+ *   time. A hedge that wins turns hedging on again. One that does not win doubles the pause, up to a minute.
  */
 export class Allowance {
   readonly #readsPerHedge: number;
@@ -71,7 +80,10 @@ export class Allowance {
     this.#saved = Math.min(this.#saved + 1, SAVED_AT_MOST * this.#readsPerHedge);
   }
 
-  /** Asks for a hedge of so many bytes; whoever may have it calls `won` or `lost`, unless its caller ended it, and `giveBack`. */
+  /**
+   * Asks for a hedge of so many bytes, and returns whether it is allowed. If it is, call `won` or `lost`, unless the
+   * caller ended the read, and `giveBack` in any case.
+   */
   take(bytes: number): boolean {
     const refused = this.#refusal(bytes);
     if (refused !== undefined) {
@@ -101,7 +113,7 @@ export class Allowance {
     this.#counts.lost += 1;
     this.#lostInARow += 1;
     const now = this.#now();
-    // Those that were under way when the pause began do not make it longer.
+    // Hedges that were under way when the pause began do not make it longer.
     if (!this.isOff || now < this.#offUntil) return;
     this.#offUntil = now + this.#pauseMs;
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);

@@ -4,7 +4,7 @@ import { isTieredError } from '../../support/errors.js';
 import type { Allowance } from './allowance.js';
 import type { LateWatch } from './late-watch.js';
 
-/** Why a request is ended whose answer nobody needs any more. No caller sees it. */
+/** The reason to abort a request whose answer nobody needs any more. No caller sees it. */
 const ANSWERED = new Error('tiered: the other request of a hedged read gave the answer');
 
 /** The shortest timer. */
@@ -20,9 +20,9 @@ export interface HedgeableRead<T> {
   first(signal: AbortSignal | undefined): Promise<T>;
   /** The second one, into memory of its own. */
   second(signal: AbortSignal): Promise<Uint8Array>;
-  /** Whether the answer to the second agrees with what the caller was told is final of the first. */
+  /** Whether the answer to the second agrees with the bytes of the first that the caller was told are final. */
   agrees(answer: Uint8Array): boolean;
-  /** Makes the caller's result of the answer to the second, when the first request touches nothing any more. */
+  /** Makes the caller's result from the answer to the second, once the first request touches nothing any more. */
   resultOf(answer: Uint8Array): T;
 }
 
@@ -38,17 +38,18 @@ export interface HedgeHost {
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
- * One read with a second request once the first is late, and the first answer of the two. What the other one still does
- * touches no memory of the caller.
+ * One read that gets a second request once the first is late, and takes the first answer of the two. The other request
+ * then touches no memory of the caller.
  *
- * The errors of the second request are nobody's. Of the first, an error that may pass waits for the second; any other is the answer.
+ * Errors of the second request are not reported. After a retryable error of the first, the second decides. Any other
+ * error of the first is the answer.
  */
 export class HedgedRead<T> {
   readonly #read: HedgeableRead<T>;
   readonly #lateAfterMs: number;
   readonly #host: HedgeHost;
   readonly #endOfFirst = new AbortController();
-  /** Of a read that is late. */
+  /** Ends the second request of a read that is late. */
   #endOfSecond: AbortController | undefined;
   #isHedged = false;
 
@@ -84,7 +85,7 @@ export class HedgedRead<T> {
     const isAborted = () => this.#read.signal?.aborted === true;
     let answer = await Promise.race([first.then(() => undefined), second]);
     if (answer === undefined || !this.#read.agrees(answer)) {
-      // The first has ended, or it is alone.
+      // The first has ended, or there is no usable second answer.
       const outcome = await first;
       const mayPass = 'error' in outcome && isTieredError(outcome.error) && outcome.error.retryable;
       answer = mayPass && this.#isHedged && !isAborted() ? await second : undefined;
@@ -101,7 +102,7 @@ export class HedgedRead<T> {
     return this.#read.resultOf(answer);
   }
 
-  /** The answer to a second request; undefined if there was none, or it failed. */
+  /** Resolves to the answer to a second request; undefined if there was none, or it failed. */
   async #second(): Promise<Uint8Array | undefined> {
     const { clock, allowance } = this.#host;
     // A caller that lost interest wants no second request, however long the first takes to end.
@@ -109,7 +110,8 @@ export class HedgedRead<T> {
     this.#endOfSecond = new AbortController();
     const { signal } = this.#endOfSecond;
     try {
-      // An event loop that was kept busy fires timers before it looks at answers that have come: this one begins after that look.
+      // An event loop that was kept busy fires timers before it looks at answers that have come. This timer begins
+      // after that look.
       await clock.sleep(Math.min(LAST_MS, this.#lateAfterMs), signal);
       if (!allowance.take(this.#read.bytes)) return undefined;
       this.#isHedged = true;

@@ -7,8 +7,8 @@ interface Watched {
 }
 
 /**
- * Tells reads that they are late, with one timer for all of them: most are never late, and a timer of their own with a signal to end it
- * costs more than all else that a hedged read costs. While nobody is watched there is no timer.
+ * Tells reads that they are late, with one timer for all of them. Most are never late, and a timer for each, with a
+ * signal to end it, would cost more than the rest of a hedged read. There is no timer while no read is watched.
  */
 export class LateWatch {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class LateWatch {
   }
 
   /**
-   * Calls `onLate` once after so many milliseconds; returns how to prevent that.
+   * Calls `onLate` once after a time. Returns a function that prevents it.
    * @param ms How long, in milliseconds.
    * @param onLate Must not throw.
    */

@@ -1,24 +1,26 @@
-/** Reads beyond the percentile that are remembered: with fewer, chance moves it by half. */
+/** Reads beyond the percentile that are remembered. With fewer, chance moves the percentile by half. */
 const BEYOND = 10;
 
-/** And that there must be before the percentile is one. */
+/** Reads beyond the percentile that there must be before it is used. */
 const BEYOND_AT_LEAST = 2;
 
 /** The smallest class, as a power of two: below 16 KiB latency hardly depends on size. */
 const SMALLEST = 14;
 
 /**
- * After how long a read is late: a percentile of the latest reads of like size.
+ * Says after how long a read is late: a percentile of the latest reads of like size.
  *
- * Sizes are classes by powers of two, and each class has its own window of reads. Within a class the largest reads make the
- * percentile, so that it comes out too late rather than too early. A line through all sizes (latency plus bytes by
- * bandwidth) would need fewer reads, but tells means, and what is wanted is the tail, which need not grow as the mean does.
+ * Sizes are classes by powers of two, and each class has its own window of reads. Within a class the largest reads make
+ * the percentile, so that it comes out too late rather than too early. A line through all sizes (latency plus bytes by
+ * bandwidth) would need fewer reads, but it describes the mean. Hedging needs the tail, which need not grow as the mean
+ * does.
  *
- * A read that was ended before its answer came counts with the time that it had taken, if it was late already: then it is on the
- * right side of the percentile, whatever its latency would have been. So hedging does not make late what would not be late
- * without it. Only first requests count. Those of hedges that won are the fast ones.
+ * A read that was ended before its answer came counts with the time that it had taken, if it was late already. Then it
+ * is on the right side of the percentile, whatever its latency would have been. So hedging does not make reads late
+ * that would not be late without it. Only first requests count, because second requests that won are the fast ones.
  *
- * Costs a search and a shift of some hundred numbers a read, and memory of 20 / (1 - percentile) numbers for each class in use.
+ * Costs a search and a shift of some hundred numbers per read, and memory for 20 / (1 - percentile) numbers per class
+ * in use.
  */
 export class Latencies {
   readonly #percentile: number;
@@ -34,13 +36,13 @@ export class Latencies {
     this.#most = reads(BEYOND);
   }
 
-  /** A read of so many bytes took so long. */
+  /** Notes that a read of so many bytes took so many milliseconds. */
   add(bytes: number, ms: number): void {
     const index = classOf(bytes);
     (this.#classes[index] ??= new Window(this.#most)).add(ms);
   }
 
-  /** Milliseconds after which a read of so many bytes is late; undefined while too few are known. */
+  /** Returns the milliseconds after which a read of so many bytes is late; undefined while too few reads are known. */
   lateAfterMs(bytes: number): number | undefined {
     const window = this.#classes[classOf(bytes)];
     if (window === undefined || window.count < this.#least) return undefined;
@@ -52,7 +54,7 @@ function classOf(bytes: number): number {
   return Math.max(SMALLEST, Math.ceil(Math.log2(bytes))) - SMALLEST;
 }
 
-/** The latest of some numbers, in order of arrival and in order of size. */
+/** The latest numbers of a series, in order of arrival and in order of size. */
 class Window {
   count = 0;
   readonly #latest: Float64Array;
@@ -74,7 +76,7 @@ class Window {
     this.count += 1;
   }
 
-  /** The least number that this share of them does not exceed. */
+  /** Returns the least number that at least this share of the numbers does not exceed. */
   at(share: number): number {
     return this.#sorted[Math.max(0, Math.ceil(share * this.count) - 1)] ?? 0;
   }
@@ -84,7 +86,7 @@ class Window {
     this.count -= 1;
   }
 
-  /** Where the first is that is not smaller. */
+  /** Returns the place of the first number that is not smaller. */
   #placeOf(value: number): number {
     let [low, high] = [0, this.count];
     while (low < high) {

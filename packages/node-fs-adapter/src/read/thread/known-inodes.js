@@ -13,8 +13,8 @@ const SETTLED_AFTER_MS = 2000;
 
 /**
  * Which files are inside the root. The kernel says where an open file is, which costs more than to open it; so the
- * answer is kept, not under a path, which anybody may lead elsewhere, but for the inode itself, as long as it is as it was
- * then: another file that got its number has another time of change, which no program can set.
+ * answer is kept, not under a path, which anybody may lead elsewhere, but for the inode itself, as long as it is as it
+ * was then: another file that got its number has another time of change, which no program can set.
  */
 export class KnownInodes {
   #root;

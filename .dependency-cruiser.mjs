@@ -1,4 +1,7 @@
-/** No two modules import each other, not even their types: each can be read, tested and moved with what it imports, and nothing else. */
+/**
+ * No two modules import each other, not even their types: each can be read, tested and moved with what it
+ * imports, and nothing else.
+ */
 export default {
   forbidden: [{ name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } }],
   options: {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'tsup';
 
-// Run inside one package. Its entries are what its package.json exports and its commands, so they cannot drift. An
-// export that is a file as it is, such as a JSON Schema, is not built.
+// Run inside one package. Its entries are what its package.json exports and its commands, so they cannot
+// drift. An export that is a file as it is, such as a JSON Schema, is not built.
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
   exports: Record<string, string | { 'tiered-source': string }>;
   bin?: Record<string, string>;

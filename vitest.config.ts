@@ -21,7 +21,8 @@ export default defineConfig({
     setupFiles: ['test/seed.ts'],
     // Tests make tiers fail all the time; those that are about the warning listen to it.
     execArgv: ['--disable-warning=TieredWarning'],
-    // Says that a test hangs, and not that it is slow: many write thousands of files or start processes, on machines that are busy.
+    // Says that a test hangs, and not that it is slow: many write thousands of files or start processes, on
+    // machines that are busy.
     testTimeout: 120_000,
     hookTimeout: 60_000,
   },

@@ -65,7 +65,9 @@ function planning({ quick, progress }: BenchOptions, checks: Check[]): void {
   checks.push(atMost(name, seconds, 10, 's'), atMost(`${name}, memory`, peak() - before, 500, 'MB'));
 }
 
-/** How much of a dataset workers hold together that have room for all of it if nobody keeps what another does. */
+/**
+ * How much of a dataset workers hold together that have room for all of it if nobody keeps what another does.
+ */
 async function covering(checks: Check[]): Promise<void> {
   const samples = 20_000;
   for (const workers of [4, 8]) {

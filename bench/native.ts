@@ -10,7 +10,10 @@ import type { RoundProcess } from './lib/round-process.js';
 import { withScratch } from './lib/scratch.js';
 
 const BYTES = 100_000;
-/** Batches under way at the same time, as those of the staging buffer; on slow storage, as many as keep all threads busy. */
+/**
+ * Batches under way at the same time, as those of the staging buffer; on slow storage, as many as keep all
+ * threads busy.
+ */
 const UNDER_WAY = 3;
 
 /** The same files, warm or behind a slow mount. */

@@ -25,7 +25,9 @@ const QUICK_SECONDS = 2;
 const TOLERANCE = 0.1;
 const TOLERANCE_BEYOND = 0.2;
 
-/** Readers that a calibration has when something else is to be predicted: none of those predicted but the 4. */
+/**
+ * Readers that a calibration has when something else is to be predicted: none of those predicted but the 4.
+ */
 const CALIBRATED_READERS = [1, 4, 16];
 const FASTER = 2;
 

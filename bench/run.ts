@@ -39,8 +39,8 @@ function parse(): Arguments {
 }
 
 /**
- * Runs the bench; prints a table and its checks, or with --json nothing but one object on the last line. The picture
- * is written last, so that a file that cannot be written costs no figures.
+ * Runs the bench; prints a table and its checks, or with --json nothing but one object on the last line. The
+ * picture is written last, so that a file that cannot be written costs no figures.
  */
 async function main(): Promise<void> {
   const { name, quick, json, chart: chartFile } = parse();

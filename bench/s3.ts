@@ -127,7 +127,9 @@ async function measure(
   if (aims.cpu !== undefined) checks.push(atMost(`${name}: CPU a GB, of the SDK's`, cpuRatio, aims.cpu, 'x'));
 }
 
-/** Memory that reading takes beyond the caller's: what is on its way in sockets, whatever the object's size. */
+/**
+ * Memory that reading takes beyond the caller's: what is on its way in sockets, whatever the object's size.
+ */
 async function memory(server: BenchServer, bytes: number, { progress }: BenchOptions): Promise<Check> {
   progress('memory');
   const client = await ours(server, 'large');

@@ -14,9 +14,15 @@ const LAYOUTS: readonly TierLayout[] = ['files', 'packed'];
 /** Objects of a batch, and batches under way at the same time. */
 const BATCH = 64;
 const BATCHES = 3;
-/** C reads one file after the other; two threads, as many as the driver has for batches, read as fast as they can. */
+/**
+ * C reads one file after the other; two threads, as many as the driver has for batches, read as fast as they
+ * can.
+ */
 const C_THREADS = [1, 2];
-/** Aims: for objects of so many bytes, so many times as fast as plain files through the SDK, and as C on plain files. */
+/**
+ * Aims: for objects of so many bytes, so many times as fast as plain files through the SDK, and as C on plain
+ * files.
+ */
 const AIMED_BYTES = 10_000;
 const TIMES_FILES = 3;
 

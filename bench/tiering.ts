@@ -6,8 +6,8 @@ import { runPrefetched } from './tiering/prefetched.js';
 import { runRounds } from './tiering/rounds.js';
 
 /**
- * MONARCH's experiment: see `tiering/setups.ts` for what is compared, `tiering/figures.ts` for what is promised, and
- * `tiering/prefetched.ts` for the same through a `Prefetcher`.
+ * MONARCH's experiment: see `tiering/setups.ts` for what is compared, `tiering/figures.ts` for what is
+ * promised, and `tiering/prefetched.ts` for the same through a `Prefetcher`.
  */
 const bench: Bench = {
   summary:
@@ -23,7 +23,8 @@ const bench: Bench = {
       return {
         rows: [...seen.flatMap(rowsOf), ...prefetched.rows],
         checks: [...seen.flatMap(checksOf), ...prefetched.checks],
-        // Not loaded before: what is in the heap makes each garbage collection longer, and would count as reading.
+        // Not loaded before: what is in the heap makes each garbage collection longer, and would count as
+        // reading.
         chart: async () => (await import('./tiering/chart.js')).renderChart(seen),
       };
     }),

@@ -1,6 +1,6 @@
-// A driver of your own, and the conformance suite that tells whether it keeps the contract: objects in a tar-like
-// archive in memory, read-only, so that whatever writes, deletes and measures is refused.
-// Run it: node --conditions=tiered-source --import tsx examples/own-driver.ts
+// A driver of your own, and the conformance suite that tells whether it keeps the contract: objects in a
+// tar-like archive in memory, read-only, so that whatever writes, deletes and measures is refused. Run it:
+// node --conditions=tiered-source --import tsx examples/own-driver.ts
 import {
   notFound,
   readEach,
@@ -41,7 +41,9 @@ class ArchiveDriver implements StorageDriver {
   readonly #entries = new Map<string, Entry>();
   #archive = new Uint8Array(0);
 
-  /** Adds or replaces an object, as whoever makes the archive would. The bytes of before stay where they are. */
+  /**
+   * Adds or replaces an object, as whoever makes the archive would. The bytes of before stay where they are.
+   */
   append(key: string, bytes: Uint8Array): void {
     const start = this.#archive.byteLength;
     const archive = new Uint8Array(start + bytes.byteLength);

@@ -1,6 +1,7 @@
 /**
- * A placement policy of one's own: objects are spread over two disks by their key, so that both disks serve reads, and
- * what is read for validation stays in RAM. A policy is pure functions: what they see is what they are given.
+ * A placement policy of one's own: objects are spread over two disks by their key, so that both disks serve
+ * reads, and what is read for validation stays in RAM. A policy is pure functions: what they see is what they
+ * are given.
  */
 import { Hierarchy, MemoryDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
@@ -27,7 +28,8 @@ const striped: PlacementPolicy = {
     if (object.key.startsWith('val/')) return hasRoom(RAM) ? RAM : undefined;
     const disk = DISKS[hash(object.key) % DISKS.length] ?? RAM;
     if (hasRoom(disk)) return disk;
-    // The disk of this key is full: the first level with room, RAM apart, and a part of the object if it must be.
+    // The disk of this key is full: the first level with room, RAM apart, and a part of the object if it must
+    // be.
     return firstFit.place(
       object,
       tiers.filter(({ level }) => level !== RAM),

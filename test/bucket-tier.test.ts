@@ -198,7 +198,8 @@ describe('a part of a directory as a tier', () => {
       const hierarchy = await start(driver, source, clock);
       for (let round = 0; round < 3; round++) {
         await deleteCopies();
-        // Found gone by the first read, or, where its file is still open, by the second; the next one has it placed.
+        // Found gone by the first read, or, where its file is still open, by the second; the next one has it
+        // placed.
         for (let reads = 0; reads < 3; reads++) await readAll(hierarchy);
         const before = hierarchy.stats();
         await readAll(hierarchy);

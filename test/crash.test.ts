@@ -144,7 +144,8 @@ async function check(place: Trained, random: Random): Promise<void> {
   restoreFrom(clone, place);
   if (place.policy !== 'firstFit') return;
   expect(life.faults).toEqual([]);
-  // What is on the disk of a packed tier is more than its copies: those of objects that changed stay in their segments for a while.
+  // What is on the disk of a packed tier is more than its copies: those of objects that changed stay in their
+  // segments for a while.
   if (place.layout !== 'packed') expectNothingTwice(place, epochs);
 }
 

@@ -144,9 +144,10 @@ async function killed(): Promise<Place> {
 }
 
 /**
- * Starts on what is there, with a program that knows nothing of the damage: every byte is right, the quota holds, and nothing
- * that is not known stays on the disk.
- * @param lives Starts until nothing is found missing any more: a tier with three faults in a row is not asked for a while.
+ * Starts on what is there, with a program that knows nothing of the damage: every byte is right, the quota
+ * holds, and nothing that is not known stays on the disk.
+ * @param lives Starts until nothing is found missing any more: a tier with three faults in a row is not asked
+ * for a while.
  */
 async function expectRecovers(place: Place, seed: number, lives = 1): Promise<void> {
   for (let life = 0; life < lives; life++)

@@ -39,7 +39,9 @@ async function trainOnSmallDisk(place: Place, what: 'tier' | 'index', readers: n
   return JSON.parse(stdout) as Outcome;
 }
 
-/** In the end the disk is full but for what the writes lost that met its end: so many at a time, a chunk each. */
+/**
+ * In the end the disk is full but for what the writes lost that met its end: so many at a time, a chunk each.
+ */
 function expectFilled(outcome: Outcome, dataset: number): void {
   const { quotaBytes, usedBytes, bytes, diskBytes, freeBytes, epochs } = outcome;
   expect(outcome).toMatchObject({ reservedBytes: 0, temporary: [] });
@@ -47,7 +49,8 @@ function expectFilled(outcome: Outcome, dataset: number): void {
   expect(Math.abs(diskBytes - usedBytes), 'the disk, but for directories').toBeLessThan(CHUNK);
   expect(quotaBytes - usedBytes, 'room that is still believed in').toBeLessThanOrEqual(12 * CHUNK + KEPT);
   expect(freeBytes, 'room that there is').toBeLessThanOrEqual(12 * CHUNK + KEPT);
-  // What is on the tier is never brought again, and the rest once an epoch, but for what was on its way when a write failed.
+  // What is on the tier is never brought again, and the rest once an epoch, but for what was on its way when
+  // a write failed.
   for (const { had, brought } of epochs) {
     expect(brought).toBeGreaterThanOrEqual(dataset - had);
     expect(brought).toBeLessThanOrEqual(dataset - had + 12 * CHUNK);

@@ -15,7 +15,10 @@ const FILES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const missing = await whatIsMissing();
 let mirrored: string;
 
-/** Why a file system that hangs cannot be read by native threads here, with the command that installs what is missing. */
+/**
+ * Why a file system that hangs cannot be read by native threads here, with the command that installs what is
+ * missing.
+ */
 async function whatIsMissing(): Promise<string | undefined> {
   const mount = await SlowMount.missing();
   if (mount !== undefined) return mount;

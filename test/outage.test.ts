@@ -102,7 +102,8 @@ describe('a source that fails for a while', () => {
     const reading = outcomeOf(hierarchy.read('a'));
     const hasEnded = () => reading.value !== undefined || reading.error !== undefined;
     const goOn = async () => {
-      // Time stands still while a try is at the disk, which takes as long as it likes: between two, the deadline and the pause sleep.
+      // Time stands still while a try is at the disk, which takes as long as it likes: between two, the
+      // deadline and the pause sleep.
       while (clock.sleeping < 2 && !hasEnded()) await clock.turn();
       await clock.advance(100);
     };

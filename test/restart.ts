@@ -57,7 +57,10 @@ async function look(place: Place, hierarchy: Hierarchy, level: number) {
   return { ...disk, usedBytes, held: { reservedBytes, temporary, unfinished, unknown } };
 }
 
-/** As `look`, between two tries to place what tiers could not take before: what is left over stays, and is seen. */
+/**
+ * As `look`, between two tries to place what tiers could not take before: what is left over stays, and is
+ * seen.
+ */
 async function lookInPeace(place: Place, hierarchy: Hierarchy, level: number) {
   for (let looks = 1; ; looks++) {
     const seen = await look(place, hierarchy, level);
@@ -68,7 +71,10 @@ async function lookInPeace(place: Place, hierarchy: Hierarchy, level: number) {
   }
 }
 
-/** Nothing is reserved or temporary, quotas hold, and nothing is on the disk that is not known. Returns the bytes on the tiers. */
+/**
+ * Nothing is reserved or temporary, quotas hold, and nothing is on the disk that is not known. Returns the
+ * bytes on the tiers.
+ */
 async function expectClean(place: Place, hierarchy: Hierarchy, when: string, grown = 0): Promise<number> {
   let sum = 0;
   for (const [level, quota] of place.quotas.entries()) {
@@ -81,7 +87,8 @@ async function expectClean(place: Place, hierarchy: Hierarchy, when: string, gro
     });
     expect(usedBytes, `tier ${level} ${when}: bytes against the quota`).toBeLessThanOrEqual(quota);
     expect(diskBytes - grown, `tier ${level} ${when}: the disk against the quota`).toBeLessThanOrEqual(quota);
-    // Less than is known is there if a copy was deleted and that was not said: it is found missing when it is read.
+    // Less than is known is there if a copy was deleted and that was not said: it is found missing when it is
+    // read.
     expect(bytes - grown, `tier ${level} ${when}: bytes against what is known`).toBeLessThanOrEqual(
       usedBytes,
     );
@@ -93,7 +100,10 @@ async function expectClean(place: Place, hierarchy: Hierarchy, when: string, gro
 /** Looks at a tier before what is left over there counts as that. */
 const LOOKS = 8;
 
-/** Rounds over what found no room before it counts as full: room that is first to be asked for takes milliseconds. */
+/**
+ * Rounds over what found no room before it counts as full: room that is first to be asked for takes
+ * milliseconds.
+ */
 const ROUNDS = 12;
 
 /** Places what has room, one object after the other. */
@@ -123,8 +133,8 @@ export interface Epochs {
 }
 
 /**
- * Fills the tiers and reads the whole dataset twice, each byte as in the source; ends with everything closed, and nothing left
- * behind.
+ * Fills the tiers and reads the whole dataset twice, each byte as in the source; ends with everything closed,
+ * and nothing left behind.
  * @param grown Bytes by which another program made copies longer: that is found when they are read.
  */
 export async function expectTrains(
@@ -152,7 +162,10 @@ export async function expectTrains(
   return { found, filled, held, brought: [filling, first - filling, second - first] };
 }
 
-/** What tiers held did not have to be brought, and nothing was brought twice; so it is where nothing is ever evicted. */
+/**
+ * What tiers held did not have to be brought, and nothing was brought twice; so it is where nothing is ever
+ * evicted.
+ */
 export function expectNothingTwice(place: Place, { found, filled, held, brought }: Epochs): void {
   const bytes = bytesOf(objectsOf(place));
   expect(brought, 'bytes brought by filling and by each epoch').toEqual([

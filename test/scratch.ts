@@ -4,9 +4,13 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** Everything that tests keep in temporary directories is in one, which goes with the run: test processes are ended before they can. */
+/**
+ * Everything that tests keep in temporary directories is in one, which goes with the run: test processes are
+ * ended before they can.
+ */
 export default async function setup(): Promise<() => void> {
-  // So that drivers read as they do for users, if there is a compiler; else it says so, and how to install one.
+  // So that drivers read as they do for users, if there is a compiler; else it says so, and how to install
+  // one.
   await import('../packages/native/src-c/build.js');
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tests-'));
   // As the directory above: other users, of whom there are some in tests, may look into what is theirs.

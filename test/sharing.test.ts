@@ -50,7 +50,9 @@ function train(place: Place, kill?: KillPoint): Trainer {
   return trainer;
 }
 
-/** A dataset of 40 objects of up to 4 chunks, whose content differs with `seed`, and a tier for a part of it. */
+/**
+ * A dataset of 40 objects of up to 4 chunks, whose content differs with `seed`, and a tier for a part of it.
+ */
 function newPlace(quota: number, dataset = 'source', seed = 0): Place {
   const place: Place = { directory, quotas: [quota], chunk: CHUNK, policy: 'firstFit', dataset };
   const random = new Random(1);
@@ -85,15 +87,19 @@ function copyBytes(place: Place, key?: string): number {
 }
 
 /**
- * Epochs of objects of so many bytes brought what was not on the tier. It held some bytes of copies before, and some after them: leased room
- * moves to those who want it, and what is placed there may be brought to its reader and once more to the tier.
+ * Epochs of objects of so many bytes brought what was not on the tier. It held some bytes of copies before,
+ * and some after them: leased room moves to those who want it, and what is placed there may be brought to its
+ * reader and once more to the tier.
  */
 function expectBrought(brought: number, dataset: number, before: number, after: number): void {
   expect(brought).toBeGreaterThanOrEqual(dataset - after);
   expect(brought).toBeLessThanOrEqual(dataset - before + (after - before));
 }
 
-/** What is not filled is leased to one of three processes, a 16th to each, or kept for the index and directories. */
+/**
+ * What is not filled is leased to one of three processes, a 16th to each, or kept for the index and
+ * directories.
+ */
 function expectFilled({ quotas: [quota = 0] }: Place, bytes: number): void {
   expect(bytes, 'bytes of copies').toBeGreaterThan(0.6 * quota);
 }
@@ -102,7 +108,10 @@ function readIfThere(file: string): Buffer | undefined {
   return fs.existsSync(file) ? fs.readFileSync(file) : undefined;
 }
 
-/** A hierarchy in the middle of placing: calls of this kind, and writes of a whole copy, wait until they are let go. */
+/**
+ * A hierarchy in the middle of placing: calls of this kind, and writes of a whole copy, wait until they are
+ * let go.
+ */
 async function holding(
   operation: 'publish' | 'writeAt',
   place: Place,
@@ -160,7 +169,8 @@ it('[T3] [R1] [Q1] three processes in turns: what one placed serves the others, 
   }
   expect(bytesOf(objects)).toBeGreaterThan(4_000_000);
   expectFilled(place, expectSound([place]).bytes);
-  // Where the room comes to its end, and was leased to another, an object may be brought to its reader and once more to the tier.
+  // Where the room comes to its end, and was leased to another, an object may be brought to its reader and
+  // once more to the tier.
   expect(brought).toBeGreaterThanOrEqual(owed);
   expect(brought).toBeLessThanOrEqual(owed * 1.03);
   expect(all.flatMap(({ trainer }) => trainer.faults)).toEqual([]);
@@ -240,7 +250,8 @@ it.each(['firstFit', 'lru'] as const)(
     for (const trainer of policy === 'lru' ? [] : [next, a, b]) await trainer.ask({ ask: 'fill' });
     for (const trainer of [next, a, b]) {
       const { brought } = await trainer.ask({ ask: 'epoch', seed: 30 });
-      // All of it has room under first fit, whoever placed it; where copies leave, what they bring is another matter.
+      // All of it has room under first fit, whoever placed it; where copies leave, what they bring is another
+      // matter.
       expect(brought).toBeLessThanOrEqual(policy === 'lru' ? dataset : 0.05 * dataset);
       expectQuotaHolds();
     }

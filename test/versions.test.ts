@@ -208,7 +208,10 @@ describe.each(Object.entries(WAYS))('versions: ignore, and a file that was %s', 
   });
 });
 
-/** A source whose versions say nothing: no two answers have the same one, and so no read finds the one that it asks for. */
+/**
+ * A source whose versions say nothing: no two answers have the same one, and so no read finds the one that it
+ * asks for.
+ */
 class Restless extends InterceptingDriver {
   #answers = 0;
 

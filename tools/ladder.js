@@ -1,7 +1,7 @@
 /**
  * Which sibling each package may import: arrows point one way, from the bottom of this table to its top.
- * eslint.config.js holds the sources to it, tools/check-packages.mjs the package.json files. Rows of packages that
- * do not exist yet keep their place free.
+ * eslint.config.js holds the sources to it, tools/check-packages.mjs the package.json files. Rows of packages
+ * that do not exist yet keep their place free.
  */
 export const LADDER = {
   core: [],

@@ -1,7 +1,7 @@
 /**
- * Makes the JSON Schema of configuration files, and the tables of docs/configuration.md, from the schemas that files
- * are checked with. `npm run schema` writes both; `npm run schema -- --check` ends with exit code 1 if one is out of
- * date.
+ * Makes the JSON Schema of configuration files, and the tables of docs/configuration.md, from the schemas
+ * that files are checked with. `npm run schema` writes both; `npm run schema -- --check` ends with exit code
+ * 1 if one is out of date.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';

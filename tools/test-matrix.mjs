@@ -1,6 +1,6 @@
 /**
- * Runs the tests under each supported line of Node beyond the one at hand: `npm run test:matrix [-- VITEST ARGUMENTS]`.
- * The binaries are those of the npm package `node`, kept under node_modules/.cache.
+ * Runs the tests under each supported line of Node beyond the one at hand: `npm run test:matrix [-- VITEST
+ * ARGUMENTS]`. The binaries are those of the npm package `node`, kept under node_modules/.cache.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

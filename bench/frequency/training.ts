@@ -113,8 +113,8 @@ export class Training {
   }
 
   /**
-   * What the plan says of all epochs: shares that tiers serve, and seconds at the source, where readers wait for latency side
-   * by side, and bytes come one after the other.
+   * What the plan says of all epochs: shares that tiers serve, and seconds at the source, where readers wait
+   * for latency side by side, and bytes come one after the other.
    */
   predicted(readers: number): {
     readonly accesses: number;

@@ -7,8 +7,9 @@ export type Setups = Readonly<Record<string, () => Promise<void>>>;
 export type Timings = ReadonlyMap<string, readonly number[]>;
 
 /**
- * Runs every setup once a round, each round beginning with another one, after one round that does not count. What
- * disturbs the machine disturbs all setups of a round alike, so compare them by `ratio` and not by their times.
+ * Runs every setup once a round, each round beginning with another one, after one round that does not count.
+ * What disturbs the machine disturbs all setups of a round alike, so compare them by `ratio` and not by their
+ * times.
  */
 export async function alternate(
   setups: Setups,

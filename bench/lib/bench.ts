@@ -16,7 +16,9 @@ export interface Check {
   readonly ok: boolean;
 }
 
-/** What stands in a column of a row: a list of numbers, such as one an epoch, is written with spaces between. */
+/**
+ * What stands in a column of a row: a list of numbers, such as one an epoch, is written with spaces between.
+ */
 export type Cell = string | number | readonly number[];
 
 /** A line of a table. Rows with the same columns make one. */

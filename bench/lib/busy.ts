@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Computes until its parent is gone, so that a parent that was killed leaves nothing behind that takes a core. */
+/**
+ * Computes until its parent is gone, so that a parent that was killed leaves nothing behind that takes a
+ * core.
+ */
 const LOOP = `
   const parent = process.ppid;
   while (process.ppid === parent) for (let i = 0; i < 1e8; i++);

@@ -12,8 +12,8 @@ export interface ChildOptions {
 }
 
 /**
- * Runs a module in a process of its own, gives it a task, and resolves to its answer. The process is killed with SIGKILL as soon
- * as it has answered.
+ * Runs a module in a process of its own, gives it a task, and resolves to its answer. The process is killed
+ * with SIGKILL as soon as it has answered.
  * @throws Error if it ends without an answer.
  */
 export async function runInChild<Answer>(
@@ -41,7 +41,10 @@ export async function runInChild<Answer>(
   throw new Error(`${module.pathname} ended with ${code ?? signal} and no answer`);
 }
 
-/** What a module that `runInChild` runs has to do: takes the task, and gives the answer. It ends if its parent does. */
+/**
+ * What a module that `runInChild` runs has to do: takes the task, and gives the answer. It ends if its parent
+ * does.
+ */
 export async function answerParent(
   work: (task: never, progress: (text: string) => void) => Promise<object>,
 ): Promise<void> {

@@ -1,9 +1,9 @@
 import os from 'node:os';
 
 /**
- * Begins to watch the machine. The function it returns tells which share of its cores did something else than this
- * process since then, from 0 to 1: above a few hundredths, figures are those of a busy machine. 0 where the system
- * does not say.
+ * Begins to watch the machine. The function it returns tells which share of its cores did something else than
+ * this process since then, from 0 to 1: above a few hundredths, figures are those of a busy machine. 0 where
+ * the system does not say.
  */
 export function othersShare(): () => number {
   const own = process.cpuUsage();

@@ -19,8 +19,8 @@ export interface RoundProcessOptions {
 const QUOTED = 2000;
 
 /**
- * A process that reads the same files again and again: once for each line that it is sent, and it answers with a line, the bytes
- * that it read. It ends when its input does, so also when this process ends.
+ * A process that reads the same files again and again: once for each line that it is sent, and it answers
+ * with a line, the bytes that it read. It ends when its input does, so also when this process ends.
  */
 export class RoundProcess {
   readonly #child: ChildProcessWithoutNullStreams;

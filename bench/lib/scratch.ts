@@ -6,8 +6,8 @@ import path from 'node:path';
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * Works in a new directory below the system's temporary one (`TMPDIR` moves it to another disk), which is gone
- * afterwards: also after a failure, Ctrl-C or a polite kill.
+ * Works in a new directory below the system's temporary one (`TMPDIR` moves it to another disk), which is
+ * gone afterwards: also after a failure, Ctrl-C or a polite kill.
  */
 export async function withScratch<T>(work: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-bench-'));

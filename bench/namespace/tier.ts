@@ -18,8 +18,8 @@ interface Round {
 }
 
 /**
- * What a tier costs that holds every object of the source, beyond the namespace: memory, disk for its index, and time to start.
- * Each start is in a new process.
+ * What a tier costs that holds every object of the source, beyond the namespace: memory, disk for its index,
+ * and time to start. Each start is in a new process.
  */
 export function measureTier({ quick, progress }: BenchOptions): Promise<Row[]> {
   const objects = quick ? QUICK : FULL;

@@ -19,7 +19,10 @@ export const TINY_BYTES = 16;
 const CLASSES = 1000;
 const PAGE = 1000;
 
-/** A source as S3 shows it, of objects that are made when they are asked for: named as those of ImageNet, in a thousand directories. */
+/**
+ * A source as S3 shows it, of objects that are made when they are asked for: named as those of ImageNet, in a
+ * thousand directories.
+ */
 export class TinyObjects implements StorageDriver {
   readonly name = 'tiny objects';
   readonly capabilities: DriverCapabilities = Object.freeze({

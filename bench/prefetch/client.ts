@@ -1,6 +1,9 @@
 import { PrefetchClient } from '@tiered/prefetch/sharing';
 
-/** A process that takes its share of a prefetcher's samples: it connects when it is told to, and begins when it is told so again. */
+/**
+ * A process that takes its share of a prefetcher's samples: it connects when it is told to, and begins when
+ * it is told so again.
+ */
 const [, , path = '', transport = ''] = process.argv;
 
 async function connect(): Promise<PrefetchClient> {

@@ -106,7 +106,10 @@ export async function compare(
   }
 }
 
-/** The prefetcher on the same source with hedged reads; and p-limit, as hedged reads are not for prefetchers alone. */
+/**
+ * The prefetcher on the same source with hedged reads; and p-limit, as hedged reads are not for prefetchers
+ * alone.
+ */
 function loopsWithHedges(work: Work, concurrency: number, isSmall: boolean): Record<string, Loop> {
   const on = (loop: Loop) => () => loop(work);
   return {

@@ -66,7 +66,10 @@ export async function manyConsumers(
   };
 }
 
-/** Three epochs from a source of 1 ms and 150 MB/s, the first included: PRISMA's original takes 25.8 s, the bound is 12.1 s. */
+/**
+ * Three epochs from a source of 1 ms and 150 MB/s, the first included: PRISMA's original takes 25.8 s, the
+ * bound is 12.1 s.
+ */
 export async function threeEpochs(
   dataset: Dataset,
   { quick, progress }: BenchOptions,

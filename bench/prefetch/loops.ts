@@ -8,7 +8,9 @@ import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
 
-/** What a loop reads: objects of one size, in an order that was shuffled before, through what is open already. */
+/**
+ * What a loop reads: objects of one size, in an order that was shuffled before, through what is open already.
+ */
 export interface Work {
   readonly directory: string;
   readonly keys: readonly string[];
@@ -17,7 +19,10 @@ export interface Work {
   readonly hierarchy: Hierarchy;
 }
 
-/** Reads all objects of some work, one after the other or many at a time; whoever consumes them looks at one byte of each. */
+/**
+ * Reads all objects of some work, one after the other or many at a time; whoever consumes them looks at one
+ * byte of each.
+ */
 export type Loop = (work: Work) => Promise<void>;
 
 /** Looks at an object, so that none is left out. */
@@ -46,7 +51,10 @@ export function limited(concurrency: number, isDirect: boolean): Loop {
   };
 }
 
-/** A pool of worker threads as one writes it by hand: `files` at a time to each, two requests ahead, memory handed over. */
+/**
+ * A pool of worker threads as one writes it by hand: `files` at a time to each, two requests ahead, memory
+ * handed over.
+ */
 export function workerPool(files: number): Loop {
   return async ({ directory, keys, size }) => {
     const remaining = keys.map((key) => path.join(directory, key));
@@ -77,8 +85,8 @@ export function workerPool(files: number): Loop {
 }
 
 /**
- * What TF.js offers: an asynchronous map, read ahead by so many. The bytes go by the side of the pipeline, which would
- * look into each element of an array (1 MB/s).
+ * What TF.js offers: an asynchronous map, read ahead by so many. The bytes go by the side of the pipeline,
+ * which would look into each element of an array (1 MB/s).
  */
 export function tfjsPrefetch(ahead: number, isDirect: boolean): Loop {
   return async (work) => {

@@ -17,7 +17,10 @@ const THROUGH_SOCKET = 5600;
 
 type Transport = (typeof TRANSPORTS)[number];
 
-/** What comes to so many processes that each take a share: through the socket, and in memory that is shared with them, in alternation. */
+/**
+ * What comes to so many processes that each take a share: through the socket, and in memory that is shared
+ * with them, in alternation.
+ */
 export async function manyProcesses(
   comparison: Comparison,
   { quick, progress }: BenchOptions,
@@ -64,7 +67,8 @@ async function secondsBy(
 ): Promise<number> {
   const work = await openWork(dataset, source, count);
   const socket = path.join(dataset.directory, '..', 'prefetch.sock');
-  // Before there is anything to read: what the prefetcher learns of its source it is not to learn while processes start.
+  // Before there is anything to read: what the prefetcher learns of its source it is not to learn while
+  // processes start.
   const children = await Promise.all(Array.from({ length: processes }, () => startClient(socket, transport)));
   const prefetcher = new Prefetcher(work.hierarchy, listSequence(work.keys));
   const server = await servePrefetcher(prefetcher, { path: socket });

@@ -16,7 +16,10 @@ export interface Source {
   readonly open: (directory: string) => StorageDriver;
   /** Whether its directory may be read by anybody, and not only through the driver. Default: no. */
   readonly isDirectory?: boolean;
-  /** Seconds in which nobody can read so many objects of so many bytes from it, with `concurrency` requests at a time. */
+  /**
+   * Seconds in which nobody can read so many objects of so many bytes from it, with `concurrency` requests at
+   * a time.
+   */
   readonly bound?: (objects: number, bytes: number, concurrency: number) => number;
 }
 

@@ -27,7 +27,10 @@ export async function makeFiles(
   return { name, directory, count, size };
 }
 
-/** Opens a dataset behind a source: `count` reads of its files, round after round in a shuffled order. Closed by whoever opened it. */
+/**
+ * Opens a dataset behind a source: `count` reads of its files, round after round in a shuffled order. Closed
+ * by whoever opened it.
+ */
 export async function openWork(dataset: Dataset, source: Source, count = dataset.count): Promise<Work> {
   const driver = source.open(dataset.directory);
   const hierarchy = await new Hierarchy({ source: driver }).start();

@@ -15,7 +15,10 @@ export interface NodeLoop {
   readonly module?: string | undefined;
 }
 
-/** Starts a process of Node that reads some work by a loop: the size of its thread pool must be known when it starts. */
+/**
+ * Starts a process of Node that reads some work by a loop: the size of its thread pool must be known when it
+ * starts.
+ */
 export async function startNodeLoop(
   { loop, threads, module = '' }: NodeLoop,
   { directory, keys, size }: Pick<Work, 'directory' | 'keys' | 'size'>,

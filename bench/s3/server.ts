@@ -2,7 +2,9 @@ import { Random } from '@tiered/core';
 import { S3Server } from '@tiered/s3-server';
 import type { ServerPlan } from './data.js';
 
-/** A process of its own with the S3 server and its objects in memory; ends with the process that forked it. */
+/**
+ * A process of its own with the S3 server and its objects in memory; ends with the process that forked it.
+ */
 const plan = JSON.parse(process.argv[2] ?? '{}') as ServerPlan;
 const server = await S3Server.start();
 const random = new Random(1);

@@ -49,8 +49,8 @@ const QUANTITIES: readonly Quantity[] = [
 ];
 
 /**
- * How long each setup took, epoch by epoch, and beside it how much it read from the source: a row of charts a case.
- * Setups that do not run all epochs are left out.
+ * How long each setup took, epoch by epoch, and beside it how much it read from the source: a row of charts a
+ * case. Setups that do not run all epochs are left out.
  */
 export function renderChart(seen: readonly Seen[]): string {
   const drawn = seen.map(({ which, outcomes }) => ({

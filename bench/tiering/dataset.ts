@@ -52,7 +52,8 @@ export function shuffled({ objects }: Dataset, epoch: number): DataObject[] {
 }
 
 /**
- * Looks whether a piece that was read is the one that was asked for: each begins with its object and its offset.
+ * Looks whether a piece that was read is the one that was asked for: each begins with its object and its
+ * offset.
  * @throws Error if it is another one, or is too short.
  */
 export function assertPiece(object: DataObject, offset: number, bytes: Uint8Array, expected: number): void {

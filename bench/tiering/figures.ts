@@ -10,9 +10,9 @@ export const CHUNK_BYTES = 4 * 1024 * 1024;
 export const MB = 1e6;
 
 /**
- * A line a setup; lists have a number an epoch. `amplified` is source bytes of the first epoch for each byte of the
- * dataset, `over MB` and `chunks` are source bytes of all epochs over the optimum, `idle s` is the time from the end of
- * the first epoch until nothing was being placed.
+ * A line a setup; lists have a number an epoch. `amplified` is source bytes of the first epoch for each byte
+ * of the dataset, `over MB` and `chunks` are source bytes of all epochs over the optimum, `idle s` is the
+ * time from the end of the first epoch until nothing was being placed.
  */
 export function rowsOf(seen: Seen): Row[] {
   const { which, outcomes } = seen;
@@ -91,7 +91,10 @@ function amplification(seen: Seen, setup: Setup): number {
   return Math.max(...bytes) / seen.which.dataset.bytes;
 }
 
-/** Source bytes of all E epochs beyond E*S - (E-1)*D, the least that is possible if D of S bytes are kept: the worst run. */
+/**
+ * Source bytes of all E epochs beyond E*S - (E-1)*D, the least that is possible if D of S bytes are kept: the
+ * worst run.
+ */
 function excessBytes(seen: Seen, setup: Setup): number {
   const size = seen.which.dataset.bytes;
   const excess = runsOf(seen, setup).map(({ epochs, sourceBytes }) => {
@@ -106,7 +109,10 @@ function overRounds(seen: Seen, setup: Setup, of: (run: Run, index: number) => n
   return median(runsOf(seen, setup).map(of));
 }
 
-/** First epochs compare with first epochs: in each run that is the one in which memory grows and code is compiled. */
+/**
+ * First epochs compare with first epochs: in each run that is the one in which memory grows and code is
+ * compiled.
+ */
 function firstEpochRatio(seen: Seen, setup: Setup, baseline: Setup): number {
   return overRounds(
     seen,

@@ -1,4 +1,5 @@
-// A reader of a loader made by hand: reads pieces of files as it is told, by calls that block, into memory that it shares.
+// A reader of a loader made by hand: reads pieces of files as it is told, by calls that block, into memory
+// that it shares.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort, workerData as memory } from 'node:worker_threads';
 

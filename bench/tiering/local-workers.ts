@@ -5,7 +5,10 @@ import { Worker } from 'node:worker_threads';
 import { assertPiece, type Dataset, type DataObject } from './dataset.js';
 import { pieceBytesOf, type Loader } from './loader.js';
 
-/** What a worker reads between two messages: more and it leaves the processor's cache, less and messages cost too much. */
+/**
+ * What a worker reads between two messages: more and it leaves the processor's cache, less and messages cost
+ * too much.
+ */
 const BATCH_BYTES = 2 * 1024 * 1024;
 
 /** A part of an object, or all of it. */
@@ -15,15 +18,18 @@ interface Piece {
   readonly length: number;
 }
 
-/** A worker, and the memory that it reads into: two batches, so that it reads one while the other is looked at. */
+/**
+ * A worker, and the memory that it reads into: two batches, so that it reads one while the other is looked
+ * at.
+ */
 interface Lane {
   readonly worker: Worker;
   readonly memory: Uint8Array;
 }
 
 /**
- * A loader by hand, as fast as Node can be on a directory in the page cache: worker threads, as many as the loader has readers and
- * the machine cores, whose calls block, shared memory, and a message a batch.
+ * A loader by hand, as fast as Node can be on a directory in the page cache: worker threads, as many as the
+ * loader has readers and the machine cores, whose calls block, shared memory, and a message a batch.
  */
 export class LocalWorkers {
   readonly #directory: string;
@@ -58,7 +64,10 @@ export class LocalWorkers {
     return workers;
   }
 
-  /** Reads every object once, and looks at each piece: each worker takes the next of the order when it is done with one. */
+  /**
+   * Reads every object once, and looks at each piece: each worker takes the next of the order when it is done
+   * with one.
+   */
   async readAll(order: readonly DataObject[]): Promise<void> {
     const remaining = order.values();
     await Promise.all(this.#lanes.map((lane) => this.#readBy(lane, this.#piecesOf(remaining))));

@@ -21,7 +21,10 @@ interface Plan {
   readonly busyLoops: number;
   /** Of libuv; default: 4. */
   readonly threads?: number;
-  /** What the placement does while the tier, which writes 10 times more slowly than the source gives, is behind. */
+  /**
+   * What the placement does while the tier, which writes 10 times more slowly than the source gives, is
+   * behind.
+   */
   readonly whenBehind?: 'wait' | 'goOn';
 }
 
@@ -36,8 +39,9 @@ const BUSY_LOOPS = 2;
 const MANY_THREADS = 32;
 
 /**
- * The same experiment through a `Prefetcher`, which reads ahead with as many reads as it likes, and so brings the placement into
- * situations that a few readers who wait never do. What counts is what the source had to give, which no busy machine changes.
+ * The same experiment through a `Prefetcher`, which reads ahead with as many reads as it likes, and so brings
+ * the placement into situations that a few readers who wait never do. What counts is what the source had to
+ * give, which no busy machine changes.
  */
 export async function runPrefetched(
   datasets: readonly NamedDataset[],
@@ -105,7 +109,10 @@ function optimum(plan: Plan): number {
   return EPOCHS * plan.data.dataset.bytes - (EPOCHS - 1) * keptBytes(plan);
 }
 
-/** Lists have a number an epoch; `source ops` are requests of the kernel where a mount is slow, else calls of the driver; `on tier %` is what is on the tier in the end, of what could be. */
+/**
+ * Lists have a number an epoch; `source ops` are requests of the kernel where a mount is slow, else calls of
+ * the driver; `on tier %` is what is on the tier in the end, of what could be.
+ */
 function rowOf({ plan, trained }: Seen): Row {
   const { data, slowBy, room, busyLoops, threads, whenBehind } = plan;
   const slow = whenBehind === undefined ? '' : `, slow, ${whenBehind}`;
@@ -126,7 +133,10 @@ function rowOf({ plan, trained }: Seen): Row {
   };
 }
 
-/** The worst of the trainings on each dataset and source. Those that may leave objects out promise nothing here. */
+/**
+ * The worst of the trainings on each dataset and source. Those that may leave objects out promise nothing
+ * here.
+ */
 function checksOf(seen: readonly Seen[]): Check[] {
   const groups = new Map<string, Seen[]>();
   for (const training of seen) {

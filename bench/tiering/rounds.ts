@@ -23,9 +23,9 @@ interface Plan {
 }
 
 /**
- * Runs every setup on every case, the checked ones once a round, each round beginning with another one: what disturbs
- * the machine disturbs all setups of a round alike. The local setups run once before, uncounted, so that files are in
- * the page cache and code is compiled.
+ * Runs every setup on every case, the checked ones once a round, each round beginning with another one: what
+ * disturbs the machine disturbs all setups of a round alike. The local setups run once before, uncounted, so
+ * that files are in the page cache and code is compiled.
  */
 export async function runRounds({ cases, rounds, scratch, progress }: Plan): Promise<Seen[]> {
   const seen = cases.map((which) => ({

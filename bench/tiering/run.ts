@@ -23,7 +23,10 @@ export interface Case extends Loader {
   readonly dataset: Dataset;
   /** The source answers so many times as fast, and gives so many times as much. Default: 1. */
   readonly sourceTimes?: number;
-  /** Where a slow mount shows the dataset: the source is that. Default: the dataset's directory, which timers slow down. */
+  /**
+   * Where a slow mount shows the dataset: the source is that. Default: the dataset's directory, which timers
+   * slow down.
+   */
   readonly mounted?: string;
 }
 
@@ -100,8 +103,8 @@ export async function runSetup(setup: Setup, which: Case, scratch: string): Prom
 }
 
 /**
- * Gives back the space of a tier, but leaves its files: ext4 is slow to make files for minutes after many were deleted
- * (it looks for inodes that were not deleted just now), and the next run would pay for that.
+ * Gives back the space of a tier, but leaves its files: ext4 is slow to make files for minutes after many
+ * were deleted (it looks for inodes that were not deleted just now), and the next run would pay for that.
  */
 export async function emptyFiles(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {

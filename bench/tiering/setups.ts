@@ -45,7 +45,9 @@ export interface Setup {
   readonly fillFirst?: boolean;
 }
 
-/** More than the dataset: what a tier may need beside the bytes of the objects is no subject of this bench. */
+/**
+ * More than the dataset: what a tier may need beside the bytes of the objects is no subject of this bench.
+ */
 export const ROOM_FOR_ALL = 1.1;
 /** MONARCH's share: 115 of 200 GiB, of which a part was taken by other things. */
 export const ROOM_FOR_SOME = 0.56;

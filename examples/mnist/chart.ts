@@ -102,7 +102,9 @@ function timeSeries(outcomes: readonly Outcome[]): BarSeriesOption[] {
   }));
 }
 
-/** A copy or an epoch, with the bytes that were read in it; without bytes it is the gap between two setups. */
+/**
+ * A copy or an epoch, with the bytes that were read in it; without bytes it is the gap between two setups.
+ */
 interface Column {
   readonly label: string;
   readonly bytesFrom?: Readonly<Record<Place, number>>;

@@ -42,8 +42,8 @@ export function datasetName(samples: number): string {
 }
 
 /**
- * Finds the shards of the first `samples` digits, or makes them: once, kept between runs, and put in place in one
- * step, so that a run that was killed leaves nothing that looks like a dataset.
+ * Finds the shards of the first `samples` digits, or makes them: once, kept between runs, and put in place in
+ * one step, so that a run that was killed leaves nothing that looks like a dataset.
  */
 export async function prepareDataset(samples: number, signal: AbortSignal): Promise<Dataset> {
   const home = path.join(CACHE, `mnist-${samples}`);

@@ -24,10 +24,10 @@ export function lenetLayers(initializer: SeededInitializer) {
 }
 
 /**
- * The wasm backend has no kernel for the gradient of a convolution with respect to its filter, so LeNet can be used
- * but not trained with it. This gradient needs products of matrices only: each of the filter's cells met one window
- * of the input, so its gradient is that window, as a matrix of pixels x channels, times the gradient of the output.
- * For the convolutions of LeNet: stride 1, no padding.
+ * The wasm backend has no kernel for the gradient of a convolution with respect to its filter, so LeNet can
+ * be used but not trained with it. This gradient needs products of matrices only: each of the filter's cells
+ * met one window of the input, so its gradient is that window, as a matrix of pixels x channels, times the
+ * gradient of the output. For the convolutions of LeNet: stride 1, no padding.
  */
 function registerConvolutionGradient(): void {
   tf.registerGradient({

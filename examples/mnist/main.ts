@@ -20,7 +20,9 @@ import { renderTable } from './table.js';
 const SAMPLES = 60_000;
 const QUICK_SAMPLES = 24_000;
 
-/** Trains under every setup, one after the other, and says what was seen. Resolves to whether all checks held. */
+/**
+ * Trains under every setup, one after the other, and says what was seen. Resolves to whether all checks held.
+ */
 async function demo(options: Options, signal: AbortSignal): Promise<boolean> {
   const { quick, report } = options;
   const start = systemClock.now();

@@ -29,11 +29,16 @@ export interface Setup {
   readonly build: (surroundings: Surroundings) => Hierarchy;
 }
 
-/** Shares of the data: together 56 %, as in MONARCH's experiments, where 200 GiB met 115 GiB of local disk. */
+/**
+ * Shares of the data: together 56 %, as in MONARCH's experiments, where 200 GiB met 115 GiB of local disk.
+ */
 const RAM_SHARE = 0.16;
 const DISK_SHARE = 0.4;
 
-/** What a disk needs to hold so many bytes: files take whole blocks there, and the index of the tier some room. */
+/**
+ * What a disk needs to hold so many bytes: files take whole blocks there, and the index of the tier some
+ * room.
+ */
 function onDisk(bytes: number): number {
   return Math.ceil(bytes * (1 + 1 / 32)) + 1024 * 1024;
 }

@@ -56,7 +56,9 @@ export async function train(model: LayersModel, hierarchy: Hierarchy, plan: Trai
   return { order: order.digest('hex'), weights: fingerprintOf(model) };
 }
 
-/** The hierarchy's keys. A listing may come in any order, and the shuffle starts from the order it is given. */
+/**
+ * The hierarchy's keys. A listing may come in any order, and the shuffle starts from the order it is given.
+ */
 export async function sortedKeys(hierarchy: Hierarchy, signal: AbortSignal): Promise<string[]> {
   const keys: string[] = [];
   for await (const page of hierarchy.list({ signal })) for (const { key } of page) keys.push(key);

@@ -27,7 +27,9 @@ export interface Read {
   readonly length: number;
 }
 
-/** What happens next. What makes no sense at that moment (a process that does not run is killed) does nothing. */
+/**
+ * What happens next. What makes no sense at that moment (a process that does not run is killed) does nothing.
+ */
 export type Step =
   | Start
   | {

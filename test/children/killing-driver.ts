@@ -10,8 +10,9 @@ import {
 import fs from 'node:fs';
 
 /**
- * When a process kills itself: before, within or after its n-th call of this kind; `any` counts all that change a tier. `index`
- * is the n-th of those whose beginning or end is recorded: it dies while the tier's index is being written for it.
+ * When a process kills itself: before, within or after its n-th call of this kind; `any` counts all that
+ * change a tier. `index` is the n-th of those whose beginning or end is recorded: it dies while the tier's
+ * index is being written for it.
  */
 export interface KillPoint {
   readonly call: Operation | 'any' | 'index';
@@ -22,7 +23,10 @@ export interface KillPoint {
 
 /** Calls that only look. */
 const LOOKS = ['open', 'openIndex', 'list', 'stat', 'read', 'readInto', 'usage'];
-/** Before a copy is begun its claim is recorded, after it was published that it is placed, around its deletion that it leaves. */
+/**
+ * Before a copy is begun its claim is recorded, after it was published that it is placed, around its deletion
+ * that it leaves.
+ */
 const RECORDED = ['write', 'create', 'publish', 'delete'];
 /** Looks at the index's files before a process dies all the same: some milliseconds. */
 const MOST_LOOKS = 2000;
@@ -80,7 +84,10 @@ export class KillingDriver extends InterceptingDriver {
     return this.#calls === nth;
   }
 
-  /** What is to be recorded is on its way to the index's thread one turn of the event loop after the call, or before. */
+  /**
+   * What is to be recorded is on its way to the index's thread one turn of the event loop after the call, or
+   * before.
+   */
   async #dieInIndex<T>(call: DriverCall<T>): Promise<T> {
     const running = call.proceed();
     if (this.#point.when === 'after') await running;

@@ -4,7 +4,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { sourceOf, type Place } from './place.js';
 
-/** Writes objects of random sizes up to a largest one, some in directories of their own; returns their keys. */
+/**
+ * Writes objects of random sizes up to a largest one, some in directories of their own; returns their keys.
+ */
 export function makeDataset(place: Place, objects: number, largest: number): string[] {
   const random = new Random(objects);
   return Array.from({ length: objects }, (_, i) => {

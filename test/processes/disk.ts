@@ -3,7 +3,10 @@ import path from 'node:path';
 
 const SECTOR = 512;
 
-/** Bytes that a directory takes, by whole blocks, with everything in it, as `du` counts; and what processes hold open of it that is deleted. */
+/**
+ * Bytes that a directory takes, by whole blocks, with everything in it, as `du` counts; and what processes
+ * hold open of it that is deleted.
+ */
 export function bytesOnDisk(root: string, pids: readonly number[] = []): number {
   const blocks = new Map<bigint, number>();
   const count = (stat: fs.BigIntStats | undefined) => stat && blocks.set(stat.ino, Number(stat.blocks));
@@ -16,7 +19,10 @@ export function bytesOnDisk(root: string, pids: readonly number[] = []): number 
   return [...blocks.values()].reduce((sum, one) => sum + one, 0) * SECTOR;
 }
 
-/** Files and directories below a directory, while others write and remove there: Node's recursive listing fails at a directory that goes. */
+/**
+ * Files and directories below a directory, while others write and remove there: Node's recursive listing
+ * fails at a directory that goes.
+ */
 export function* everythingIn(directory: string): Generator<string> {
   for (const entry of entriesOf(directory)) {
     const file = path.join(directory, entry.name);

@@ -44,7 +44,10 @@ async function begin(where = place, options: ChildOptions = {}): Promise<Child> 
   return child;
 }
 
-/** Has everything placed that there is room for: room is leased in pieces, so not all is placed when it is first read. */
+/**
+ * Has everything placed that there is room for: room is leased in pieces, so not all is placed when it is
+ * first read.
+ */
 async function fill(child: Child): Promise<void> {
   for (let epoch = 0; epoch < 5; epoch++) {
     expect((await child.ask({ ask: 'read', keys })).wrong).toEqual([]);

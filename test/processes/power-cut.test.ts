@@ -24,7 +24,9 @@ beforeEach(() => {
 
 afterEach(() => fs.rmSync(directory, { recursive: true, force: true }));
 
-/** Uses the tier twice over, and leaves it; between the two epochs the index is kept, as a cut may leave it. */
+/**
+ * Uses the tier twice over, and leaves it; between the two epochs the index is kept, as a cut may leave it.
+ */
 async function live(earlier: string): Promise<void> {
   const { hierarchy } = hierarchyOf(place);
   await hierarchy.start();

@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'tsup';
 
 /**
- * Makes one JavaScript file of a script in `children`, because a test that kills dozens of processes cannot wait for each to
- * compile its sources. What a source finds beside itself it still finds there.
+ * Makes one JavaScript file of a script in `children`, because a test that kills dozens of processes cannot
+ * wait for each to compile its sources. What a source finds beside itself it still finds there.
  *
  * @returns The file's path.
  */

@@ -6,8 +6,8 @@ import { rowsOf } from './index-of.js';
 import { tierOf, type Place } from './place.js';
 
 /**
- * Nobody uses the tier: its index is whole, its sums are those of its copies, and it names exactly what is on the disk; with
- * `mayMiss`, at least that.
+ * Nobody uses the tier: its index is whole, its sums are those of its copies, and it names exactly what is on
+ * the disk; with `mayMiss`, at least that.
  */
 export function expectSoundIndex(place: Place, { mayMiss = false } = {}): void {
   // By one process: to start one takes longer than to answer.

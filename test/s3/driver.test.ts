@@ -198,8 +198,8 @@ function promises(server: () => RealServer): void {
 }
 
 /**
- * Swift looks an object's file up, and then opens it: an object that is replaced between the two is missing for that
- * moment, if there is one copy only. Everything else of the suite holds for it as it is.
+ * Swift looks an object's file up, and then opens it: an object that is replaced between the two is missing
+ * for that moment, if there is one copy only. Everything else of the suite holds for it as it is.
  */
 class LookingAgain extends InterceptingDriver {
   protected override async intercept<T>({ proceed }: DriverCall<T>): Promise<T> {
@@ -229,7 +229,9 @@ function countRequests({ endpoint }: RealServer): { stop: () => number } {
   };
 }
 
-/** Asserts that objects with these keys are written, listed, described, read and deleted, in an empty place. */
+/**
+ * Asserts that objects with these keys are written, listed, described, read and deleted, in an empty place.
+ */
 async function holds(driver: S3Driver, keys: readonly string[]): Promise<void> {
   for (const [i, key] of keys.entries()) await driver.write(key, someBytes(i + 1, i), { size: i + 1 });
   for (const [i, key] of keys.entries()) {

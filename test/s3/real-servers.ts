@@ -36,8 +36,8 @@ export function clientOf({ endpoint, region, credentials }: RealServer, secretAc
 }
 
 /**
- * Registers tests that share a server, which runs from before the first to after the last. Where it is not installed, there
- * is one skipped test instead that says how to install it; with `CI=true` it fails.
+ * Registers tests that share a server, which runs from before the first to after the last. Where it is not
+ * installed, there is one skipped test instead that says how to install it; with `CI=true` it fails.
  * @param register Registers them. The server is there only when they run.
  */
 export function describeServer(

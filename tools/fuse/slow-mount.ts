@@ -12,15 +12,23 @@ import { promisify } from 'node:util';
 export interface SlowMountOptions {
   /** Milliseconds that each open waits. Calls wait at the same time. Default: 0. */
   readonly openMs?: number;
-  /** Milliseconds that each read waits; the kernel cuts what programs read into reads of at most 1 MiB. Default: 0. */
+  /**
+   * Milliseconds that each read waits; the kernel cuts what programs read into reads of at most 1 MiB.
+   * Default: 0.
+   */
   readonly readMs?: number;
   /** Milliseconds that each look-up of a name and each `stat` waits. Default: 0. */
   readonly statMs?: number;
-  /** Most milliseconds that are added to each of these waits, evenly drawn, where there is one. Default: 0. */
+  /**
+   * Most milliseconds that are added to each of these waits, evenly drawn, where there is one. Default: 0.
+   */
   readonly jitterMs?: number;
   /** Bytes a second that all reads share. Default: no bound. */
   readonly bytesPerSecond?: number;
-  /** Seconds for which the kernel may answer look-ups and `stat` itself. 0 lets each reach the mount. Default: 1. */
+  /**
+   * Seconds for which the kernel may answer look-ups and `stat` itself. 0 lets each reach the mount. Default:
+   * 1.
+   */
   readonly cacheSeconds?: number;
 }
 
@@ -45,10 +53,12 @@ const builds = path.resolve(import.meta.dirname, '../../node_modules/.cache/slow
 const run = promisify(execFile);
 
 /**
- * A directory seen through a slow file system (FUSE, `slow-fs.c`): reads block the thread that makes them, as on a network file
- * system, which a driver slowed down by timers does not show. Read-only; the kernel keeps no bytes, so that every read counts.
+ * A directory seen through a slow file system (FUSE, `slow-fs.c`): reads block the thread that makes them, as
+ * on a network file system, which a driver slowed down by timers does not show. Read-only; the kernel keeps
+ * no bytes, so that every read counts.
  *
- * The mount is gone after `close`, and also when this process ends, however it ends. What is under way then fails.
+ * The mount is gone after `close`, and also when this process ends, however it ends. What is under way then
+ * fails.
  */
 export class SlowMount implements AsyncDisposable {
   /** Where it is mounted: a directory of its own below the system's temporary one. */
@@ -76,8 +86,8 @@ export class SlowMount implements AsyncDisposable {
 
   /**
    * Mounts a directory. The program is compiled the first time.
-   * @throws Error that names the command to install what is missing, or says why it cannot be mounted, which needs /dev/fuse
-   * and root (or setuid fusermount3).
+   * @throws Error that names the command to install what is missing, or says why it cannot be mounted, which
+   * needs /dev/fuse and root (or setuid fusermount3).
    */
   static async start(mirrored: string, options: SlowMountOptions = {}): Promise<SlowMount> {
     const program = await build();
@@ -114,7 +124,9 @@ export class SlowMount implements AsyncDisposable {
     readFileSync(path.join(this.directory, RESET_FILE));
   }
 
-  /** Unmounts, and removes the directory, without waiting for calls under way. May be called more than once. */
+  /**
+   * Unmounts, and removes the directory, without waiting for calls under way. May be called more than once.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

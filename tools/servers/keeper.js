@@ -1,6 +1,6 @@
 /**
- * Runs the programs that its parent asks for, and outlives it by a moment: when the parent's channel closes, because
- * the parent closed it or ended in whatever way, it kills them and removes the directory.
+ * Runs the programs that its parent asks for, and outlives it by a moment: when the parent's channel closes,
+ * because the parent closed it or ended in whatever way, it kills them and removes the directory.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -17,8 +17,9 @@ interface Ended {
 export class EndedEarly extends Error {}
 
 /**
- * Programs that run in a temporary directory. All of them, and the directory, are gone after `close`, and soon after
- * this process ended, even if it was killed: a keeper process does it, which notices that its channel is closed.
+ * Programs that run in a temporary directory. All of them, and the directory, are gone after `close`, and
+ * soon after this process ended, even if it was killed: a keeper process does it, which notices that its
+ * channel is closed.
  */
 export class Processes {
   readonly directory: string;
@@ -120,8 +121,9 @@ export class Processes {
 }
 
 /**
- * Ports of 127.0.0.1 on which nobody listens; another program that draws ports may take one before the server does. They are below those that systems give to outgoing connections, so that
- * none of these takes one before the server does.
+ * Ports of 127.0.0.1 on which nobody listens; another program that draws ports may take one before the server
+ * does. They are below those that systems give to outgoing connections, so that none of these takes one
+ * before the server does.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();

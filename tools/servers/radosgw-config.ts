@@ -1,4 +1,7 @@
-/** The configuration of a cluster of one monitor, one OSD and one gateway, which keep everything in `directory`. */
+/**
+ * The configuration of a cluster of one monitor, one OSD and one gateway, which keep everything in
+ * `directory`.
+ */
 export function cephConf(directory: string, cluster: string, monitor: number, gateway: number): string {
   const fields = {
     fsid: cluster,

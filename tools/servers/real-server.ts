@@ -10,7 +10,10 @@ export interface RealServer {
   readonly region: string;
   /** Of a user who may create buckets. The secret is another one at every start. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** Kills its processes and removes what they stored. Both happens also when this process ends, however it ends. */
+  /**
+   * Kills its processes and removes what they stored. Both happens also when this process ends, however it
+   * ends.
+   */
   close(): Promise<void>;
 }
 
@@ -45,10 +48,11 @@ function isOnPath(program: string): boolean {
 type Launch = (processes: Processes) => Promise<Omit<RealServer, 'name' | 'close'>>;
 
 /**
- * Starts a server in a temporary directory, and leaves nothing behind if it fails. It is launched once more if a program ends
- * before it answers: another one may have taken a port that was free when it was drawn.
+ * Starts a server in a temporary directory, and leaves nothing behind if it fails. It is launched once more
+ * if a program ends before it answers: another one may have taken a port that was free when it was drawn.
  * @param parent Where to make that directory.
- * @throws Error with the end of the logs, and the command that installs the server; also if it is not ready in 120 s.
+ * @throws Error with the end of the logs, and the command that installs the server; also if it is not ready
+ * in 120 s.
  */
 export async function startServer(
   installation: Installation,

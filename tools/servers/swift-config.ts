@@ -37,7 +37,10 @@ function ini(sections: Record<string, Section>): string {
     .join('\n');
 }
 
-/** Of every server. On one busy machine a slow answer is no sign of a dead disk: the limits are far above the usual. */
+/**
+ * Of every server. On one busy machine a slow answer is no sign of a dead disk: the limits are far above the
+ * usual.
+ */
 function common(directory: string, port: number): Section {
   return {
     swift_dir: directory,

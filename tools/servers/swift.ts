@@ -29,10 +29,10 @@ const repository = path.resolve(import.meta.dirname, '../..');
 export const missingForSwift = (): string | undefined => missing(SWIFT);
 
 /**
- * Starts OpenStack Swift with s3api and tempauth: a proxy, one server each for accounts, containers and objects, each with one
- * disk, and memcached. Needs no root.
- * @throws Error with the end of the logs, and the command that installs it; also if no directory at hand has extended
- * attributes.
+ * Starts OpenStack Swift with s3api and tempauth: a proxy, one server each for accounts, containers and
+ * objects, each with one disk, and memcached. Needs no root.
+ * @throws Error with the end of the logs, and the command that installs it; also if no directory at hand has
+ * extended attributes.
  */
 export async function startSwift(): Promise<RealServer> {
   const secret = randomBytes(16).toString('hex');

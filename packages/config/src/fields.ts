@@ -1,6 +1,7 @@
 /**
- * What the fields of a configuration are made of, for factories that describe their options with zod. One message
- * says whatever may be wrong with a field; title and description go into the JSON Schema and the documentation.
+ * What the fields of a configuration are made of, for factories that describe their options with zod. One
+ * message says whatever may be wrong with a field; title and description go into the JSON Schema and the
+ * documentation.
  */
 import { parseBytes } from '@tiered/core';
 import { describe, HOME_PATH, isHomePath } from '@tiered/core/internal';
@@ -74,7 +75,9 @@ export function milliseconds(bound: 'more than 0' | 'at least 0', about: FieldTe
   return (bound === 'more than 0' ? number.positive(error) : number.min(0, error)).meta({ ...about });
 }
 
-/** What `parseBytes` takes, for the JSON Schema; or text with a variable, of which only its value can tell. */
+/**
+ * What `parseBytes` takes, for the JSON Schema; or text with a variable, of which only its value can tell.
+ */
 const SIZE = String.raw`^\s*\d+(\.\d+)?\s*([kKmMgGtTpP]?[bB]|[kKmMgGtTpP][iI][bB])?\s*$|\$\{`;
 
 /** A `ByteSize` of at least `least` bytes. */

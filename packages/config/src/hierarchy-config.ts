@@ -52,7 +52,10 @@ export type PlacementConfig = Readonly<Record<string, unknown>>;
 export interface LoadOptions {
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
-  /** What relative paths of a configuration given as an object are relative to. Default: the working directory. */
+  /**
+   * What relative paths of a configuration given as an object are relative to. Default: the working
+   * directory.
+   */
   readonly baseDirectory?: string | undefined;
   /** As in `HierarchyOptions`. Default: `process.emitWarning`. */
   readonly warn?: ((line: string) => void) | undefined;

@@ -35,10 +35,10 @@ interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
 }
 
 /**
- * Makes a hierarchy, not started yet, from a configuration: the path of a `.yaml`, `.yml` or `.json` file, or what
- * such a file would hold. Loads the packages that it names, so it is to be trusted as code is.
- * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and, of a
- * file, its line. Messages about a field show the name of an environment variable, never its value.
+ * Makes a hierarchy, not started yet, from a configuration: the path of a `.yaml`, `.yml` or `.json` file, or
+ * what such a file would hold. Loads the packages that it names, so it is to be trusted as code is.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and,
+ * of a file, its line. Messages about a field show the name of an environment variable, never its value.
  */
 export async function loadHierarchy(
   config: string | URL | HierarchyConfig,
@@ -48,8 +48,8 @@ export async function loadHierarchy(
 }
 
 /**
- * The options that `loadHierarchy` would make a hierarchy of, to add what a file cannot hold, such as a `model`.
- * The drivers are made, and closed.
+ * The options that `loadHierarchy` would make a hierarchy of, to add what a file cannot hold, such as a
+ * `model`. The drivers are made, and closed.
  * @throws As `loadHierarchy`, except for what only the hierarchy finds: levels that share storage, say.
  */
 export async function loadHierarchyOptions(
@@ -116,7 +116,9 @@ function documentOf(value: HierarchyConfig, baseDirectory: string): ConfigDocume
   };
 }
 
-/** The driver of a level with what is put around it; undefined if anything is wrong, which is then a problem. */
+/**
+ * The driver of a level with what is put around it; undefined if anything is wrong, which is then a problem.
+ */
 async function levelOf<Fields extends LevelFields>(
   problems: Problems,
   where: Path,
@@ -180,7 +182,10 @@ async function placementOf(
   return options && madeOf(problems, where, given, () => factory.create(options.value, context));
 }
 
-/** What a factory makes; what it throws is a problem of its options, or of the one that its message begins with. */
+/**
+ * What a factory makes; what it throws is a problem of its options, or of the one that its message begins
+ * with.
+ */
 function madeOf<Made>(problems: Problems, where: Path, given: unknown, make: () => Made): Made | undefined {
   try {
     const made = make();
@@ -196,7 +201,10 @@ function madeOf<Made>(problems: Problems, where: Path, given: unknown, make: () 
   }
 }
 
-/** From the inside out: retries are outside, so that their pauses hold no slot of the limit, and neither looks like a late read. */
+/**
+ * From the inside out: retries are outside, so that their pauses hold no slot of the limit, and neither looks
+ * like a late read.
+ */
 function decorated(
   inner: StorageDriver,
   { prefix, throttle, hedge, limit, retry }: LevelFields,

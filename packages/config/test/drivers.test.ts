@@ -189,7 +189,9 @@ describe('a driver that cannot be used', () => {
 });
 
 describe('what a level has around its driver', () => {
-  /** Opens a hierarchy, reads its object, and says how long that took on a clock of its own, or why it failed. */
+  /**
+   * Opens a hierarchy, reads its object, and says how long that took on a clock of its own, or why it failed.
+   */
   async function timeToRead(level: object, reads = 1): Promise<number | string> {
     const clock = new ManualClock();
     const config = { source: { driver: flaky, failures: 0, ...level }, scan: false };

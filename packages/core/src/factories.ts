@@ -3,8 +3,8 @@ import type { Placement } from './placement.js';
 import type { Clock } from './support/clock.js';
 
 /*
- * What packages of drivers and placements export so that a configuration file can name them. `@tiered/config` reads
- * such files; the contract stands here, so that a driver needs no parser to be made from one.
+ * What packages of drivers and placements export so that a configuration file can name them. `@tiered/config`
+ * reads such files; the contract stands here, so that a driver needs no parser to be made from one.
  */
 
 /** What a factory is told beside the options of the file. */
@@ -21,8 +21,8 @@ export interface DriverContext extends FactoryContext {
 }
 
 /**
- * What a driver package exports as `driverFactory`, so that a configuration file can name the package. The options
- * are the keys of the level, without those that every level may have, and with `${NAME}` replaced.
+ * What a driver package exports as `driverFactory`, so that a configuration file can name the package. The
+ * options are the keys of the level, without those that every level may have, and with `${NAME}` replaced.
  */
 export interface DriverFactory<Options = unknown> {
   readonly schema: OptionsSchema<Options>;
@@ -37,8 +37,8 @@ export interface PlacementFactory<Options = unknown> {
 }
 
 /**
- * Checks options: the part of Standard Schema (standardschema.dev) that is needed. Schemas of zod, valibot and arktype
- * are this already; by hand it is an object with one function.
+ * Checks options: the part of Standard Schema (standardschema.dev) that is needed. Schemas of zod, valibot
+ * and arktype are this already; by hand it is an object with one function.
  */
 export interface OptionsSchema<Output = unknown> {
   readonly '~standard': {

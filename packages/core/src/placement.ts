@@ -8,8 +8,8 @@ import type { Tier, TierUse } from './tier/tier.js';
 /**
  * What to do when an object in the source has changed since it became known.
  * - `refresh` takes the new object, and drops the copies of the old one.
- * - `pin` keeps to what was known at first, so that an epoch sees one state of the dataset. A read that meets another
- *   version is an error.
+ * - `pin` keeps to what was known at first, so that an epoch sees one state of the dataset. A read that meets
+ *   another version is an error.
  * - `ignore` trusts that equal sizes are equal content. Another version is only a reason to look at the size.
  *
  * With each of them, copies on tiers are compared with the source when it is listed, and not at each read.
@@ -22,8 +22,8 @@ export interface CopyPlace {
   /** Whether the copy is whole and trusted. Then reads go to the tier without asking the placement. */
   readonly direct: boolean;
   /**
-   * What follows the key in the copy's name on the tier (see `copyName`), or where the copy is (see `packedTag`).
-   * Undefined if the name is the key.
+   * What follows the key in the copy's name on the tier (see `copyName`), or where the copy is (see
+   * `packedTag`). Undefined if the name is the key.
    */
   readonly tag: number | undefined;
 }
@@ -64,7 +64,10 @@ export interface PlacementHost {
   tierWorked(tier: Tier, use: TierUse): void;
   /** Reports that a tier served a read of so many bytes. */
   tierServed(tier: Tier, bytes: number): void;
-  /** Reports that the storage of a tier was full before its quota was. The tier holds no more than this from now on. */
+  /**
+   * Reports that the storage of a tier was full before its quota was. The tier holds no more than this from
+   * now on.
+   */
   tierShrunk(tier: Tier, quotaBytes: number): void;
 }
 
@@ -74,9 +77,9 @@ export interface PlacementStats {
   readonly sourceReads: number;
   readonly sourceBytes: number;
   /**
-   * Reads that were served, each counted once. `copyReads`: from copies on tiers alone. `ownReads`: after waiting for a
-   * request to the source that they made, or a fetch that they started. `joinedReads`: after waiting only for what
-   * another had asked for already.
+   * Reads that were served, each counted once. `copyReads`: from copies on tiers alone. `ownReads`: after
+   * waiting for a request to the source that they made, or a fetch that they started. `joinedReads`: after
+   * waiting only for what another had asked for already.
    */
   readonly copyReads: number;
   readonly ownReads: number;
@@ -89,17 +92,23 @@ export interface PlacementStats {
   readonly damaged: number;
   /** Copies that were dropped because the source has another version. */
   readonly outdated: number;
-  /** Copies that were evicted, where the policy evicts; and copies moved to a faster tier, where it promotes. */
+  /**
+   * Copies that were evicted, where the policy evicts; and copies moved to a faster tier, where it promotes.
+   */
   readonly evicted: number;
   readonly promoted: number;
   /** Reads that did not begin a fill because no tier had room for the object, or no tier took it. */
   readonly declined: number;
   /**
-   * Reads that did not begin a fill because the tier was behind: memory was full of bytes still to be written, too many
-   * fills were under way, or an older copy was still being deleted. Most of these objects are placed later.
+   * Reads that did not begin a fill because the tier was behind: memory was full of bytes still to be
+   * written, too many fills were under way, or an older copy was still being deleted. Most of these objects
+   * are placed later.
    */
   readonly behind: number;
-  /** Chunks that readers asked for and that had to wait for memory, until tiers had taken some of what filled it. */
+  /**
+   * Chunks that readers asked for and that had to wait for memory, until tiers had taken some of what filled
+   * it.
+   */
   readonly waited: number;
   /** Objects that were to be placed and could not be. */
   readonly failed: number;
@@ -107,8 +116,8 @@ export interface PlacementStats {
   readonly fetching: number;
   readonly fetchingBytes: number;
   /**
-   * Per tier: bytes of copies, bytes claimed for copies on their way, and bytes that it may hold, over all processes
-   * that share it.
+   * Per tier: bytes of copies, bytes claimed for copies on their way, and bytes that it may hold, over all
+   * processes that share it.
    */
   readonly tiers: readonly {
     readonly usedBytes: number;
@@ -147,8 +156,8 @@ export const NOTHING_PLACED: PlacementStats = Object.freeze({
 });
 
 /**
- * Serves the reads that no tier can serve, and decides what to keep. `Hierarchy` calls it, and `@tiered/tiering`
- * implements it. This contract is all that the two know of each other.
+ * Serves the reads that no tier can serve, and decides what to keep. `Hierarchy` calls it, and
+ * `@tiered/tiering` implements it. This contract is all that the two know of each other.
  */
 export interface Placement {
   /** Whether `hit` has to be called, because the placement depends on what is read from tiers. */
@@ -161,25 +170,26 @@ export interface Placement {
   /** Starts the placement. Called once, after the drivers are open and before the first read. */
   start(host: PlacementHost, options: OperationOptions): Promise<void>;
   /**
-   * Reads exactly `length` bytes of an object that has to come from the source. The range was checked against the
-   * object's size, and is not empty. May place the object as a side effect.
+   * Reads exactly `length` bytes of an object that has to come from the source. The range was checked against
+   * the object's size, and is not empty. May place the object as a side effect.
    * @throws TieredError `TIERED_SOURCE_CHANGED` if the source has another object by now.
    */
   read(object: ObjectRef, offset: number, length: number, options: OperationOptions): Promise<Uint8Array>;
   /**
-   * As `read`, into the caller's memory. Fills all of the target, which is not empty. The target is the caller's again
-   * when this has settled, even if it was aborted.
+   * As `read`, into the caller's memory. Fills all of the target, which is not empty. The target is the
+   * caller's again when this has settled, even if it was aborted.
    */
   readInto(object: ObjectRef, offset: number, target: Uint8Array, options: OperationOptions): Promise<void>;
   /**
-   * Makes many `readInto` calls at once. Outcome i belongs to read i, and its bytes are all of the target. Rejects only
-   * if it is aborted or closed.
+   * Makes many `readInto` calls at once. Outcome i belongs to read i, and its bytes are all of the target.
+   * Rejects only if it is aborted or closed.
    */
   readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]>;
   /** Places an object now, and resolves to its level, which is the source's if no tier takes it. */
   place(object: ObjectRef, options: OperationOptions): Promise<number>;
   /**
-   * Reports that the copy of this object must not be served any more. The namespace points to the source again already.
+   * Reports that the copy of this object must not be served any more. The namespace points to the source
+   * again already.
    */
   lost(object: ObjectRef, level: number, reason: DropReason): void;
   /** Reports that a tier served a read of this object. */

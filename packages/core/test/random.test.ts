@@ -6,18 +6,20 @@ import { splitMix64, Xoshiro128 } from '../src/support/random.js';
 import { withCode } from './helpers.js';
 
 /*
- * The vectors and the golden permutations are the output of a C program made of the two public-domain algorithms
- * (splitmix64.c and xoshiro128starstar.c 1.1 of https://prng.di.unimi.it), not of the code under test:
+ * The vectors and the golden permutations are the output of a C program made of the two public-domain
+ * algorithms (splitmix64.c and xoshiro128starstar.c 1.1 of https://prng.di.unimi.it), not of the code under
+ * test:
  *
- *   uint64_t splitmix() { uint64_t z = (x += 0x9e3779b97f4a7c15);
- *     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9; z = (z ^ (z >> 27)) * 0x94d049bb133111eb; return z ^ (z >> 31); }
- *   uint32_t next() { uint32_t result = rotl(s[1] * 5, 7) * 9, t = s[1] << 9; s[2] ^= s[0]; s[3] ^= s[1];
+ * uint64_t splitmix() { uint64_t z = (x += 0x9e3779b97f4a7c15);
+ *     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9; z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+ *     return z ^ (z >> 31); }
+ * uint32_t next() { uint32_t result = rotl(s[1] * 5, 7) * 9, t = s[1] << 9; s[2] ^= s[0]; s[3] ^= s[1];
  *     s[1] ^= s[2]; s[0] ^= s[3]; s[2] ^= t; s[3] = rotl(s[3], 11); return result; }
- *   void seed(uint64_t seed, uint64_t stream) { x = seed; x = splitmix() + stream; uint64_t a = splitmix(),
+ * void seed(uint64_t seed, uint64_t stream) { x = seed; x = splitmix() + stream; uint64_t a = splitmix(),
  *     b = splitmix(); s[0] = a; s[1] = a >> 32; s[2] = b; s[3] = b >> 32; }
- *   uint32_t below(uint64_t n) { uint32_t mask = 0, v; while (mask < n - 1) mask = mask * 2 + 1;
+ * uint32_t below(uint64_t n) { uint32_t mask = 0, v; while (mask < n - 1) mask = mask * 2 + 1;
  *     do v = next() & mask; while (v >= n); return v; }
- *   for (j = n - 1; j > 0; j--) { k = below(j + 1); swap(&p[j], &p[k]); }
+ * for (j = n - 1; j > 0; j--) { k = below(j + 1); swap(&p[j], &p[k]); }
  *
  * with a main() that prints, by: gcc -O2 -o reference reference.c && ./reference
  */

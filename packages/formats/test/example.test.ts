@@ -195,8 +195,8 @@ describe('tf.train.Example, what protobuf allows', () => {
       return Math.min(...tries);
     };
     await decode(500);
-    // In proportion it is 4 times as much; it would be 16 times with a copy for each part. The profile is a sample, and counts what
-    // else was allocated meanwhile.
+    // In proportion it is 4 times as much; it would be 16 times with a copy for each part. The profile is a
+    // sample, and counts what else was allocated meanwhile.
     expect((await least(2000)) / (await least(500))).toBeLessThan(10);
   });
 

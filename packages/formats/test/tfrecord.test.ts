@@ -7,8 +7,8 @@ import { concat, flipBit, hex, inSharedMemory } from './bytes.js';
 const HEADER = 12;
 const FRAMING = 16;
 
-// The checksums below come from a bit-by-bit CRC-32C (polynomial 0x82f63b78) outside this repository, masked as
-// the TFRecord format says: ((crc >>> 15) | (crc << 17)) + 0xa282ead8.
+// The checksums below come from a bit-by-bit CRC-32C (polynomial 0x82f63b78) outside this repository, masked
+// as the TFRecord format says: ((crc >>> 15) | (crc << 17)) + 0xa282ead8.
 const NINE_DIGITS = hex(`
   09 00 00 00 00 00 00 00     // length 9
   37 f9 71 39                 // its masked CRC

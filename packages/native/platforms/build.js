@@ -1,8 +1,9 @@
 // @ts-check
 /**
- * Makes the packages of each platform: `python3 -m pip install ziglang==0.13.0`, then `node packages/native/platforms/build.js`.
- * Zig brings compilers and C libraries of all of them. A package is a directory below build/packages with a manifest, the licence
- * and the addon; nothing is published. What is not for this machine is not run here.
+ * Makes the packages of each platform: `python3 -m pip install ziglang==0.13.0`, then `node
+ * packages/native/platforms/build.js`. Zig brings compilers and C libraries of all of them. A package is a
+ * directory below build/packages with a manifest, the licence and the addon; nothing is published. What is
+ * not for this machine is not run here.
  *
  * glibc 2.28 is that of Debian 10 and RHEL 8, which Node 20 needs as well.
  */

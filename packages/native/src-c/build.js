@@ -1,5 +1,8 @@
 // @ts-check
-/** Compiles the addon for this machine. Where that cannot be it says so, and is no failure: nothing needs the addon. */
+/**
+ * Compiles the addon for this machine. Where that cannot be it says so, and is no failure: nothing needs the
+ * addon.
+ */
 import { compile, INSTALL } from './compile.js';
 
 if (process.platform === 'linux') {

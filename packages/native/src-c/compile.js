@@ -14,10 +14,12 @@ const sources = import.meta.dirname;
 const run = promisify(execFile);
 
 /**
- * Compiles the addon for this machine, unless that was done from these sources already, and returns its path. Takes a second.
+ * Compiles the addon for this machine, unless that was done from these sources already, and returns its path.
+ * Takes a second.
  *
- * @param {{ name?: string; compiler?: readonly string[]; flags?: readonly string[] }} [options] `name` is the directory below
- * build/, by default that of the platform; `compiler` a command, by default `cc`; `flags` go behind those that it has anyway.
+ * @param {{ name?: string; compiler?: readonly string[]; flags?: readonly string[] }} [options] `name` is the
+ * directory below build/, by default that of the platform; `compiler` a command, by default `cc`; `flags` go
+ * behind those that it has anyway.
  * @returns {Promise<string>}
  * @throws an error of code `ENOENT` if there is no compiler; else the compiler's.
  */

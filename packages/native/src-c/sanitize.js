@@ -1,11 +1,13 @@
 // @ts-check
 /**
- * Builds the addon with each sanitizer and runs its tests on it: `npm run sanitize -w @tiered/native [-- asan|tsan|valgrind]...`.
- * Needs gcc with its sanitizers; valgrind is left out where it is not installed. What one finds it prints, and the exit code is 1.
+ * Builds the addon with each sanitizer and runs its tests on it: `npm run sanitize -w @tiered/native [--
+ * asan|tsan|valgrind]...`. Needs gcc with its sanitizers; valgrind is left out where it is not installed.
+ * What one finds it prints, and the exit code is 1.
  *
  * Valgrind runs stress.js, because under it the tests would take an hour.
  *
- * Leaks are counted by the tests themselves (`live`): Node leaks at its end on purpose, which drowns what a sanitizer would say.
+ * Leaks are counted by the tests themselves (`live`): Node leaks at its end on purpose, which drowns what a
+ * sanitizer would say.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -14,7 +16,10 @@ import { compile } from './compile.js';
 const root = path.resolve(import.meta.dirname, '../../..');
 const TESTS = ['packages/native', 'test/native-hanging'];
 
-/** @typedef {{ flags: string[]; library?: string; env: Record<string, string>; around: string[]; tests: string[] }} Kind */
+/**
+ * @typedef {{ flags: string[]; library?: string; env: Record<string, string>; around: string[]; tests:
+ * string[] }} Kind
+ */
 
 /** @type {Record<string, Kind>} */
 const KINDS = {

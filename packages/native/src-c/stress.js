@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Reads, writes and aborts through the bare functions until so many jobs are over: `node stress.js ADDON JOBS`. Loads nothing
- * else, so that it can run under tools that make everything slow.
+ * Reads, writes and aborts through the bare functions until so many jobs are over: `node stress.js ADDON
+ * JOBS`. Loads nothing else, so that it can run under tools that make everything slow.
  */
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';

@@ -2,15 +2,15 @@
 type Outcome = number;
 
 /**
- * Called with the progress of a pool: a job, how many of its items are done, and whether it is over. Job -1 is over
- * when the threads of a stopping pool have ended.
+ * Called with the progress of a pool: a job, how many of its items are done, and whether it is over. Job -1
+ * is over when the threads of a stopping pool have ended.
  */
 type Deliver = (job: number, done: number, isOver: boolean) => void;
 
 /**
- * The numbers that reads return: each outcome, then the reads in the order in which they ended, and a last number. For
- * a batch, the last number is the milliseconds that threads spent on its files. For a piece, it is 0 if the file was
- * checked and has no name any more.
+ * The numbers that reads return: each outcome, then the reads in the order in which they ended, and a last
+ * number. For a batch, the last number is the milliseconds that threads spent on its files. For a piece, it
+ * is 0 if the file was checked and has no name any more.
  */
 type ReadResults = Float64Array;
 
@@ -35,8 +35,8 @@ export interface Binding {
   /**
    * @param texts Keys, and behind them versions or nothing, with NUL between.
    * @param numbers Four for each read: which memory, where in it, how many bytes, where in the file.
-   * @param isFixed Whether no memory is transferred or shrunk until the job is over; if one is all the same, freed
-   * memory is written to.
+   * @param isFixed Whether no memory is transferred or shrunk until the job is over; if one is all the same,
+   * freed memory is written to.
    */
   readFiles(
     pool: number,
@@ -68,8 +68,8 @@ export interface Binding {
    * @param texts The temporary and the final key, with NUL between.
    * @param numbers Mode, 1 if it is synced, 1 if only if absent, and bytes of each sum.
    * @param keep Room for outcome and step, and for the sums; the parts.
-   * @param isFixed Whether no part is transferred or shrunk until the job is over; if one is all the same, freed memory
-   * is written to the file.
+   * @param isFixed Whether no part is transferred or shrunk until the job is over; if one is all the same,
+   * freed memory is written to the file.
    */
   writeFile(
     pool: number,

@@ -9,25 +9,26 @@ import { pack, versionText } from './pack.js';
 /** Options of `IoThreads`. */
 export interface IoThreadsOptions {
   /**
-   * The directory that no read and no write may leave, as a real path: absolute, without symbolic links. The directory
-   * that is at this path when a file is opened counts. One descriptor of it is open until `close`, so its file system
-   * cannot be unmounted before.
+   * The directory that no read and no write may leave, as a real path: absolute, without symbolic links. The
+   * directory that is at this path when a file is opened counts. One descriptor of it is open until `close`,
+   * so its file system cannot be unmounted before.
    */
   readonly root: string;
   /**
-   * Files at a time: 1 to 256. A thread costs some 10 KB of memory, and 256 KiB more with `mayHang`. Use 16 to 64 for a
-   * source behind a network, and the number of cores for files in memory. Default: 4, as Node's thread pool.
+   * Files at a time: 1 to 256. A thread costs some 10 KB of memory, and 256 KiB more with `mayHang`. Use 16
+   * to 64 for a source behind a network, and the number of cores for files in memory. Default: 4, as Node's
+   * thread pool.
    */
   readonly threads?: number | undefined;
   /**
-   * Whether the storage may hang, as network file systems do. Then an abort gives targets back at once, and a thread
-   * that hangs is replaced, up to 256 threads including those that hang. Costs a copy of the bytes that the storage has
-   * to be asked for. Default: false.
+   * Whether the storage may hang, as network file systems do. Then an abort gives targets back at once, and a
+   * thread that hangs is replaced, up to 256 threads including those that hang. Costs a copy of the bytes
+   * that the storage has to be asked for. Default: false.
    */
   readonly mayHang?: boolean | undefined;
   /**
-   * Milliseconds that a thread waits for work before it ends. Default: 10,000, longer than pauses between epochs'
-   * batches.
+   * Milliseconds that a thread waits for work before it ends. Default: 10,000, longer than pauses between
+   * epochs' batches.
    */
   readonly idleMs?: number | undefined;
   /** Bounds `close`. Default: the clock of the machine. */
@@ -37,10 +38,9 @@ export interface IoThreadsOptions {
 /** Options of reads. */
 export interface TargetOptions extends OperationOptions {
   /**
-   * Promises that nobody transfers or shrinks the buffers of targets until the call has settled, as is sure for memory
-   * that was just made for the call. Then threads write to an ArrayBuffer too, and nothing is copied. If the promise is
-   * broken, threads write to freed memory.
-   * Default: false.
+   * Promises that nobody transfers or shrinks the buffers of targets until the call has settled, as is sure
+   * for memory that was just made for the call. Then threads write to an ArrayBuffer too, and nothing is
+   * copied. If the promise is broken, threads write to freed memory. Default: false.
    */
   readonly areFixed?: boolean | undefined;
 }
@@ -55,20 +55,23 @@ export interface ReadAtOptions extends TargetOptions {
 export interface PieceRead {
   /** Bytes that were read. Fewer than the target holds only at the end of the file. */
   readonly bytes: number;
-  /** Whether the file has no name any more, because it was deleted or replaced. Only checked if a version was given. */
+  /**
+   * Whether the file has no name any more, because it was deleted or replaced. Only checked if a version was
+   * given.
+   */
   readonly isUnlinked: boolean;
 }
 
 /** The result of reading a batch. */
 export interface BatchRead {
   /**
-   * For each request, the bytes that were read (fewer than the target holds only at the end of the file), or a number
-   * below 0, which `failureOf` explains.
+   * For each request, the bytes that were read (fewer than the target holds only at the end of the file), or
+   * a number below 0, which `failureOf` explains.
    */
   readonly outcomes: Float64Array;
   /**
-   * Milliseconds that threads spent on the files, without the time that the files waited for a thread. Times of files
-   * that were read at the same time are added up.
+   * Milliseconds that threads spent on the files, without the time that the files waited for a thread. Times
+   * of files that were read at the same time are added up.
    */
   readonly busyMs: number;
 }
@@ -76,41 +79,46 @@ export interface BatchRead {
 /** Options of `readMany`. */
 export interface ReadManyOptions extends TargetOptions {
   /**
-   * Called with the indexes of reads that have ended since the last call, and the outcomes of all reads, at most once
-   * per turn of the event loop. Both are views that are valid until the call returns. If it throws, `readMany` rejects
-   * with that error when the batch is over.
+   * Called with the indexes of reads that have ended since the last call, and the outcomes of all reads, at
+   * most once per turn of the event loop. Both are views that are valid until the call returns. If it throws,
+   * `readMany` rejects with that error when the batch is over.
    */
   readonly onRead?: ((indexes: Float64Array, outcomes: Float64Array) => void) | undefined;
 }
 
 /** A file to be written. */
 export interface FileToWrite extends OperationOptions {
-  /** The key of the file that is written first. It must be new, below the root, in a directory that exists. */
+  /**
+   * The key of the file that is written first. It must be new, below the root, in a directory that exists.
+   */
   readonly temporary: string;
   /** The key that the file gets at the end, in a directory that exists, on the same file system. */
   readonly target: string;
   /**
-   * The content, in order. Parts in an ArrayBuffer are copied at once, by the main thread, unless `areFixed`. That
-   * costs some 100 us per MiB.
+   * The content, in order. Parts in an ArrayBuffer are copied at once, by the main thread, unless `areFixed`.
+   * That costs some 100 us per MiB.
    */
   readonly parts: readonly Uint8Array[];
   /**
-   * Promises that nobody transfers or shrinks the buffers of parts until the call has settled. Then threads read an
-   * ArrayBuffer too, and nothing is copied, as `fs.write` does. If the promise is broken, threads read freed memory.
-   * Default: false.
+   * Promises that nobody transfers or shrinks the buffers of parts until the call has settled. Then threads
+   * read an ArrayBuffer too, and nothing is copied, as `fs.write` does. If the promise is broken, threads
+   * read freed memory. Default: false.
    */
   readonly areFixed?: boolean | undefined;
   /**
-   * Mode of the file. Bits for others are set whatever the umask is. Default: 0o600, because only the owner may read
-   * what the SDK writes.
+   * Mode of the file. Bits for others are set whatever the umask is. Default: 0o600, because only the owner
+   * may read what the SDK writes.
    */
   readonly mode?: number | undefined;
   /**
-   * Whether content and name are on the disk itself before the call resolves. Default: false, because a tier can be
-   * filled again.
+   * Whether content and name are on the disk itself before the call resolves. Default: false, because a tier
+   * can be filled again.
    */
   readonly fsync?: boolean | undefined;
-  /** Whether the write fails with `EEXIST` instead of replacing another file. Needs hard links. Default: false. */
+  /**
+   * Whether the write fails with `EEXIST` instead of replacing another file. Needs hard links. Default:
+   * false.
+   */
   readonly ifAbsent?: boolean | undefined;
   /** Bytes of content per XXH64 sum (seed 0). The last sum may cover fewer. Default: 0, no sums. */
   readonly sumEvery?: number | undefined;
@@ -132,17 +140,18 @@ export interface IoCounts {
 const LAST_WAIT_MS = 1000;
 
 /**
- * Reads and writes files in native threads of its own, which block in system calls. Each file takes at most open, read,
- * fstat and close. Threads start as they are needed, and end when they are idle or at `close`. Use one instance for
- * each storage, so that none waits behind another.
+ * Reads and writes files in native threads of its own, which block in system calls. Each file takes at most
+ * open, read, fstat and close. Threads start as they are needed, and end when they are idle or at `close`.
+ * Use one instance for each storage, so that none waits behind another.
  *
- * Targets and parts may be in a SharedArrayBuffer, which threads use directly, or in an ArrayBuffer, which costs a copy
- * in the event loop's thread, and may be transferred at any time (see `areFixed`). Nothing is written to a target after
- * its call has settled.
+ * Targets and parts may be in a SharedArrayBuffer, which threads use directly, or in an ArrayBuffer, which
+ * costs a copy in the event loop's thread, and may be transferred at any time (see `areFixed`). Nothing is
+ * written to a target after its call has settled.
  *
- * At most 65,536 files and pieces are under way. More are refused with `TIERED_UNAVAILABLE`, `retryable`. Invalid
- * arguments are TypeErrors and RangeErrors. The process stays alive while something is under way. When a worker thread
- * ends in mid-call, its end waits for reads that use its memory; without `mayHang` it waits until the storage answers.
+ * At most 65,536 files and pieces are under way. More are refused with `TIERED_UNAVAILABLE`, `retryable`.
+ * Invalid arguments are TypeErrors and RangeErrors. The process stays alive while something is under way.
+ * When a worker thread ends in mid-call, its end waits for reads that use its memory; without `mayHang` it
+ * waits until the storage answers.
  */
 export class IoThreads implements AsyncDisposable {
   readonly #jobs: JobQueue;
@@ -192,11 +201,11 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Reads a batch of files. Outcome i belongs to request i. Costs the event loop a few microseconds, and 0.3 us per
-   * file.
+   * Reads a batch of files. Outcome i belongs to request i. Costs the event loop a few microseconds, and 0.3
+   * us per file.
    *
-   * After an abort no further file begins, and files that did not end have the outcome `ABORTED`. With `mayHang` the
-   * call settles at once; without it, when the files that are being read are done.
+   * After an abort no further file begins, and files that did not end have the outcome `ABORTED`. With
+   * `mayHang` the call settles at once; without it, when the files that are being read are done.
    * @throws TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
    */
   async readMany(
@@ -231,7 +240,8 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Opens a file for reading. Resolves to its descriptor, which the caller must close. An abort leaves nothing open.
+   * Opens a file for reading. Resolves to its descriptor, which the caller must close. An abort leaves
+   * nothing open.
    * @throws NativeError of the system; TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
    */
   async open(key: string, { signal }: OperationOptions = {}): Promise<number> {
@@ -244,8 +254,8 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Fills a target from an open file. The descriptor has to stay open until this has settled. Abort as in `readMany`,
-   * but rejects with the reason.
+   * Fills a target from an open file. The descriptor has to stay open until this has settled. Abort as in
+   * `readMany`, but rejects with the reason.
    * @throws NativeError of the system, `OTHER_VERSION` or `NOT_A_FILE`; TieredError `TIERED_CLOSED`,
    * `TIERED_UNAVAILABLE`.
    */
@@ -266,9 +276,9 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Reads at once what is in memory already, at most 1 GiB. Returns `undefined` if the call would wait for the storage,
-   * or if the file system cannot tell. Fewer bytes than the target holds mean the end of the file, or the end of what
-   * is in memory. Costs a system call.
+   * Reads at once what is in memory already, at most 1 GiB. Returns `undefined` if the call would wait for
+   * the storage, or if the file system cannot tell. Fewer bytes than the target holds mean the end of the
+   * file, or the end of what is in memory. Costs a system call.
    * @throws NativeError of the system.
    */
   tryReadAt(fd: number, target: Uint8Array, offset: number): number | undefined {
@@ -280,14 +290,16 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Writes a file so that a reader sees the old one, none, or the whole new one: into the temporary file, which gets
-   * its name when all is written. Resolves to the sums. If it fails, the temporary file is removed, and the error names
-   * the step. Only if the step is `sync-directory`, the file is there, and may be lost in a power cut.
+   * Writes a file so that a reader sees the old one, none, or the whole new one: into the temporary file,
+   * which gets its name when all is written. Resolves to the sums. If it fails, the temporary file is
+   * removed, and the error names the step. Only if the step is `sync-directory`, the file is there, and may
+   * be lost in a power cut.
    *
-   * An abort rejects with the reason, and no file gets the name. With `mayHang` it rejects at once, and the temporary
-   * file is removed later. Once the file is about to get its name, or may get it, the abort waits for that and has no
-   * effect.
-   * @throws NativeError of the system, whose `syscall` is the step; TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
+   * An abort rejects with the reason, and no file gets the name. With `mayHang` it rejects at once, and the
+   * temporary file is removed later. Once the file is about to get its name, or may get it, the abort waits
+   * for that and has no effect.
+   * @throws NativeError of the system, whose `syscall` is the step; TieredError `TIERED_CLOSED`,
+   * `TIERED_UNAVAILABLE`.
    */
   async writeFile(file: FileToWrite): Promise<BigUint64Array> {
     const {
@@ -316,8 +328,9 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Ends the threads. What is under way is aborted, and what is called from now on rejects with `TIERED_CLOSED`. With
-   * `mayHang`, threads that hang are waited for no longer than a second. They end when the storage answers.
+   * Ends the threads. What is under way is aborted, and what is called from now on rejects with
+   * `TIERED_CLOSED`. With `mayHang`, threads that hang are waited for no longer than a second. They end when
+   * the storage answers.
    */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());

@@ -14,8 +14,8 @@ interface PoolOptions {
 type Listener = (done: number, isOver: boolean) => void;
 
 /**
- * A pool of native threads, and the promises of its jobs. A job ends once, for whatever reason. From then on none of
- * its memory is used.
+ * A pool of native threads, and the promises of its jobs. A job ends once, for whatever reason. From then on
+ * none of its memory is used.
  */
 export class JobQueue {
   readonly #functions: Binding;
@@ -52,8 +52,8 @@ export class JobQueue {
   /**
    * Runs a job. Resolves when it is over. An abort makes it end sooner.
    * @param begin Hands the job to the threads.
-   * @param progress Called before the promise resolves, each time that more items are done. If it throws, the promise
-   * rejects with that error.
+   * @param progress Called before the promise resolves, each time that more items are done. If it throws, the
+   * promise rejects with that error.
    */
   run(
     signal: AbortSignal | undefined,

@@ -26,11 +26,12 @@ const require = createRequire(import.meta.url);
 
 /**
  * Says whether the native part can be used here, and loads it: from the package for this platform, such as
- * `@tiered/native-linux-x64-gnu`, else from a build in this directory (`npm run build`). Linux only. The first call
- * looks at the environment variable `TIERED_NATIVE`: `0` turns the native part off, and a path is loaded instead. The
- * first call costs a few milliseconds, later ones nothing.
+ * `@tiered/native-linux-x64-gnu`, else from a build in this directory (`npm run build`). Linux only. The
+ * first call looks at the environment variable `TIERED_NATIVE`: `0` turns the native part off, and a path is
+ * loaded instead. The first call costs a few milliseconds, later ones nothing.
  *
- * Never throws. A missing file is expected. Any other error of loading is part of the reason, and of a warning.
+ * Never throws. A missing file is expected. Any other error of loading is part of the reason, and of a
+ * warning.
  */
 export function native(): Native {
   return load().native;

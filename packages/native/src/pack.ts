@@ -1,6 +1,8 @@
 import type { ReadRequest } from '@tiered/core';
 
-/** A batch of reads in the form in which it goes to C: one text and one table, so that a read costs no object. */
+/**
+ * A batch of reads in the form in which it goes to C: one text and one table, so that a read costs no object.
+ */
 export interface Packed {
   /** All keys, followed by all versions if there are any, separated by NUL. */
   readonly texts: string;

@@ -7,11 +7,13 @@ import { NativeError, type MemoryStep } from './outcomes.js';
 export const MOST_SHARED_BYTES = 2 ** 30;
 
 /**
- * Memory that two processes have mapped, of a fixed length that neither can change (`memfd_create` with seals). Both
- * read and write it, in no promised order. They must agree by other means who may touch which bytes when.
+ * Memory that two processes have mapped, of a fixed length that neither can change (`memfd_create` with
+ * seals). Both read and write it, in no promised order. They must agree by other means who may touch which
+ * bytes when.
  *
- * Made by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the memory is freed
- * with the last of the two, even if they are killed. Its pages are taken from the system when they are first touched.
+ * Made by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the memory
+ * is freed with the last of the two, even if they are killed. Its pages are taken from the system when they
+ * are first touched.
  */
 export class SharedMemory {
   /** All of it. Cannot be transferred to a thread. */
@@ -23,11 +25,12 @@ export class SharedMemory {
   }
 
   /**
-   * Makes memory, and gives it, with one byte, to the other end of a connected UNIX domain socket. Waits for nothing,
-   * and costs some 20 us.
+   * Makes memory, and gives it, with one byte, to the other end of a connected UNIX domain socket. Waits for
+   * nothing, and costs some 20 us.
    * @param socket A descriptor. Nobody else may be writing to it.
    * @param bytes 1 to `MOST_SHARED_BYTES`.
-   * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not available.
+   * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not
+   * available.
    */
   static give(socket: number, bytes: number): SharedMemory {
     const functions = binding();
@@ -41,8 +44,8 @@ export class SharedMemory {
   }
 
   /**
-   * @internal Maps what a descriptor stands for. @throws NativeError, with code `EINVAL` if the other side could take
-   * it away again.
+   * @internal Maps what a descriptor stands for. @throws NativeError, with code `EINVAL` if the other side
+   * could take it away again.
    */
   static map(fd: number, bytes: number): SharedMemory {
     const buffer = binding().mapMemory(fd, bytes);
@@ -56,15 +59,17 @@ export class SharedMemory {
   }
 
   /**
-   * Unmaps it here, at once. The buffer and all views have no bytes from then on. Without this call the garbage
-   * collector unmaps it.
+   * Unmaps it here, at once. The buffer and all views have no bytes from then on. Without this call the
+   * garbage collector unmaps it.
    */
   detach(): void {
     binding().detachMemory(this.buffer);
   }
 }
 
-/** A connection by which a process asks another one for memory. The other one gives it by `SharedMemory.give`. */
+/**
+ * A connection by which a process asks another one for memory. The other one gives it by `SharedMemory.give`.
+ */
 export class MemoryRequest implements Disposable {
   /** Who listens at the other end. */
   readonly user: number;
@@ -74,7 +79,8 @@ export class MemoryRequest implements Disposable {
    * Connects, and sends the greeting. Waits for nothing: `EAGAIN` if too many others connect.
    * @param path Of a UNIX domain socket.
    * @param greeting Tells the other side what is asked for. A few KB at most.
-   * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not available.
+   * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not
+   * available.
    */
   constructor(path: string, greeting: Uint8Array) {
     const functions = binding();
@@ -90,8 +96,8 @@ export class MemoryRequest implements Disposable {
   /**
    * Maps the memory that was given. Waits for nothing.
    * @param bytes The length that the memory must have.
-   * @throws NativeError: `EAGAIN` if nothing was given yet, `EPROTO` if something other than memory was given, `EINVAL`
-   * if it has another length, or if the other side could take it away again.
+   * @throws NativeError: `EAGAIN` if nothing was given yet, `EPROTO` if something other than memory was
+   * given, `EINVAL` if it has another length, or if the other side could take it away again.
    */
   receive(bytes: number): SharedMemory {
     const fd = checked(binding().takeDescriptor(this.#socket ?? -1), 'receive', 'shared memory');

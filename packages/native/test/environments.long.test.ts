@@ -22,7 +22,10 @@ interface Task {
   readonly forEver: boolean;
 }
 
-/** JavaScript that reads and writes through the bare functions, because a worker thread of sources would take a second to start. */
+/**
+ * JavaScript that reads and writes through the bare functions, because a worker thread of sources would take
+ * a second to start.
+ */
 const PROGRAM = `
   const ABORTED = -10004, COUNT = ${FILES}, SIZE = ${SIZE};
   const begin = (task, told) => {
@@ -65,7 +68,9 @@ function withFiles(): string {
   return root;
 }
 
-/** How a shell starts a program with what was to be loaded before it, which shells themselves may not bear. */
+/**
+ * How a shell starts a program with what was to be loaded before it, which shells themselves may not bear.
+ */
 const START = 'exec env LD_PRELOAD="$PRELOAD" "$@"';
 
 /** Runs a program with a task, started by a command of the shell; resolves to what it printed. */

@@ -23,8 +23,8 @@ async function whyMissing(): Promise<string | undefined> {
 }
 
 /**
- * Registers tests that need the addon, which is compiled if it has to be. Where it cannot be, there is one skipped test instead
- * that says why; with `CI=true` it fails.
+ * Registers tests that need the addon, which is compiled if it has to be. Where it cannot be, there is one
+ * skipped test instead that says why; with `CI=true` it fails.
  */
 export function describeNative(name: string, register: () => void): void {
   describe(name, () => {

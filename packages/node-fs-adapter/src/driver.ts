@@ -47,19 +47,19 @@ const LONGEST_CLOSE_MS = 1000;
 /**
  * Keeps objects as files below a directory: a source on a shared file system, or a tier on a local disk.
  *
- * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are `TIERED_KEY_INVALID`.
- * Reads are positioned reads on descriptors that stay open between calls. The next `stat` notices a file that was
- * replaced under the same name. Where no version is asked for, a file is read without a further check: a device in its
- * place is read too.
+ * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are
+ * `TIERED_KEY_INVALID`. Reads are positioned reads on descriptors that stay open between calls. The next
+ * `stat` notices a file that was replaced under the same name. Where no version is asked for, a file is read
+ * without a further check: a device in its place is read too.
  *
- * An abort is looked at before each system call, because a call that is under way cannot be stopped. Reads and `stat`
- * of a tier's objects end at once all the same, and leave their call behind. When so many calls hang that few threads
- * of Node's pool are left, further ones are `TIERED_UNAVAILABLE`, retryable.
+ * An abort is looked at before each system call, because a call that is under way cannot be stopped. Reads
+ * and `stat` of a tier's objects end at once all the same, and leave their call behind. When so many calls
+ * hang that few threads of Node's pool are left, further ones are `TIERED_UNAVAILABLE`, retryable.
  *
- * Small reads of a tier block for as long as they are as fast as memory. For as long, threads read batches into shared
- * memory. Native threads make all other reads, up to `nativeThreads` at a time, where `@tiered/native` is available.
- * Elsewhere Node's pool makes them, and up to `workerThreads` worker threads where a source is slow
- * (`capabilities.threads` says which).
+ * Small reads of a tier block for as long as they are as fast as memory. For as long, threads read batches
+ * into shared memory. Native threads make all other reads, up to `nativeThreads` at a time, where
+ * `@tiered/native` is available. Elsewhere Node's pool makes them, and up to `workerThreads` worker threads
+ * where a source is slow (`capabilities.threads` says which).
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
@@ -129,8 +129,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   /**
-   * As the contract says. What is being written is discarded. Waits at most a second for calls that hang; they close
-   * what they have open when they end.
+   * As the contract says. What is being written is discarded. Waits at most a second for calls that hang;
+   * they close what they have open when they end.
    */
   async close(): Promise<void> {
     const closing = Promise.all([
@@ -299,8 +299,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   /**
-   * Runs an operation after a look at the signal, and translates its errors. The signal is not looked at afterwards,
-   * because a write that was published must not be reported as aborted.
+   * Runs an operation after a look at the signal, and translates its errors. The signal is not looked at
+   * afterwards, because a write that was published must not be reported as aborted.
    */
   async #run<T>(
     operation: Operation,
@@ -343,8 +343,8 @@ export class FileSystemDriver implements StorageDriver {
 }
 
 /**
- * Returns how threads for batches are made; undefined if there must be none. Worker threads need Linux, which can say
- * which file was opened.
+ * Returns how threads for batches are made; undefined if there must be none. Worker threads need Linux, which
+ * can say which file was opened.
  */
 function threadsFor(areNative: boolean, most: number): ((root: ThreadsRoot) => BatchThreads) | undefined {
   if (most === 0 || (!areNative && process.platform !== 'linux')) return undefined;

@@ -13,66 +13,69 @@ const MOST_WORKERS = 32;
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {
   /**
-   * The directory. Keys are paths below it, with `/` between segments on every platform. A path that begins with `~/`
-   * is refused, because only shells know it as the home directory.
+   * The directory. Keys are paths below it, with `/` between segments on every platform. A path that begins
+   * with `~/` is refused, because only shells know it as the home directory.
    */
   readonly root: string;
   /**
-   * Whether the driver may write, as a tier does. The directory is then created if it is missing, and refused if it
-   * holds files that the driver did not write. Default: false, because the source is never written.
+   * Whether the driver may write, as a tier does. The directory is then created if it is missing, and refused
+   * if it holds files that the driver did not write. Default: false, because the source is never written.
    */
   readonly writable?: boolean | undefined;
   /**
-   * Whether a write is on the disk itself before it counts as published: the file, then its name, and every directory
-   * that was made on the way. The same holds for a delete. Costs a few trips to the disk per object. Default: false,
-   * because a tier is a cache: after a power cut, what it cannot prove is fetched again.
+   * Whether a write is on the disk itself before it counts as published: the file, then its name, and every
+   * directory that was made on the way. The same holds for a delete. Costs a few trips to the disk per
+   * object. Default: false, because a tier is a cache: after a power cut, what it cannot prove is fetched
+   * again.
    */
   readonly fsync?: boolean | undefined;
   /**
-   * Who may read what the driver writes, whatever the umask is: `owner` (files 0600, directories 0700), `group` (0640,
-   * 0750) or `everyone` (0644, 0755). Existing directories stay as they are. What the driver keeps beside the objects
-   * is readable by the owner only. Default: `owner`, because a source may be readable by few, and its copies must not
-   * be readable by more.
+   * Who may read what the driver writes, whatever the umask is: `owner` (files 0600, directories 0700),
+   * `group` (0640, 0750) or `everyone` (0644, 0755). Existing directories stay as they are. What the driver
+   * keeps beside the objects is readable by the owner only. Default: `owner`, because a source may be
+   * readable by few, and its copies must not be readable by more.
    */
   readonly readableBy?: ReadableBy | undefined;
   /**
-   * Files kept open between reads, at least 1. A read of a kept file saves its open, check and close. Default: 256, a
-   * quarter of the descriptors that a process commonly may have.
+   * Files kept open between reads, at least 1. A read of a kept file saves its open, check and close.
+   * Default: 256, a quarter of the descriptors that a process commonly may have.
    */
   readonly maxOpenFiles?: number | undefined;
   /**
-   * Whether the driver may use blocking system calls, as long as they are as fast as memory: for reads of up to 256
-   * KiB, for writes of such parts, and for making files and moving them in. What native threads write never blocks.
-   * Default: as `writable`. A tier is a local disk whose files are mostly in the page cache; a source is shared and may
-   * be slow at any moment.
+   * Whether the driver may use blocking system calls, as long as they are as fast as memory: for reads of up
+   * to 256 KiB, for writes of such parts, and for making files and moving them in. What native threads write
+   * never blocks. Default: as `writable`. A tier is a local disk whose files are mostly in the page cache; a
+   * source is shared and may be slow at any moment.
    */
   readonly blockingCalls?: boolean | undefined;
   /**
-   * The most reads under way at the same time in native threads, from 1 to 256, where `@tiered/native` is available. 0
-   * uses Node's thread pool, which has four threads for the whole process unless UV_THREADPOOL_SIZE says otherwise. A
-   * thread starts when a read finds none idle, and costs some 10 KB. Unless this is 0, four more native threads write
-   * objects that are written at once, without `fsync`. Default: 128, more than loaders have under way.
+   * The most reads under way at the same time in native threads, from 1 to 256, where `@tiered/native` is
+   * available. 0 uses Node's thread pool, which has four threads for the whole process unless
+   * UV_THREADPOOL_SIZE says otherwise. A thread starts when a read finds none idle, and costs some 10 KB.
+   * Unless this is 0, four more native threads write objects that are written at once, without `fsync`.
+   * Default: 128, more than loaders have under way.
    */
   readonly nativeThreads?: number | undefined;
   /**
-   * The most reads of a source under way at the same time in worker threads, up to 32, where there are no native
-   * threads. 0 starts none. The threads start one after the other, when more reads wait than Node's thread pool has
-   * threads (see `nativeThreads`) and calls of the file system take 2 ms and more. Fast storage starts none. Each
-   * thread takes some 9 MB and 40 ms of a processor, and up to 1 MiB more for reads into memory that is not in a
-   * SharedArrayBuffer. It ends after 10 s without a read. Default: 16, some 150 MB. Without effect if
-   * UV_THREADPOOL_SIZE is as large.
+   * The most reads of a source under way at the same time in worker threads, up to 32, where there are no
+   * native threads. 0 starts none. The threads start one after the other, when more reads wait than Node's
+   * thread pool has threads (see `nativeThreads`) and calls of the file system take 2 ms and more. Fast
+   * storage starts none. Each thread takes some 9 MB and 40 ms of a processor, and up to 1 MiB more for reads
+   * into memory that is not in a SharedArrayBuffer. It ends after 10 s without a read. Default: 16, some 150
+   * MB. Without effect if UV_THREADPOOL_SIZE is as large.
    */
   readonly workerThreads?: number | undefined;
   /**
-   * Threads that read batches (`readMany`) into shared memory, as long as their reads are as fast as memory. 0 starts
-   * none. They start with the first such batch, and end at `close`. They are native where those of single reads are.
-   * Default: 2, which keep two cores busy; more gain little. Only on Linux.
+   * Threads that read batches (`readMany`) into shared memory, as long as their reads are as fast as memory.
+   * 0 starts none. They start with the first such batch, and end at `close`. They are native where those of
+   * single reads are. Default: 2, which keep two cores busy; more gain little. Only on Linux.
    */
   readonly readerThreads?: number | undefined;
   /**
-   * Operations of the file system that a listing has under way at the same time, at least 1. They read directories and
-   * describe files. Node's thread pool makes 4 of them at a time, unless UV_THREADPOOL_SIZE, set before Node starts,
-   * says otherwise. Default: 32, because a shared file system answers slowly, but many requests at a time.
+   * Operations of the file system that a listing has under way at the same time, at least 1. They read
+   * directories and describe files. Node's thread pool makes 4 of them at a time, unless UV_THREADPOOL_SIZE,
+   * set before Node starts, says otherwise. Default: 32, because a shared file system answers slowly, but
+   * many requests at a time.
    */
   readonly listConcurrency?: number | undefined;
   /** Times blocking calls. Default: the clock of the machine. */
@@ -84,7 +87,9 @@ export type CheckedFileOptions = {
   readonly [Field in keyof FileSystemDriverOptions]-?: Exclude<FileSystemDriverOptions[Field], undefined>;
 };
 
-/** Checks the options and fills in the defaults. Numbers of threads are 0 for kinds that are not used here. */
+/**
+ * Checks the options and fills in the defaults. Numbers of threads are 0 for kinds that are not used here.
+ */
 export function checkedOptions(options: FileSystemDriverOptions): CheckedFileOptions {
   const { root, writable = false, fsync = false, maxOpenFiles = 256, listConcurrency = 32 } = options;
   if (typeof root !== 'string' || root.length === 0 || root.includes('\0')) {

@@ -11,7 +11,10 @@ function ofInterest(lines: readonly string[] = []): string[] {
     .map((line) => line.replaceAll(/on\/tier\/\.tiered\/members\/[\w-]+/g, 'PRESENCE'));
 }
 
-/** What was done, in the order in which it was; what is begun before the last thing is done has no place in it. */
+/**
+ * What was done, in the order in which it was; what is begun before the last thing is done has no place in
+ * it.
+ */
 function inOrder(lines: readonly string[] | undefined): string[] {
   const done: string[] = [];
   let underWay: string | undefined;

@@ -19,7 +19,9 @@ import {
   type Place,
 } from './helpers.js';
 
-/** Runs a child that writes, lets it write so many pieces while another driver opens its root, and kills it. */
+/**
+ * Runs a child that writes, lets it write so many pieces while another driver opens its root, and kills it.
+ */
 async function killWhileWriting({ root }: Place, pieces: number): Promise<void> {
   const [command, args] = childCommand('write-forever.ts', root);
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -6,7 +6,10 @@ import { nodeCalls } from '../src/read/file-reads.js';
 import { OpenFiles, type OpenFile } from '../src/root/open-files.js';
 import { temporaryDirectory } from './helpers.js';
 
-/** A read of one of two keys: when it comes, how long its file takes to open, and how long it is used, in microtasks. */
+/**
+ * A read of one of two keys: when it comes, how long its file takes to open, and how long it is used, in
+ * microtasks.
+ */
 interface Reading {
   readonly key: 'gone' | 'other';
   readonly from: number;
@@ -29,7 +32,10 @@ async function microtasks(count: number): Promise<void> {
 
 const MOST = 5;
 
-/** One opening of a file. Each has a file of its own, so that its descriptor is known from one with the same number. */
+/**
+ * One opening of a file. Each has a file of its own, so that its descriptor is known from one with the same
+ * number.
+ */
 class Opening {
   readonly #path: string;
   #isUnderWay = true;

@@ -4,7 +4,10 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { turn, type Place } from './helpers.js';
 
-/** System calls on files of certain names that hang: in the kernel, in a thread of Node's pool, until they are released. */
+/**
+ * System calls on files of certain names that hang: in the kernel, in a thread of Node's pool, until they are
+ * released.
+ */
 export interface Hanging {
   /** Calls that hang now. */
   readonly count: number;
@@ -20,8 +23,8 @@ const LATE = 0x4c;
 type Callback = (error: NodeJS.ErrnoException | null, count: number) => void;
 
 /**
- * Makes reads of, or writes to, files whose names end in `hangs` wait for a pipe that nobody writes to, as they would wait for a
- * dead disk.
+ * Makes reads of, or writes to, files whose names end in `hangs` wait for a pipe that nobody writes to, as
+ * they would wait for a dead disk.
  */
 export function hang({ directory }: Place, call: 'read' | 'write'): Hanging {
   const fifo = path.join(directory, 'never');

@@ -81,7 +81,10 @@ export async function textOf(driver: StorageDriver, key: string): Promise<string
   return Buffer.from(await driver.read(key, { offset: 0, length: 1000 })).toString();
 }
 
-/** The first bytes of many objects, as text, or the errors of those that failed: by one batch into shared memory. */
+/**
+ * The first bytes of many objects, as text, or the errors of those that failed: by one batch into shared
+ * memory.
+ */
 export async function textsOf(
   driver: StorageDriver,
   keys: readonly string[],
@@ -132,7 +135,10 @@ export function turn(): Promise<void> {
   return new ManualClock().advance(0);
 }
 
-/** Waits until no more descriptors are open than may be; a driver that keeps more runs into the test's timeout. */
+/**
+ * Waits until no more descriptors are open than may be; a driver that keeps more runs into the test's
+ * timeout.
+ */
 export async function settledTo(driver: FileSystemDriver, most: number): Promise<void> {
   while (driver.openFiles > most) await turn();
 }

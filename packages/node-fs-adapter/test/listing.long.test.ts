@@ -5,7 +5,10 @@ import { Random, type ObjectStat } from '@tiered/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { descriptorsBelow, keysOf, onLinux, place, turn, type Place } from './helpers.js';
 
-/** Counts operations of the file system from when they begin until their answer is there, as Node itself sees them. */
+/**
+ * Counts operations of the file system from when they begin until their answer is there, as Node itself sees
+ * them.
+ */
 function watchFileSystem() {
   const underWay = new Set<number>();
   const counts = { begun: 0, most: 0, underWay: () => underWay.size };
@@ -23,7 +26,10 @@ function watchFileSystem() {
   return counts;
 }
 
-/** Files below a directory, links to files inside among them, found one after the other and without this package. */
+/**
+ * Files below a directory, links to files inside among them, found one after the other and without this
+ * package.
+ */
 function filesBelow(root: string, prefix = ''): string[] {
   return fs.readdirSync(path.join(root, prefix), { withFileTypes: true }).flatMap((entry) => {
     const key = prefix + entry.name;

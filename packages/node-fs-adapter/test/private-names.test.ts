@@ -6,7 +6,10 @@ import { keysOf, place, put, textOf, textsOf, withCode } from './helpers.js';
 
 const invalid = withCode('TIERED_KEY_INVALID');
 
-/** Forms that some file system takes for the letter itself: FAT and casefold ext4 the first, ZFS with `formKD` the others. */
+/**
+ * Forms that some file system takes for the letter itself: FAT and casefold ext4 the first, ZFS with `formKD`
+ * the others.
+ */
 function formsOf(letter: string): fc.Arbitrary<string> {
   const wide = String.fromCodePoint((letter.codePointAt(0) ?? 0) - 0x20 + 0xff00);
   return fc.constantFrom(letter, letter.toUpperCase(), wide, wide.toUpperCase());

@@ -115,7 +115,8 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
     await ended;
     await driver.open({});
     await startThreads(driver, threads);
-    // More than once: on a busy machine the first batches may have been slow, and the next ones go the other way.
+    // More than once: on a busy machine the first batches may have been slow, and the next ones go the other
+    // way.
     for (let round = 0; round < 3; round++) expect(await twice(driver)).toEqual([KEYS, KEYS]);
     expect(threads).toHaveLength(4);
   });

@@ -15,8 +15,8 @@ export class TickingClock extends ManualClock {
 const TURNS = 4;
 
 /**
- * From now on calls of Node's pool take some turns of the event loop, as on slow storage: without that, threads on a busy machine may
- * have made all of them before anybody sees one wait. Returns what ends it.
+ * From now on calls of Node's pool take some turns of the event loop, as on slow storage: without that,
+ * threads on a busy machine may have made all of them before anybody sees one wait. Returns what ends it.
  */
 export function slowNode(): () => void {
   const { open, read, fstat } = fs;
@@ -34,8 +34,8 @@ async function turns(): Promise<void> {
 }
 
 /**
- * Reads, of a source that is slow by its clock, until a worker thread runs, which makes the calls of reads from then on. Nothing is
- * done where a driver has no such threads.
+ * Reads, of a source that is slow by its clock, until a worker thread runs, which makes the calls of reads
+ * from then on. Nothing is done where a driver has no such threads.
  */
 export async function startWorker(driver: FileSystemDriver): Promise<void> {
   if (driver.capabilities.threads !== 'workers') return;

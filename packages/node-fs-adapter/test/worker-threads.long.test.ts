@@ -26,7 +26,10 @@ import { slowNode, TickingClock } from './ticking.js';
 
 const KEYS = Array.from({ length: 64 }, (_, i) => `dir-${i % 3}/${i}`);
 
-/** A source of files that hold their own keys, read without native threads, and the worker threads that start while it is. */
+/**
+ * A source of files that hold their own keys, read without native threads, and the worker threads that start
+ * while it is.
+ */
 async function source(options: Parameters<typeof place>[0] = {}): Promise<Place & { workers: Worker[] }> {
   const workers: Worker[] = [];
   const listen = (worker: Worker) => workers.push(worker);
@@ -79,7 +82,8 @@ describe('worker threads for reads', () => {
     const { root, driver } = there;
     await putFile(root, 'file', Buffer.from('bytes'));
     const { version } = await driver.stat('file', {});
-    // A worker that is online takes calls when it has said that it is ready; that storage is slow may be forgotten by then.
+    // A worker that is online takes calls when it has said that it is ready; that storage is slow may be
+    // forgotten by then.
     while ((await countCalls(() => readAll(there, 1))) > 0) await readAll(there);
     const calls = await countCalls(async () => {
       expect(await readAll(there, 1)).toEqual(KEYS);

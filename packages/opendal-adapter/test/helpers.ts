@@ -17,7 +17,10 @@ export function filesBelow(directory: string): { root: string; atomic_write_dir:
   return { root: path.join(directory, 'root'), atomic_write_dir: path.join(directory, 'writes') };
 }
 
-/** A driver on files, open, and the directory that holds its root and its temporary files. Gone when the test ends. */
+/**
+ * A driver on files, open, and the directory that holds its root and its temporary files. Gone when the test
+ * ends.
+ */
 export async function files(): Promise<{ driver: OpenDalDriver; directory: string; root: string }> {
   const directory = await temporaryDirectory();
   const options = filesBelow(directory);

@@ -8,7 +8,10 @@ import { temporaryDirectory } from './helpers.js';
 
 const packageRoot = fileURLToPath(new URL('..', import.meta.url));
 
-/** What `open` says in a process where the package stands elsewhere, beside these modules of another `opendal`. */
+/**
+ * What `open` says in a process where the package stands elsewhere, beside these modules of another
+ * `opendal`.
+ */
 async function openedBeside(
   opendal: Readonly<Record<string, string>>,
 ): Promise<{ code: string; message: string }> {

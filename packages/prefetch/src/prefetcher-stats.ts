@@ -9,9 +9,15 @@ export interface PrefetcherStats {
   readonly bytes: number;
   /** Milliseconds that consumers waited for a sample that was not there yet. */
   readonly stallMs: number;
-  /** Samples that were not read, because the same object was in the buffer already, or on its way there, and was copied. */
+  /**
+   * Samples that were not read, because the same object was in the buffer already, or on its way there, and
+   * was copied.
+   */
   readonly repeated: number;
-  /** Reads by name of objects that had not been read ahead, and samples that were given up because nobody asked for them. */
+  /**
+   * Reads by name of objects that had not been read ahead, and samples that were given up because nobody
+   * asked for them.
+   */
   readonly bypassed: number;
   readonly dropped: number;
   /** Samples that could not be read and were left out (`onError: 'skip'`). */
@@ -27,10 +33,19 @@ export interface PrefetcherStats {
   readonly tuning: Tuning;
 }
 
-/** A profile with the levels that served the reads, in all and by epoch. Its verdict is on the epoch that consumers are in. */
+/**
+ * A profile with the levels that served the reads, in all and by epoch. Its verdict is on the epoch that
+ * consumers are in.
+ */
 export interface PrefetcherProfile extends Profile {
-  /** Since the prefetcher was made, all reads of its hierarchy: bytes by level, the source last. Empty if the source has no `stats`. */
+  /**
+   * Since the prefetcher was made, all reads of its hierarchy: bytes by level, the source last. Empty if the
+   * source has no `stats`.
+   */
   readonly levels: readonly LevelReads[];
-  /** The last 32 epochs of this prefetcher, each with its figures and its verdict. The last of them may be under way. */
+  /**
+   * The last 32 epochs of this prefetcher, each with its figures and its verdict. The last of them may be
+   * under way.
+   */
   readonly epochs: readonly EpochProfile[];
 }

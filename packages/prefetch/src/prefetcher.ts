@@ -24,26 +24,28 @@ import { openQueue, type StagingBuffer } from './staging/staging-buffer.js';
 import { remainingOf, withGivenBack, type PrefetcherState } from './state.js';
 
 /**
- * Milliseconds after which a consumer lets the event loop turn. A loop over samples that are there already, with
- * computing that does not wait, would otherwise never let reads, timers and signals in. Costs a microsecond each time.
+ * Milliseconds after which a consumer lets the event loop turn. A loop over samples that are there already,
+ * with computing that does not wait, would otherwise never let reads, timers and signals in. Costs a
+ * microsecond each time.
  */
 const TURN_EVERY_MS = 5;
 
 /**
  * Reads the objects of an access sequence before consumers ask for them (PRISMA, Cluster'21, section III).
  *
- * Samples come in the order of the sequence, across epochs, and are views on a staging buffer that are lent until they
- * are released: by the loop that took them when it asks for the next, by `release()`, or by `using`. Then the memory serves
- * another sample, and so does a view that somebody kept: copy what you keep (`data.slice()`), or have copies (option `copy`). Any
- * number of consumers may take from it, each sample goes to one.
+ * Samples come in the order of the sequence, across epochs, and are views on a staging buffer that are lent
+ * until they are released: by the loop that took them when it asks for the next, by `release()`, or by
+ * `using`. Then the memory serves another sample, and so does a view that somebody kept: copy what you keep
+ * (`data.slice()`), or have copies (option `copy`). Any number of consumers may take from it, each sample
+ * goes to one.
  *
- * A read that failed is thrown at its position, and ends it, unless samples may be skipped (`onError`); so do a sequence that throws, and an abort of the option `signal`, with
- * its reason. The last loop over it that is left early closes it, as leaving a loop over a stream of Node does; one over
- * `epoch()` does not. A sequence that is
- * not read to its end is told by `return`; nobody waits for what it does then.
+ * A read that failed is thrown at its position, and ends it, unless samples may be skipped (`onError`); so do
+ * a sequence that throws, and an abort of the option `signal`, with its reason. The last loop over it that is
+ * left early closes it, as leaving a loop over a stream of Node does; one over `epoch()` does not. A sequence
+ * that is not read to its end is told by `return`; nobody waits for what it does then.
  *
- * What was read ahead is given as it was when it was read: a `rescan` of the hierarchy, between epochs say, does not reach it. To have
- * all that changed, keep the state, close, and resume another prefetcher with it.
+ * What was read ahead is given as it was when it was read: a `rescan` of the hierarchy, between epochs say,
+ * does not reach it. To have all that changed, keep the state, close, and resume another prefetcher with it.
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
@@ -73,8 +75,9 @@ export class Prefetcher implements SampleReader {
   /**
    * Begins to read ahead in a moment, without being asked.
    * @param source The hierarchy; it stays the caller's to close.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for accesses that cannot be iterated, and for the state of
-   * another sequence (other keys, another order or seed); `TIERED_UNSUPPORTED` for a state where the accesses are no sequence.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for accesses that cannot be
+   * iterated, and for the state of another sequence (other keys, another order or seed); `TIERED_UNSUPPORTED`
+   * for a state where the accesses are no sequence.
    */
   constructor(source: SampleSource, accesses: Accesses, options: PrefetcherOptions = {}) {
     const { priority = 1, clock = systemClock, signal, resume } = options;
@@ -107,10 +110,12 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * The samples of one epoch: of that which the next sample belongs to when this is called; none at the end of the sequence.
-   * Whoever leaves the loop early leaves the prefetcher open and the rest of the epoch to the next who asks, `epoch()` as well.
-   * Loops over the same epoch share it. So an epoch a loop: in the generator of a `tf.data.generator` for `fitDataset`, which yields tensors or
-   * copies because a dataset holds what it is given (see the README), or validating in between. Closing the prefetcher is the caller's.
+   * The samples of one epoch: of that which the next sample belongs to when this is called; none at the end
+   * of the sequence. Whoever leaves the loop early leaves the prefetcher open and the rest of the epoch to
+   * the next who asks, `epoch()` as well. Loops over the same epoch share it. So an epoch a loop: in the
+   * generator of a `tf.data.generator` for `fitDataset`, which yields tensors or copies because a dataset
+   * holds what it is given (see the README), or validating in between. Closing the prefetcher is the
+   * caller's.
    */
   epoch(): AsyncIterableIterator<Sample> {
     return samplesOf(this.#oneEpoch());
@@ -161,7 +166,10 @@ export class Prefetcher implements SampleReader {
     return this.#queue.readByName(key, target, options);
   }
 
-  /** @internal What its source knows of an object: for a server, which reads in pieces and must not mix versions. */
+  /**
+   * @internal What its source knows of an object: for a server, which reads in pieces and must not mix
+   * versions.
+   */
   stat(key: string, options: OperationOptions): ReturnType<SampleSource['stat']> {
     return this.#source.stat(key, options);
   }
@@ -179,11 +187,11 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * Where it stands, to be kept with a checkpoint; also when it has ended, however it did: by `break`, a throw, an abort, a
-   * failed read or `close`. Samples that consumers have taken count as done, also those that they still hold; what was read
-   * ahead does not, and neither does what waits for a list that nobody has got. After a failed read the sample that failed
-   * is the next. It carries a hash of what is read (`PrefetcherState.accesses`), for which the first call in an epoch takes up to
-   * some 10 ms.
+   * Where it stands, to be kept with a checkpoint; also when it has ended, however it did: by `break`, a
+   * throw, an abort, a failed read or `close`. Samples that consumers have taken count as done, also those
+   * that they still hold; what was read ahead does not, and neither does what waits for a list that nobody
+   * has got. After a failed read the sample that failed is the next. It carries a hash of what is read
+   * (`PrefetcherState.accesses`), for which the first call in an epoch takes up to some 10 ms.
    * @throws TieredError `TIERED_UNSUPPORTED` if it reads accesses that are no sequence.
    */
   state(): PrefetcherState {
@@ -219,8 +227,8 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * What was measured, and what it says about the limit of this loader: in the epoch that consumers are in, or the one before it as
-   * long as that has too few samples.
+   * What was measured, and what it says about the limit of this loader: in the epoch that consumers are in,
+   * or the one before it as long as that has too few samples.
    */
   profile(): PrefetcherProfile {
     const profile = this.#staging.profile();

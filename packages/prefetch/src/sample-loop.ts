@@ -14,7 +14,10 @@ export interface SampleTaker {
 export interface LoopListener {
   /** Its first sample was asked for. */
   began(): void;
-  /** It got the last sample, or it was left before that, by its consumer or because a sample could not be read. Once. */
+  /**
+   * It got the last sample, or it was left before that, by its consumer or because a sample could not be
+   * read. Once.
+   */
   ended(isAtEnd: boolean): Promise<void> | undefined;
 }
 
@@ -28,9 +31,9 @@ export function samplesOf(taker: SampleTaker, listener?: LoopListener): AsyncIte
 }
 
 /**
- * Samples one by one, each released when the next is asked for. It does what an async generator would do, calls that overlap
- * included, which are answered in their order. Written out, because a sample that is there already costs one promise so, where
- * a generator within a generator makes eight.
+ * Samples one by one, each released when the next is asked for. It does what an async generator would do,
+ * calls that overlap included, which are answered in their order. Written out, because a sample that is there
+ * already costs one promise so, where a generator within a generator makes eight.
  */
 class SampleLoop implements AsyncIterableIterator<Sample> {
   readonly #taker: SampleTaker;
@@ -119,7 +122,8 @@ class SampleLoop implements AsyncIterableIterator<Sample> {
 
 /**
  * `SampleReader.batches` by means of `take`.
- * @param ungiven Has each sample that was taken and not given out in a list, also when nobody will get it any more.
+ * @param ungiven Has each sample that was taken and not given out in a list, also when nobody will get it any
+ * more.
  */
 export function batchesOf(
   reader: Pick<SampleReader, 'take'>,

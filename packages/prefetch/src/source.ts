@@ -1,9 +1,10 @@
 import type { Hierarchy, HierarchyStats, Namespace, OperationOptions, ReadOutcome } from '@tiered/core';
 
 /**
- * What a prefetcher reads from: a `Hierarchy`, or what can stand for one. `namespace` spares a promise for each object
- * whose size is known, and tells levels apart, `readMany` one for each small object, and `readsAtOnce` the search for more producers
- * than can be of use; `stats` has the figures by level. All of them may be missing.
+ * What a prefetcher reads from: a `Hierarchy`, or what can stand for one. `namespace` spares a promise for
+ * each object whose size is known, and tells levels apart, `readMany` one for each small object, and
+ * `readsAtOnce` the search for more producers than can be of use; `stats` has the figures by level. All of
+ * them may be missing.
  */
 export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
   stat(

@@ -4,8 +4,9 @@ import { fingerprintOf } from './sequence/fingerprint.js';
 import type { SequencePosition, StartPosition } from './sequence/position.js';
 
 /**
- * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers by name left
- * out, so that it was given up (`stats().dropped`), and what could not be read and was skipped, counts as taken.
+ * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers
+ * by name left out, so that it was given up (`stats().dropped`), and what could not be read and was skipped,
+ * counts as taken.
  */
 export interface PrefetcherState extends StartPosition {
   readonly version: 1;
@@ -13,9 +14,10 @@ export interface PrefetcherState extends StartPosition {
   readonly epochs: number;
   readonly epochLength: number;
   /**
-   * A hash of what that sequence reads, so that no other is resumed with it: of all keys in their order where these are 4,096 at most in
-   * all epochs together, else of those at so many places of `epoch`, evenly spread (a longer epoch may have a key
-   * replaced by another in its place unnoticed). Missing in what samplers make, which know no keys: then it is not compared.
+   * A hash of what that sequence reads, so that no other is resumed with it: of all keys in their order where
+   * these are 4,096 at most in all epochs together, else of those at so many places of `epoch`, evenly spread
+   * (a longer epoch may have a key replaced by another in its place unnoticed). Missing in what samplers
+   * make, which know no keys: then it is not compared.
    */
   readonly accesses?: string | undefined;
 }
@@ -85,8 +87,8 @@ export function remainingOf(
 }
 
 /**
- * A position from which these accesses come once more: they were taken, and given to nobody. Costs a walk from the first
- * of them to the position.
+ * A position from which these accesses come once more: they were taken, and given to nobody. Costs a walk
+ * from the first of them to the position.
  */
 export function withGivenBack(
   position: SequencePosition,

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { shuffledSequence } from '@tiered/prefetch';
 import { expect, it } from 'vitest';
 
-// These orders must never change: training runs are resumed, and results repeated, by seed alone, with any later
-// version. They were computed by an independent program (SplitMix64 of the seed; SplitMix64 of that plus the epoch
-// for the state of xoshiro128**; masked draws; Fisher and Yates from the end). If one of these tests fails, the code
-// is wrong, not the vector.
+// These orders must never change: training runs are resumed, and results repeated, by seed alone, with any
+// later version. They were computed by an independent program (SplitMix64 of the seed; SplitMix64 of that
+// plus the epoch for the state of xoshiro128**; masked draws; Fisher and Yates from the end). If one of these
+// tests fails, the code is wrong, not the vector.
 
 /** The order of one epoch over keys that name their own place. */
 function order(seed: number, epoch: number, length: number): number[] {

@@ -9,7 +9,9 @@ const PART = 5 * 2 ** 20;
 const SMALL = someBytes(100_000, 1);
 const LARGE = someBytes(3 * PART + 1234, 2);
 const inverted = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0xff);
-/** What the server may have under a key: the object, and what it is replaced by in the middle of an answer. */
+/**
+ * What the server may have under a key: the object, and what it is replaced by in the middle of an answer.
+ */
 const VERSIONS: Readonly<Record<string, readonly [Uint8Array, Uint8Array]>> = {
   small: [SMALL, inverted(SMALL)],
   large: [LARGE, inverted(LARGE)],

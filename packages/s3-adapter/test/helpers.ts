@@ -9,7 +9,10 @@ import { onTestFinished } from 'vitest';
 /** The bucket of every test. */
 export const BUCKET = 'data';
 
-/** A server with an empty bucket, and a driver on it, open and allowed to write. Both are closed when the test ends. */
+/**
+ * A server with an empty bucket, and a driver on it, open and allowed to write. Both are closed when the test
+ * ends.
+ */
 export interface Place {
   readonly server: S3Server;
   readonly driver: S3Driver;

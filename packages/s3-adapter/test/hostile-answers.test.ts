@@ -90,7 +90,10 @@ describe('an answer that is announced again and again', () => {
 });
 
 describe('an answer that trickles', () => {
-  /** A server that sends so many bytes of a body after every so many milliseconds, as long as somebody listens. */
+  /**
+   * A server that sends so many bytes of a body after every so many milliseconds, as long as somebody
+   * listens.
+   */
   async function trickling(clock: ManualClock, { bytes, everyMs }: { bytes: number; everyMs: number }) {
     let requests = 0;
     const endpoint = await answering((request, response) => {

@@ -31,11 +31,13 @@ export interface S3ServerOptions {
   /** Smallest part of an upload that is not the last, in bytes. Default: 5 MiB, as S3. */
   readonly minPartBytes?: number;
   /**
-   * Whether whole objects are answered with a checksum if asked for: the one they were stored with, or else the one
-   * named here. Default: true, which is `crc64nvme`, as S3.
+   * Whether whole objects are answered with a checksum if asked for: the one they were stored with, or else
+   * the one named here. Default: true, which is `crc64nvme`, as S3.
    */
   readonly checksums?: boolean | ChecksumAlgorithm;
-  /** Whether ETags are weak, as those of a proxy that compresses: If-Match never fits them. Default: false. */
+  /**
+   * Whether ETags are weak, as those of a proxy that compresses: If-Match never fits them. Default: false.
+   */
   readonly weakEtags?: boolean;
   /** How much the server's clock is ahead of the machine's, in milliseconds. Default: 0. */
   readonly clockSkewMs?: number;
@@ -58,8 +60,9 @@ const DEFAULT_CREDENTIALS: S3ServerCredentials = {
 };
 
 /**
- * An S3 server in this process and in memory, on 127.0.0.1: for quick starts, demos and tests of what goes wrong. It
- * verifies signatures, answers errors as S3 does, and keeps nothing. Not for data that matters, nor for the network.
+ * An S3 server in this process and in memory, on 127.0.0.1: for quick starts, demos and tests of what goes
+ * wrong. It verifies signatures, answers errors as S3 does, and keeps nothing. Not for data that matters, nor
+ * for the network.
  */
 export class S3Server implements AsyncDisposable {
   readonly region = 'us-east-1';
@@ -260,7 +263,10 @@ export class S3Server implements AsyncDisposable {
     return (++this.#identities).toString(16).toUpperCase().padStart(16, '0');
   }
 
-  /** Milliseconds since 1970, by the machine: signatures are made of it, and an injected clock does not know it. */
+  /**
+   * Milliseconds since 1970, by the machine: signatures are made of it, and an injected clock does not know
+   * it.
+   */
   #now(): number {
     return performance.timeOrigin + systemClock.now() + (this.#options.clockSkewMs ?? 0);
   }

@@ -105,8 +105,8 @@ export class Bucket {
   }
 
   /**
-   * The keys in the order of their UTF-8, each as `byteString` makes it, so that JavaScript compares them as S3 does.
-   * Sorted when asked for after a change.
+   * The keys in the order of their UTF-8, each as `byteString` makes it, so that JavaScript compares them as
+   * S3 does. Sorted when asked for after a change.
    */
   sortedKeys(): readonly string[] {
     return (this.#sorted ??= [...this.#objects.keys()].map(byteString).sort());

@@ -17,7 +17,10 @@ export async function startServer(options: S3ServerOptions = {}): Promise<S3Serv
   return server;
 }
 
-/** The AWS SDK, as its users set it up for other servers. It tries once, so that tests see what it was answered. */
+/**
+ * The AWS SDK, as its users set it up for other servers. It tries once, so that tests see what it was
+ * answered.
+ */
 export function clientOf(server: S3Server, config: S3ClientConfig = {}): S3Client {
   const { endpoint, region, credentials } = server;
   const client = new S3Client({

@@ -23,7 +23,10 @@ import { describe, expect, it } from 'vitest';
 
 const BYTES = 100_000;
 
-/** A source of 50 objects behind 10 ms and 100 MB/s, and a tier behind 1 ms and 400 MB/s, both on a clock of their own. */
+/**
+ * A source of 50 objects behind 10 ms and 100 MB/s, and a tier behind 1 ms and 400 MB/s, both on a clock of
+ * their own.
+ */
 async function storage() {
   const clock = new ManualClock();
   const memory = new MemoryDriver();

@@ -63,7 +63,8 @@ describe('throughput', () => {
 
 describe('the performance model', () => {
   it('gives the figures of the paper its units', () => {
-    // 36.5 MB of 146 MB/s for 4 workers, 43 MB of 86 MB/s for 2 threads, 10,000 MB over the network or by half of RAM.
+    // 36.5 MB of 146 MB/s for 4 workers, 43 MB of 86 MB/s for 2 threads, 10,000 MB over the network or by
+    // half of RAM.
     expect(fetchFromSource(ault, 36.5, 4)).toBeCloseTo(1);
     expect(fetchLocal(43, ssd)).toBeCloseTo(1);
     expect(fetchRemote(ault, 10_000, ram)).toBeCloseTo(1);

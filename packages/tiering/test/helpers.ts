@@ -40,7 +40,10 @@ export function startHierarchy(
   return new Hierarchy({ source, tiers, placement: new PlacementHandler({ chunk: 10, ...options }) }).start();
 }
 
-/** Reads every object once, in pieces, in a shuffled order, and looks at every byte; several readers take the objects from one line. */
+/**
+ * Reads every object once, in pieces, in a shuffled order, and looks at every byte; several readers take the
+ * objects from one line.
+ */
 export async function readEpoch(
   hierarchy: Hierarchy,
   objects: Map<string, Uint8Array>,

@@ -99,7 +99,9 @@ async function world(
   return { objects, storage, source, drivers, hierarchy: await hierarchy.start() };
 }
 
-/** What a tier holds is what its ledger says, within the quota, and every copy is the beginning of its object. */
+/**
+ * What a tier holds is what its ledger says, within the quota, and every copy is the beginning of its object.
+ */
 async function assertTiers(
   hierarchy: Hierarchy,
   drivers: readonly MemoryDriver[],

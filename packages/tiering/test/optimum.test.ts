@@ -39,8 +39,8 @@ describe('source traffic', () => {
           const optimum = epochs * total - (epochs - 1) * room;
           const { bytes = 0 } = source.metrics().operations.readInto ?? {};
           expect(bytes).toBeGreaterThanOrEqual(optimum);
-          // An object lives on one tier: where all that is left over are objects that have their beginning on a tier,
-          // other tiers may have room that nothing can take.
+          // An object lives on one tier: where all that is left over are objects that have their beginning on
+          // a tier, other tiers may have room that nothing can take.
           const keys = [...objects].filter(([, { byteLength }]) => byteLength > 0).map(([key]) => key);
           const levels = keys.map(async (key) => (await hierarchy.stat(key)).level);
           const leftOver = (await Promise.all(levels)).includes(quotas.length);

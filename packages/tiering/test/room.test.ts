@@ -8,7 +8,8 @@ const QUOTA = 1_000_000;
 it('[F1] readers that want room all at once are granted it one after the other: each object is fetched once', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 20_000, max: 60_000 }), async (size) => {
-      // So many that the lease, a 16th of the quota, is asked for again and again, by more readers than it has room for.
+      // So many that the lease, a 16th of the quota, is asked for again and again, by more readers than it
+      // has room for.
       const objects = objectsOf(Array.from({ length: Math.floor((0.9 * QUOTA) / size) }, () => size));
       const source = await memoryWith(objects);
       const tier = { driver: new IndexedMemoryDriver(), quota: QUOTA };

@@ -35,7 +35,9 @@ function spared({ frequency, sizes }: Tables, plan: Uint8Array, savedMs: (bytes:
   );
 }
 
-/** What no placement can exceed: the most valuable bytes, of samples cut at will, in all the room there is. */
+/**
+ * What no placement can exceed: the most valuable bytes, of samples cut at will, in all the room there is.
+ */
 function mostSpared(
   { frequency, sizes }: Tables,
   levels: readonly number[],

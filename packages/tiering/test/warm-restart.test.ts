@@ -224,7 +224,8 @@ describe('several hierarchies on one tier', () => {
     await a.hierarchy.rescan();
     await readAll(a.hierarchy, objects);
     await readAll(a.hierarchy, objects);
-    // This one has not looked at the source since. Its copy is gone, and the source has another version: it reads that.
+    // This one has not looked at the source since. Its copy is gone, and the source has another version: it
+    // reads that.
     expect(await b.hierarchy.read('0')).not.toEqual(old);
     expect(await b.hierarchy.read('0')).toEqual(objects.get('0'));
     await a.hierarchy.close();

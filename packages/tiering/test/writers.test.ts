@@ -5,7 +5,9 @@ import { expect, it } from 'vitest';
 import { IdSet } from '../src/support/id-set.js';
 import { Writers } from '../src/fill/writers.js';
 
-/** Writes so many objects of 100 KB to a store, all at once. Returns how many at a time there were in the end. */
+/**
+ * Writes so many objects of 100 KB to a store, all at once. Returns how many at a time there were in the end.
+ */
 async function fill(
   options: { latencyMs?: number; bytesPerSecond?: number },
   start: number,

@@ -11,7 +11,10 @@ import { World } from './world.js';
 
 /** Schedules with one seed: that of a finding is found again in as many at most. */
 const BATCH = 50;
-/** Connections to indexes are closed when what is left of them is collected: after so many schedules at the latest. */
+/**
+ * Connections to indexes are closed when what is left of them is collected: after so many schedules at the
+ * latest.
+ */
 const COLLECT_EVERY = 10;
 /** Shrinking a schedule may take so long, in milliseconds. */
 const SHRINK_MS = 30_000;
@@ -36,7 +39,9 @@ export interface CampaignOptions {
   readonly onBatch?: (figures: Figures) => void;
 }
 
-/** Goes through schedules until the time is up, or something was found. Batch i has the seed after the i-th. */
+/**
+ * Goes through schedules until the time is up, or something was found. Batch i has the seed after the i-th.
+ */
 export async function runCampaign(options: CampaignOptions): Promise<Found | undefined> {
   const { seed, ms, path, shrinkMs = SHRINK_MS, onBatch } = options;
   runIndexesInProcess();
@@ -96,7 +101,10 @@ async function runBatch(
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Closes connections that nobody has any more. What was collected is told of in a turn of the event loop, which no schedule lets have one. */
+/**
+ * Closes connections that nobody has any more. What was collected is told of in a turn of the event loop,
+ * which no schedule lets have one.
+ */
 async function closeCollected(): Promise<void> {
   collect();
   await systemClock.turn();

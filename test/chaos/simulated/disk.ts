@@ -34,7 +34,10 @@ export class CopyingDriver extends MemoryDriver {
   }
 }
 
-/** A disk that processes share as a tier: what it holds outlives them, and power cuts and damage are done to it. */
+/**
+ * A disk that processes share as a tier: what it holds outlives them, and power cuts and damage are done to
+ * it.
+ */
 export class SimulatedDisk extends CopyingDriver {
   override readonly capabilities = Object.freeze({ ...new CopyingDriver().capabilities, index: true });
   readonly directory: string;
@@ -171,7 +174,9 @@ export class SimulatedDisk extends CopyingDriver {
     this.#synced = { objects, index };
   }
 
-  /** Nobody runs any more. What was not synced is lost, comes back, or came without its content, in any order. */
+  /**
+   * Nobody runs any more. What was not synced is lost, comes back, or came without its content, in any order.
+   */
   async cutPower(random: Random): Promise<void> {
     this.#running.clear();
     this.#boots += 1;

@@ -40,7 +40,10 @@ export function forgetUser(directory: string): void {
   users.delete(directory);
 }
 
-/** From now on indexes are opened in this thread, so that the order of all that happens comes from the seed alone. */
+/**
+ * From now on indexes are opened in this thread, so that the order of all that happens comes from the seed
+ * alone.
+ */
 export function runIndexesInProcess(): void {
   indexThreads.begin = (options) => {
     const directory = options.path.slice(0, options.path.lastIndexOf('/'));

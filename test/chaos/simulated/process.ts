@@ -16,8 +16,9 @@ const SLOW_ONE_IN = 50;
 const SLOW_MS = 400;
 
 /**
- * A process, simulated in this one: everything by which its code reaches the world (time, storage, the index) passes through
- * `gate`. While it is stopped nothing passes, and once it is killed nothing ever does: its code stands where it was.
+ * A process, simulated in this one: everything by which its code reaches the world (time, storage, the index)
+ * passes through `gate`. While it is stopped nothing passes, and once it is killed nothing ever does: its
+ * code stands where it was.
  */
 export class SimulatedProcess {
   /** Its own clock: stands as it does. */

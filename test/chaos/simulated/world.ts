@@ -12,7 +12,10 @@ import { Knowledge } from './knowledge.js';
 import { Life } from './life.js';
 import { Reading } from './reading.js';
 
-/** Whatever is waited for has ended after so long, in simulated milliseconds: pauses, deadlines and retries together. */
+/**
+ * Whatever is waited for has ended after so long, in simulated milliseconds: pauses, deadlines and retries
+ * together.
+ */
 const PATIENCE_MS = 1_800_000;
 /** After so long everybody has looked at what the others did, and has tried again what failed. */
 const LOOKED_MS = 6000;
@@ -40,7 +43,10 @@ interface UnderWay {
   readonly what: string;
 }
 
-/** Disks, a source, and processes that come and go: makes the steps of a schedule, and looks after each whether all is as promised. */
+/**
+ * Disks, a source, and processes that come and go: makes the steps of a schedule, and looks after each
+ * whether all is as promised.
+ */
 export class World {
   readonly #clock = new ManualClock(ticked);
   readonly #dataset = new Dataset();

@@ -2,7 +2,10 @@ import { systemClock } from '@tiered/core';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { IndexClient } from '../../../packages/tiering/src/tier/index/index-client.js';
 
-/** Ends an index while its thread has much to do: by `end`, with the process, or with the thread that opened it. */
+/**
+ * Ends an index while its thread has much to do: by `end`, with the process, or with the thread that opened
+ * it.
+ */
 const [how = '', path = ''] = process.argv.slice(2);
 const ROUNDS = 20;
 const CALLS = 50;

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import { hierarchyOf, type Place } from '../place.js';
 
 /**
- * Reads objects in an order that is given, and notes in a file what was said to be placed and to be dropped: by calls, which
- * stand in their place in a record of all calls.
+ * Reads objects in an order that is given, and notes in a file what was said to be placed and to be dropped:
+ * by calls, which stand in their place in a record of all calls.
  */
 const [where = '', notes = '', order = ''] = process.argv.slice(2);
 const { hierarchy } = hierarchyOf(JSON.parse(where) as Place);

@@ -40,9 +40,10 @@ type Node = File | Directory;
 const SECTOR = 512;
 
 /**
- * What a file system promises of a directory and all below it, and no more: what was synced is there after a power cut. Of all else any
- * part may be there: of names, in the order of the changes of each; of bytes, any of the writes, in whole sectors. Where a write
- * is missing there may be zeros. A rename is whole or not there.
+ * What a file system promises of a directory and all below it, and no more: what was synced is there after a
+ * power cut. Of all else any part may be there: of names, in the order of the changes of each; of bytes, any
+ * of the writes, in whole sectors. Where a write is missing there may be zeros. A rename is whole or not
+ * there.
  */
 export class DiskModel {
   readonly #root: string;

@@ -47,7 +47,10 @@ function saidIn(calls: readonly Call[], notes: string): Set<string> {
   return said;
 }
 
-/** Starts on what a power cut left, as a tier that is now at another path: what was said to be there is, and all is right. */
+/**
+ * Starts on what a power cut left, as a tier that is now at another path: what was said to be there is, and
+ * all is right.
+ */
 async function expectGoesOn(
   place: Place,
   keys: readonly string[],

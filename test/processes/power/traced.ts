@@ -3,7 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** A system call on files that has succeeded. Times are positions in the record: when it was begun, and when it had ended. */
+/**
+ * A system call on files that has succeeded. Times are positions in the record: when it was begun, and when
+ * it had ended.
+ */
 export interface Call {
   readonly name: string;
   readonly began: number;
@@ -31,7 +34,10 @@ export const missing =
     ? undefined
     : 'strace does not work here: bash tools/servers/install.sh strace';
 
-/** Runs a program of Node and records its calls on files, of all its threads, in the order in which they ended. */
+/**
+ * Runs a program of Node and records its calls on files, of all its threads, in the order in which they
+ * ended.
+ */
 export async function traced(args: readonly string[], file: string): Promise<Call[]> {
   const env = { ...process.env, UV_USE_IO_URING: '0' };
   const options = ['-f', '-y', '-xx', '-qq', '-s', String(LONGEST_WRITE), '-o', file];
@@ -40,7 +46,10 @@ export async function traced(args: readonly string[], file: string): Promise<Cal
   return callsOf(fs.readFileSync(file, 'latin1').split('\n'));
 }
 
-/** The lines of a record: `thread call(arguments) = result`, or in two parts if other threads' lines came between. */
+/**
+ * The lines of a record: `thread call(arguments) = result`, or in two parts if other threads' lines came
+ * between.
+ */
 function callsOf(lines: readonly string[]): Call[] {
   const begun = new Map<string, { text: string; began: number }>();
   const calls: Call[] = [];
@@ -59,7 +68,10 @@ function callsOf(lines: readonly string[]): Call[] {
   return calls;
 }
 
-/** With `-xx` and `-y` all text is in hexadecimal digits, so that commas, quotes and brackets are those of the line. */
+/**
+ * With `-xx` and `-y` all text is in hexadecimal digits, so that commas, quotes and brackets are those of the
+ * line.
+ */
 function callOf(text: string, began: number, ended: number): Call | undefined {
   const [, name, inner = '', returned = ''] = /^(\w+)\((.*)\) += (-?\d+)/.exec(text) ?? [];
   const result = Number(returned);
@@ -69,7 +81,8 @@ function callOf(text: string, began: number, ended: number): Call | undefined {
   const opened = args.filter((one) => /^(AT_FDCWD|\d+)</.test(one)).map(pathOf);
   const isWrite = /write/.test(name);
   const isByDescriptor = texts.length === 0 || isWrite;
-  // `openat`, `renameat` and their like name a directory for each path, and Node always the working directory.
+  // `openat`, `renameat` and their like name a directory for each path, and Node always the working
+  // directory.
   const directory = opened[0] ?? process.cwd();
   const paths = isByDescriptor ? opened : texts.map((one) => path.resolve(directory, one.toString()));
   const numbers = args.filter((one) => /^-?\d+$/.test(one)).map(Number);

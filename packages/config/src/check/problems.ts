@@ -9,7 +9,10 @@ interface Problem {
   readonly cause: unknown;
 }
 
-/** What zod says beside what Standard Schema asks for: which keys are too many, and what each part of a union lacks. */
+/**
+ * What zod says beside what Standard Schema asks for: which keys are too many, and what each part of a union
+ * lacks.
+ */
 interface ZodIssue extends OptionIssue {
   readonly code?: unknown;
   readonly keys?: unknown;
@@ -19,7 +22,10 @@ interface ZodIssue extends OptionIssue {
 /** A value that is no candidate at all for a part of a union, rather than one with a mistake in it. */
 const NOT_MEANT = new Set<unknown>(['invalid_type', 'invalid_value']);
 
-/** Everything that is wrong with a configuration, told at once; of each field the first thing, which explains the others. */
+/**
+ * Everything that is wrong with a configuration, told at once; of each field the first thing, which explains
+ * the others.
+ */
 export class Problems {
   readonly #document: ConfigDocument;
   readonly #variables: readonly Variable[];
@@ -49,8 +55,8 @@ export class Problems {
   }
 
   /**
-   * A message of `configError`, without the value it tells if any of its field came from the environment: a size or a path
-   * may be written in another way by then, and would not be recognised.
+   * A message of `configError`, without the value it tells if any of its field came from the environment: a
+   * size or a path may be written in another way by then, and would not be recognised.
    */
   withoutValue(message: string): string {
     const [field = ''] = message.split(': ', 1);
@@ -83,7 +89,10 @@ export class Problems {
     return undefined;
   }
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` with every problem, in the order of the file, if there is any. */
+  /**
+   * @throws TieredError `TIERED_CONFIG_INVALID` with every problem, in the order of the file, if there is
+   * any.
+   */
   throwIfAny(): void {
     if (this.#found.length === 0) return;
     const problems = this.#found

@@ -147,7 +147,10 @@ export const tierSchema = group(A_TIER, {
   }).optional(),
 });
 
-/** The file as a whole. What a level holds is checked by one of the schemas above and by the schema of its driver. */
+/**
+ * The file as a whole. What a level holds is checked by one of the schemas above and by the schema of its
+ * driver.
+ */
 export const hierarchySchema = group('a mapping with source, and mostly tiers', {
   $schema: z
     .string(expected('the address of the JSON Schema'))

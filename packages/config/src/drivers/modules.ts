@@ -49,7 +49,8 @@ async function load<Factory extends object>(
       ? pathToFileURL(path.resolve(baseDirectory, specifier)).href
       : urlOfPackage(specifier, baseDirectory);
     if (url === undefined) return { problem: notInstalled(specifier) };
-    // The one import of what is not known before: drivers and the placement are packages that build on this one.
+    // The one import of what is not known before: drivers and the placement are packages that build on this
+    // one.
     const module = (await import(url)) as Readonly<Record<string, unknown>>;
     const factory = module[exported];
     if (isFactory(factory)) return { factory: factory as Factory };
@@ -62,7 +63,9 @@ async function load<Factory extends object>(
   }
 }
 
-/** The package as the directory of the file sees it, or else as this package does; undefined if neither does. */
+/**
+ * The package as the directory of the file sees it, or else as this package does; undefined if neither does.
+ */
 function urlOfPackage(specifier: string, baseDirectory: string): string | undefined {
   try {
     return pathToFileURL(createRequire(path.join(baseDirectory, 'tiers.yaml')).resolve(specifier)).href;
@@ -76,7 +79,9 @@ function urlOfPackage(specifier: string, baseDirectory: string): string | undefi
   }
 }
 
-/** What people call storage that a built-in driver is for. Names of OpenDAL's services stand for themselves. */
+/**
+ * What people call storage that a built-in driver is for. Names of OpenDAL's services stand for themselves.
+ */
 const MEANT: ReadonlyMap<string, string> = new Map([
   ...['ram', 'mem'].map((name) => [name, 'memory'] as const),
   ...['file', 'files', 'disk', 'dir', 'directory', 'local', 'posix', 'nfs', 'ssd', 'nvme'].map(
@@ -106,8 +111,8 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Nobody should install a mistyped name: somebody may have waited for that. So only the packages of this project are recommended,
- * and of others it is said that they are not there.
+ * Nobody should install a mistyped name: somebody may have waited for that. So only the packages of this
+ * project are recommended, and of others it is said that they are not there.
  */
 function notInstalled(specifier: string): string {
   const name = specifier.toLowerCase();

@@ -136,7 +136,9 @@ function parseJson(name: string, text: string): unknown {
   }
 }
 
-/** Where a field begins in the text: its key, or its place in a list; of a missing one, what should hold it. */
+/**
+ * Where a field begins in the text: its key, or its place in a list; of a missing one, what should hold it.
+ */
 function offsetOf(document: Document, where: Path): number | undefined {
   for (let length = where.length; length > 0; length--) {
     const holder = document.getIn(where.slice(0, length - 1), true);

@@ -20,8 +20,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g;
 
 /**
- * Replaces `${NAME}` in every text by the environment variable; `$${` stands for `${`. Keys stay as they are. Text
- * with a variable that is not set stays as it is, and is a problem.
+ * Replaces `${NAME}` in every text by the environment variable; `$${` stands for `${`. Keys stay as they are.
+ * Text with a variable that is not set stays as it is, and is a problem.
  */
 export function expandVariables(root: unknown, env: Environment): Expanded {
   const variables: Variable[] = [];

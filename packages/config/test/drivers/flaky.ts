@@ -6,7 +6,9 @@ const schema = group('options of the driver', {
   failures: wholeNumber(0, { title: 'Failures', description: 'So many stats fail before one succeeds.' }),
 });
 
-/** A driver with the object `object` of 1000 bytes whose first stats fail, and say that trying again helps. */
+/**
+ * A driver with the object `object` of 1000 bytes whose first stats fail, and say that trying again helps.
+ */
 export const driverFactory: DriverFactory<z.output<typeof schema>> = {
   schema,
   create: ({ failures }) => {

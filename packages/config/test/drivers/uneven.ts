@@ -1,6 +1,9 @@
 import { FaultDriver, MemoryDriver, type DriverFactory } from '@tiered/core';
 
-/** A driver with the object `object` of 1000 bytes, whose fifth request to read takes 100 ms. Its schema is written by hand. */
+/**
+ * A driver with the object `object` of 1000 bytes, whose fifth request to read takes 100 ms. Its schema is
+ * written by hand.
+ */
 export const driverFactory: DriverFactory = {
   schema: { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) } },
   create: (_, { clock }) => {

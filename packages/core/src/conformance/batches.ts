@@ -27,7 +27,9 @@ async function assertFailed(outcome: ReadOutcome | undefined, code: ErrorCode): 
   await assertCode(Promise.reject(outcome.error), code);
 }
 
-/** Reads with a version; gives the bytes, or undefined where the driver says that the object is another one. */
+/**
+ * Reads with a version; gives the bytes, or undefined where the driver says that the object is another one.
+ */
 async function readVersion(
   driver: StorageDriver,
   target: Uint8Array,

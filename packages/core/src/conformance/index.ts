@@ -22,9 +22,9 @@ export interface ConformanceOptions {
 }
 
 /**
- * Registers the tests of the `StorageDriver` contract for a driver: on the driver itself, on the driver behind a
- * decorator and behind a prefix, and below a `Hierarchy` before, during and after its life. The capabilities that the
- * driver declares choose the tests. What it cannot do, it must refuse.
+ * Registers the tests of the `StorageDriver` contract for a driver: on the driver itself, on the driver
+ * behind a decorator and behind a prefix, and below a `Hierarchy` before, during and after its life. The
+ * capabilities that the driver declares choose the tests. What it cannot do, it must refuse.
  *
  * ```ts
  * import { it } from 'vitest';

@@ -43,8 +43,8 @@ export interface FaultDriverOptions {
 }
 
 /**
- * Injects faults into every operation of a driver. The same seed and order of calls give the same faults. The first
- * rule that matches a call wins. `injected` says what was done, for the message of a failing test.
+ * Injects faults into every operation of a driver. The same seed and order of calls give the same faults. The
+ * first rule that matches a call wins. `injected` says what was done, for the message of a failing test.
  */
 export class FaultDriver extends InterceptingDriver {
   /** Every fault so far, as `kind operation key`. */

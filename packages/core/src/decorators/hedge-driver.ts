@@ -11,23 +11,24 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 /** Options of `HedgeDriver`. */
 export interface HedgeDriverOptions {
   /**
-   * The most second requests, as a share of the reads: more than 0, and at most 1. Default: 0.05, the share that the
-   * default percentile makes late. It adds a twentieth to the load of the source.
+   * The most second requests, as a share of the reads: more than 0, and at most 1. Default: 0.05, the share
+   * that the default percentile makes late. It adds a twentieth to the load of the source.
    */
   readonly budget?: number | undefined;
   /**
-   * The share of the reads of like size that are not late, from 0.5 to 0.999. Default: 0.95, as in "The Tail at Scale".
-   * With less, the budget is spent on reads that are nearly done. With more, most of the wait is over before a hedge
-   * begins.
+   * The share of the reads of like size that are not late, from 0.5 to 0.999. Default: 0.95, as in "The Tail
+   * at Scale". With less, the budget is spent on reads that are nearly done. With more, most of the wait is
+   * over before a hedge begins.
    */
   readonly percentile?: number | undefined;
   /**
-   * Milliseconds before which no read is late. Default: 1, because timers are no finer. Faster reads are never hedged.
+   * Milliseconds before which no read is late. Default: 1, because timers are no finer. Faster reads are
+   * never hedged.
    */
   readonly minDelayMs?: number | undefined;
   /**
-   * Bytes that second requests may bring at a time. A larger single request is never made. Default: 64 MiB, four large
-   * chunks.
+   * Bytes that second requests may bring at a time. A larger single request is never made. Default: 64 MiB,
+   * four large chunks.
    */
   readonly memory?: ByteSize | undefined;
   /** Default: the clock of the machine. */
@@ -43,30 +44,33 @@ export interface HedgeMetrics extends HedgeCounts {
 }
 
 /**
- * Hedges reads: a `read` or `readInto` that takes longer than nearly all recent reads of its size gets a second request
- * beside the first. The first answer counts, and the other request is aborted. This helps against jitter, where now and
- * then a read takes ten times as long as others ("The Tail at Scale", Dean and Barroso, 2013). It does not help a
- * source that is slow because it is busy. So hedging is turned off when 16 hedges in a row brought nothing, for a
- * second at first and for up to a minute later, until a hedge wins again.
+ * Hedges reads: a `read` or `readInto` that takes longer than nearly all recent reads of its size gets a
+ * second request beside the first. The first answer counts, and the other request is aborted. This helps
+ * against jitter, where now and then a read takes ten times as long as others ("The Tail at Scale", Dean and
+ * Barroso, 2013). It does not help a source that is slow because it is busy. So hedging is turned off when 16
+ * hedges in a row brought nothing, for a second at first and for up to a minute later, until a hedge wins
+ * again.
  *
- * The whole result comes from one of the two requests. Their bytes are never mixed, even if the object changes
- * meanwhile and no version was asked for. The second request reads into memory of its own, which is copied to the
- * caller's when the first has let go of that. So a `readInto` waits until the aborted first request has ended; a `read`
- * does not. What was reported as `progress` stays: a second answer that differs from it is not used. An error of the
- * second request is not reported. An error of the first is reported, unless it is `retryable` while a second request is
- * under way. Then the second request decides. An abort ends both, and the read settles as the first request does.
+ * The whole result comes from one of the two requests. Their bytes are never mixed, even if the object
+ * changes meanwhile and no version was asked for. The second request reads into memory of its own, which is
+ * copied to the caller's when the first has let go of that. So a `readInto` waits until the aborted first
+ * request has ended; a `read` does not. What was reported as `progress` stays: a second answer that differs
+ * from it is not used. An error of the second request is not reported. An error of the first is reported,
+ * unless it is `retryable` while a second request is under way. Then the second request decides. An abort
+ * ends both, and the read settles as the first request does.
  *
- * There are no hedges until 2 / (1 - percentile) reads of like size (within a power of two) have ended, and at most 16
- * at a time. `stat` is not hedged, because a listing makes it rare, and it would take from the budget of reads. Batches
- * are made as single reads. `close` waits for requests that were aborted.
+ * There are no hedges until 2 / (1 - percentile) reads of like size (within a power of two) have ended, and
+ * at most 16 at a time. `stat` is not hedged, because a listing makes it rare, and it would take from the
+ * budget of reads. Batches are made as single reads. `close` waits for requests that were aborted.
  *
- * **Order.** Put it inside `RetryDriver` and `LimitDriver`. Around them, it would take their pauses and queues for a
- * slow source, and a second request would wait behind the first. So the limit counts a read and its hedge as one. Put
- * it around `ThrottleDriver` and `FaultDriver`. A `MetricsDriver` inside counts both requests. Do not put it around the
- * driver of a tier: a tier has `readDeadlineMs`, and would lose the threads of its batches.
+ * **Order.** Put it inside `RetryDriver` and `LimitDriver`. Around them, it would take their pauses and
+ * queues for a slow source, and a second request would wait behind the first. So the limit counts a read and
+ * its hedge as one. Put it around `ThrottleDriver` and `FaultDriver`. A `MetricsDriver` inside counts both
+ * requests. Do not put it around the driver of a tier: a tier has `readDeadlineMs`, and would lose the
+ * threads of its batches.
  *
- * Costs an abort signal and a place in a window per read, some 30 us of the event loop's thread. Do not use it for
- * sources that answer as fast as a disk.
+ * Costs an abort signal and a place in a window per read, some 30 us of the event loop's thread. Do not use
+ * it for sources that answer as fast as a disk.
  */
 export class HedgeDriver extends InterceptingDriver {
   readonly #minDelayMs: number;

@@ -43,9 +43,10 @@ type Run<T> = (signal: AbortSignal | undefined, progress?: ReadIntoOptions['prog
 const NOTHING_MOVED = () => 0;
 
 /**
- * The base class of decorators. Every operation passes through `intercept`, so a decorator says once what it does and
- * cannot forget a method. `list` passes once per page and once for its end, `readMany` once per request, and a writer
- * once per call. `close` and a writer's `discard` do not pass, because releasing resources must always work.
+ * The base class of decorators. Every operation passes through `intercept`, so a decorator says once what it
+ * does and cannot forget a method. `list` passes once per page and once for its end, `readMany` once per
+ * request, and a writer once per call. `close` and a writer's `discard` do not pass, because releasing
+ * resources must always work.
  */
 export abstract class InterceptingDriver implements StorageDriver {
   readonly name: string;

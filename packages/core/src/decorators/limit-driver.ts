@@ -7,17 +7,18 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 /** Options of `LimitDriver`. */
 export interface LimitDriverOptions {
   /**
-   * The most operations under way at the same time, at least 1. No default, because it is the point of the decorator.
+   * The most operations under way at the same time, at least 1. No default, because it is the point of the
+   * decorator.
    */
   readonly concurrency: number;
 }
 
 /**
- * Bounds how many operations reach the driver at the same time; the others wait in order of arrival. An operation
- * that is aborted while it waits leaves at once and never reaches the driver.
+ * Bounds how many operations reach the driver at the same time; the others wait in order of arrival. An
+ * operation that is aborted while it waits leaves at once and never reaches the driver.
  *
- * **Order.** Put it inside a `RetryDriver`. Around it, the pauses between tries would hold a slot that others could
- * use.
+ * **Order.** Put it inside a `RetryDriver`. Around it, the pauses between tries would hold a slot that others
+ * could use.
  */
 export class LimitDriver extends InterceptingDriver {
   readonly #limit: LimitFunction;

@@ -23,8 +23,8 @@ export interface DriverMetrics {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * Counts what reaches a driver. Put it inside a `RetryDriver` to see every try, outside to see what the caller sees.
- * Costs two looks at the clock per operation.
+ * Counts what reaches a driver. Put it inside a `RetryDriver` to see every try, outside to see what the
+ * caller sees. Costs two looks at the clock per operation.
  */
 export class MetricsDriver extends InterceptingDriver {
   readonly #clock: Clock;

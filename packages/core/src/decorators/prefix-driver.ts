@@ -21,11 +21,13 @@ import { closeFor, openFor } from '../driver/open-drivers.js';
 import { isAround } from '../driver/ownership.js';
 
 /**
- * Shows the objects of a driver whose keys start with a prefix, without that prefix. So one bucket or directory serves
- * several datasets. The prefix is put before the key unchanged, so end it with `/` if it names a directory.
+ * Shows the objects of a driver whose keys start with a prefix, without that prefix. So one bucket or
+ * directory serves several datasets. The prefix is put before the key unchanged, so end it with `/` if it
+ * names a directory.
  *
- * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it. It has no
- * index for a tier, because an index covers the whole storage. Give a tier that needs an index a directory of its own.
+ * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it.
+ * It has no index for a tier, because an index covers the whole storage. Give a tier that needs an index a
+ * directory of its own.
  */
 export class PrefixDriver implements StorageDriver {
   readonly name: string;

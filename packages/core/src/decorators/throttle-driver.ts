@@ -9,7 +9,9 @@ import { limiter } from './limit-driver.js';
 
 /** Options of `ThrottleDriver`. */
 export interface ThrottleDriverOptions {
-  /** Milliseconds that every operation waits before it begins. Operations wait at the same time. Default: 0. */
+  /**
+   * Milliseconds that every operation waits before it begins. Operations wait at the same time. Default: 0.
+   */
   readonly latencyMs?: number | undefined;
   /** Bytes a second that reads and writes share, over all operations together. Default: no bound. */
   readonly bytesPerSecond?: ByteSize | undefined;
@@ -25,10 +27,10 @@ const PROGRESS_STEP = 256 * 1024;
 /**
  * Makes a fast driver behave like a slow and shared one: for demos, benches and what-if questions.
  *
- * An operation waits for a slot, then for `latencyMs`, and then does its work. Its bytes then pass over a link of
- * `bytesPerSecond`, one operation after the other. The link is booked by absolute times, so that a timer that fires
- * late costs no throughput as long as another operation is under way. Failed operations wait for the latency too, but
- * use no bandwidth. An operation that is aborted leaves the link at once.
+ * An operation waits for a slot, then for `latencyMs`, and then does its work. Its bytes then pass over a
+ * link of `bytesPerSecond`, one operation after the other. The link is booked by absolute times, so that a
+ * timer that fires late costs no throughput as long as another operation is under way. Failed operations wait
+ * for the latency too, but use no bandwidth. An operation that is aborted leaves the link at once.
  */
 export class ThrottleDriver extends InterceptingDriver {
   readonly #latencyMs: number;

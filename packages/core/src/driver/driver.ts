@@ -2,8 +2,9 @@ import { untilAborted } from '../support/abort.js';
 import { TieredError, type TieredErrorDetails } from '../support/errors.js';
 
 /**
- * What a driver can do, declared once and frozen. `Hierarchy` checks it before every call, and the conformance suite
- * chooses its cases by it. Every driver has `open`, `close`, `stat`, `read`, `readInto` and `readMany`.
+ * What a driver can do, declared once and frozen. `Hierarchy` checks it before every call, and the
+ * conformance suite chooses its cases by it. Every driver has `open`, `close`, `stat`, `read`, `readInto` and
+ * `readMany`.
  */
 export interface DriverCapabilities {
   /** `list` enumerates every object. */
@@ -14,7 +15,9 @@ export interface DriverCapabilities {
   readonly delete: boolean;
   /** `usage` measures what the objects occupy. */
   readonly usage: boolean;
-  /** `read` returns views on memory that the driver keeps. They cost no copy, and must never be written to. */
+  /**
+   * `read` returns views on memory that the driver keeps. They cost no copy, and must never be written to.
+   */
   readonly sharedViews: boolean;
   /** Objects are still there after `close` and `open`. */
   readonly persistent: boolean;
@@ -23,14 +26,15 @@ export interface DriverCapabilities {
   /** An object that is written in parts (`create`) is kept in memory as a whole until it is published. */
   readonly buffersWrites: boolean;
   /**
-   * Which threads read files. `native`: threads of the driver's own, as many as are wanted. `node`: Node's thread pool,
-   * which has four threads for the whole process unless UV_THREADPOOL_SIZE says otherwise. `workers`: Node's pool, and
-   * worker threads that help where storage is slow. Undefined where nothing is read from files.
+   * Which threads read files. `native`: threads of the driver's own, as many as are wanted. `node`: Node's
+   * thread pool, which has four threads for the whole process unless UV_THREADPOOL_SIZE says otherwise.
+   * `workers`: Node's pool, and worker threads that help where storage is slow. Undefined where nothing is
+   * read from files.
    */
   readonly threads?: 'native' | 'workers' | 'node' | undefined;
   /**
-   * The most single reads that are really under way at the same time. Further ones wait for a thread. Undefined where
-   * there is no such limit.
+   * The most single reads that are really under way at the same time. Further ones wait for a thread.
+   * Undefined where there is no such limit.
    */
   readonly readsAtOnce?: number | undefined;
 }
@@ -60,21 +64,22 @@ export interface ListOptions extends OperationOptions {
 export interface ReadIntoOptions extends OperationOptions {
   readonly offset: number;
   /**
-   * Reads only bytes of this version. A driver that sees another version throws `TIERED_SOURCE_CHANGED`. It looks as
-   * closely as it can without a further request: at an open file's times, or with an If-Match. Default: any version.
+   * Reads only bytes of this version. A driver that sees another version throws `TIERED_SOURCE_CHANGED`. It
+   * looks as closely as it can without a further request: at an open file's times, or with an If-Match.
+   * Default: any version.
    */
   readonly version?: string | undefined;
   /**
-   * Called while `readInto` is under way, with the number of bytes from the start of the target that are final. Final
-   * bytes are the object's, of the version that was asked for, and stay as they are even if the rest fails. A number
-   * that is not larger than the last one says nothing new. Drivers that cannot know before the end never call it. No
-   * driver calls it once the read has settled. `read` does not call it.
+   * Called while `readInto` is under way, with the number of bytes from the start of the target that are
+   * final. Final bytes are the object's, of the version that was asked for, and stay as they are even if the
+   * rest fails. A number that is not larger than the last one says nothing new. Drivers that cannot know
+   * before the end never call it. No driver calls it once the read has settled. `read` does not call it.
    */
   readonly progress?: ((bytes: number) => void) | undefined;
   /**
-   * Promises that nobody transfers or shrinks the target's buffer until the call has settled. A driver's threads may
-   * then fill it directly. Otherwise they fill memory of their own, and the bytes are copied from there. Default:
-   * false.
+   * Promises that nobody transfers or shrinks the target's buffer until the call has settled. A driver's
+   * threads may then fill it directly. Otherwise they fill memory of their own, and the bytes are copied from
+   * there. Default: false.
    */
   readonly isFixed?: boolean | undefined;
 }
@@ -90,8 +95,8 @@ export interface ReadRequest {
   readonly offset: number;
   readonly target: Uint8Array;
   /**
-   * Whether other parts of the same object are likely to be read soon, so that it is worth keeping open. Default:
-   * false.
+   * Whether other parts of the same object are likely to be read soon, so that it is worth keeping open.
+   * Default: false.
    */
   readonly isPart?: boolean | undefined;
   /** Only bytes of this version, as in `ReadIntoOptions`. Default: any. */
@@ -103,47 +108,52 @@ export type ReadOutcome = { readonly bytes: number } | { readonly error: unknown
 
 /** Options of `write`. */
 export interface WriteOptions extends OperationOptions {
-  /** The number of bytes that will come. Any other number is `TIERED_SIZE_MISMATCH`, and publishes nothing. */
+  /**
+   * The number of bytes that will come. Any other number is `TIERED_SIZE_MISMATCH`, and publishes nothing.
+   */
   readonly size: number;
   /**
-   * Writes only if there is no object of this key, and throws `TIERED_EXISTS` if there is one. The storage itself
-   * decides, so that of several writers at the same time one succeeds. `TIERED_UNSUPPORTED` where the storage cannot do
-   * this. Default: false, which replaces an existing object.
+   * Writes only if there is no object of this key, and throws `TIERED_EXISTS` if there is one. The storage
+   * itself decides, so that of several writers at the same time one succeeds. `TIERED_UNSUPPORTED` where the
+   * storage cannot do this. Default: false, which replaces an existing object.
    */
   readonly ifAbsent?: boolean | undefined;
 }
 
 /**
- * The bytes of an object to be written, at once or in pieces. The producer may reuse a piece once the next one is asked
- * for.
+ * The bytes of an object to be written, at once or in pieces. The producer may reuse a piece once the next
+ * one is asked for.
  */
 export type WriteData = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** Options of `create`. The signal ends `create` itself. The calls of the writer have signals of their own. */
+/**
+ * Options of `create`. The signal ends `create` itself. The calls of the writer have signals of their own.
+ */
 export interface CreateOptions extends OperationOptions {
   /** The exact size of the object, in bytes. */
   readonly size: number;
 }
 
 /**
- * An object that is being written in parts, in any order. Nobody else sees it until it is published. It ends once, by
- * `publish` or `discard`, and its creator has to call one of them.
+ * An object that is being written in parts, in any order. Nobody else sees it until it is published. It ends
+ * once, by `publish` or `discard`, and its creator has to call one of them.
  */
 export interface ObjectWriter {
   /**
-   * Writes bytes at an offset, within the size. Parts may be written at the same time, and must not overlap. A part
-   * that failed or was aborted may be written again. The bytes are the caller's again once the call has settled.
+   * Writes bytes at an offset, within the size. Parts may be written at the same time, and must not overlap.
+   * A part that failed or was aborted may be written again. The bytes are the caller's again once the call
+   * has settled.
    */
   writeAt(bytes: Uint8Array, options: ReadIntoOptions): Promise<void>;
   /**
-   * Reads what has been written already. Short only at the end of the object. Bytes that were not written yet have any
-   * value.
+   * Reads what has been written already. Short only at the end of the object. Bytes that were not written yet
+   * have any value.
    */
   readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number>;
   /**
-   * Makes the object visible under its key, atomically. The caller has written every byte. A driver that sees a missing
-   * one throws `TIERED_SIZE_MISMATCH`. After a failure the object may be published all the same, but only on storage
-   * whose answer can get lost. `discard` is still to be called then.
+   * Makes the object visible under its key, atomically. The caller has written every byte. A driver that sees
+   * a missing one throws `TIERED_SIZE_MISMATCH`. After a failure the object may be published all the same,
+   * but only on storage whose answer can get lost. `discard` is still to be called then.
    */
   publish(options: OperationOptions): Promise<void>;
   /** Leaves no trace of what was not published. Idempotent, may be called at any time, and never fails. */
@@ -151,19 +161,20 @@ export interface ObjectWriter {
 }
 
 /**
- * Where the index of a tier is kept, and which of its members are running. Several processes need this to share a tier
- * without a server. The index itself is a database. This interface covers what only the storage can know.
+ * Where the index of a tier is kept, and which of its members are running. Several processes need this to
+ * share a tier without a server. The index itself is a database. This interface covers what only the storage
+ * can know.
  */
 export interface IndexHome {
   /**
-   * Identifies this opening of the storage. No other opening has the same value, in this process or another one. Others
-   * see it as running until it is closed or its process ends. They ask the kernel, and do not rely on a number, a name
-   * or a time.
+   * Identifies this opening of the storage. No other opening has the same value, in this process or another
+   * one. Others see it as running until it is closed or its process ends. They ask the kernel, and do not
+   * rely on a number, a name or a time.
    */
   readonly member: string;
   /**
-   * Path of the index's file, on a local file system. The file exists, perhaps empty, and is accessible to its owner
-   * only.
+   * Path of the index's file, on a local file system. The file exists, perhaps empty, and is accessible to
+   * its owner only.
    */
   readonly path: string;
   /** Whether what was reported as written has to survive a power cut. */
@@ -175,8 +186,8 @@ export interface IndexHome {
   /** Bytes of a block. An object takes a multiple of it on the storage. 1 where the storage has no blocks. */
   readonly blockBytes: number;
   /**
-   * Bytes that the storage took for anything but objects, such as directories, since it was opened here. What it gave
-   * back is subtracted.
+   * Bytes that the storage took for anything but objects, such as directories, since it was opened here. What
+   * it gave back is subtracted.
    */
   readonly overheadBytes: number;
   /** Whether the opening behind a member is running. True where that cannot be known. */
@@ -199,8 +210,8 @@ export interface DriverUsage {
   /** Bytes that the storage could still take. Undefined if it cannot say. */
   readonly freeBytes?: number | undefined;
   /**
-   * What the objects take on the storage itself, in bytes: whole blocks, directories, and what the driver keeps beside
-   * them. Undefined where the storage cannot say.
+   * What the objects take on the storage itself, in bytes: whole blocks, directories, and what the driver
+   * keeps beside them. Undefined where the storage cannot say.
    */
   readonly occupiedBytes?: number | undefined;
 }
@@ -208,24 +219,25 @@ export interface DriverUsage {
 /**
  * Storage as the SDK sees it. It is for authors of drivers; loaders use `Hierarchy`.
  *
- * **Contract.** Input arrives validated: keys are non-empty well-formed strings without NUL, ranges are whole numbers,
- * capabilities were checked, and no operation runs before `open` or after `close`. A driver throws `TieredError` for
- * operating faults, and decides whether they are `retryable`. It throws `signal.reason` when it stops because of its
- * signal. A missing object is `TIERED_NOT_FOUND`. Any number of operations may run at the same time. The conformance
- * suite in `@tiered/core/conformance` checks all of this.
+ * **Contract.** Input arrives validated: keys are non-empty well-formed strings without NUL, ranges are whole
+ * numbers, capabilities were checked, and no operation runs before `open` or after `close`. A driver throws
+ * `TieredError` for operating faults, and decides whether they are `retryable`. It throws `signal.reason`
+ * when it stops because of its signal. A missing object is `TIERED_NOT_FOUND`. Any number of operations may
+ * run at the same time. The conformance suite in `@tiered/core/conformance` checks all of this.
  *
- * No member is optional, so that the compiler tells a decorator about a method it forgot. A driver answers what it
- * cannot do with `unsupported(...)`.
+ * No member is optional, so that the compiler tells a decorator about a method it forgot. A driver answers
+ * what it cannot do with `unsupported(...)`.
  */
 export interface StorageDriver {
   /** Names the driver in messages, events and metrics, such as `fs:/data`. Holds no secrets. */
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   /**
-   * Where the storage is: the text that stands before the keys, such as `file:///data/` or `s3://bucket/`. It is
-   * compared and shown, not fetched, so it is not percent-encoded, and it holds no secrets. Two drivers can reach the
-   * same object only if the location of one begins with that of the other, so end it with `/`. It may become more
-   * precise with `open`, which may resolve links. Undefined for storage that nobody else can reach, such as memory.
+   * Where the storage is: the text that stands before the keys, such as `file:///data/` or `s3://bucket/`. It
+   * is compared and shown, not fetched, so it is not percent-encoded, and it holds no secrets. Two drivers
+   * can reach the same object only if the location of one begins with that of the other, so end it with `/`.
+   * It may become more precise with `open`, which may resolve links. Undefined for storage that nobody else
+   * can reach, such as memory.
    */
   readonly location: string | undefined;
 
@@ -242,32 +254,33 @@ export interface StorageDriver {
   list(options: ListOptions): AsyncIterable<readonly ObjectStat[]>;
 
   /**
-   * Reads a range. Short only at the end of the object, as pread: an offset at or past the end gives no bytes. The
-   * bytes belong to the driver with `sharedViews`, and to the caller otherwise.
+   * Reads a range. Short only at the end of the object, as pread: an offset at or past the end gives no
+   * bytes. The bytes belong to the driver with `sharedViews`, and to the caller otherwise.
    */
   read(key: string, options: ReadOptions): Promise<Uint8Array>;
 
   /**
-   * Reads into the caller's memory and resolves to the number of bytes, short only at the end of the object. Does not
-   * touch the target after it has settled, even when it was aborted.
+   * Reads into the caller's memory and resolves to the number of bytes, short only at the end of the object.
+   * Does not touch the target after it has settled, even when it was aborted.
    */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number>;
 
   /**
-   * Makes many `readInto` calls at once, for drivers that do better on batches. Outcome i belongs to request i. Does
-   * not reject: an abort is the outcome of the reads that it stopped. No target is touched after it has settled.
+   * Makes many `readInto` calls at once, for drivers that do better on batches. Outcome i belongs to request
+   * i. Does not reject: an abort is the outcome of the reads that it stopped. No target is touched after it
+   * has settled.
    */
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]>;
 
   /**
-   * Creates or replaces an object, atomically: a reader sees the old object, no object, or the whole new one. A failed
-   * or aborted write leaves nothing behind.
+   * Creates or replaces an object, atomically: a reader sees the old object, no object, or the whole new one.
+   * A failed or aborted write leaves nothing behind.
    */
   write(key: string, data: WriteData, options: WriteOptions): Promise<void>;
 
   /**
-   * Begins an object that is written in parts; see `ObjectWriter`. A driver for tiers implements this, or uses
-   * `bufferedWriter`.
+   * Begins an object that is written in parts; see `ObjectWriter`. A driver for tiers implements this, or
+   * uses `bufferedWriter`.
    */
   create(key: string, options: CreateOptions): Promise<ObjectWriter>;
 
@@ -277,7 +290,10 @@ export interface StorageDriver {
   /** Measures what the objects occupy. Costs a walk over them where the storage keeps no sum. */
   usage(options: OperationOptions): Promise<DriverUsage>;
 
-  /** Gives the index of a tier a home here. The home is closed before the driver is. Needs the capability `index`. */
+  /**
+   * Gives the index of a tier a home here. The home is closed before the driver is. Needs the capability
+   * `index`.
+   */
   openIndex(options: OperationOptions): Promise<IndexHome>;
 }
 
@@ -322,7 +338,10 @@ export function versionChanged(
   );
 }
 
-/** Implements `readMany` for drivers that have no better way than one `readInto` per request, all under way at once. */
+/**
+ * Implements `readMany` for drivers that have no better way than one `readInto` per request, all under way at
+ * once.
+ */
 export function readEach(
   driver: StorageDriver,
   requests: readonly ReadRequest[],
@@ -344,8 +363,8 @@ export function readOutcome(read: Promise<number>): Promise<ReadOutcome> {
 }
 
 /**
- * Passes on the pieces of a `write` and checks them against the announced size. An abort ends them at once, even while
- * their producer stands still.
+ * Passes on the pieces of a `write` and checks them against the announced size. An abort ends them at once,
+ * even while their producer stands still.
  * @throws TieredError `TIERED_SIZE_MISMATCH` as soon as too much has come, or at the end if too little has.
  */
 export async function* checkedPieces(
@@ -372,8 +391,8 @@ export async function* checkedPieces(
 }
 
 /**
- * Joins the pieces of a `write`, for drivers that write an object at once. Data that is one piece already is not
- * copied.
+ * Joins the pieces of a `write`, for drivers that write an object at once. Data that is one piece already is
+ * not copied.
  * @param allocate Makes memory for all of them.
  */
 export async function gathered(

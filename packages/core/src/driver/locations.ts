@@ -8,8 +8,9 @@ interface Place {
 }
 
 /**
- * Refuses levels that share storage. The objects of one would be served, counted and deleted as those of the other, and
- * a tier inside the source would write to the source. A driver without a location shares storage with no other.
+ * Refuses levels that share storage. The objects of one would be served, counted and deleted as those of the
+ * other, and a tier inside the source would write to the source. A driver without a location shares storage
+ * with no other.
  * @throws TieredError `TIERED_CONFIG_INVALID`, naming both levels.
  */
 export function assertApart(
@@ -44,8 +45,8 @@ function overlap(inner: Place, outer: Place): TieredError {
 }
 
 /**
- * Refuses a manifest inside the source. The source is never written, and the file would be one of its objects from the
- * next listing on.
+ * Refuses a manifest inside the source. The source is never written, and the file would be one of its objects
+ * from the next listing on.
  * @throws TieredError `TIERED_CONFIG_INVALID`, which shows no path, for the same reason as above.
  */
 export function assertOutside({ location }: StorageDriver, manifest: string): void {
@@ -58,8 +59,8 @@ export function assertOutside({ location }: StorageDriver, manifest: string): vo
 }
 
 /**
- * Returns what identifies a storage from one start to the next. What was kept of a storage is valid for the same
- * storage only.
+ * Returns what identifies a storage from one start to the next. What was kept of a storage is valid for the
+ * same storage only.
  */
 export function identityOf({ location, name }: StorageDriver): string {
   return location ?? name;

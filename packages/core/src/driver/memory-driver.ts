@@ -31,15 +31,18 @@ export interface MemoryDriverOptions {
   /** Name in messages and metrics. Default: `'memory'`. */
   readonly name?: string | undefined;
   /**
-   * The most bytes it takes. More is `TIERED_NO_SPACE`. Default: no bound of its own, because the quota of its tier is
-   * one. Set it when you use the driver alone.
+   * The most bytes it takes. More is `TIERED_NO_SPACE`. Default: no bound of its own, because the quota of
+   * its tier is one. Set it when you use the driver alone.
    */
   readonly capacity?: ByteSize | undefined;
 }
 
 interface StoredObject {
   readonly bytes: Uint8Array;
-  /** Length of `bytes` when they were stored. They have none left if the borrower of a view took the memory away. */
+  /**
+   * Length of `bytes` when they were stored. They have none left if the borrower of a view took the memory
+   * away.
+   */
   readonly size: number;
   readonly version: string;
 }
@@ -48,13 +51,13 @@ interface StoredObject {
 const LIST_PAGE = 1000;
 
 /**
- * Keeps objects in the memory of this process: for the RAM tier, and as a source for tests. Reads return views without
- * copying. A view stays valid after its object was replaced or deleted. Contents survive `close` and `open` of the same
- * instance, but not the end of the process.
+ * Keeps objects in the memory of this process: for the RAM tier, and as a source for tests. Reads return
+ * views without copying. A view stays valid after its object was replaced or deleted. Contents survive
+ * `close` and `open` of the same instance, but not the end of the process.
  *
- * A view must only be read. `postMessage` does not transfer its memory: it copies the memory or throws, depending on
- * the version of Node. If a program takes the memory away all the same, by `ArrayBuffer.transfer`, the object is gone
- * as if it were deleted.
+ * A view must only be read. `postMessage` does not transfer its memory: it copies the memory or throws,
+ * depending on the version of Node. If a program takes the memory away all the same, by
+ * `ArrayBuffer.transfer`, the object is gone as if it were deleted.
  */
 export class MemoryDriver implements StorageDriver {
   readonly name: string;
@@ -169,7 +172,10 @@ export class MemoryDriver implements StorageDriver {
     throw unsupported(this, 'openIndex');
   }
 
-  /** Publishes an object. Room is checked only now, because others may have been published while the bytes came. */
+  /**
+   * Publishes an object. Room is checked only now, because others may have been published while the bytes
+   * came.
+   */
   #publish(operation: Operation, key: string, bytes: Uint8Array): void {
     this.#assertRoom(operation, key, bytes.byteLength);
     this.#bytes += bytes.byteLength - this.#sizeOf(key);

@@ -22,8 +22,8 @@ function openingOf(driver: StorageDriver): Opening {
 }
 
 /**
- * Opens a driver for one of its users, unless it is open for another already. A program may give one driver to several
- * hierarchies, and the first that closes must not close it for the others.
+ * Opens a driver for one of its users, unless it is open for another already. A program may give one driver
+ * to several hierarchies, and the first that closes must not close it for the others.
  * @throws What the driver throws. It may be opened again then.
  */
 export async function openFor(
@@ -42,7 +42,8 @@ export async function openFor(
 }
 
 /**
- * Ends the use of a driver by a user, whether it was opened or not. The last user closes it. Idempotent, as `close` is.
+ * Ends the use of a driver by a user, whether it was opened or not. The last user closes it. Idempotent, as
+ * `close` is.
  */
 export async function closeFor(user: object, driver: StorageDriver): Promise<void> {
   const opening = openingOf(driver);

@@ -9,8 +9,8 @@ interface Shown {
 
 const inside = new WeakMap<StorageDriver, Shown>();
 /**
- * For each driver that wraps no other one: the tiers that are open, and the prefix of the objects that each has for
- * itself.
+ * For each driver that wraps no other one: the tiers that are open, and the prefix of the objects that each
+ * has for itself.
  */
 const owners = new WeakMap<StorageDriver, Map<object, string>>();
 
@@ -30,11 +30,11 @@ function innermost(driver: StorageDriver): Shown {
 }
 
 /**
- * Gives a driver, or the part of one that a decorator shows, to one tier only. Two tiers that know nothing of each
- * other must not keep copies in one place by one driver. A driver that has an index and no location is not owned,
- * because only those who share the driver can share its storage.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, if another tier has the same objects, a part of
- * them, or more that includes them.
+ * Gives a driver, or the part of one that a decorator shows, to one tier only. Two tiers that know nothing of
+ * each other must not keep copies in one place by one driver. A driver that has an index and no location is
+ * not owned, because only those who share the driver can share its storage.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, if another tier has the same objects, a
+ * part of them, or more that includes them.
  */
 export function own(tier: object, driver: StorageDriver, field: string): void {
   if (driver.capabilities.index && driver.location === undefined) return;

@@ -20,8 +20,8 @@ export interface CatalogParts {
 }
 
 /**
- * Brings what the source says of its objects into the namespace: one object when it is asked for, all of them by a
- * listing.
+ * Brings what the source says of its objects into the namespace: one object when it is asked for, all of them
+ * by a listing.
  */
 export class Catalog {
   readonly #parts: CatalogParts;
@@ -32,8 +32,8 @@ export class Catalog {
   }
 
   /**
-   * Takes in what the source says of an object, as far as the policy allows. A copy of an older version is not served
-   * any more.
+   * Takes in what the source says of an object, as far as the policy allows. A copy of an older version is
+   * not served any more.
    */
   take(stat: ObjectStat): number {
     const { versions, outdated } = this.#parts;
@@ -49,19 +49,20 @@ export class Catalog {
   }
 
   /**
-   * Takes in the present size and version of an object that turned out to have changed. False if the source did not
-   * say.
+   * Takes in the present size and version of an object that turned out to have changed. False if the source
+   * did not say.
    */
   async renew(key: string): Promise<boolean> {
     const { scope, source } = this.#parts;
-    // A failure is not reported: the error that led here says what happened. If the failure persists, the next read
-    // meets it.
+    // A failure is not reported: the error that led here says what happened. If the failure persists, the
+    // next read meets it.
     const stat = await scope.attempt((signal) => source.stat(key, { signal }));
     return stat !== undefined && this.take(stat) >= 0;
   }
 
   /**
-   * Returns the id of a key. Asks the source for an object that is not known, once for all who ask at the same time.
+   * Returns the id of a key. Asks the source for an object that is not known, once for all who ask at the
+   * same time.
    */
   async lookUp(key: string, signal: AbortSignal | undefined): Promise<number> {
     assertKey(key);
@@ -82,8 +83,8 @@ export class Catalog {
       const message = `${source.name} cannot list, and the namespace is not complete.`;
       throw new TieredError('TIERED_UNSUPPORTED', message);
     }
-    // A listing may rest between two pages for as long as its reader likes. So close() ends it, and waits for one page
-    // only.
+    // A listing may rest between two pages for as long as its reader likes. So close() ends it, and waits for
+    // one page only.
     const end = new AbortController();
     const pages = source.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
     const nextPage = async (under: AbortSignal) => {

@@ -8,8 +8,8 @@ export interface HierarchyEvents {
   /** A page of the source's listing was taken in. The numbers are totals of this listing so far. */
   scan: (progress: { readonly objects: number; readonly bytes: number }) => void;
   /**
-   * The manifest could not be loaded, so the source is listed; or it could not be saved, so the next start lists the
-   * source.
+   * The manifest could not be loaded, so the source is listed; or it could not be saved, so the next start
+   * lists the source.
    */
   manifestFailed: (event: {
     readonly path: string;
@@ -20,7 +20,10 @@ export interface HierarchyEvents {
   placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;
   /** A copy was dropped: it is not served any more, and is being deleted. */
   dropped: (event: { readonly key: string; readonly level: number; readonly reason: DropReason }) => void;
-  /** The storage of a tier was full before its quota was. The tier holds no more than `quotaBytes` from now on. */
+  /**
+   * The storage of a tier was full before its quota was. The tier holds no more than `quotaBytes` from now
+   * on.
+   */
   tierShrunk: (event: { readonly level: number; readonly quotaBytes: number }) => void;
   /** An object could not be placed. Its reads are served from the source. */
   placementFailed: (event: { readonly key: string; readonly level: number; readonly error: unknown }) => void;
@@ -47,8 +50,8 @@ export interface TierFault {
 }
 
 /**
- * An eventemitter3 whose listeners cannot break the work that emits. A listener that throws is a bug of its author. Its
- * error surfaces as an uncaught exception, after the emitting operation went on.
+ * An eventemitter3 whose listeners cannot break the work that emits. A listener that throws is a bug of its
+ * author. Its error surfaces as an uncaught exception, after the emitting operation went on.
  */
 export class SafeEmitter<Events extends EventEmitter.ValidEventTypes> extends EventEmitter<Events> {
   /** Called with events that nobody listens to. */

@@ -37,15 +37,16 @@ type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
 const NO_OPTIONS = Object.freeze({});
 
 /**
- * Reads objects from the fastest level that has them, and keeps what the placement decides to keep (MONARCH, CCGrid'22,
- * section III). It is the one object that a loader holds.
+ * Reads objects from the fastest level that has them, and keeps what the placement decides to keep (MONARCH,
+ * CCGrid'22, section III). It is the one object that a loader holds.
  *
- * A read is served by the tier that the namespace names. If the tier fails, or gives fewer bytes than it must, the
- * source serves the read, and the fault is counted and announced. After repeated faults the tier is left alone for a
- * while. State, keys, ranges and capabilities are checked here, once, and not in the drivers.
+ * A read is served by the tier that the namespace names. If the tier fails, or gives fewer bytes than it
+ * must, the source serves the read, and the fault is counted and announced. After repeated faults the tier is
+ * left alone for a while. State, keys, ranges and capabilities are checked here, once, and not in the
+ * drivers.
  *
- * The bytes that `read` resolves to may be a view on a tier's memory, so do not write to them. `readInto` gives you
- * bytes of your own.
+ * The bytes that `read` resolves to may be a view on a tier's memory, so do not write to them. `readInto`
+ * gives you bytes of your own.
  */
 export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
   #namespace: MetadataContainer;
@@ -108,16 +109,17 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * The most reads of the source that are really under way at the same time. Undefined where there is no such limit.
+   * The most reads of the source that are really under way at the same time. Undefined where there is no such
+   * limit.
    */
   get readsAtOnce(): number | undefined {
     return this.#source.capabilities.readsAtOnce;
   }
 
   /**
-   * Opens every driver and takes in the source's listing; the event `scan` reports its progress. Resolves to this
-   * hierarchy, so that `await using h = await new Hierarchy({...}).start()` works. If it fails or is aborted,
-   * everything that it opened is closed again, and the hierarchy stays closed.
+   * Opens every driver and takes in the source's listing; the event `scan` reports its progress. Resolves to
+   * this hierarchy, so that `await using h = await new Hierarchy({...}).start()` works. If it fails or is
+   * aborted, everything that it opened is closed again, and the hierarchy stays closed.
    */
   async start(options: OperationOptions = NO_OPTIONS): Promise<this> {
     if (this.#state !== 'new') {
@@ -174,8 +176,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * Reads an object, or a range of it.
    * @param key The object.
    * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_KEY_INVALID`, `TIERED_RANGE_INVALID`, `TIERED_NOT_OPEN`,
-   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, or what the source failed with. An abort rejects with `signal.reason`.
-   * Work that others wait for goes on.
+   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, or what the source failed with. An abort rejects with
+   * `signal.reason`. Work that others wait for goes on.
    */
   async read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
     this.#assertUsable(options.signal);
@@ -190,8 +192,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /**
    * Reads as much as fits into memory of the caller, and resolves to the number of bytes.
    * @param key The object.
-   * @param target Where the bytes go. Not touched after the call has settled. What follows the bytes is unchanged, or
-   * zeros if the object had been longer.
+   * @param target Where the bytes go. Not touched after the call has settled. What follows the bytes is
+   * unchanged, or zeros if the object had been longer.
    * @throws As `read` does. The content of the target is undefined then.
    */
   async readInto(
@@ -210,14 +212,15 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Reads many objects, or ranges of them, into memory of the caller. A batch costs less than its reads made one by
-   * one, each with a promise of its own. It is fastest with targets on one `SharedArrayBuffer`, which threads of a
-   * driver may fill.
+   * Reads many objects, or ranges of them, into memory of the caller. A batch costs less than its reads made
+   * one by one, each with a promise of its own. It is fastest with targets on one `SharedArrayBuffer`, which
+   * threads of a driver may fill.
    * @param requests The reads, some dozens at best. They are all under way at once.
-   * @returns How each read ended, in the order of the requests: the number of bytes that `readInto` would have resolved
-   * to, or the error that it would have rejected with. A read that fails does not affect the others.
-   * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. An abort rejects with `signal.reason` once no target is
-   * written to any more. The content of the targets is undefined then.
+   * @returns How each read ended, in the order of the requests: the number of bytes that `readInto` would
+   * have resolved to, or the error that it would have rejected with. A read that fails does not affect the
+   * others.
+   * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. An abort rejects with `signal.reason` once no
+   * target is written to any more. The content of the targets is undefined then.
    */
   async readMany(
     requests: readonly HierarchyReadRequest[],
@@ -233,8 +236,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Opens an object for many reads. The handle looks the key up once. Its reads move to a faster tier by themselves
-   * once the object is placed there.
+   * Opens an object for many reads. The handle looks the key up once. Its reads move to a faster tier by
+   * themselves once the object is placed there.
    * @throws As `read` does.
    */
   async open(key: string, options: OperationOptions = NO_OPTIONS): Promise<ObjectHandle> {
@@ -285,8 +288,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Puts an object on a tier now, ahead of any read, and resolves to the level it is on afterwards. This is the
-   * source's level (the number of tiers) if no tier takes the object, or if fetching it failed (event
+   * Puts an object on a tier now, ahead of any read, and resolves to the level it is on afterwards. This is
+   * the source's level (the number of tiers) if no tier takes the object, or if fetching it failed (event
    * `placementFailed`).
    * @throws As `read` does. An abort ends the waiting only; the fill goes on.
    */
@@ -298,11 +301,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Lists the source again, takes in what has changed as far as the `versions` policy allows, and saves the manifest.
-   * Use it between two epochs if the dataset grows. The event `scan` reports its progress. Objects that are gone from
-   * the source stay known.
-   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. After an abort, what was taken in until then
-   * stays.
+   * Lists the source again, takes in what has changed as far as the `versions` policy allows, and saves the
+   * manifest. Use it between two epochs if the dataset grows. The event `scan` reports its progress. Objects
+   * that are gone from the source stay known.
+   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. After an abort, what was taken in
+   * until then stays.
    */
   async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
     this.#assertUsable(options.signal);
@@ -322,9 +325,10 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Returns a snapshot of what was read from where, and of what is under way. Cheap; take it as often as you like.
-   * @param since An earlier snapshot of this hierarchy. Counts are then those since that snapshot, for example of one
-   * epoch, as in `statsBetween`.
+   * Returns a snapshot of what was read from where, and of what is under way. Cheap; take it as often as you
+   * like.
+   * @param since An earlier snapshot of this hierarchy. Counts are then those since that snapshot, for
+   * example of one epoch, as in `statsBetween`.
    */
   stats(since?: HierarchyStats): HierarchyStats {
     const now = snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path);
@@ -332,8 +336,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Ends everything. Reads that wait for the source reject with `TIERED_CLOSED`, fills are abandoned without a trace,
-   * and drivers are closed once nothing uses them. Idempotent. May be called during `start` too.
+   * Ends everything. Reads that wait for the source reject with `TIERED_CLOSED`, fills are abandoned without
+   * a trace, and drivers are closed once nothing uses them. Idempotent. May be called during `start` too.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();

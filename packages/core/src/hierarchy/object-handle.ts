@@ -7,8 +7,9 @@ export interface BoundReads {
 }
 
 /**
- * An object opened for many reads. It holds no resource and needs no closing. Each read is served from where the object
- * is at that moment, so reads move to a tier in mid-object once it is placed there (MONARCH, CCGrid'22, section III).
+ * An object opened for many reads. It holds no resource and needs no closing. Each read is served from where
+ * the object is at that moment, so reads move to a tier in mid-object once it is placed there (MONARCH,
+ * CCGrid'22, section III).
  */
 export class ObjectHandle {
   readonly key: string;

@@ -16,35 +16,35 @@ export interface HierarchyOptions {
   /** Decides what is kept where: `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
   readonly placement?: Placement | undefined;
   /**
-   * Whether `start` lists the source, so that every size is known before the first read. If not, each object costs one
-   * `stat` when it is first used. Default: true if the source can list.
+   * Whether `start` lists the source, so that every size is known before the first read. If not, each object
+   * costs one `stat` when it is first used. Default: true if the source can list.
    */
   readonly scan?: boolean | undefined;
   /**
-   * Path of a file in which the namespace is kept, so that only the first start lists the source. It is written when
-   * the source has been listed. Objects that changed since then are noticed when they are read, and by `rescan`. Must
-   * not be inside the source. Default: none.
+   * Path of a file in which the namespace is kept, so that only the first start lists the source. It is
+   * written when the source has been listed. Objects that changed since then are noticed when they are read,
+   * and by `rescan`. Must not be inside the source. Default: none.
    */
   readonly manifest?: string | undefined;
   /**
-   * A namespace that knows objects already, so that none of them costs a `stat` where the source is not scanned. It
-   * must be made for as many tiers, and serves this hierarchy only. Cannot be combined with `manifest`. Default: a new,
-   * empty one.
+   * A namespace that knows objects already, so that none of them costs a `stat` where the source is not
+   * scanned. It must be made for as many tiers, and serves this hierarchy only. Cannot be combined with
+   * `manifest`. Default: a new, empty one.
    */
   readonly metadata?: MetadataContainer | undefined;
   /** What to do when an object in the source has changed. Default: `refresh`. */
   readonly versions?: VersionPolicy | undefined;
   /**
-   * Estimates how long reads take, so that each read uses the copy of an object or the source, whichever is faster at
-   * the moment. If the source then fails, the copy is read. Batches (`readMany`) are always read from copies. Default:
-   * none. Then copies are always read, which spares the source.
+   * Estimates how long reads take, so that each read uses the copy of an object or the source, whichever is
+   * faster at the moment. If the source then fails, the copy is read. Batches (`readMany`) are always read
+   * from copies. Default: none. Then copies are always read, which spares the source.
    */
   readonly model?: FetchModel | undefined;
   /**
-   * Takes a line for the log when a tier is not used, or is smaller than configured, and nobody listens to the event
-   * that says so. There is one line for each tier and reason, repeated after ten minutes at the earliest. Lines hold
-   * names of drivers and error codes, and no secrets. Default: `process.emitWarning` (type `TieredWarning`), at most 10
-   * lines in ten minutes over all hierarchies.
+   * Takes a line for the log when a tier is not used, or is smaller than configured, and nobody listens to
+   * the event that says so. There is one line for each tier and reason, repeated after ten minutes at the
+   * earliest. Lines hold names of drivers and error codes, and no secrets. Default: `process.emitWarning`
+   * (type `TieredWarning`), at most 10 lines in ten minutes over all hierarchies.
    */
   readonly warn?: ((line: string) => void) | undefined;
   /** Default: the clock of the machine. */

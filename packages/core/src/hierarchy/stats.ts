@@ -17,7 +17,8 @@ export interface TierStats {
   readonly readable: boolean;
   readonly writable: boolean;
   /**
-   * Bytes that it may hold: its quota, or less if its storage turned out to be smaller or another process allows less.
+   * Bytes that it may hold: its quota, or less if its storage turned out to be smaller or another process
+   * allows less.
    */
   readonly quotaBytes: number;
   readonly usedBytes: number;
@@ -25,8 +26,8 @@ export interface TierStats {
 }
 
 /**
- * Reads that were served, each counted once, when it ends. Reads of handles, batches and prefetchers count too. The
- * parts add up to `total`. Reads that reject do not count.
+ * Reads that were served, each counted once, when it ends. Reads of handles, batches and prefetchers count
+ * too. The parts add up to `total`. Reads that reject do not count.
  */
 export interface ReadStats {
   readonly total: number;
@@ -46,8 +47,8 @@ export interface HierarchyStats {
   /** Fastest first; without the source. */
   readonly tiers: readonly TierStats[];
   /**
-   * Requests to the source, of readers and of the placement, and the bytes they brought. Their number differs from that
-   * of the reads that waited for the source.
+   * Requests to the source, of readers and of the placement, and the bytes they brought. Their number differs
+   * from that of the reads that waited for the source.
    */
   readonly source: { readonly driver: string; readonly reads: number; readonly readBytes: number };
   /** Known objects, and the sum of their sizes. */
@@ -94,8 +95,9 @@ export function snapshot(
 }
 
 /**
- * Returns what happened between two snapshots of one hierarchy. Counts are differences. What is held at a moment
- * (bytes, objects, fetches and reads under way, whether tiers are in service) is taken from the later snapshot.
+ * Returns what happened between two snapshots of one hierarchy. Counts are differences. What is held at a
+ * moment (bytes, objects, fetches and reads under way, whether tiers are in service) is taken from the later
+ * snapshot.
  */
 export function statsBetween(before: HierarchyStats, now: HierarchyStats): HierarchyStats {
   const { fetching, fetchingBytes } = now.placement;

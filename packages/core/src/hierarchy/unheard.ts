@@ -5,8 +5,8 @@ import type { HierarchyEvents, SafeEmitter } from './events.js';
 import type { Tier } from '../tier/tier.js';
 
 /**
- * Milliseconds for which the same line is not repeated. The bound on the lines of all hierarchies of a process holds
- * for the same period.
+ * Milliseconds for which the same line is not repeated. The bound on the lines of all hierarchies of a
+ * process holds for the same period.
  */
 const QUIET_MS = 600_000;
 const MOST_LINES = 10;
@@ -19,12 +19,13 @@ type Tellers = {
 };
 
 /**
- * Tells a program that listens to no event, by lines of a log, that a tier is not used or is smaller than configured,
- * so that the source is read instead. A training that is ten times slower for that reason should say so.
+ * Tells a program that listens to no event, by lines of a log, that a tier is not used or is smaller than
+ * configured, so that the source is read instead. A training that is ten times slower for that reason should
+ * say so.
  *
- * Bounded: there is one line for a tier and its state, repeated after ten minutes at the earliest. Lines hold the name
- * of a driver, which has no secrets, the path of a manifest, and the code of the error. They hold neither keys nor
- * messages of errors below.
+ * Bounded: there is one line for a tier and its state, repeated after ten minutes at the earliest. Lines hold
+ * the name of a driver, which has no secrets, the path of a manifest, and the code of the error. They hold
+ * neither keys nor messages of errors below.
  */
 export class Unheard {
   readonly #events: SafeEmitter<HierarchyEvents>;
@@ -61,7 +62,10 @@ export class Unheard {
     ],
   };
 
-  /** @param warn Takes a line. Default: `process.emitWarning`, at most 10 lines in ten minutes over all hierarchies. */
+  /**
+   * @param warn Takes a line. Default: `process.emitWarning`, at most 10 lines in ten minutes over all
+   * hierarchies.
+   */
   constructor(
     events: SafeEmitter<HierarchyEvents>,
     tiers: readonly Tier[],
@@ -75,8 +79,8 @@ export class Unheard {
   }
 
   /**
-   * Tells of an event that nobody listens to. Whoever listens to the faults of tiers already knows what follows from
-   * them.
+   * Tells of an event that nobody listens to. Whoever listens to the faults of tiers already knows what
+   * follows from them.
    */
   tell(event: unknown, payload: unknown): void {
     const teller = Object.entries(this.#tellers).find(([name]) => name === event)?.[1] as
@@ -102,7 +106,9 @@ function meaning(error: unknown): string {
   return isTieredError(error) ? `${error.code}: ${ERROR_CODES[error.code]}` : 'an error without a code';
 }
 
-/** Returns the message of an error, for work that concerns no key. Messages of `TieredError` hold no secrets. */
+/**
+ * Returns the message of an error, for work that concerns no key. Messages of `TieredError` hold no secrets.
+ */
 function ownWords(error: unknown): string {
   return isTieredError(error) ? `${error.code}: ${error.message.replace(/\.$/, '')}` : meaning(error);
 }

@@ -4,7 +4,8 @@ import { TieredError } from '../support/errors.js';
 const holders = new WeakMap<object, object>();
 
 /**
- * Gives a part to a hierarchy that starts. The part stays with it for good, because it ends with that hierarchy.
+ * Gives a part to a hierarchy that starts. The part stays with it for good, because it ends with that
+ * hierarchy.
  * @param part A placement, or a namespace.
  * @param hierarchy Who gets it.
  * @param field The option that brought the part, and what to make anew, for the message.

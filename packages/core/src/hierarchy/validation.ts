@@ -1,8 +1,8 @@
 import { TieredError } from '../support/errors.js';
 
 /**
- * Refuses keys that no driver can serve. The driver decides what else a key must be, such as inside a root or short
- * enough.
+ * Refuses keys that no driver can serve. The driver decides what else a key must be, such as inside a root or
+ * short enough.
  * @throws TieredError `TIERED_KEY_INVALID`
  */
 export function assertKey(key: string): void {

@@ -8,8 +8,8 @@ import { loadManifest, saveManifest } from './manifest.js';
 import type { MetadataContainer } from './metadata-container.js';
 
 /**
- * The manifest that a hierarchy keeps of its source, if it is configured to. A manifest only saves time. If it cannot
- * be read or written, the event `manifestFailed` says so, and the source is listed.
+ * The manifest that a hierarchy keeps of its source, if it is configured to. A manifest only saves time. If
+ * it cannot be read or written, the event `manifestFailed` says so, and the source is listed.
  */
 export class KeptManifest {
   readonly #path: string;
@@ -24,8 +24,9 @@ export class KeptManifest {
 
   /**
    * Loads the namespace as it was saved; undefined if there is none that can be used.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for the manifest of another source, which must not be overwritten; and
-   * for a path that turns out to be inside the source now that the source is open and links are resolved.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for the manifest of another source, which must not be
+   * overwritten; and for a path that turns out to be inside the source now that the source is open and links
+   * are resolved.
    */
   async load(sourceLevel: number, signal: AbortSignal): Promise<MetadataContainer | undefined> {
     const directory = await realpath(path.dirname(this.#path)).catch(() => undefined);

@@ -1,8 +1,9 @@
 /**
- * The hash of a key: 32 bits of its UTF-16 code units, two at a time. Each step is a bijection of the hash so far, and
- * folds the high half into the low one, so that no unit that follows can undo it; the end is that of MurmurHash3
- * (Appleby). It is written three times, for the three places where a key can be: a string, one byte a unit, two bytes
- * a unit. All three give the same, and it never leaves this process: no file depends on it.
+ * The hash of a key: 32 bits of its UTF-16 code units, two at a time. Each step is a bijection of the hash so
+ * far, and folds the high half into the low one, so that no unit that follows can undo it; the end is that of
+ * MurmurHash3 (Appleby). It is written three times, for the three places where a key can be: a string, one
+ * byte a unit, two bytes a unit. All three give the same, and it never leaves this process: no file depends
+ * on it.
  */
 
 const MULTIPLIER = 0x9e3779b1;

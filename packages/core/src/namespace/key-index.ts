@@ -4,17 +4,21 @@ import { bitsFor, SlotTable } from './slot-table.js';
 
 /** 1,024 slots, 5 KiB. */
 const SMALLEST_BITS = 10;
-/** Records that move to a larger table at every 64th addition: 16 for each added one, without a pause above 0.2 ms. */
+/**
+ * Records that move to a larger table at every 64th addition: 16 for each added one, without a pause above
+ * 0.2 ms.
+ */
 const MOVED_AT_ONCE = 1024;
 const MOVE_EVERY = 64;
 
 /**
- * Finds the id of a key, by way of its record. The records of entries are added in the order of their ids. A record
- * that moves later, because its version became longer, need not be moved here: the old record has the same key and id.
+ * Finds the id of a key, by way of its record. The records of entries are added in the order of their ids. A
+ * record that moves later, because its version became longer, need not be moved here: the old record has the
+ * same key and id.
  *
- * When its table is full, one of twice the size takes its place, and the records move over little by little while
- * others are added: moving millions at once would stop the event loop for seconds. Until all have moved, what is not in
- * the new table is looked for in the old one. Then the old table is released.
+ * When its table is full, one of twice the size takes its place, and the records move over little by little
+ * while others are added: moving millions at once would stop the event loop for seconds. Until all have
+ * moved, what is not in the new table is looked for in the old one. Then the old table is released.
  */
 export class KeyIndex {
   readonly #records: RecordArena;
@@ -49,7 +53,10 @@ export class KeyIndex {
     if (this.#old !== undefined && this.#count % MOVE_EVERY === 0) this.#moveSome(this.#old);
   }
 
-  /** Adds the records of the next entries up to `end`, within `capacity`; false if two of all have the same key. */
+  /**
+   * Adds the records of the next entries up to `end`, within `capacity`; false if two of all have the same
+   * key.
+   */
   addUpTo(end: number): boolean {
     invariant(end <= this.#table.limit, 'entries are added beyond the capacity of their index');
     const distinct = this.#table.addRange(this.#count, end, this.#referenceOf);

@@ -14,8 +14,8 @@ import type { Checksum } from '../support/checksum.js';
  *         8 each    the checksums of the sections
  *         8         the checksum of the header up to here
  *
- * The sections follow without gaps. What every format keeps is the first 16 bytes and the checksum at the header's end,
- * so that a manifest of a later release is told from a damaged one.
+ * The sections follow without gaps. What every format keeps is the first 16 bytes and the checksum at the
+ * header's end, so that a manifest of a later release is told from a damaged one.
  */
 export interface ManifestHeader {
   readonly format: number;
@@ -66,7 +66,10 @@ export function announcedBytes(preamble: Buffer): number | undefined {
   return plausible && preamble.toString('latin1', 0, 8) === MAGIC ? bytes : undefined;
 }
 
-/** The header; undefined if its checksum is wrong, or its parts do not add up. Of another format only that is known. */
+/**
+ * The header; undefined if its checksum is wrong, or its parts do not add up. Of another format only that is
+ * known.
+ */
 export function decodeHeader(
   bytes: Buffer,
   checksum: Checksum,

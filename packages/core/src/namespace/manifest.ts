@@ -20,27 +20,28 @@ import { canHold } from './record-arena.js';
 /** Options of `saveManifest` and `loadManifest`. */
 export interface ManifestOptions extends OperationOptions {
   /**
-   * Identifies the source of the namespace: the same string for the same source, and another for any other. 4,096 bytes
-   * at most.
+   * Identifies the source of the namespace: the same string for the same source, and another for any other.
+   * 4,096 bytes at most.
    */
   readonly identity: string;
 }
 
 /**
- * Writes a namespace to a file, from which `loadManifest` makes it again without a listing. The file holds the
- * namespace as it is at the moment of the call. What is put while it is being written is not in the file.
+ * Writes a namespace to a file, from which `loadManifest` makes it again without a listing. The file holds
+ * the namespace as it is at the moment of the call. What is put while it is being written is not in the file.
  *
- * The file is written beside `path`, under the name `path.new`, and then renamed. So whenever the process dies, `path`
- * is the whole old manifest or the whole new one. The next writer removes what a dead one left. If two save to one path
- * at the same time, one of them wins and the other fails. The file is not synced to the disk. A power cut may damage
- * it, which `loadManifest` notices. Only its owner can read it, because the names of a source are as private as its
- * data. The directory is the caller's, and stays as it is.
+ * The file is written beside `path`, under the name `path.new`, and then renamed. So whenever the process
+ * dies, `path` is the whole old manifest or the whole new one. The next writer removes what a dead one left.
+ * If two save to one path at the same time, one of them wins and the other fails. The file is not synced to
+ * the disk. A power cut may damage it, which `loadManifest` notices. Only its owner can read it, because the
+ * names of a source are as private as its data. The directory is the caller's, and stays as it is.
  *
- * Cost: one pass over all entries, in sections of at most 1 MiB, between which other work gets its turn. No memory.
- * @throws TieredError `TIERED_UNAVAILABLE` if another save is under way; `TIERED_NO_SPACE`, `TIERED_PERMISSION`,
- * `TIERED_READ_ONLY`, `TIERED_NOT_FOUND` (no such directory), `TIERED_IO`; `TIERED_CONFIG_INVALID` for an invalid
- * identity; `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with `signal.reason`. The old manifest is
- * untouched in all these cases.
+ * Cost: one pass over all entries, in sections of at most 1 MiB, between which other work gets its turn. No
+ * memory.
+ * @throws TieredError `TIERED_UNAVAILABLE` if another save is under way; `TIERED_NO_SPACE`,
+ * `TIERED_PERMISSION`, `TIERED_READ_ONLY`, `TIERED_NOT_FOUND` (no such directory), `TIERED_IO`;
+ * `TIERED_CONFIG_INVALID` for an invalid identity; `TIERED_UNSUPPORTED` on a big-endian machine. Abort
+ * rejects with `signal.reason`. The old manifest is untouched in all these cases.
  */
 export async function saveManifest(
   container: MetadataContainer,
@@ -72,14 +73,14 @@ export async function saveManifest(
 /**
  * Makes a namespace from the file that `saveManifest` wrote. Every object is at the source's level.
  *
- * Cost: one pass over the file in sections of at most 1 MiB, and one over the entries in parts. Between them other work
- * gets its turn. The memory of the namespace, and no more.
+ * Cost: one pass over the file in sections of at most 1 MiB, and one over the entries in parts. Between them
+ * other work gets its turn. The memory of the namespace, and no more.
  * @param path The manifest.
  * @param sourceLevel As the constructor of `MetadataContainer` takes it.
- * @throws TieredError `TIERED_NOT_FOUND` if there is no file; `TIERED_DATA_CORRUPT` if it is damaged, cut short or not
- * a manifest; `TIERED_CONFIG_INVALID` if it is of another source or of another format; `TIERED_PERMISSION`,
- * `TIERED_IO`; `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with `signal.reason`. In all these cases the
- * source can be listed instead.
+ * @throws TieredError `TIERED_NOT_FOUND` if there is no file; `TIERED_DATA_CORRUPT` if it is damaged, cut
+ * short or not a manifest; `TIERED_CONFIG_INVALID` if it is of another source or of another format;
+ * `TIERED_PERMISSION`, `TIERED_IO`; `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with
+ * `signal.reason`. In all these cases the source can be listed instead.
  */
 export async function loadManifest(
   path: string,

@@ -15,7 +15,9 @@ const MAX_LEVEL = 63;
 /** The seventh bit: what is on the level may be a part, or not verified yet. */
 const NOT_DIRECT = 64;
 
-/** The namespace, for reading only. `find` gives an id, or -1. Every other method takes an id that was found. */
+/**
+ * The namespace, for reading only. `find` gives an id, or -1. Every other method takes an id that was found.
+ */
 export type Namespace = Pick<
   MetadataContainer,
   | 'count'
@@ -31,29 +33,32 @@ export type Namespace = Pick<
 >;
 
 /**
- * The namespace: every known object's size, version and level. An entry has a small whole number as its **id**, from 0
- * in the order in which objects were first put, valid as long as the container. Readers look a key up once and use
- * the id from then on.
+ * The namespace: every known object's size, version and level. An entry has a small whole number as its
+ * **id**, from 0 in the order in which objects were first put, valid as long as the container. Readers look a
+ * key up once and use the id from then on.
  *
- * **Problem.** Fourteen million objects (ImageNet-22k) as objects and strings of JavaScript take gigabytes, and minutes
- * of the garbage collector's time. Every read needs a look-up, and a RAM tier serves millions of reads a second.
+ * **Problem.** Fourteen million objects (ImageNet-22k) as objects and strings of JavaScript take gigabytes,
+ * and minutes of the garbage collector's time. Every read needs a look-up, and a RAM tier serves millions of
+ * reads a second.
  *
- * **Parts.** No object, string or array belongs to an entry. The *record arena* has key and version as bytes. *Paged
- * columns* have the reference of the record, the size, and the level, by id. The *key index* finds the record of a key.
- * It is a hash table of references, with some bits of the hash beside each, so that other keys are hardly ever looked
- * at. The record has the id too. Arena and columns are *pages* of a fixed size: growing adds a page, and never copies
- * what is there. The *image* is those pages, lent to whoever saves them (`saveManifest`).
+ * **Parts.** No object, string or array belongs to an entry. The *record arena* has key and version as bytes.
+ * *Paged columns* have the reference of the record, the size, and the level, by id. The *key index* finds the
+ * record of a key. It is a hash table of references, with some bits of the hash beside each, so that other
+ * keys are hardly ever looked at. The record has the id too. Arena and columns are *pages* of a fixed size:
+ * growing adds a page, and never copies what is there. The *image* is those pages, lent to whoever saves them
+ * (`saveManifest`).
  *
- * **Invariants.** Ids below `count` have a record, a size and a level. The index finds each of them by its key, and
- * finds nothing else. What an image shows does not change, whatever is put while it is being saved.
+ * **Invariants.** Ids below `count` have a record, a size and a level. The index finds each of them by its
+ * key, and finds nothing else. What an image shows does not change, whatever is put while it is being saved.
  *
- * **Bytes of an entry**: record 10 + key + version, rounded up to a multiple of 4 (a character is one byte, or two in a
- * string that has one above U+00FF); reference 4; size 8; level 1; index 6 to 12, and 6 more while it grows. With a
- * key of 40 bytes and a version of 22 that is 91 to 97; `npm run bench -- namespace` measures it.
+ * **Bytes of an entry**: record 10 + key + version, rounded up to a multiple of 4 (a character is one byte,
+ * or two in a string that has one above U+00FF); reference 4; size 8; level 1; index 6 to 12, and 6 more
+ * while it grows. With a key of 40 bytes and a version of 22 that is 91 to 97; `npm run bench -- namespace`
+ * measures it.
  *
- * **Cost.** `find` hashes the key and compares it once. That takes some 0.1 us for 40 characters in a small namespace.
- * In a large one it takes two accesses, one after the other, to memory that is in no cache. Nothing but `keyOf`,
- * `versionOf`, `objectOf` and `describe` allocates.
+ * **Cost.** `find` hashes the key and compares it once. That takes some 0.1 us for 40 characters in a small
+ * namespace. In a large one it takes two accesses, one after the other, to memory that is in no cache.
+ * Nothing but `keyOf`, `versionOf`, `objectOf` and `describe` allocates.
  */
 export class MetadataContainer {
   readonly #sourceLevel: number;
@@ -66,8 +71,8 @@ export class MetadataContainer {
   #bytes = 0;
 
   /**
-   * @param sourceLevel The level of the source, where every object is until it is placed: the number of tiers, 63 at
-   * most.
+   * @param sourceLevel The level of the source, where every object is until it is placed: the number of
+   * tiers, 63 at most.
    * @param image The image that `restore` is about to take in.
    */
   constructor(sourceLevel: number, image?: NamespaceImage) {
@@ -83,8 +88,9 @@ export class MetadataContainer {
   }
 
   /**
-   * Makes a container with the entries of an image, all of them at the source's level. The image is taken, not copied,
-   * so nobody else may use it from then on. It may come from anywhere, and everything in it is checked.
+   * Makes a container with the entries of an image, all of them at the source's level. The image is taken,
+   * not copied, so nobody else may use it from then on. It may come from anywhere, and everything in it is
+   * checked.
    * @throws TieredError `TIERED_DATA_CORRUPT` if it is not the image of a container. Abort rejects with
    * `signal.reason`.
    */
@@ -126,8 +132,9 @@ export class MetadataContainer {
   }
 
   /**
-   * Adds an object at the source's level, or renews size and version of a known one. Returns the id. A version replaces
-   * in place one that has as many bytes or more. `RecordArena` says what longer versions leave behind.
+   * Adds an object at the source's level, or renews size and version of a known one. Returns the id. A
+   * version replaces in place one that has as many bytes or more. `RecordArena` says what longer versions
+   * leave behind.
    * @throws TypeError for what is not a description of an object, which is a bug of the driver.
    * @throws TieredError `TIERED_NO_SPACE` beyond some 200 million objects.
    */
@@ -179,8 +186,8 @@ export class MetadataContainer {
   }
 
   /**
-   * Returns the level that any part of the object may be read from without asking the placement: that of `levelOf` if
-   * all of the object is there and was verified, else the source's.
+   * Returns the level that any part of the object may be read from without asking the placement: that of
+   * `levelOf` if all of the object is there and was verified, else the source's.
    */
   directLevelOf(id: number): number {
     this.#assertKnown(id);

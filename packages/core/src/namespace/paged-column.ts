@@ -1,6 +1,9 @@
 import { Pages, type Page } from './pages.js';
 
-/** Entries of a page, as a power of two: 64 Ki, so that a small namespace stays small and a large one has few pages. */
+/**
+ * Entries of a page, as a power of two: 64 Ki, so that a small namespace stays small and a large one has few
+ * pages.
+ */
 const PAGE_BITS = 16;
 export const PAGE_ENTRIES = 2 ** PAGE_BITS;
 const IN_PAGE = PAGE_ENTRIES - 1;

@@ -2,11 +2,12 @@
 export type Page = Uint8Array | Uint32Array | Float64Array;
 
 /**
- * A list of typed arrays of one size, to which pages are added. Existing pages are never moved or copied to make room,
- * so a growing namespace needs the memory of its content and no more.
+ * A list of typed arrays of one size, to which pages are added. Existing pages are never moved or copied to
+ * make room, so a growing namespace needs the memory of its content and no more.
  *
- * Pages can be **lent** for as long as saving them takes. To write, ask for `writable`, which replaces a lent page by a
- * copy, so the borrower keeps what was there at that moment. Appending behind what the borrower knows of needs no copy.
+ * Pages can be **lent** for as long as saving them takes. To write, ask for `writable`, which replaces a lent
+ * page by a copy, so the borrower keeps what was there at that moment. Appending behind what the borrower
+ * knows of needs no copy.
  */
 export class Pages<T extends Page> {
   readonly #make: () => T;

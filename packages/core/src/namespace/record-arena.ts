@@ -42,14 +42,15 @@ const TEXTS = 10;
  *     id                                     32 bits, the lowest byte first
  *     key head, version head, version room   16 bits each, the lower byte first
  *     key                                    one byte a code unit if all are below 256, else two
- *     version                                the same; as many bytes as its room, of which it may fill the first
+ *     version                                the same; it may fill only the first bytes of its room
  *
- * where a head is the number of code units, doubled, plus 1 if they take two bytes each: every JavaScript string comes
- * back as it was, ill-formed ones too. No record crosses the border of two pages. A **reference** names a record by
- * its place.
+ * where a head is the number of code units, doubled, plus 1 if they take two bytes each: every JavaScript
+ * string comes back as it was, ill-formed ones too. No record crosses the border of two pages. A
+ * **reference** names a record by its place.
  *
- * A version is replaced in place if the new one fits. If not, its record moves to the end, with twice the room. So an
- * entry leaves at most log2(longest version in bytes) + 1 old records behind, however often it is renewed.
+ * A version is replaced in place if the new one fits. If not, its record moves to the end, with twice the
+ * room. So an entry leaves at most log2(longest version in bytes) + 1 old records behind, however often it is
+ * renewed.
  */
 export class RecordArena {
   readonly #pages: Pages<Buffer>;
@@ -132,7 +133,10 @@ export class RecordArena {
       : hashOfWide(page, at + TEXTS, head >>> 1);
   }
 
-  /** The id of a record if it has this key, else `ABSENT`. Reads no more of either than it must, allocates nothing. */
+  /**
+   * The id of a record if it has this key, else `ABSENT`. Reads no more of either than it must, allocates
+   * nothing.
+   */
   idIf(reference: number, key: string): number {
     const page = this.#pages.at(reference >>> PAGE_OF);
     const at = offsetOf(reference);
@@ -160,7 +164,8 @@ export class RecordArena {
   }
 
   /**
-   * Whether a number that may be anything is the reference of a record with this id that is inside in all its parts.
+   * Whether a number that may be anything is the reference of a record with this id that is inside in all its
+   * parts.
    */
   isRecordOf(id: number, reference: number): boolean {
     const index = reference >>> PAGE_OF;

@@ -1,6 +1,9 @@
 import { ABSENT, type RecordArena } from './record-arena.js';
 
-/** The part of the slots that may be filled: searches pass few bytes, and growing does not leave most of them empty. */
+/**
+ * The part of the slots that may be filled: searches pass few bytes, and growing does not leave most of them
+ * empty.
+ */
 const FILLED = 7 / 8;
 /** How many hashes are made before their slots are looked for. */
 const BATCH = 1024;
@@ -11,9 +14,10 @@ export function bitsFor(records: number): number {
 }
 
 /**
- * A hash table of records, with open addressing and linear probing. A slot is a byte and a reference. The byte is 0 if
- * the slot is empty, else the low bits of the key's hash. So a search passes over bytes, and nearly every record that
- * it looks at is the right one. It begins at the slot that the high bits of the hash name.
+ * A hash table of records, with open addressing and linear probing. A slot is a byte and a reference. The
+ * byte is 0 if the slot is empty, else the low bits of the key's hash. So a search passes over bytes, and
+ * nearly every record that it looks at is the right one. It begins at the slot that the high bits of the hash
+ * name.
  */
 export class SlotTable {
   readonly bits: number;
@@ -49,7 +53,10 @@ export class SlotTable {
     }
   }
 
-  /** Adds a record. Returns false if there is one with the same key already. The caller must stay below `limit`. */
+  /**
+   * Adds a record. Returns false if there is one with the same key already. The caller must stay below
+   * `limit`.
+   */
   add(hash: number, reference: number): boolean {
     const wanted = tagOf(hash);
     let slot = this.#home(hash);
@@ -63,8 +70,9 @@ export class SlotTable {
   }
 
   /**
-   * Adds the records of all entries from `first` up to `end`; false if there was one of the same key. Three times as
-   * fast as one after the other: with the hashes made beforehand, the processor waits for several slots at a time.
+   * Adds the records of all entries from `first` up to `end`; false if there was one of the same key. Three
+   * times as fast as one after the other: with the hashes made beforehand, the processor waits for several
+   * slots at a time.
    */
   addRange(first: number, end: number, referenceOf: (id: number) => number): boolean {
     const hashes = new Int32Array(Math.min(BATCH, end - first));

@@ -34,7 +34,9 @@ export interface BatchPathParts {
   readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
 }
 
-/** The part of `ReadPath` that a batch uses. Each of its reads is counted and served as if it were on its own. */
+/**
+ * The part of `ReadPath` that a batch uses. Each of its reads is counted and served as if it were on its own.
+ */
 export interface CountedReads {
   begin(reads: number): void;
   end(reads: number): void;
@@ -55,11 +57,13 @@ interface Batch {
 }
 
 /**
- * Serves many reads at once: one call of each tier's driver for the objects that the tier holds, and one call of the
- * placement for the others. What these calls do not serve entirely is read singly. There, a tier's faults are counted,
- * and changed objects are looked up again. So a batch means the same as its reads, each on its own.
+ * Serves many reads at once: one call of each tier's driver for the objects that the tier holds, and one call
+ * of the placement for the others. What these calls do not serve entirely is read singly. There, a tier's
+ * faults are counted, and changed objects are looked up again. So a batch means the same as its reads, each
+ * on its own.
  *
- * Costs some microseconds, an object and an outcome per read. Promises are made for the calls, not for the reads.
+ * Costs some microseconds, an object and an outcome per read. Promises are made for the calls, not for the
+ * reads.
  */
 export class BatchPath {
   readonly #parts: BatchPathParts;
@@ -70,7 +74,10 @@ export class BatchPath {
     this.#path = path;
   }
 
-  /** Makes the reads. Outcome i belongs to request i. Does not reject. No target is written to once it has settled. */
+  /**
+   * Makes the reads. Outcome i belongs to request i. Does not reject. No target is written to once it has
+   * settled.
+   */
   async readMany(
     requests: readonly HierarchyReadRequest[],
     options: OperationOptions,

@@ -1,13 +1,14 @@
 import type { Tier } from '../tier/tier.js';
 
 /**
- * Says how long a read takes at each place. A hierarchy chooses by it where several places hold the same bytes (NoPFS,
- * section 4: a sample is fetched from the fastest source that has it). `@tiered/simulator` makes one from measurements.
+ * Says how long a read takes at each place. A hierarchy chooses by it where several places hold the same
+ * bytes (NoPFS, section 4: a sample is fetched from the fastest source that has it). `@tiered/simulator`
+ * makes one from measurements.
  */
 export interface FetchModel {
   /**
-   * Returns the milliseconds that a read takes. Called for every read of an object with a copy, so it must be quick,
-   * and it must not throw. NaN counts as longer than anything.
+   * Returns the milliseconds that a read takes. Called for every read of an object with a copy, so it must be
+   * quick, and it must not throw. NaN counts as longer than anything.
    * @param level The level of the tier, 0 for the fastest, or the number of tiers for the source.
    * @param bytes Length of the read, at least 1.
    * @param underWay Reads under way at this place, this one included.
@@ -27,8 +28,8 @@ export class PlaceChoice {
   }
 
   /**
-   * Whether the source gives so many bytes sooner than this tier, where the read is counted already. In doubt the tier
-   * is chosen, because it costs nobody else anything.
+   * Whether the source gives so many bytes sooner than this tier, where the read is counted already. In doubt
+   * the tier is chosen, because it costs nobody else anything.
    */
   prefersSource({ level }: Tier, bytes: number): boolean {
     const source = this.#underWay.length - 1;

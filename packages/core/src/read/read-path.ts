@@ -40,7 +40,10 @@ export interface ReadPathParts {
   readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
 }
 
-/** Tries of a read that meets a changed object. An object that changes all the time must not hold a read forever. */
+/**
+ * Tries of a read that meets a changed object. An object that changes all the time must not hold a read
+ * forever.
+ */
 const TRIES = 3;
 
 /** What distinguishes a copy from any other one; see `CopyPlaces`. */
@@ -49,13 +52,13 @@ type Tag = number | undefined;
 /**
  * Serves reads, and handles the faults of tiers.
  *
- * A read asks the one tier that the namespace names, if that tier is in service. If the tier gives anything but exactly
- * the bytes asked for, the read goes on to the placement, which has the source. So a tier can never fail a read that
- * the source can serve. A copy that is missing or too short is dropped from the namespace before the next read. The
- * placement reads copies that are not whole, or not trusted yet.
+ * A read asks the one tier that the namespace names, if that tier is in service. If the tier gives anything
+ * but exactly the bytes asked for, the read goes on to the placement, which has the source. So a tier can
+ * never fail a read that the source can serve. A copy that is missing or too short is dropped from the
+ * namespace before the next read. The placement reads copies that are not whole, or not trusted yet.
  *
- * `read` and `readInto` are alike, and written out all the same. One function for both, with the differences passed in,
- * gave a third of the reads per second from a RAM tier (`npm run bench -- hit-path`).
+ * `read` and `readInto` are alike, and written out all the same. One function for both, with the differences
+ * passed in, gave a third of the reads per second from a RAM tier (`npm run bench -- hit-path`).
  */
 export class ReadPath {
   readonly #parts: ReadPathParts;
@@ -197,8 +200,8 @@ export class ReadPath {
   }
 
   /**
-   * Ends every read of a tier, and waits until no read is under way. The caller makes sure that none begins. Does not
-   * wait for a tier that keeps its reads beyond its deadline.
+   * Ends every read of a tier, and waits until no read is under way. The caller makes sure that none begins.
+   * Does not wait for a tier that keeps its reads beyond its deadline.
    */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
@@ -233,7 +236,9 @@ export class ReadPath {
     return tier?.reading.inService === true ? tier : undefined;
   }
 
-  /** Reads the source in place of a copy; undefined if that failed, and the copy has to be read all the same. */
+  /**
+   * Reads the source in place of a copy; undefined if that failed, and the copy has to be read all the same.
+   */
   async #sooner<T>(tier: Tier, { signal }: OperationOptions, read: () => Promise<T>): Promise<T | undefined> {
     this.#choice?.ended(tier);
     this.#choice?.began(undefined);
@@ -250,8 +255,8 @@ export class ReadPath {
   }
 
   /**
-   * Returns what the placement gave; undefined if the object turned out to have changed, and the read has to begin
-   * again.
+   * Returns what the placement gave; undefined if the object turned out to have changed, and the read has to
+   * begin again.
    */
   async #unlessChanged<T>(
     { id, key, size: askedSize, version }: ObjectRef,
@@ -264,14 +269,16 @@ export class ReadPath {
     const askedVersion = asked.toAskFor(version);
     try {
       const given = await read();
-      // The object may have been listed again meanwhile. Then the range was cut at the end of another version.
+      // The object may have been listed again meanwhile. Then the range was cut at the end of another
+      // version.
       if (this.#namespace.sizeOf(id) === size) return given;
       throw versionChanged(this.#parts.source, 'read', key);
     } catch (error) {
       if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || versions === 'pin') throw error;
       const isKnown = await raceAbort(renew(key), options.signal);
       const isAsBefore = tries <= 1 || this.#namespace.versionOf(id) === askedVersion;
-      // An object of another size has changed, however often that happens. It says nothing about the source's versions.
+      // An object of another size has changed, however often that happens. It says nothing about the source's
+      // versions.
       if (versions === 'ignore' && isKnown && isAsBefore && this.#namespace.sizeOf(id) === askedSize) {
         // The source contradicts itself. Its versions do not matter, and must not fail a read.
         asked.distrust();
@@ -282,7 +289,9 @@ export class ReadPath {
     }
   }
 
-  /** Returns what distinguishes the served copy of an object from any other; undefined if only the key does. */
+  /**
+   * Returns what distinguishes the served copy of an object from any other; undefined if only the key does.
+   */
   tagOf(id: number): number | undefined {
     return this.#places.tagOf(id);
   }

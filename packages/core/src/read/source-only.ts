@@ -38,8 +38,8 @@ export class SourceOnly implements Placement {
       const bytes = await source.read(key, { ...range, length });
       return { bytes, got: bytes.byteLength };
     });
-    // The reader leaves at once when it aborts. The scope stays until the source has stopped, so that close() can wait
-    // for it.
+    // The reader leaves at once when it aborts. The scope stays until the source has stopped, so that close()
+    // can wait for it.
     return raceAbort(reading, options.signal);
   }
 

@@ -3,18 +3,20 @@ import type { Clock } from '../support/clock.js';
 import type { StorageDriver } from '../driver/driver.js';
 import { TieredError } from '../support/errors.js';
 
-/** Looks at the reads under way per deadline. So a read is given up after one to one and a quarter deadlines. */
+/**
+ * Looks at the reads under way per deadline. So a read is given up after one to one and a quarter deadlines.
+ */
 const LOOKS = 4;
 
 /**
- * Bytes a second that a read may count on beyond its deadline. Less than any disk gives, so that a large read is late
- * only where nothing comes at all.
+ * Bytes a second that a read may count on beyond its deadline. Less than any disk gives, so that a large read
+ * is late only where nothing comes at all.
  */
 const LEAST_RATE = 4 * 1024 * 1024;
 
 /**
- * Reads that began between two looks. They share a signal, because making one takes longer than reading what is in
- * memory.
+ * Reads that began between two looks. They share a signal, because making one takes longer than reading what
+ * is in memory.
  */
 interface Cohort {
   /** The number of the last look before it. */
@@ -46,18 +48,18 @@ interface Settling<T> {
 /**
  * The reads of a tier that are under way, each with a deadline.
  *
- * **Problem.** A disk or a mount can stop answering without an error. Its readers must not wait for ever, and storage
- * that is only busy must not be taken for storage that hangs. Most reads end within microseconds, so a timer for each
- * would cost more than they do.
+ * **Problem.** A disk or a mount can stop answering without an error. Its readers must not wait for ever, and
+ * storage that is only busy must not be taken for storage that hangs. Most reads end within microseconds, so
+ * a timer for each would cost more than they do.
  *
- * **Way.** While there are reads, one timer looks at all of them a few times per deadline. Ages are counted in looks,
- * not in milliseconds: when the process itself computed for a minute, the storage has not been slow. A read is late if
- * it is older than the deadline, and if one of two things is true: no read at all was served meanwhile, or a read was
- * served that began a whole deadline later. So a read that only waits in a queue is not late. A read that hangs while
- * others pass it is late.
+ * **Way.** While there are reads, one timer looks at all of them a few times per deadline. Ages are counted
+ * in looks, not in milliseconds: when the process itself computed for a minute, the storage has not been
+ * slow. A read is late if it is older than the deadline, and if one of two things is true: no read at all was
+ * served meanwhile, or a read was served that began a whole deadline later. So a read that only waits in a
+ * queue is not late. A read that hangs while others pass it is late.
  *
- * A late read is aborted. Then a `leave` rejects at once, and a `hold` when the driver has let go of the reader's
- * memory.
+ * A late read is aborted. Then a `leave` rejects at once, and a `hold` when the driver has let go of the
+ * reader's memory.
  */
 export class TierReads {
   readonly deadlineMs: number;
@@ -73,8 +75,8 @@ export class TierReads {
   #servedAt = 0;
   #youngestServed = 0;
   /**
-   * Calls of the driver that have not ended; those of them that are late; and those of the late ones whose readers wait
-   * for their memory.
+   * Calls of the driver that have not ended; those of them that are late; and those of the late ones whose
+   * readers wait for their memory.
    */
   #calls = 0;
   #givenUp = 0;
@@ -103,8 +105,8 @@ export class TierReads {
   }
 
   /**
-   * Makes a read into memory that nobody else has. Rejects at once when the read is late, its signal aborts, or at the
-   * end, whatever the driver does then.
+   * Makes a read into memory that nobody else has. Rejects at once when the read is late, its signal aborts,
+   * or at the end, whatever the driver does then.
    * @param bytes How much is asked for. A large read has more time.
    * @throws TieredError `TIERED_DEADLINE` if it is late.
    */
@@ -128,8 +130,8 @@ export class TierReads {
   }
 
   /**
-   * Aborts every read and refuses new ones. Resolves when the driver is done with all of them, at the latest after a
-   * deadline. Idempotent.
+   * Aborts every read and refuses new ones. Resolves when the driver is done with all of them, at the latest
+   * after a deadline. Idempotent.
    */
   async end(reason: Error): Promise<void> {
     this.#ending.abort(reason);
@@ -260,8 +262,8 @@ function abort({ controller, leave }: Read, reason: Error): void {
 }
 
 /**
- * Removes a read from its cohort. The cohort is not a Set, because a Set of such short-lived objects costs the
- * collector more than the objects do.
+ * Removes a read from its cohort. The cohort is not a Set, because a Set of such short-lived objects costs
+ * the collector more than the objects do.
  */
 function remove(reads: Read[], { at }: Read): void {
   const last = reads.pop();

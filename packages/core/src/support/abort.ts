@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events';
 import { Chain } from './chain.js';
 
 /**
- * The listeners of a signal. Node searches all listeners of a signal for each that is added or removed, so it is given
- * only one.
+ * The listeners of a signal. Node searches all listeners of a signal for each that is added or removed, so it
+ * is given only one.
  */
 interface Listening {
   readonly all: Chain<() => void>;
@@ -13,8 +13,9 @@ interface Listening {
 const listening = new WeakMap<AbortSignal, Listening>();
 
 /**
- * Calls `listener` once if the signal aborts, or at once if it already has. Returns a function that stops listening.
- * Each listener costs the same, however many there are, so one signal may serve ten thousand reads.
+ * Calls `listener` once if the signal aborts, or at once if it already has. Returns a function that stops
+ * listening. Each listener costs the same, however many there are, so one signal may serve ten thousand
+ * reads.
  */
 export function onAbort(signal: AbortSignal | undefined, listener: (reason: Error) => void): () => void {
   if (signal === undefined) return () => undefined;
@@ -55,8 +56,8 @@ function stopListening(signal: AbortSignal): void {
 }
 
 /**
- * Settles as `promise` does, or rejects with `signal.reason` as soon as the signal aborts. The work behind the promise
- * goes on, so use it only where that work writes to nobody else's memory.
+ * Settles as `promise` does, or rejects with `signal.reason` as soon as the signal aborts. The work behind
+ * the promise goes on, so use it only where that work writes to nobody else's memory.
  */
 export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
@@ -67,8 +68,8 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefine
 }
 
 /**
- * Passes items on until the signal aborts. Then it throws `signal.reason` at once, even while the producer stands
- * still. The producer is told (`return`), but not waited for.
+ * Passes items on until the signal aborts. Then it throws `signal.reason` at once, even while the producer
+ * stands still. The producer is told (`return`), but not waited for.
  */
 export async function* untilAborted<T>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -98,10 +99,10 @@ interface Shared {
 }
 
 /**
- * Operations that end together. Each runs under a signal that aborts with its caller's, or when the scope is closed.
- * Closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on Node 20.)
- * Operations that overlap and have the same caller's signal share one signal, because making one for each takes longer
- * than reading what is in memory.
+ * Operations that end together. Each runs under a signal that aborts with its caller's, or when the scope is
+ * closed. Closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on
+ * Node 20.) Operations that overlap and have the same caller's signal share one signal, because making one
+ * for each takes longer than reading what is in memory.
  */
 export class OperationScope {
   readonly #callers = new Map<AbortSignal | undefined, Shared>();
@@ -141,7 +142,10 @@ export class OperationScope {
     }
   }
 
-  /** Aborts every operation with `reason`, refuses new ones with it, and waits until all have settled. Idempotent. */
+  /**
+   * Aborts every operation with `reason`, refuses new ones with it, and waits until all have settled.
+   * Idempotent.
+   */
   async close(reason: Error): Promise<void> {
     this.#closeReason ??= reason;
     for (const { controller } of [...this.#callers.values()]) controller.abort(reason);

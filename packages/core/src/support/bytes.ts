@@ -11,8 +11,8 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Turns a size into a whole number of bytes. `kB`, `MB` ... are powers of 1000, `KiB`, `MiB` ... powers of 1024, as
- * the IEC defines them; case does not matter; a fraction of a byte is rounded down.
+ * Turns a size into a whole number of bytes. `kB`, `MB` ... are powers of 1000, `KiB`, `MiB` ... powers of
+ * 1024, as the IEC defines them; case does not matter; a fraction of a byte is rounded down.
  * @param size Bytes as a number, or digits with a unit.
  * @param field Name of the option, for the error message.
  * @throws TieredError `TIERED_CONFIG_INVALID` for anything else, negative sizes and sizes above 2^53 - 1.

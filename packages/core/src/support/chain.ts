@@ -7,8 +7,8 @@ export interface Link<T> {
 }
 
 /**
- * Values in the order in which they were added. Each can be removed at any time. It is for short-lived values, which
- * would live long in a Set; see `BriefMap`.
+ * Values in the order in which they were added. Each can be removed at any time. It is for short-lived
+ * values, which would live long in a Set; see `BriefMap`.
  */
 export class Chain<T> {
   #first: Link<T> | undefined;

@@ -9,9 +9,9 @@ export interface Checksum {
 let loading: Promise<Checksum> | undefined;
 
 /**
- * Loads what content is checked with: XXH64 by xxhash-wasm, which needs no native code. Measured on chunks of 4 MiB, in
- * GB/s: xxhash-wasm 15, XXH3 by hash-wasm 9, zlib's crc32 7, crc32c by hash-wasm 2.6 (a native crc32c reached 11, a
- * native XXH64 23). It is compiled once per process.
+ * Loads what content is checked with: XXH64 by xxhash-wasm, which needs no native code. Measured on chunks of
+ * 4 MiB, in GB/s: xxhash-wasm 15, XXH3 by hash-wasm 9, zlib's crc32 7, crc32c by hash-wasm 2.6 (a native
+ * crc32c reached 11, a native XXH64 23). It is compiled once per process.
  */
 export function loadChecksum(): Promise<Checksum> {
   loading ??= xxhash().then((compiled) => ({

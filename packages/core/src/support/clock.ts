@@ -3,21 +3,22 @@ import { onAbort } from './abort.js';
 /** How a `Clock` sleeps. */
 export interface SleepOptions {
   /**
-   * Whether only a look at the present state follows the sleep. Then the process may end meanwhile, and a clock for
-   * tests that runs ahead to whatever is waited for leaves this sleep out. Default: false.
+   * Whether only a look at the present state follows the sleep. Then the process may end meanwhile, and a
+   * clock for tests that runs ahead to whatever is waited for leaves this sleep out. Default: false.
    */
   readonly background?: boolean | undefined;
 }
 
 /**
- * The one door to time. Everything that measures or waits takes a `Clock`, so that tests decide what time it is.
- * Raw timers and `Date.now` are banned elsewhere by lint.
+ * The one door to time. Everything that measures or waits takes a `Clock`, so that tests decide what time it
+ * is. Raw timers and `Date.now` are banned elsewhere by lint.
  */
 export interface Clock {
   /** Returns milliseconds since an arbitrary start. Never goes back. */
   now(): number;
   /**
-   * Waits at least `ms`. Rejects with `signal.reason` as soon as the signal aborts, and leaves no timer behind.
+   * Waits at least `ms`. Rejects with `signal.reason` as soon as the signal aborts, and leaves no timer
+   * behind.
    * @param ms How long, in milliseconds. Zero or less still yields once.
    * @param signal Ends the waiting.
    * @param options See `SleepOptions`.

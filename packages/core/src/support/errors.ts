@@ -1,6 +1,6 @@
 /**
- * Every code a `TieredError` can carry, with what it means. Codes are stable across releases. Messages are not, so
- * match on `code` only.
+ * Every code a `TieredError` can carry, with what it means. Codes are stable across releases. Messages are
+ * not, so match on `code` only.
  */
 export const ERROR_CODES = {
   TIERED_NOT_FOUND: 'The object does not exist where it was asked for.',
@@ -36,7 +36,9 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export interface TieredErrorDetails {
   /** The error of the layer below, kept as it was. */
   readonly cause?: unknown;
-  /** Whether the same call may succeed if it is made again. Decided where the error is made. Default: false. */
+  /**
+   * Whether the same call may succeed if it is made again. Decided where the error is made. Default: false.
+   */
   readonly retryable?: boolean | undefined;
   /** The object concerned. */
   readonly key?: string | undefined;
@@ -51,8 +53,8 @@ export interface TieredErrorDetails {
 const BRAND = Symbol.for('@tiered/core/TieredError');
 
 /**
- * The one error class of the SDK. `code` says what happened, `retryable` whether trying again may help, and the message
- * what to do. `cause` keeps the error of the layer below.
+ * The one error class of the SDK. `code` says what happened, `retryable` whether trying again may help, and
+ * the message what to do. `cause` keeps the error of the layer below.
  */
 export class TieredError extends Error {
   override readonly name = 'TieredError';
@@ -92,8 +94,8 @@ export function isTieredError(value: unknown, code?: ErrorCode): value is Tiered
 }
 
 /**
- * Throws if an invariant of this SDK does not hold. That is a bug of the SDK, never bad input. The check stays on in
- * production, because going on with wrong accounting would break promises silently.
+ * Throws if an invariant of this SDK does not hold. That is a bug of the SDK, never bad input. The check
+ * stays on in production, because going on with wrong accounting would break promises silently.
  * @param condition What must be true.
  * @param message What was violated.
  */
@@ -107,15 +109,17 @@ export function configError(field: string, expected: string, got: unknown): Tier
   return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${describe(got)}`);
 }
 
-/** As `configError`, for values that may be secret. Says what is wrong with the value instead of showing it. */
+/**
+ * As `configError`, for values that may be secret. Says what is wrong with the value instead of showing it.
+ */
 export function hiddenConfigError(field: string, expected: string, got: string): TieredError {
   return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${got}`);
 }
 
 /**
- * Refuses a path that means a home directory to a shell. Only a shell replaces `~`. Anything else takes it for a
- * directory of that name in the working directory, which a tier would make and fill. If configuration files replaced
- * it, the same text would mean two places.
+ * Refuses a path that means a home directory to a shell. Only a shell replaces `~`. Anything else takes it
+ * for a directory of that name in the working directory, which a tier would make and fill. If configuration
+ * files replaced it, the same text would mean two places.
  * @throws TieredError `TIERED_CONFIG_INVALID` that says what to write.
  */
 export function assertNoTilde(field: string, path: string): void {
@@ -135,8 +139,8 @@ export const HOME_PATH =
 /**
  * Refuses counts that are not whole numbers, or too small.
  * @param counts By the name of the option.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the first count that is not a whole number of at least
- * `least`.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the first count that is not a whole number of at
+ * least `least`.
  */
 export function assertCounts(counts: Readonly<Record<string, number>>, least = 1): void {
   for (const [field, count] of Object.entries(counts)) {
@@ -151,7 +155,8 @@ export function closedError(): TieredError {
 }
 
 /**
- * Makes the error of a driver that is used while it is closed. Only users without a hierarchy can make this mistake.
+ * Makes the error of a driver that is used while it is closed. Only users without a hierarchy can make this
+ * mistake.
  */
 export function notOpenError(driver: string): TieredError {
   return new TieredError(

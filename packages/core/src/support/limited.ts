@@ -2,8 +2,8 @@ import type { LimitFunction } from 'p-limit';
 import { raceAbort } from './abort.js';
 
 /**
- * Runs an operation under a limit. An abort while it waits rejects at once. Once it runs, the operation itself is
- * waited for.
+ * Runs an operation under a limit. An abort while it waits rejects at once. Once it runs, the operation
+ * itself is waited for.
  */
 export function limited<T>(
   limit: LimitFunction,

@@ -1,9 +1,10 @@
 import { configError, invariant } from './errors.js';
 
 /**
- * The PRNG of the SDK: **xoshiro128\*\* 1.1** (Blackman and Vigna, 2018), its four 32-bit words of state taken from
- * **SplitMix64** (Steele, Lea and Flood, 2014). The stream of a (seed, stream) pair is stable forever: shuffles,
- * jitter and injected faults depend on it, and checkpoints of last year must resume next year.
+ * The PRNG of the SDK: **xoshiro128\*\* 1.1** (Blackman and Vigna, 2018), its four 32-bit words of state
+ * taken from **SplitMix64** (Steele, Lea and Flood, 2014). The stream of a (seed, stream) pair is stable
+ * forever: shuffles, jitter and injected faults depend on it, and checkpoints of last year must resume next
+ * year.
  */
 export class Random {
   readonly #generator: Xoshiro128;
@@ -30,8 +31,8 @@ export class Random {
   }
 
   /**
-   * A whole number from 0 to `bound` - 1, uniform without bias. Bits above the bound are masked off, and numbers that
-   * are still too large are drawn again: fewer than two draws on average.
+   * A whole number from 0 to `bound` - 1, uniform without bias. Bits above the bound are masked off, and
+   * numbers that are still too large are drawn again: fewer than two draws on average.
    * @param bound A whole number from 1 to 2^32.
    */
   below(bound: number): number {
@@ -49,8 +50,8 @@ export class Random {
   }
 
   /**
-   * A draw from the standard normal distribution, made from two uniform ones (Box and Muller). The second of each pair
-   * is not used.
+   * A draw from the standard normal distribution, made from two uniform ones (Box and Muller). The second of
+   * each pair is not used.
    */
   normal(): number {
     return Math.sqrt(-2 * Math.log(1 - this.unit())) * Math.cos(2 * Math.PI * this.unit());
@@ -84,7 +85,8 @@ export class Random {
 const BLOCK = 1024;
 
 /**
- * The generator alone, from four words of state. It is a class of its own so that its reference vectors can be checked.
+ * The generator alone, from four words of state. It is a class of its own so that its reference vectors can
+ * be checked.
  */
 export class Xoshiro128 {
   #s0: number;
@@ -113,9 +115,9 @@ export class Xoshiro128 {
   }
 
   /**
-   * Draws what `Random.below(last + 1)`, `below(last)`, ... would give, as many as have the same mask and fit. A number
-   * that is too large is overwritten by the next. This needs no branch, which the processor would guess wrong every
-   * third time.
+   * Draws what `Random.below(last + 1)`, `below(last)`, ... would give, as many as have the same mask and
+   * fit. A number that is too large is overwritten by the next. This needs no branch, which the processor
+   * would guess wrong every third time.
    * @param last From 1 to 2^32 - 2.
    * @param drawn Where they are put.
    * @returns How many there are.

@@ -17,8 +17,9 @@ export interface HoldingDriverOptions {
 }
 
 /**
- * Holds calls until a test releases them, so that a test can make every interleaving happen without a sleep. A held
- * call does not listen to its signal, just as a system call under way does not. The driver looks at it afterwards.
+ * Holds calls until a test releases them, so that a test can make every interleaving happen without a sleep.
+ * A held call does not listen to its signal, just as a system call under way does not. The driver looks at it
+ * afterwards.
  */
 export class HoldingDriver extends InterceptingDriver {
   /** The calls that wait, in order of arrival. */
@@ -30,7 +31,10 @@ export class HoldingDriver extends InterceptingDriver {
     this.#operations = operations;
   }
 
-  /** Lets a held call go, the oldest by default, or fail with `error`, and waits until what follows has happened. */
+  /**
+   * Lets a held call go, the oldest by default, or fail with `error`, and waits until what follows has
+   * happened.
+   */
   async release({
     index = 0,
     error,

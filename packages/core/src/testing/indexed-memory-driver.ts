@@ -5,8 +5,8 @@ import type { IndexHome, OperationOptions } from '../driver/driver.js';
 import { MemoryDriver, type MemoryDriverOptions } from '../driver/memory-driver.js';
 
 /**
- * Memory that several hierarchies of this process can use as a tier, one after the other or at the same time, as
- * processes use a directory: its index is in a directory of its own, which is gone when the process ends.
+ * Memory that several hierarchies of this process can use as a tier, one after the other or at the same time,
+ * as processes use a directory: its index is in a directory of its own, which is gone when the process ends.
  */
 export class IndexedMemoryDriver extends MemoryDriver {
   override readonly capabilities = Object.freeze({ ...new MemoryDriver().capabilities, index: true });

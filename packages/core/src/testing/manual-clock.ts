@@ -16,8 +16,8 @@ export class ManualClock implements Clock {
   readonly #turn: () => Promise<void>;
 
   /**
-   * @param turn Lets everything happen that needs no time. Default: `settled`. Where nothing is read or written outside
-   * of this thread, `ticked` does as well, in a third of the time.
+   * @param turn Lets everything happen that needs no time. Default: `settled`. Where nothing is read or
+   * written outside of this thread, `ticked` does as well, in a third of the time.
    */
   constructor(turn = settled) {
     this.#turn = turn;
@@ -28,8 +28,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * How many `sleep` calls wait at this moment, without those in the background; zero at the end of a test means that
-   * no timer leaked.
+   * How many `sleep` calls wait at this moment, without those in the background; zero at the end of a test
+   * means that no timer leaked.
    */
   get sleeping(): number {
     return [...this.#sleepers].filter(({ background }) => !background).length;
@@ -59,7 +59,9 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Moves time forward as computing does that waits for nothing: nobody is woken before the next `advance`. */
+  /**
+   * Moves time forward as computing does that waits for nothing: nobody is woken before the next `advance`.
+   */
   pass(ms: number): void {
     this.#now += ms;
   }
@@ -85,9 +87,9 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Lets a promise run to its end, moving time to the next sleeper whenever the event loop has turned. Real I/O may be
-   * in flight meanwhile; the result of the promise must not depend on how the two interleave. For those who sleep in
-   * the background time is not moved.
+   * Lets a promise run to its end, moving time to the next sleeper whenever the event loop has turned. Real
+   * I/O may be in flight meanwhile; the result of the promise must not depend on how the two interleave. For
+   * those who sleep in the background time is not moved.
    * @param promise What to wait for.
    */
   async run<T>(promise: Promise<T>): Promise<T> {

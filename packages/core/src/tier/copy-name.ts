@@ -7,7 +7,8 @@ const TAG_DIGITS = 8;
 const TAG_BYTES = 5;
 
 /**
- * Many tags are drawn at a time, because a call of the system's generator takes longer than the rest of making a tag.
+ * Many tags are drawn at a time, because a call of the system's generator takes longer than the rest of
+ * making a tag.
  */
 const random = Buffer.alloc(256 * TAG_BYTES);
 let drawn = random.byteLength;
@@ -21,8 +22,9 @@ const PLAIN = /^[a-z0-9._/-]*$/;
 const SPECIAL = /(?<=^|\/)(\.{0,2}|\.tiered)(?=\/|$)/g;
 
 /**
- * Draws a tag that no other copy has, of this key or of another one: 40 random bits beside the key. A name is never
- * used for a second copy. So whoever still looks for a copy that is gone finds nothing, and never something else.
+ * Draws a tag that no other copy has, of this key or of another one: 40 random bits beside the key. A name is
+ * never used for a second copy. So whoever still looks for a copy that is gone finds nothing, and never
+ * something else.
  */
 export function newTag(): number {
   if (drawn === random.byteLength) {
@@ -35,9 +37,10 @@ export function newTag(): number {
 }
 
 /**
- * Makes the name of a copy on its tier from the key, in readable form, and the tag. The name is lower-case ASCII only,
- * so that it is the same on file systems that fold case or normalise. It has no `.`, `..` or empty segments, so that
- * every key of a bucket has a place in a directory. No name is a directory of another one.
+ * Makes the name of a copy on its tier from the key, in readable form, and the tag. The name is lower-case
+ * ASCII only, so that it is the same on file systems that fold case or normalise. It has no `.`, `..` or
+ * empty segments, so that every key of a bucket has a place in a directory. No name is a directory of another
+ * one.
  */
 export function copyName(key: string, tag: number): string {
   return `${encoded(key)}${MARK}${tag.toString(36).padStart(TAG_DIGITS, '0')}`;

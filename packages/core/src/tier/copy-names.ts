@@ -15,7 +15,9 @@ export class CopyNames {
   /** Names of segments, each of which many copies share. */
   readonly #segments = new Map<number, string>();
 
-  /** Sets the tag that, with the key, names the copy of an object. Without a tag the key alone is the name. */
+  /**
+   * Sets the tag that, with the key, names the copy of an object. Without a tag the key alone is the name.
+   */
   set(id: number, tag: number | undefined): void {
     this.#kept.delete(id);
     let page = this.#pages.get(id >>> PAGE_BITS);

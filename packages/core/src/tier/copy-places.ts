@@ -3,8 +3,8 @@ import type { CopyPlace } from '../placement.js';
 import { CopyNames } from './copy-names.js';
 
 /**
- * Where the served copy of each object is: on which level, and under which name. The placement sets it, and reads look
- * it up.
+ * Where the served copy of each object is: on which level, and under which name. The placement sets it, and
+ * reads look it up.
  */
 export class CopyPlaces {
   readonly #namespace: MetadataContainer;
@@ -29,7 +29,9 @@ export class CopyPlaces {
     this.#namespace.setLevel(id, this.#sourceLevel);
   }
 
-  /** Returns what distinguishes the served copy of an object from any other; undefined if only the key does. */
+  /**
+   * Returns what distinguishes the served copy of an object from any other; undefined if only the key does.
+   */
   tagOf(id: number): number | undefined {
     return this.#names.tagOf(id);
   }

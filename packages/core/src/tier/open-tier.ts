@@ -15,7 +15,9 @@ export function isMistake(error: unknown): boolean {
   return !isTieredError(error) || MISTAKES.includes(error.code);
 }
 
-/** Opens a tier. A tier that does not work at the moment is tried again later, and does not prevent the start. */
+/**
+ * Opens a tier. A tier that does not work at the moment is tried again later, and does not prevent the start.
+ */
 export async function openAtStart(
   tier: Tier,
   signal: AbortSignal,

@@ -26,8 +26,8 @@ export class TierTally {
   }
 
   /**
-   * Notes that a tier failed an operation. A missing copy is announced, but says nothing about the other copies:
-   * another process may have evicted it, and this one was not told yet.
+   * Notes that a tier failed an operation. A missing copy is announced, but says nothing about the other
+   * copies: another process may have evicted it, and this one was not told yet.
    */
   fault(tier: Tier, operation: Operation, key: string, error: unknown): void {
     const use = READS.has(operation) ? 'read' : 'write';

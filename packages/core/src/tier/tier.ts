@@ -18,25 +18,28 @@ import { TierReads } from '../read/tier-reads.js';
 export interface TierOptions {
   /** Where the tier keeps its copies. The driver must be able to list, write and delete. */
   readonly driver: StorageDriver;
-  /** The most bytes it holds, such as `'200GiB'`. No default, because every resource is bounded by its owner. */
+  /**
+   * The most bytes it holds, such as `'200GiB'`. No default, because every resource is bounded by its owner.
+   */
   readonly quota: ByteSize;
   /**
-   * Milliseconds after which a read that the tier has not answered is aborted, and served from the source. A read has a
-   * second more for each 4 MiB. It may wait in the tier's queue for as long as the tier serves others. Up to a quarter
-   * is added, because deadlines are looked at only a few times in that period.
+   * Milliseconds after which a read that the tier has not answered is aborted, and served from the source. A
+   * read has a second more for each 4 MiB. It may wait in the tier's queue for as long as the tier serves
+   * others. Up to a quarter is added, because deadlines are looked at only a few times in that period.
    * Default: 15,000, longer than a disk needs to spin up. A `MemoryDriver` never waits, and has no deadline.
    */
   readonly readDeadlineMs?: number | undefined;
   /**
    * How copies lie on the storage.
    * - `files`: each copy is a file of its own, which other programs can open.
-   * - `packed`: copies of up to 256 KiB are gathered in segments of up to 4 MiB. Reading one is a read of a file that
-   *   is open already, and a tier of small objects has a thousandth of the files. What was read a moment before a
-   *   process was killed is fetched again. The room of removed copies is free once more than half of their segment was
-   *   removed and the others were written anew. A policy that evicts evicts whole segments, except what was read
-   *   lately. Only for drivers with an index.
+   * - `packed`: copies of up to 256 KiB are gathered in segments of up to 4 MiB. Reading one is a read of a
+   *   file that is open already, and a tier of small objects has a thousandth of the files. What was read a
+   *   moment before a process was killed is fetched again. The room of removed copies is free once more than
+   *   half of their segment was removed and the others were written anew. A policy that evicts evicts whole
+   *   segments, except what was read lately. Only for drivers with an index.
    *
-   * Copies that are on the tier already stay as they are, so this can be changed at any time. Default: `files`.
+   * Copies that are on the tier already stay as they are, so this can be changed at any time. Default:
+   * `files`.
    */
   readonly layout?: TierLayout | undefined;
 }
@@ -49,14 +52,19 @@ export type TierLayout = 'files' | 'packed';
 
 const LAYOUTS: readonly TierLayout[] = ['files', 'packed'];
 const READ_DEADLINE_MS = 15_000;
-/** Faults in a row after which a tier is passed over. One may be an accident; three mean that the tier is broken. */
+/**
+ * Faults in a row after which a tier is passed over. One may be an accident; three mean that the tier is
+ * broken.
+ */
 const FAULTS_UNTIL_OUT = 3;
-/** First pause before a failed tier is tried again. It doubles up to the last one. Short enough for a remount. */
+/**
+ * First pause before a failed tier is tried again. It doubles up to the last one. Short enough for a remount.
+ */
 const FIRST_PAUSE_MS = 1_000;
 const LAST_PAUSE_MS = 60_000;
 /**
- * A tier that hangs costs a reader a deadline whenever it is tried. This bounds that to a twentieth of the time in the
- * end.
+ * A tier that hangs costs a reader a deadline whenever it is tried. This bounds that to a twentieth of the
+ * time in the end.
  */
 const LAST_PAUSE_IN_DEADLINES = 20;
 
@@ -78,8 +86,8 @@ export class Tier {
   readonly #underWay: TierReads | undefined;
 
   /**
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that is not a size, a deadline that is not a time, a driver
-   * that cannot be a tier, or a layout that the driver does not support.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a quota that is not a size, a deadline that is not a
+   * time, a driver that cannot be a tier, or a layout that the driver does not support.
    */
   constructor(level: number, options: TierOptions, clock: Clock) {
     const { driver, quota, readDeadlineMs = READ_DEADLINE_MS, layout = 'files' } = options;
@@ -123,9 +131,10 @@ export class Tier {
   }
 
   /**
-   * As the driver's `read`, within the deadline of this tier. An abort ends it at once, whatever the driver does.
-   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer, which counts as a fault; or what the driver
-   * throws.
+   * As the driver's `read`, within the deadline of this tier. An abort ends it at once, whatever the driver
+   * does.
+   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer, which counts as a fault; or what the
+   * driver throws.
    */
   read(name: string, options: ReadOptions): Promise<Uint8Array> {
     if (this.#underWay === undefined) return this.driver.read(name, options);
@@ -135,8 +144,9 @@ export class Tier {
   }
 
   /**
-   * As the driver's `readInto`, within the deadline of this tier. An abort or the deadline ends it when the driver has
-   * let go of the target, which a correct driver does at once. `close` does not wait for a driver that never lets go.
+   * As the driver's `readInto`, within the deadline of this tier. An abort or the deadline ends it when the
+   * driver has let go of the target, which a correct driver does at once. `close` does not wait for a driver
+   * that never lets go.
    * @throws TieredError As `read`.
    */
   readInto(name: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
@@ -146,7 +156,10 @@ export class Tier {
     );
   }
 
-  /** As the driver's `readMany`, with the deadline of `readInto`. The outcome of a late read is `TIERED_DEADLINE`. */
+  /**
+   * As the driver's `readMany`, with the deadline of `readInto`. The outcome of a late read is
+   * `TIERED_DEADLINE`.
+   */
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
     if (this.#underWay === undefined) return this.driver.readMany(requests, options);
     const bytes = requests.reduce((sum, { target }) => sum + target.byteLength, 0);
@@ -154,8 +167,8 @@ export class Tier {
   }
 
   /**
-   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver is done with all of them,
-   * at the latest after a deadline.
+   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver is done with all
+   * of them, at the latest after a deadline.
    */
   async endReads(reason: Error): Promise<void> {
     await this.#underWay?.end(reason);
@@ -179,9 +192,9 @@ export class Tier {
 }
 
 /**
- * Says whether a tier is worth asking. After repeated faults the tier is out of service for a pause. Then operations
- * are let through again, and the first outcome decides. Reads are let through one at a time, because a tier that hangs
- * keeps the reads that try it.
+ * Says whether a tier is worth asking. After repeated faults the tier is out of service for a pause. Then
+ * operations are let through again, and the first outcome decides. Reads are let through one at a time,
+ * because a tier that hangs keeps the reads that try it.
  */
 export class TierHealth {
   readonly #clock: Clock;
@@ -221,7 +234,8 @@ export class TierHealth {
 
   /**
    * Notes that an operation failed. Returns the pause in milliseconds if that took the tier out of service.
-   * @param hung Whether the operation did not end by itself. Then the pauses are longer, and begin with the deadline.
+   * @param hung Whether the operation did not end by itself. Then the pauses are longer, and begin with the
+   * deadline.
    */
   failed(hung = false): number | undefined {
     this.#faultsInARow += 1;

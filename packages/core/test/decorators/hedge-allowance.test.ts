@@ -16,7 +16,9 @@ async function over(options: HedgeDriverOptions) {
     clock,
     unsteady,
     driver,
-    /** So many reads one after the other, and how long each took; the second request of each takes so long. */
+    /**
+     * So many reads one after the other, and how long each took; the second request of each takes so long.
+     */
     reads: async (count: number, firstMs = 10, secondMs = 10): Promise<number[]> => {
       const took: number[] = [];
       for (let i = 0; i < count; i++) {
@@ -168,7 +170,10 @@ describe('a source that is slow as a whole', () => {
 });
 
 describe('a source with jitter', () => {
-  /** How long each of some reads took, one after the other, with requests of a median of 2 ms and a 99th percentile of 20 ms. */
+  /**
+   * How long each of some reads took, one after the other, with requests of a median of 2 ms and a 99th
+   * percentile of 20 ms.
+   */
   async function jittered(budget: number) {
     const { clock, unsteady, driver } = await over({ budget });
     const random = new Random(3);

@@ -21,7 +21,10 @@ const ENOUGH = 4;
 const request = (nth: number, fault: Fault): FaultRule => ({ operations: ['read', 'readInto'], nth, fault });
 const delayed = (nth: number, ms: number) => request(nth, { kind: 'delay', ms });
 
-/** Hedges over a source that answers after 10 ms, with faults; as many reads have ended as make it known what is late. */
+/**
+ * Hedges over a source that answers after 10 ms, with faults; as many reads have ended as make it known what
+ * is late.
+ */
 async function hedged(rules: readonly FaultRule[] = [], options: HedgeDriverOptions = {}) {
   const clock = new ManualClock();
   const memory = await memoryWith({ a: pattern(SIZE), b: pattern(100_000) });

@@ -145,7 +145,10 @@ describe('an object written in parts through RetryDriver', () => {
 });
 
 describe('the order of RetryDriver and LimitDriver', () => {
-  /** One slot. An operation that fails once, and one behind it. Whether the second ends before the first's pause. */
+  /**
+   * One slot. An operation that fails once, and one behind it. Whether the second ends before the first's
+   * pause.
+   */
   async function secondEndsDuringThePause(
     build: (faults: StorageDriver, clock: ManualClock) => StorageDriver,
   ): Promise<boolean> {

@@ -22,8 +22,9 @@ export interface Plan {
 }
 
 /**
- * Makes each request as the next plan says, in the order in which they come: slowly, in parts, failing, or deaf to its abort for
- * a while. The bytes of a request are those of the version that was there when it began.
+ * Makes each request as the next plan says, in the order in which they come: slowly, in parts, failing, or
+ * deaf to its abort for a while. The bytes of a request are those of the version that was there when it
+ * began.
  */
 export class UnsteadyDriver extends InterceptingDriver {
   readonly plans: Plan[] = [];

@@ -10,7 +10,10 @@ import { stat } from './namespaces.js';
 /** Six sections: three pages of records. */
 const COUNT = 100_000;
 
-/** Runs a child that saves, and kills it at a step of that. Whether it was killed, and had not come to its end before. */
+/**
+ * Runs a child that saves, and kills it at a step of that. Whether it was killed, and had not come to its end
+ * before.
+ */
 async function killWhileSaving(file: string, step: number): Promise<boolean> {
   const script = fileURLToPath(new URL('../children/save-and-stop.ts', import.meta.url));
   const args = [script, file, IDENTITY, String(COUNT), String(step)];

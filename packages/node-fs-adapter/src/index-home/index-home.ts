@@ -76,8 +76,8 @@ export class DirectoryHome implements IndexHome {
 }
 
 /**
- * Makes an empty file if there is none. An existing file is not opened, because closing it would end the locks that a
- * database of this process has on it.
+ * Makes an empty file if there is none. An existing file is not opened, because closing it would end the
+ * locks that a database of this process has on it.
  */
 async function makePrivateFile(filePath: string): Promise<void> {
   try {

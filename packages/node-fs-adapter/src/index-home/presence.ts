@@ -5,8 +5,8 @@ import path from 'node:path';
 import { hasErrno } from '../errors.js';
 
 /**
- * Ends the name of a socket that is bound and does not listen yet. To a connection it looks like one whose process
- * died.
+ * Ends the name of a socket that is bound and does not listen yet. To a connection it looks like one whose
+ * process died.
  */
 const UNREADY = '.new';
 /** Tries to begin, where others clear up at the same time. */
@@ -17,10 +17,11 @@ const LONGEST_PATH = 100;
 const GONE = ['ECONNREFUSED', 'ENOENT'] as const;
 
 /**
- * Shows to others that this process runs and uses a directory, for as long as it does. It listens at a socket in the
- * directory. The kernel closes the socket with the process (or the worker thread), however that ends, and refuses later
- * connections, even from another container. Only the directory leads to the socket, not a number, a host name or a
- * network. A process that is stopped (SIGSTOP) still counts as running, because the kernel takes connections for it.
+ * Shows to others that this process runs and uses a directory, for as long as it does. It listens at a socket
+ * in the directory. The kernel closes the socket with the process (or the worker thread), however that ends,
+ * and refuses later connections, even from another container. Only the directory leads to the socket, not a
+ * number, a host name or a network. A process that is stopped (SIGSTOP) still counts as running, because the
+ * kernel takes connections for it.
  */
 export class Presence {
   /** A unique id. Names of what belongs to this presence begin with it. */
@@ -74,7 +75,10 @@ export class Presence {
   }
 }
 
-/** Whether the process behind an id runs; true if that cannot be known at the moment, as without free descriptors. */
+/**
+ * Whether the process behind an id runs; true if that cannot be known at the moment, as without free
+ * descriptors.
+ */
 export async function isPresent(directory: string, id: string): Promise<boolean> {
   try {
     await reached(directory, id, connect);
@@ -84,7 +88,10 @@ export async function isPresent(directory: string, id: string): Promise<boolean>
   }
 }
 
-/** Resolves to all ids: of processes that run, that are gone, or that were gone before others could know their id. */
+/**
+ * Resolves to all ids: of processes that run, that are gone, or that were gone before others could know their
+ * id.
+ */
 export async function presences(directory: string): Promise<string[]> {
   try {
     return await fs.promises.readdir(directory);
@@ -118,7 +125,8 @@ async function reached<T>(
 function listen(server: net.Server, socketPath: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    // Exclusive, because in a process of `node:cluster` the primary would listen, and go on when this process is gone.
+    // Exclusive, because in a process of `node:cluster` the primary would listen, and go on when this process
+    // is gone.
     server.listen({ path: socketPath, exclusive: true }, () => {
       server.off('error', reject);
       resolve();

@@ -8,7 +8,10 @@ import { isPrivate } from '../root/keys.js';
 
 /** Objects per page: enough to amortise the hand-over, and few enough to keep the event loop free. */
 const PAGE = 1000;
-/** Names that are found ahead of their description, and objects that are described ahead of the reader of the pages. */
+/**
+ * Names that are found ahead of their description, and objects that are described ahead of the reader of the
+ * pages.
+ */
 const AHEAD = PAGE;
 /** Entries per call. A call for each would be a trip through the thread pool for each. */
 const ENTRIES_AT_ONCE = 256;
@@ -27,21 +30,22 @@ export interface WalkOptions {
   /** Operations of the file system under way at the same time. */
   readonly concurrency: number;
   /**
-   * Called for everything on the way: files, links, directories, and the content of the private directory, which is
-   * otherwise left out. Costs a look at each directory.
+   * Called for everything on the way: files, links, directories, and the content of the private directory,
+   * which is otherwise left out. Costs a look at each directory.
    */
   readonly measure?: ((stat: fs.BigIntStats) => void) | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Lists the regular files below a root, in pages, in any order. Links to files inside the root are objects too. Links
- * to directories are not followed. What is neither a file nor a directory is left out, and so is a file that vanishes
- * meanwhile.
+ * Lists the regular files below a root, in pages, in any order. Links to files inside the root are objects
+ * too. Links to directories are not followed. What is neither a file nor a directory is left out, and so is a
+ * file that vanishes meanwhile.
  *
- * Directories are read and files described at the same time, with as many operations as allowed, because a shared file
- * system answers slowly, but many requests at a time. What is held does not grow with a directory: reading pauses while
- * enough names wait to be described, and describing while enough pages wait to be taken.
+ * Directories are read and files described at the same time, with as many operations as allowed, because a
+ * shared file system answers slowly, but many requests at a time. What is held does not grow with a
+ * directory: reading pauses while enough names wait to be described, and describing while enough pages wait
+ * to be taken.
  */
 export async function* walk(options: WalkOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
   const { root, prefix, signal } = options;

@@ -34,7 +34,10 @@ function numbersOf(
   return numbers.buffer;
 }
 
-/** The texts of a batch. Keys that name no file, and versions that none has, are left to the driver, which says so. */
+/**
+ * The texts of a batch. Keys that name no file, and versions that none has, are left to the driver, which
+ * says so.
+ */
 function textsOf(requests: readonly ReadRequest[]): Pick<Batch, 'names' | 'versions'> {
   const names: string[] = [];
   const versions: string[] = [];

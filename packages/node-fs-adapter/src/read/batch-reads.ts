@@ -14,22 +14,25 @@ import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
 
 /**
- * Batches that are not given to threads after a slow one. Few, because a thread that waits for a disk delays only its
- * batch, and storage gets fast as soon as a first epoch has brought it into memory.
+ * Batches that are not given to threads after a slow one. Few, because a thread that waits for a disk delays
+ * only its batch, and storage gets fast as soon as a first epoch has brought it into memory.
  */
 const FIRST_PAUSE = 1;
 const LAST_PAUSE = 64;
 
-/** Milliseconds for which another program may have had the core. Such a time says nothing about the storage. */
+/**
+ * Milliseconds for which another program may have had the core. Such a time says nothing about the storage.
+ */
 const SLICE_MS = 4;
 
 /**
- * Reads batches in one of two ways. *Threads* read into shared memory by blocking calls. For files that are in memory
- * this is several times as fast as promises. The *driver's single reads*, all under way at once, suit slow storage,
- * where a thread would wait for one file after the other.
+ * Reads batches in one of two ways. *Threads* read into shared memory by blocking calls. For files that are
+ * in memory this is several times as fast as promises. The *driver's single reads*, all under way at once,
+ * suit slow storage, where a thread would wait for one file after the other.
  *
- * The threads' own times decide: after a slow batch the next ones go the other way, and one in many is tried again. The
- * driver reads again what a thread could not read, so the outcomes, including errors, are those of single reads.
+ * The threads' own times decide: after a slow batch the next ones go the other way, and one in many is tried
+ * again. The driver reads again what a thread could not read, so the outcomes, including errors, are those of
+ * single reads.
  */
 export class BatchReads {
   readonly #driver: StorageDriver;

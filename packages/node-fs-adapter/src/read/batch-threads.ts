@@ -5,7 +5,8 @@ import type { OperationOptions, ReadRequest } from '@tiered/core';
 /** The result of a batch. */
 export interface ThreadsRead {
   /**
-   * For each request, the bytes that were read, or a number below 0 if the driver has to read it again and explain it.
+   * For each request, the bytes that were read, or a number below 0 if the driver has to read it again and
+   * explain it.
    */
   readonly counts: ArrayLike<number>;
   /** Milliseconds that the threads spent on it, added up; undefined if it did not end. */
@@ -33,8 +34,8 @@ export interface ThreadsRoot {
 }
 
 /**
- * Returns the most files that native threads have open. Files that wait for a thread are not open yet, and those that
- * hang still are.
+ * Returns the most files that native threads have open. Files that wait for a thread are not open yet, and
+ * those that hang still are.
  */
 export function openIn(io: IoThreads): number {
   const { items, left } = io.counts;
@@ -42,8 +43,8 @@ export function openIn(io: IoThreads): number {
 }
 
 /**
- * Reads batches in native threads. Single reads have others, so a batch of files in memory never waits behind a slow
- * read.
+ * Reads batches in native threads. Single reads have others, so a batch of files in memory never waits behind
+ * a slow read.
  */
 export class NativeBatches implements BatchThreads {
   readonly #io: IoThreads;

@@ -3,13 +3,16 @@ import { isFault } from '../errors.js';
 import { Pauses } from './pauses.js';
 import type { ThreadPool } from './thread-pool.js';
 
-/** The most bytes that a blocking call moves. More would hold the event loop for too long, even from and to memory. */
+/**
+ * The most bytes that a blocking call moves. More would hold the event loop for too long, even from and to
+ * memory.
+ */
 const LONGEST = 256 * 1024;
 
 /**
- * The longest time, in milliseconds, that a call on the page cache takes: a few system calls, and copying at 2 GB/s. A
- * trip through Node's thread pool costs about as much, so a call within this time is cheaper made at once than handed
- * over.
+ * The longest time, in milliseconds, that a call on the page cache takes: a few system calls, and copying at
+ * 2 GB/s. A trip through Node's thread pool costs about as much, so a call within this time is cheaper made
+ * at once than handed over.
  */
 const FAST_MS = 0.1;
 const FAST_MS_A_BYTE = 1000 / 2e9;
@@ -24,12 +27,12 @@ const LAST_PAUSE = 4096;
 /**
  * Decides, call by call, between a blocking system call and the thread pool, by how long blocking calls took.
  *
- * Fast and slow storage need opposite ways. A blocking call reads what is in the page cache 2 to 4 times as fast, but
- * must never wait for a disk that has to move. So after a slow blocking call the next ones go to the thread pool, and
- * only one in many is tried again: slow storage blocks the event loop once in thousands of calls. One call in a hundred
- * is a little slow on any storage, because memory is collected or touched for the first time. After such a call only a
- * few go to the pool. Storage that has not answered the thread pool yet, or not since it failed, may hang. The event
- * loop never waits for it.
+ * Fast and slow storage need opposite ways. A blocking call reads what is in the page cache 2 to 4 times as
+ * fast, but must never wait for a disk that has to move. So after a slow blocking call the next ones go to
+ * the thread pool, and only one in many is tried again: slow storage blocks the event loop once in thousands
+ * of calls. One call in a hundred is a little slow on any storage, because memory is collected or touched for
+ * the first time. After such a call only a few go to the pool. Storage that has not answered the thread pool
+ * yet, or not since it failed, may hang. The event loop never waits for it.
  */
 export class BlockingMode {
   readonly #clock: Clock;
@@ -46,8 +49,8 @@ export class BlockingMode {
   }
 
   /**
-   * Makes a call at once if it may block now. Undefined if it may not, or if it failed. The thread pool then meets the
-   * same error, and has the time to explain it.
+   * Makes a call at once if it may block now. Undefined if it may not, or if it failed. The thread pool then
+   * meets the same error, and has the time to explain it.
    * @param length Bytes it moves.
    */
   attempt<T>(length: number, call: () => T): T | undefined {
@@ -73,7 +76,10 @@ export class BlockingMode {
     return this.#isTurnDue;
   }
 
-  /** Lets the event loop turn. A trip through the thread pool would do so too, and take a hundred times as long. */
+  /**
+   * Lets the event loop turn. A trip through the thread pool would do so too, and take a hundred times as
+   * long.
+   */
   turn(): Promise<void> {
     this.#isTurnDue = false;
     return this.#clock.turn();
@@ -94,8 +100,8 @@ export class BlockingMode {
 }
 
 /**
- * Returns how long calls took, as a multiple of the time that they take on memory. The calls were on so many files, and
- * moved so many bytes together. Up to 1 means memory.
+ * Returns how long calls took, as a multiple of the time that they take on memory. The calls were on so many
+ * files, and moved so many bytes together. Up to 1 means memory.
  */
 export function timesOfMemory(ms: number, files: number, bytes: number): number {
   return ms / (files * FAST_MS + bytes * FAST_MS_A_BYTE);

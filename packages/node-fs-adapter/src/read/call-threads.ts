@@ -17,9 +17,9 @@ export interface Job {
 }
 
 /**
- * Worker threads that make calls of the file system, each one at a time. They start when they are asked to, and end at
- * `close` or after ten idle seconds. A call that hangs keeps its thread, which still counts, so their number is always
- * bounded.
+ * Worker threads that make calls of the file system, each one at a time. They start when they are asked to,
+ * and end at `close` or after ten idle seconds. A call that hangs keeps its thread, which still counts, so
+ * their number is always bounded.
  */
 export class CallThreads {
   readonly #clock: Clock;
@@ -47,7 +47,8 @@ export class CallThreads {
   }
 
   /**
-   * Whether a call should be made here: a thread is idle, or there are as many threads as allowed, so the call waits.
+   * Whether a call should be made here: a thread is idle, or there are as many threads as allowed, so the
+   * call waits.
    */
   get areReady(): boolean {
     return this.#idle.length > 0 || (this.#threads.size > 0 && this.#threads.size >= this.#most);
@@ -117,7 +118,9 @@ export class CallThreads {
     for (const tell of this.#whenEnded.splice(0)) tell();
   }
 
-  /** Ends threads that were not used from one look to the next, until there is none, or until it is aborted. */
+  /**
+   * Ends threads that were not used from one look to the next, until there is none, or until it is aborted.
+   */
   async #endIdle(signal: AbortSignal): Promise<void> {
     while (this.#threads.size > 0 && !signal.aborted) {
       await this.#clock.sleep(IDLE_MS, signal, { background: true }).catch(() => undefined);
@@ -158,8 +161,8 @@ class CallThread {
   #wasUsed = true;
 
   constructor({ isFree, ended }: Told) {
-    // Without the arguments of this process, which may load what a thread has no use for. Descriptors are the driver's
-    // to close.
+    // Without the arguments of this process, which may load what a thread has no use for. Descriptors are the
+    // driver's to close.
     this.#worker = new Worker(CALL_THREAD, { execArgv: [], trackUnmanagedFds: false });
     this.#worker.on('online', () => {
       this.#isOnline = true;

@@ -20,18 +20,22 @@ import { SlowCalls } from './slow-calls.js';
 import type { ThreadPool } from './thread-pool.js';
 
 /**
- * The most memory that a read without a version gets without a look at the file's size: the largest chunk of a fill.
+ * The most memory that a read without a version gets without a look at the file's size: the largest chunk of
+ * a fill.
  */
 const MOST_UNSEEN = 16 * 1024 * 1024;
 
-/** Bytes per call of a read that may be left behind, or that reports progress. One request of NFS brings as many. */
+/**
+ * Bytes per call of a read that may be left behind, or that reports progress. One request of NFS brings as
+ * many.
+ */
 const PIECE = 1024 * 1024;
 
 /**
  * Reads files by key, from descriptors that stay open between reads.
  *
- * Where files are remote, each look at one is a request. So a file is opened, read, and looked at once, at the end, if
- * a version was asked for. What is not a regular file turns out when it is read.
+ * Where files are remote, each look at one is a request. So a file is opened, read, and looked at once, at
+ * the end, if a version was asked for. What is not a regular file turns out when it is read.
  */
 export class FileReader {
   /** The descriptors. */
@@ -44,8 +48,8 @@ export class FileReader {
   readonly #slow: SlowCalls | undefined;
   readonly #calls: ReadCalls;
   /**
-   * Memory that no read uses at the moment: one for each read that was under way at the same time, up to as many as the
-   * pool makes.
+   * Memory that no read uses at the moment: one for each read that was under way at the same time, up to as
+   * many as the pool makes.
    */
   readonly #scratch: Uint8Array[] = [];
 
@@ -77,8 +81,8 @@ export class FileReader {
   }
 
   /**
-   * Closes all that is open, and ends threads. Reads under way in native threads are aborted. Reads in workers go on,
-   * and are waited for.
+   * Closes all that is open, and ends threads. Reads under way in native threads are aborted. Reads in
+   * workers go on, and are waited for.
    */
   async close(): Promise<void> {
     await Promise.all([this.#native?.close(), this.files.close()]);
@@ -137,8 +141,8 @@ export class FileReader {
   }
 
   /**
-   * Makes a blocking read that waited only for the event loop to turn; undefined if there was none, or if it still may
-   * not block.
+   * Makes a blocking read that waited only for the event loop to turn; undefined if there was none, or if it
+   * still may not block.
    */
   async afterTurn<T>(read: () => T | undefined): Promise<T | undefined> {
     if (!this.#mode.isTurnDue) return undefined;
@@ -183,8 +187,8 @@ export class FileReader {
   }
 
   /**
-   * Reads into memory of its own, and copies to the caller's. A call that is left behind may write to the former at any
-   * later time.
+   * Reads into memory of its own, and copies to the caller's. A call that is left behind may write to the
+   * former at any later time.
    */
   async #readByScratch(
     key: string,
@@ -237,7 +241,8 @@ export class FileReader {
       return;
     }
     this.files.forget(key);
-    // A file that nobody has found here before was there when its read began; and some file systems count no links.
+    // A file that nobody has found here before was there when its read began; and some file systems count no
+    // links.
     if (isSameVersion && !isVerified) return;
     throw versionChanged(this.#driver, operation, key);
   }
@@ -278,7 +283,10 @@ function expected({ fd, version }: OpenFile): { readonly fd: number; readonly si
   return { fd, size: sizeIn(version) };
 }
 
-/** Whether the file has to be looked at: to check its version, or, if nothing was read, that it is a file at all. */
+/**
+ * Whether the file has to be looked at: to check its version, or, if nothing was read, that it is a file at
+ * all.
+ */
 function mustLookAt({ version }: OpenFile, count: number): boolean {
   return version !== undefined || count === 0;
 }

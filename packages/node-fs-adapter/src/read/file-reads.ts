@@ -10,8 +10,8 @@ export interface ReadCalls {
   /** As `openForReading`. */
   open(filePath: string): Promise<number>;
   /**
-   * Resolves to the number of bytes that one call brought: possibly fewer than the target holds, and 0 only at the end
-   * of the file.
+   * Resolves to the number of bytes that one call brought: possibly fewer than the target holds, and 0 only
+   * at the end of the file.
    */
   read(fd: number, target: Uint8Array, position: number): Promise<number>;
   /** What an open descriptor is. */
@@ -43,10 +43,11 @@ export function statOf(fd: number): Promise<fs.BigIntStats> {
 export const nodeCalls: ReadCalls = { open: openForReading, read: readOnce, stat: statOf, close: closeFile };
 
 /**
- * Fills the target from a position; resolves to the bytes read, fewer only at the end of the file. The size, if it is
- * known, saves the read that finds the end; `Infinity` if it is not.
+ * Fills the target from a position; resolves to the bytes read, fewer only at the end of the file. The size,
+ * if it is known, saves the read that finds the end; `Infinity` if it is not.
  *
- * It uses callbacks on bare descriptors: `FileHandle.read` does the same work and takes up to twice the time per call.
+ * It uses callbacks on bare descriptors: `FileHandle.read` does the same work and takes up to twice the time
+ * per call.
  */
 export async function readFully(
   { fd, size }: { readonly fd: number; readonly size: number },

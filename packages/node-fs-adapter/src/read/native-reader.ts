@@ -17,7 +17,8 @@ import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
 
 /**
- * The most memory that a read without a version gets without a look at the file's size: the largest chunk of a fill.
+ * The most memory that a read without a version gets without a look at the file's size: the largest chunk of
+ * a fill.
  */
 const MOST_UNSEEN = 16 * 1024 * 1024;
 
@@ -32,9 +33,10 @@ interface Fill extends ReadIntoOptions {
 }
 
 /**
- * Reads files by key in native threads, as many at a time as are wanted. Node's own pool has four threads for all files
- * of a process, and a shared file system answers each request in milliseconds. A whole object is one job: open, read,
- * one look and close. The descriptors of files that are read in pieces are kept, as those of the other reads are.
+ * Reads files by key in native threads, as many at a time as are wanted. Node's own pool has four threads for
+ * all files of a process, and a shared file system answers each request in milliseconds. A whole object is
+ * one job: open, read, one look and close. The descriptors of files that are read in pieces are kept, as
+ * those of the other reads are.
  */
 export class NativeReader {
   readonly #driver: StorageDriver;
@@ -178,7 +180,9 @@ export class NativeReader {
     }
   }
 
-  /** Translates what the system's error cannot say. Other errors pass as they are, as errors of `node:fs` do. */
+  /**
+   * Translates what the system's error cannot say. Other errors pass as they are, as errors of `node:fs` do.
+   */
   #explained(error: unknown, operation: Operation, key: string): unknown {
     if (!(error instanceof NativeError)) return error;
     const { code } = error;

@@ -8,9 +8,9 @@ type ReadMany = (
 ) => Promise<readonly ReadOutcome[]>;
 
 /**
- * Reads a batch with parts of files that hold many objects. Such a file is kept open. While storage is as fast as
- * memory, one blocking system call reads a part, which costs less than opening the file in a thread. Reads that are not
- * of such parts, or may not block, are left to `others`.
+ * Reads a batch with parts of files that hold many objects. Such a file is kept open. While storage is as
+ * fast as memory, one blocking system call reads a part, which costs less than opening the file in a thread.
+ * Reads that are not of such parts, or may not block, are left to `others`.
  * @param others Reads a batch.
  */
 export async function readParts(

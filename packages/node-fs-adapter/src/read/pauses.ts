@@ -1,8 +1,8 @@
 /**
- * Says how often a way that turned out to be slow is tried again. A slow try took some multiple of the time that it
- * should. The way is then left out as many times, within a bound. So a hiccup costs next to nothing, and a disk that
- * has to move costs a pause. As long as slow tries follow each other, each pause is at least twice as long as the last
- * one, up to another bound.
+ * Says how often a way that turned out to be slow is tried again. A slow try took some multiple of the time
+ * that it should. The way is then left out as many times, within a bound. So a hiccup costs next to nothing,
+ * and a disk that has to move costs a pause. As long as slow tries follow each other, each pause is at least
+ * twice as long as the last one, up to another bound.
  */
 export class Pauses {
   readonly #longestFirst: number;

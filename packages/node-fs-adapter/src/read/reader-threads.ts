@@ -7,8 +7,8 @@ import { batchOf, countsOf } from './batch-of-reads.js';
 import { ABANDONED, stateOf, WRITING, type Batch } from './thread/batch.js';
 
 /**
- * Bytes of reads that are worth a message: two threads share a batch of twice as many. Opening a file takes about as
- * long as reading so many.
+ * Bytes of reads that are worth a message: two threads share a batch of twice as many. Opening a file takes
+ * about as long as reading so many.
  */
 const WORTH_A_MESSAGE = 2 * 1024 * 1024;
 const BYTES_OF_AN_OPEN = 64 * 1024;
@@ -34,7 +34,10 @@ export class ReaderThreads implements BatchThreads {
     return busy;
   }
 
-  /** Starting a thread takes far longer than reading a batch in another way, so nobody waits for one that starts. */
+  /**
+   * Starting a thread takes far longer than reading a batch in another way, so nobody waits for one that
+   * starts.
+   */
   get areReady(): boolean {
     while (this.#threads.size < this.#most) this.#start();
     return this.#idlest !== undefined;

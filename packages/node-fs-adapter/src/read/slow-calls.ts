@@ -21,9 +21,10 @@ interface Ways<T> {
 }
 
 /**
- * Makes the calls of reads by Node's thread pool, and by worker threads as soon as reads of slow storage wait for one
- * of the pool's few threads. Workers are started one at a time, as long as calls are seen to wait. A free worker makes
- * the next call, so that Node's pool is left to others. When there are as many workers as allowed, calls wait for them.
+ * Makes the calls of reads by Node's thread pool, and by worker threads as soon as reads of slow storage wait
+ * for one of the pool's few threads. Workers are started one at a time, as long as calls are seen to wait. A
+ * free worker makes the next call, so that Node's pool is left to others. When there are as many workers as
+ * allowed, calls wait for them.
  */
 export class SlowCalls implements ReadCalls {
   readonly #threads: CallThreads;

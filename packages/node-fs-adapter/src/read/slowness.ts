@@ -3,9 +3,9 @@ import { Chain, type Link } from '@tiered/core/internal';
 import { THREADS } from './thread-pool.js';
 
 /**
- * The least milliseconds that a call takes on slow storage, and the further time per byte: 250 MB/s. Node's four
- * threads read faster storage as fast as the event loop can follow, and more threads do not make a stream of bytes
- * faster.
+ * The least milliseconds that a call takes on slow storage, and the further time per byte: 250 MB/s. Node's
+ * four threads read faster storage as fast as the event loop can follow, and more threads do not make a
+ * stream of bytes faster.
  */
 const SLOW_MS = 2;
 const SLOW_MS_A_BYTE = 1000 / 250e6;
@@ -35,9 +35,10 @@ interface Helpers {
 /**
  * Knows whether calls wait because storage is slow and threads are few.
  *
- * A call whose end is seen late may have ended long before, while the event loop computed. So what counts is the oldest
- * call that is still under way when the loop has delivered all calls that had ended. That one has really taken so long.
- * Where more calls are under way than there are threads, it may have waited for others for as many times as long.
+ * A call whose end is seen late may have ended long before, while the event loop computed. So what counts is
+ * the oldest call that is still under way when the loop has delivered all calls that had ended. That one has
+ * really taken so long. Where more calls are under way than there are threads, it may have waited for others
+ * for as many times as long.
  */
 export class Slowness {
   readonly #clock: Clock;

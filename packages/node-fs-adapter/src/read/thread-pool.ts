@@ -5,15 +5,17 @@ import pLimit from 'p-limit';
 /** Threads that Node has for the calls of all parts of this process. Read once, as libuv does. */
 export const THREADS = Math.max(1, Number.parseInt(process.env['UV_THREADPOOL_SIZE'] ?? '', 10) || 4);
 
-/** Calls on tiers at the same time, over all drivers. If all of them hang, a thread is left for the source. */
+/**
+ * Calls on tiers at the same time, over all drivers. If all of them hang, a thread is left for the source.
+ */
 export const SLOTS = Math.max(1, THREADS - 1);
 const slots = pLimit(SLOTS);
 /** Calls that go on though nobody waits for them any more. */
 let leftBehind = 0;
 
 /**
- * Milliseconds after which a call may be one that never ends. Longer than a disk takes to wake up its head for a queue
- * of other calls, and shorter than an event loop may stand still.
+ * Milliseconds after which a call may be one that never ends. Longer than a disk takes to wake up its head
+ * for a queue of other calls, and shorter than an event loop may stand still.
  */
 const SUSPECT_AFTER_MS = 200;
 
@@ -25,9 +27,9 @@ export interface Caller {
 }
 
 /**
- * Calls of one driver that Node's thread pool makes, and what they tell about the storage. On a dying disk or a dead
- * server a system call can hang, and nothing takes it back. So the event loop must never be what hangs, and those who
- * wait for a tier must be able to leave.
+ * Calls of one driver that Node's thread pool makes, and what they tell about the storage. On a dying disk or
+ * a dead server a system call can hang, and nothing takes it back. So the event loop must never be what
+ * hangs, and those who wait for a tier must be able to leave.
  */
 export class ThreadPool {
   readonly #clock: Clock;
@@ -51,8 +53,8 @@ export class ThreadPool {
   }
 
   /**
-   * Whether the storage has answered since it was last in doubt, and keeps no call waiting for long: only then may the
-   * event loop wait for it.
+   * Whether the storage has answered since it was last in doubt, and keeps no call waiting for long: only
+   * then may the event loop wait for it.
    */
   get isProven(): boolean {
     if (!this.#isProven) return false;
@@ -77,7 +79,9 @@ export class ThreadPool {
     }
   }
 
-  /** As `watch`, of a call that an abort ends while the storage may go on to hang: it has shown nothing then. */
+  /**
+   * As `watch`, of a call that an abort ends while the storage may go on to hang: it has shown nothing then.
+   */
   async watchUntilAborted<T>(signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
     try {
       return await this.watch(call);
@@ -87,9 +91,10 @@ export class ThreadPool {
   }
 
   /**
-   * As `watch`. Where who waits may leave, an abort is the end at once: what the call needs it must keep until it ends,
-   * and what belongs to others it may not touch once its signal has aborted.
-   * @throws TieredError `TIERED_UNAVAILABLE`, retryable, as long as so many calls hang that no other can be made.
+   * As `watch`. Where who waits may leave, an abort is the end at once: what the call needs it must keep
+   * until it ends, and what belongs to others it may not touch once its signal has aborted.
+   * @throws TieredError `TIERED_UNAVAILABLE`, retryable, as long as so many calls hang that no other can be
+   * made.
    */
   async run<T>(caller: Caller, signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
     if (!this.#mayLeave) return this.watch(call);

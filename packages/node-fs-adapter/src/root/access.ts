@@ -19,8 +19,8 @@ export function accessOf(readableBy: ReadableBy): Access {
 }
 
 /**
- * Whether a mode gives rights to others than the owner. The umask may have removed them, so the mode has to be set
- * again.
+ * Whether a mode gives rights to others than the owner. The umask may have removed them, so the mode has to
+ * be set again.
  */
 export function isForOthers(mode: number): boolean {
   return (mode & 0o077) !== 0;

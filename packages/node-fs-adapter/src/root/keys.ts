@@ -5,9 +5,9 @@ import { TieredError } from '@tiered/core';
 export const PRIVATE_DIRECTORY = '.tiered';
 
 /**
- * Whether a name at the root means the private directory on any file system. Some fold case, normalise (ZFS by
- * compatibility), or ignore invisible characters (ext4), or dots and spaces at the end (FAT). So a few more odd names
- * are refused than any single file system would take for it.
+ * Whether a name at the root means the private directory on any file system. Some fold case, normalise (ZFS
+ * by compatibility), or ignore invisible characters (ext4), or dots and spaces at the end (FAT). So a few
+ * more odd names are refused than any single file system would take for it.
  */
 export function isPrivate(name: string): boolean {
   if (name === PRIVATE_DIRECTORY) return true;
@@ -25,8 +25,9 @@ export function isPrivate(name: string): boolean {
 const MAY_BE_PRIVATE = /^(?:\.t|[^\0-\x7f]|\.[^\0-\x7f])/i;
 
 /**
- * Returns the path of a key below a root. The mapping is one to one, so keys that could name a file twice or leave the
- * root are refused: absolute keys, empty, `.` and `..` segments, NUL, and the driver's own directory.
+ * Returns the path of a key below a root. The mapping is one to one, so keys that could name a file twice or
+ * leave the root are refused: absolute keys, empty, `.` and `..` segments, NUL, and the driver's own
+ * directory.
  * @throws TieredError `TIERED_KEY_INVALID`
  */
 export function pathOfKey(root: string, key: string, driver: string): string {
@@ -52,7 +53,10 @@ export function leavesRoot(driver: string, key: string): TieredError {
   );
 }
 
-/** Matches the few keys that need a closer look: a segment is empty or begins with a dot, or a character is special. */
+/**
+ * Matches the few keys that need a closer look: a segment is empty or begins with a dot, or a character is
+ * special.
+ */
 const UNUSUAL = /(?:^|\/)(?:[./]|$)|[\0\\:]|^[^\0-\x7f]/;
 
 /** What is wrong with a key, in words; undefined if nothing is. */

@@ -4,7 +4,8 @@ import { LRUCache } from 'lru-cache';
 import type { FileLook, ReadCalls } from '../read/file-reads.js';
 
 /**
- * A file that is open for reading. It was not described yet, because that would be a request where files are remote.
+ * A file that is open for reading. It was not described yet, because that would be a request where files are
+ * remote.
  */
 export interface OpenFile {
   readonly fd: number;
@@ -36,8 +37,9 @@ interface Entry extends OpenFile, Holding {
 }
 
 /**
- * Descriptors kept open between reads, least recently used ones closed first. A descriptor is closed only when no
- * read uses it: a number that the system gives to another file in mid-read would serve that file's bytes.
+ * Descriptors kept open between reads, least recently used ones closed first. A descriptor is closed only
+ * when no read uses it: a number that the system gives to another file in mid-read would serve that file's
+ * bytes.
  */
 export class OpenFiles {
   readonly #entries: LRUCache<string, Entry>;
@@ -51,8 +53,8 @@ export class OpenFiles {
 
   /**
    * @param max Descriptors kept open while nobody uses them; reads under way may hold more.
-   * @param closeAtOnce Whether to close by a blocking call. On a local disk that costs a microsecond, and a trip
-   * through the thread pool twenty.
+   * @param closeAtOnce Whether to close by a blocking call. On a local disk that costs a microsecond, and a
+   * trip through the thread pool twenty.
    * @param calls Closes descriptors otherwise.
    */
   constructor(max: number, closeAtOnce: () => boolean, calls: Pick<ReadCalls, 'close'>) {
@@ -66,7 +68,10 @@ export class OpenFiles {
     return this.#open;
   }
 
-  /** Runs `work` with the file open, and opens it with `open` if it is not. A file is not kept if the work fails. */
+  /**
+   * Runs `work` with the file open, and opens it with `open` if it is not. A file is not kept if the work
+   * fails.
+   */
   async use<T>(key: string, open: () => Promise<OpenFile>, work: (file: OpenFile) => Promise<T>): Promise<T> {
     let entry = this.#entries.get(key);
     if (entry === undefined) entry = await this.#openNew(key, open);
@@ -149,8 +154,8 @@ export class OpenFiles {
   }
 
   /**
-   * Opens the file. Several calls may do so at the same time for one key. The first file is kept; the others serve one
-   * read.
+   * Opens the file. Several calls may do so at the same time for one key. The first file is kept; the others
+   * serve one read.
    */
   async #openNew(key: string, open: () => Promise<OpenFile>): Promise<Entry> {
     const opening: Opening = { key, waiting: [], forgotten: false };
@@ -169,7 +174,8 @@ export class OpenFiles {
   }
 
   /**
-   * Makes an entry with its opener as a user. Otherwise it could be evicted and closed before the opener's turn comes.
+   * Makes an entry with its opener as a user. Otherwise it could be evicted and closed before the opener's
+   * turn comes.
    */
   #born(key: string, { fd, version }: OpenFile, waiting: (() => void)[] = []): Entry {
     this.#open += 1;

@@ -24,8 +24,8 @@ export interface RootOptions {
 }
 
 /**
- * The directory that a driver may not leave. Knows its real path, whether it is still there, where temporary files
- * go, and whether a path reached through symbolic links is still inside.
+ * The directory that a driver may not leave. Knows its real path, whether it is still there, where temporary
+ * files go, and whether a path reached through symbolic links is still inside.
  */
 export class RootDirectory {
   /** The real path, without symbolic links. */
@@ -34,7 +34,9 @@ export class RootDirectory {
   readonly access: Access;
   readonly #fsync: boolean;
   readonly #driver: string;
-  /** Directories that are being made; others of this process may see them before they are on the disk itself. */
+  /**
+   * Directories that are being made; others of this process may see them before they are on the disk itself.
+   */
   readonly #making = new Map<string, Promise<void>>();
   #presence: Promise<Presence> | undefined;
   #id = '';
@@ -51,8 +53,8 @@ export class RootDirectory {
 
   /**
    * Finds the directory, and for writing makes it and takes possession of it.
-   * @throws TieredError `TIERED_UNAVAILABLE` if it is not a directory, `TIERED_DIRECTORY_NOT_OURS` if it is opened for
-   * writing and holds other files.
+   * @throws TieredError `TIERED_UNAVAILABLE` if it is not a directory, `TIERED_DIRECTORY_NOT_OURS` if it is
+   * opened for writing and holds other files.
    */
   static async open(root: string, options: RootOptions, driver: string): Promise<RootDirectory> {
     const realPath = await reach(root, options).catch((error: unknown) => {
@@ -75,7 +77,8 @@ export class RootDirectory {
         { driver: this.#driver, operation: 'open' },
       );
     }
-    // Always synced. If a power cut left files without this directory, they would be taken for somebody else's.
+    // Always synced. If a power cut left files without this directory, they would be taken for somebody
+    // else's.
     await makeDirectories(this.#temporaryDirectory, PRIVATE, true);
     await makeDirectories(this.#membersDirectory, PRIVATE, this.#fsync);
     if ((await fs.promises.realpath(this.#temporaryDirectory)) !== this.#temporaryDirectory) {
@@ -142,8 +145,8 @@ export class RootDirectory {
   }
 
   /**
-   * Makes something in the private directory. If that directory is missing, somebody emptied the root, or removed and
-   * remade it. Then the root is claimed again if it is empty.
+   * Makes something in the private directory. If that directory is missing, somebody emptied the root, or
+   * removed and remade it. Then the root is claimed again if it is empty.
    */
   async inPrivateDirectory<T>(make: () => T | Promise<T>): Promise<T> {
     try {
@@ -183,9 +186,9 @@ export class RootDirectory {
   }
 
   /**
-   * Makes a directory below the root, and those above it. Looks before every step where it leads, so that a link does
-   * not lead out of the root, and a root that is gone is not made again. With `fsync` they are on the disk itself
-   * afterwards.
+   * Makes a directory below the root, and those above it. Looks before every step where it leads, so that a
+   * link does not lead out of the root, and a root that is gone is not made again. With `fsync` they are on
+   * the disk itself afterwards.
    */
   async makeDirectory(directory: string, key: string): Promise<void> {
     try {
@@ -212,8 +215,8 @@ export class RootDirectory {
   }
 
   /**
-   * Removes the directories above a path that hold nothing, so that the key of one can become a file. With `fsync`
-   * that, and what was removed below, is on the disk itself afterwards.
+   * Removes the directories above a path that hold nothing, so that the key of one can become a file. With
+   * `fsync` that, and what was removed below, is on the disk itself afterwards.
    */
   async removeEmptyDirectoriesAbove(filePath: string): Promise<void> {
     let above = path.dirname(filePath);
@@ -252,14 +255,14 @@ export class RootDirectory {
   }
 
   /**
-   * Checks that an open descriptor is of a file inside, by what the kernel says was opened. So nobody can swap a
-   * directory for a link between check and use. False if the kernel does not say; only Linux does.
+   * Checks that an open descriptor is of a file inside, by what the kernel says was opened. So nobody can
+   * swap a directory for a link between check and use. False if the kernel does not say; only Linux does.
    */
   saysInside(fd: number, key: string): boolean {
     if (process.platform !== 'linux') return false;
     try {
-      // Synchronous on purpose: procfs answers from memory in a microsecond, and a trip through the thread pool costs
-      // more.
+      // Synchronous on purpose: procfs answers from memory in a microsecond, and a trip through the thread
+      // pool costs more.
       if (!isInside(this.realPath, fs.readlinkSync(`/proc/self/fd/${fd}`)))
         throw leavesRoot(this.#driver, key);
       return true;

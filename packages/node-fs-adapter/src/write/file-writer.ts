@@ -41,18 +41,21 @@ export interface FileWriterOptions extends MoveInOptions {
 }
 
 /**
- * Writes a file so that a reader sees the old one, none, or the whole new one: into a temporary file on the same file
- * system, whose size is checked on the disk, then renamed. A discarded file is removed together with the directories
- * that were made for it.
+ * Writes a file so that a reader sees the old one, none, or the whole new one: into a temporary file on the
+ * same file system, whose size is checked on the disk, then renamed. A discarded file is removed together
+ * with the directories that were made for it.
  *
- * On a local disk (ext4) the system calls of an object of 4 KB take 50 us together and those of 100 KB take 60 us, and
- * six trips through the thread pool 200 us more, one object at a time, and 20 us more eight at a time. So each step is
- * a blocking call as long as such calls are fast, and large parts never are.
+ * On a local disk (ext4) the system calls of an object of 4 KB take 50 us together and those of 100 KB take
+ * 60 us, and six trips through the thread pool 200 us more, one object at a time, and 20 us more eight at a
+ * time. So each step is a blocking call as long as such calls are fast, and large parts never are.
  */
 export class FileWriter implements ObjectWriter {
   readonly #options: FileWriterOptions;
   readonly #temporary: string;
-  /** Calls that use the descriptor in the thread pool. It is closed after them, so that none meets another file. */
+  /**
+   * Calls that use the descriptor in the thread pool. It is closed after them, so that none meets another
+   * file.
+   */
   readonly #underWay = new Set<Promise<unknown>>();
   #fd: number | undefined;
   #discarding: Promise<void> | undefined;

@@ -51,7 +51,9 @@ export function sync(fd: number): Promise<void> {
   return new Promise((resolve, reject) => fs.fsync(fd, (error) => (error ? reject(error) : resolve())));
 }
 
-/** Syncs the names that a directory holds to the disk itself. A directory that is gone has no names to lose. */
+/**
+ * Syncs the names that a directory holds to the disk itself. A directory that is gone has no names to lose.
+ */
 export async function syncDirectory(directory: string): Promise<void> {
   try {
     const fd = await new Promise<number>((resolve, reject) => {

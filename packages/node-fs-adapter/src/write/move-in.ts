@@ -17,12 +17,16 @@ export interface MoveInOptions {
 }
 
 /**
- * Tries of a move. A parent directory may be removed as empty just before the file moves in, and is then made again.
- * Each lost try means that a neighbour was deleted meanwhile, so many tries are lost only where many are deleted.
+ * Tries of a move. A parent directory may be removed as empty just before the file moves in, and is then made
+ * again. Each lost try means that a neighbour was deleted meanwhile, so many tries are lost only where many
+ * are deleted.
  */
 export const TRIES = 50;
 
-/** Gives a temporary file the name of its object, in one step, and makes the directories above it that are missing. */
+/**
+ * Gives a temporary file the name of its object, in one step, and makes the directories above it that are
+ * missing.
+ */
 export async function moveIn(temporary: string, options: MoveInOptions): Promise<void> {
   const { root, key, filePath, ifAbsent } = options;
   for (let attempt = 1; ; attempt++) {

@@ -9,16 +9,16 @@ import { conflictOf, refusalOf, TRIES, type MoveInOptions } from './move-in.js';
 import type { RootDirectory } from '../root/root-directory.js';
 
 /**
- * Files at a time, as many as Node's thread pool writes. They are copied to the page cache, where more threads than
- * cores are of no use.
+ * Files at a time, as many as Node's thread pool writes. They are copied to the page cache, where more
+ * threads than cores are of no use.
  */
 const THREADS = 4;
 
 /**
- * Writes whole files in native threads of their own, so that no read waits behind a write. A `FileWriter` makes several
- * calls, each of which is a trip through Node's thread pool or blocks the event loop. Here, making the temporary file,
- * writing, closing, and giving it its name are one job. Directories are made only when they turn out to be missing,
- * which is rare.
+ * Writes whole files in native threads of their own, so that no read waits behind a write. A `FileWriter`
+ * makes several calls, each of which is a trip through Node's thread pool or blocks the event loop. Here,
+ * making the temporary file, writing, closing, and giving it its name are one job. Directories are made only
+ * when they turn out to be missing, which is rare.
  */
 export class NativeWriter {
   readonly #driver: string;
@@ -45,8 +45,8 @@ export class NativeWriter {
   }
 
   /**
-   * As `FileSystemDriver.write`. Threads read the memory until the call has settled. An abort waits for the system call
-   * that is under way.
+   * As `FileSystemDriver.write`. Threads read the memory until the call has settled. An abort waits for the
+   * system call that is under way.
    */
   async write(key: string, bytes: Uint8Array, { ifAbsent = false, signal }: WriteOptions): Promise<void> {
     const root = this.#root();
@@ -92,7 +92,9 @@ export class NativeWriter {
     }
   }
 
-  /** Translates what the system's error cannot say. Other errors pass as they are, as errors of `node:fs` do. */
+  /**
+   * Translates what the system's error cannot say. Other errors pass as they are, as errors of `node:fs` do.
+   */
   async #explained(error: unknown, options: MoveInOptions): Promise<unknown> {
     const { root, key, ifAbsent, driver } = options;
     if (hasErrno(error, 'OUTSIDE')) return leavesRoot(driver, key);

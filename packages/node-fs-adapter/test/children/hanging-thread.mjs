@@ -4,8 +4,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
-// In threads a blocking read of a file that is named `hangs` waits, in the kernel, until somebody writes to the pipe `never`. It
-// says so by making the file `hung`.
+// In threads a blocking read of a file that is named `hangs` waits, in the kernel, until somebody writes to
+// the pipe `never`. It says so by making the file `hung`.
 const directory = process.env['HANG_IN'] ?? '';
 const fifo = path.join(directory, 'never');
 

@@ -1,9 +1,9 @@
 // @ts-check
 import fs from 'node:fs';
 
-// Loaded ahead of everything, in a process and in each of its threads: writes down, in the order in which they are made or
-// have ended, the calls of node:fs on what lies below a directory. A line is `name path`, or `name path path`; the end of a
-// call in the thread pool is `name! path`.
+// Loaded ahead of everything, in a process and in each of its threads: writes down, in the order in which
+// they are made or have ended, the calls of node:fs on what lies below a directory. A line is `name path`, or
+// `name path path`; the end of a call in the thread pool is `name! path`.
 const root = `${process.env['RECORD_ROOT']}/`;
 const file = process.env['RECORD_FILE'] ?? '';
 const write = fs.writeSync;

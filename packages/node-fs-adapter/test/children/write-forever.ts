@@ -1,7 +1,8 @@
 import fs from 'node:fs';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 
-// Writes four objects over and over, all at the same time, until it is killed: two in pieces, and two at once. Says so on stdout with each piece.
+// Writes four objects over and over, all at the same time, until it is killed: two in pieces, and two at
+// once. Says so on stdout with each piece.
 const PIECES = 16;
 const PIECE = 4096;
 

@@ -1,30 +1,35 @@
 /**
  * The autotuner that a prefetcher has if it is not given another.
  *
- * The problem: a read takes 50 us or 50 ms, alone or behind others; nobody knows how many at a time are worth it,
- * and too many harm others that share the source. What is best changes in mid-run: the second epoch comes from a tier,
- * another dataset has other sizes, the model is trained on a busier machine. And measuring costs time, above all at
- * the beginning, where there is nothing to go by.
+ * The problem: a read takes 50 us or 50 ms, alone or behind others; nobody knows how many at a time are worth
+ * it, and too many harm others that share the source. What is best changes in mid-run: the second epoch comes
+ * from a tier, another dataset has other sizes, the model is trained on a busier machine. And measuring costs
+ * time, above all at the beginning, where there is nothing to go by.
  *
  * The moving parts:
- * - `Totals` sums observations up to windows that are long enough to hold a few rounds of reads, and says what
- *   was the limit in one: consumers starve (the source, or too few producers), or they do not (the consumer).
- * - `Curve` holds the throughput of each number of producers that was tried, and where to look next. It ends at the
- *   fewest producers that are within a few percent of the best.
- * - `Opening` has the first word, for small objects: where the first reads wait for the source, it asks all producers at once how
- *   many there is use for, instead of climbing there.
- * - `MemoryNeed` gives each number of producers room for two rounds of reads, and doubles it as long as producers
- *   stand still while consumers starve.
- * - `AdaptiveTuner`, here, drives them: *searching*, where every window moves the search on, and *settled*, where
- *   windows are long, and only compared with what was found. It searches anew when the workload is another (in long
- *   strides), and from time to time (in short ones), as what was measured in a hurry can be wrong.
+ * - `Totals` sums observations up to windows that are long enough to hold a few rounds of reads, and says
+ *   what was the limit in one: consumers starve (the source, or too few producers), or they do not (the
+ *   consumer).
+ * - `Curve` holds the throughput of each number of producers that was tried, and where to look next. It ends
+ *   at the fewest producers that are within a few percent of the best.
+ * - `Opening` has the first word, for small objects: where the first reads wait for the source, it asks all
+ *   producers at once how many there is use for, instead of climbing there.
+ * - `MemoryNeed` gives each number of producers room for two rounds of reads, and doubles it as long as
+ *   producers stand still while consumers starve.
+ * - `AdaptiveTuner`, here, drives them: *searching*, where every window moves the search on, and *settled*,
+ *   where windows are long, and only compared with what was found. It searches anew when the workload is
+ *   another (in long strides), and from time to time (in short ones), as what was measured in a hurry can be
+ *   wrong.
  *
  * The invariants:
  * - Nothing above the limits, and what is fixed stays as given, whatever is observed.
- * - No decision without a read, but for the one that ends a standstill: consumers starve, and there is no room.
+ * - No decision without a read, but for the one that ends a standstill: consumers starve, and there is no
+ *   room.
  * - The first window after a change does not count: it is made of reads that began before.
- * - More producers only while consumers starve. Fewer, as soon as fewer do. Too many for a moment, if reads wait.
- * - Searches that find nothing new become rarer, so that the number of changes grows with the logarithm of time.
+ * - More producers only while consumers starve. Fewer, as soon as fewer do. Too many for a moment, if reads
+ *   wait.
+ * - Searches that find nothing new become rarer, so that the number of changes grows with the logarithm of
+ *   time.
  */
 import { invariant } from '@tiered/core/internal';
 import type { Autotuner, Tuning, TuningDecision, TuningLimits, TuningObservation } from './autotuner.js';
@@ -37,8 +42,9 @@ import { Watch } from './watch.js';
 import { isLongEnough, missingMs, UNHURRIED_MS, WINDOW_MS, type Purpose } from './window-length.js';
 
 /**
- * Producers to begin with: for small objects twice what PRISMA ends at, since to come down costs no throughput; for large
- * objects, of which a link is full sooner and a search has fewer to learn from, one that reads and one whose read begins.
+ * Producers to begin with: for small objects twice what PRISMA ends at, since to come down costs no
+ * throughput; for large objects, of which a link is full sooner and a search has fewer to learn from, one
+ * that reads and one whose read begins.
  */
 const FIRST = 8;
 const FIRST_OF_LARGE = 2;
@@ -56,19 +62,22 @@ const WARM_UP_ROUNDS = 1.5;
 /** Options of `adaptiveAutotuner`. */
 export interface AdaptiveAutotunerOptions {
   /**
-   * Producers to begin with, if something is known of the source: `initialProducersOf` a calibration of `@tiered/simulator`.
-   * A start, not a bound. Default: 8 for small objects, and, where their first reads wait for the source, at once as many as are allowed, until
-   * it is seen how many have use; 2 for objects from 512 KiB.
+   * Producers to begin with, if something is known of the source: `initialProducersOf` a calibration of
+   * `@tiered/simulator`. A start, not a bound. Default: 8 for small objects, and, where their first reads
+   * wait for the source, at once as many as are allowed, until it is seen how many have use; 2 for objects
+   * from 512 KiB.
    */
   readonly initialProducers?: number | undefined;
 }
 
 /**
- * Tunes producers and memory to the fewest producers that give the most throughput, within a second or two on a source
- * of 5 ms, which has nearly all of it from its first tenth of a second on, and goes on watching until the run ends. Works in bytes; `samples` is without bound unless it is fixed.
- * What it settles on gives at least 95 % of the best throughput, unless the source is too unsteady to tell.
+ * Tunes producers and memory to the fewest producers that give the most throughput, within a second or two on
+ * a source of 5 ms, which has nearly all of it from its first tenth of a second on, and goes on watching
+ * until the run ends. Works in bytes; `samples` is without bound unless it is fixed. What it settles on gives
+ * at least 95 % of the best throughput, unless the source is too unsteady to tell.
  *
- * Costs: a few additions a decision, at most fifty decisions a second while it searches and four once it has settled.
+ * Costs: a few additions a decision, at most fifty decisions a second while it searches and four once it has
+ * settled.
  * @throws TieredError `TIERED_CONFIG_INVALID` for less than one producer.
  */
 export function adaptiveAutotuner({ initialProducers }: AdaptiveAutotunerOptions = {}): Autotuner {
@@ -100,7 +109,9 @@ class AdaptiveTuner {
   #settled = false;
   #tuning: Tuning;
   #window = new Totals();
-  /** All time since the last change was made and its first window was over, also that in which nothing moved. */
+  /**
+   * All time since the last change was made and its first window was over, also that in which nothing moved.
+   */
   #all = new Totals();
   #windows = 0;
   /** The time since something was read or taken. */
@@ -115,7 +126,8 @@ class AdaptiveTuner {
     this.#most = limits.producers;
     const isSmall = (limits.objectBytes ?? LARGE_BYTES) < LARGE_BYTES;
     this.#tuning = this.#allowed(initialProducers ?? (isSmall ? FIRST : FIRST_OF_LARGE));
-    // Who gives a number knows something of the source; and a few large objects fill memory, and a link for seconds.
+    // Who gives a number knows something of the source; and a few large objects fill memory, and a link for
+    // seconds.
     if (isSmall && initialProducers === undefined && limits.fixed.producers === undefined)
       this.#opening = new Opening();
   }

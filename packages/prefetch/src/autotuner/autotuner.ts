@@ -5,8 +5,9 @@ export interface Tuning {
   /** Bytes of samples that may be on their way or waiting for consumers. */
   readonly memoryBytes: number;
   /**
-   * Samples that may be there for consumers, PRISMA's N; `Infinity` where bytes alone decide. As in PRISMA (thesis, section
-   * 4.2.3) each producer may hold one more, which it reads, or has read and keeps until there is room.
+   * Samples that may be there for consumers, PRISMA's N; `Infinity` where bytes alone decide. As in PRISMA
+   * (thesis, section 4.2.3) each producer may hold one more, which it reads, or has read and keeps until
+   * there is room.
    */
   readonly samples: number;
 }
@@ -19,7 +20,10 @@ export interface TuningLimits {
   readonly memoryBytes: number;
   /** What is not to be tuned, because the user gave it. */
   readonly fixed: Partial<Tuning>;
-  /** Mean size of the objects that come first, in bytes; undefined if it is not known without asking the source. */
+  /**
+   * Mean size of the objects that come first, in bytes; undefined if it is not known without asking the
+   * source.
+   */
   readonly objectBytes: number | undefined;
 }
 
@@ -38,13 +42,13 @@ export interface TuningObservation {
   /** Mean number of producers at work. */
   readonly busyProducers: number;
   /**
-   * Producers that there is use for now: fewer than the limit where they read batches, which use up the budget of requests, and
-   * where the source makes only so many reads at a time.
+   * Producers that there is use for now: fewer than the limit where they read batches, which use up the
+   * budget of requests, and where the source makes only so many reads at a time.
    */
   readonly usableProducers: number;
   /**
-   * PRISMA's records of buffer usage, one each time a sample is put in or taken out: the share of `tuning.samples`
-   * (or of `tuning.memoryBytes`, if that is not finite) in use, in percent.
+   * PRISMA's records of buffer usage, one each time a sample is put in or taken out: the share of
+   * `tuning.samples` (or of `tuning.memoryBytes`, if that is not finite) in use, in percent.
    */
   readonly usage: { readonly records: number; readonly sum: number; readonly sumOfSquares: number };
 }
@@ -68,8 +72,9 @@ export interface TuningEvent {
 }
 
 /**
- * Chooses how many producers read ahead and how much memory they may fill, from what it is shown at the intervals it asks
- * for. Serves one staging buffer. It computes and does nothing else: no clock, no I/O, no chance.
+ * Chooses how many producers read ahead and how much memory they may fill, from what it is shown at the
+ * intervals it asks for. Serves one staging buffer. It computes and does nothing else: no clock, no I/O, no
+ * chance.
  */
 export interface Autotuner {
   readonly name: string;

@@ -1,16 +1,19 @@
 /**
- * Throughput over the number of producers, as far as it was measured, and the search for its knee: the fewest producers
- * that reach nearly the most there is.
+ * Throughput over the number of producers, as far as it was measured, and the search for its knee: the fewest
+ * producers that reach nearly the most there is.
  *
- * Reads that do not hinder each other grow in proportion to producers; then a link, a disk, the CPU or the consumer is
- * the limit, and the curve is flat or falls. So the search doubles while doubling pays, and then closes in from both
- * sides. Where it closes in first is Little's law: the throughput of the limit times the time a read takes without
- * it. It needs no model of the source beyond that, and what it settles on was measured.
+ * Reads that do not hinder each other grow in proportion to producers; then a link, a disk, the CPU or the
+ * consumer is the limit, and the curve is flat or falls. So the search doubles while doubling pays, and then
+ * closes in from both sides. Where it closes in first is Little's law: the throughput of the limit times the
+ * time a read takes without it. It needs no model of the source beyond that, and what it settles on was
+ * measured.
  */
 import { between } from './limits.js';
 import { Totals } from './totals.js';
 
-/** Part of the best throughput that is enough: the rest is not worth producers, nor can it be told from noise. */
+/**
+ * Part of the best throughput that is enough: the rest is not worth producers, nor can it be told from noise.
+ */
 const ENOUGH = 0.97;
 
 /** Part of the best throughput below which a single window is enough to say that it is less. */
@@ -53,7 +56,10 @@ export class Point {
     return this.totals.rate;
   }
 
-  /** Whether more windows would hardly say more. Where nobody starves the windows are long, and there is no hurry. */
+  /**
+   * Whether more windows would hardly say more. Where nobody starves the windows are long, and there is no
+   * hurry.
+   */
   get complete(): boolean {
     if (!this.totals.starved) return this.windows >= WINDOWS_OF_SATISFIED;
     if (this.windows < WINDOWS_TO_TRUST) return false;
@@ -61,8 +67,8 @@ export class Point {
   }
 
   /**
-   * The rate, and as long as more windows could tell, less what it may be wrong by: in doubt more producers, since too few
-   * cost throughput.
+   * The rate, and as long as more windows could tell, less what it may be wrong by: in doubt more producers,
+   * since too few cost throughput.
    */
   get surely(): number {
     return this.rate * (this.complete ? 1 : 1 - this.standardError);
@@ -73,7 +79,10 @@ export class Point {
     return this.standardError <= PRECISE;
   }
 
-  /** Producers that would do, as far as this point can tell: those that read what consumers took, if they do not starve. */
+  /**
+   * Producers that would do, as far as this point can tell: those that read what consumers took, if they do
+   * not starve.
+   */
   get needed(): number {
     const { starved, busy, takenShare } = this.totals;
     return starved ? this.producers : between(1, Math.ceil(SPARE * busy * takenShare), this.producers);
@@ -171,7 +180,9 @@ export class Curve {
     return { producers, settled: false, reason: `${gain}, trying ${producers}` };
   }
 
-  /** The part of the gain that there would be without any limit, against the next point that is clearly below. */
+  /**
+   * The part of the gain that there would be without any limit, against the next point that is clearly below.
+   */
   #gain(point: Point): number {
     if (!point.totals.starved) return 0;
     const below = this.#reference(point);
@@ -185,7 +196,10 @@ export class Curve {
     return below.findLast((other) => 1.25 * other.producers <= point.producers) ?? below.at(-1);
   }
 
-  /** The fewest producers that are enough lie above all points that are not, and at or below the first that is. */
+  /**
+   * The fewest producers that are enough lie above all points that are not, and at or below the first that
+   * is.
+   */
   #closeIn(stride: Stride): Step {
     const best = this.#best;
     const index = this.#points.findIndex((point) => point.rate === best || point.surely >= ENOUGH * best);
@@ -228,7 +242,10 @@ export class Curve {
   }
 }
 
-/** Whether the best may lie between them: the source becomes slower with more, and a leap has left out those where it does. */
+/**
+ * Whether the best may lie between them: the source becomes slower with more, and a leap has left out those
+ * where it does.
+ */
 function isGap(good: Point, above: Point): boolean {
   return above.producers > 2 * good.producers && above.rate < DOUBTFUL * good.rate;
 }

@@ -1,7 +1,10 @@
 import { configError } from '@tiered/core/internal';
 import type { Tuning, TuningLimits } from './autotuner.js';
 
-/** A tuning as the limits allow it: whole, at least 1 of everything, nothing above its budget, and what is fixed as it is. */
+/**
+ * A tuning as the limits allow it: whole, at least 1 of everything, nothing above its budget, and what is
+ * fixed as it is.
+ */
 export function withinLimits(wanted: Tuning, limits: TuningLimits): Tuning {
   const { producers, memoryBytes, samples } = { ...wanted, ...limits.fixed };
   return {
@@ -11,7 +14,10 @@ export function withinLimits(wanted: Tuning, limits: TuningLimits): Tuning {
   };
 }
 
-/** For each read that a source makes at a time another one that waits for its turn, so that no thread of it stands still. */
+/**
+ * For each read that a source makes at a time another one that waits for its turn, so that no thread of it
+ * stands still.
+ */
 const FOR_EACH_READ = 2;
 
 /** Producers at most that there is use for where a source makes so many reads at a time. */

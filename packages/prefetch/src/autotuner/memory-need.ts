@@ -10,22 +10,24 @@ const LEAST_BYTES = 16 * 2 ** 20;
 const ROUNDS = 2;
 
 /**
- * Of a source that waits: samples are taken in order, and a read that takes many times as long as others holds up all
- * behind it. No cache holds what such a source gives until it is taken.
+ * Of a source that waits: samples are taken in order, and a read that takes many times as long as others
+ * holds up all behind it. No cache holds what such a source gives until it is taken.
  */
 const ROUNDS_OF_WAITING = 8;
 
 const OUT_OF_TURN = 4;
 
-/** Part of the time that producers stand still, and consumers starve, from which room is tried as the remedy. */
+/**
+ * Part of the time that producers stand still, and consumers starve, from which room is tried as the remedy.
+ */
 const OFTEN = 0.03;
 
 /** What leaves no doubt, however short it was. */
 const OBVIOUS = { starved: 0.5, idle: 0.1, ms: 40 };
 
 /**
- * How much memory goes with a number of producers: small, for what is read into a cache is still in it when it is taken;
- * large enough that consumers do not starve while producers stand still.
+ * How much memory goes with a number of producers: small, for what is read into a cache is still in it when
+ * it is taken; large enough that consumers do not starve while producers stand still.
  */
 export class MemoryNeed {
   #boost = 1;

@@ -1,19 +1,27 @@
 import { percent } from './curve.js';
 import type { Totals } from './totals.js';
 
-/** Reads that take longer wait for something, a network or a disk; those that take less keep a processor busy. */
+/**
+ * Reads that take longer wait for something, a network or a disk; those that take less keep a processor busy.
+ */
 const WAITS_MS = 1;
 
 /** Part of the time that consumers wait, from which it is the reads that they wait for. */
 const STARVING = 0.7;
 
-/** What was measured in so short a time is uncertain, and too few producers cost throughput: so many times as many. */
+/**
+ * What was measured in so short a time is uncertain, and too few producers cost throughput: so many times as
+ * many.
+ */
 const MARGIN = 2;
 
 /** Part of the producers that has use, from which there is no need to take some of them away. */
 const MOST_OF_THEM = 0.75;
 
-/** What ends is counted for as many times as a read took, and milliseconds at least: nothing ends while the process stands still. */
+/**
+ * What ends is counted for as many times as a read took, and milliseconds at least: nothing ends while the
+ * process stands still.
+ */
 const COUNTED_ROUNDS = 2;
 const COUNTED_MS = 20;
 
@@ -33,11 +41,12 @@ interface Move {
 }
 
 /**
- * The first tenths of a second. A search that doubles takes as long as a short run, and each of its steps would cost
- * most of the throughput of a source that waits. So when the first reads have shown that they wait, all producers that
- * are allowed read for a while: the time of a read passes until what they began ends, then it counts. As many
- * reads as end in the time that one takes are under way without a queue (Little's law); so many producers are left, and some
- * more. Of a link that is full, or of a source that becomes slower with more reads, hardly more end than before.
+ * The first tenths of a second. A search that doubles takes as long as a short run, and each of its steps
+ * would cost most of the throughput of a source that waits. So when the first reads have shown that they
+ * wait, all producers that are allowed read for a while: the time of a read passes until what they began
+ * ends, then it counts. As many reads as end in the time that one takes are under way without a queue
+ * (Little's law); so many producers are left, and some more. Of a link that is full, or of a source that
+ * becomes slower with more reads, hardly more end than before.
  */
 export class Opening {
   /** Undefined until the leap. */
@@ -57,7 +66,8 @@ export class Opening {
 
   #leap(window: Totals, producers: number, most: number): Move {
     const { samples, taken, elapsedMs, busyMs, starvedShare } = window;
-    // Every consumer waits at first; what it does with what it gets shows whether it is the source that it waits for.
+    // Every consumer waits at first; what it does with what it gets shows whether it is the source that it
+    // waits for.
     const isTaken = 2 * taken >= producers || samples >= 2 * producers;
     if (samples < producers || !isTaken)
       return {

@@ -1,10 +1,10 @@
 /**
- * PRISMA's autotuner: Algorithm 1 of the thesis (section 4.2.5), line by line. It is here to compare with, and for
- * those who want what the paper describes.
+ * PRISMA's autotuner: Algorithm 1 of the thesis (section 4.2.5), line by line. It is here to compare with,
+ * and for those who want what the paper describes.
  *
- * It watches one thing, how full the buffer of N samples is, each time a sample is put in or taken out. A buffer that is
- * full and stays so is the end of tuning; one that is empty, or steady at any other level, asks for a thread; one that
- * swings asks for room. Nothing ever goes down.
+ * It watches one thing, how full the buffer of N samples is, each time a sample is put in or taken out. A
+ * buffer that is full and stays so is the end of tuning; one that is empty, or steady at any other level,
+ * asks for a thread; one that swings asks for room. Nothing ever goes down.
  */
 import type { Autotuner, Tuning, TuningDecision, TuningLimits, TuningObservation } from './autotuner.js';
 import { assertOptions, withinLimits } from './limits.js';
@@ -41,16 +41,20 @@ const NO_RECORDS = { records: 0, sum: 0, sumOfSquares: 0 };
  * Tunes as Algorithm 1 of the PRISMA thesis does: producers and samples; memory is what the limits allow.
  *
  * What the thesis leaves open is decided so:
- * - N bounds what is stored, and each thread reads one more meanwhile, as in section 4.2.3. Other than there, samples
- *   have their memory in order before they are read, so a thread that was faster than those before it need not wait to store.
+ * - N bounds what is stored, and each thread reads one more meanwhile, as in section 4.2.3. Other than there,
+ *   samples have their memory in order before they are read, so a thread that was faster than those before it
+ *   need not wait to store.
  * - The deviation is that of the population: the records are all there were, not a sample of them.
  * - Records are counted anew after each decision, also after one that could change nothing.
- * - A parameter at its cap, or fixed, stays as it is, and the other is not raised in its place. A step ends at the cap.
- * - Producers are also capped by what there is use for (`usableProducers`), for as long as that is so: more would only wait for
- *   each other where the source makes few reads at a time. Those that there are do not go down to it.
+ * - A parameter at its cap, or fixed, stays as it is, and the other is not raised in its place. A step ends
+ *   at the cap.
+ * - Producers are also capped by what there is use for (`usableProducers`), for as long as that is so: more
+ *   would only wait for each other where the source makes few reads at a time. Those that there are do not go
+ *   down to it.
  * - Tuning ends also when both are at their caps or fixed, as nothing can change any more.
  *
- * @throws TieredError `TIERED_CONFIG_INVALID` for initial values and steps below 1, and other figures below 0.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for initial values and steps below 1, and other figures below
+ * 0.
  */
 export function prismaAutotuner(options: PrismaAutotunerOptions = {}): Autotuner {
   const { initialSamples = 10, initialProducers = 1, samplesStep = 10, producersStep = 1 } = options;

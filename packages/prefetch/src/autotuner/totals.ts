@@ -1,11 +1,15 @@
 import type { TuningObservation } from './autotuner.js';
 
-/** Part of the time in which somebody may wait before it counts: less is chance, and costs less than it takes to find out. */
+/**
+ * Part of the time in which somebody may wait before it counts: less is chance, and costs less than it takes
+ * to find out.
+ */
 const SOMETIMES = 0.03;
 
 /**
- * Bytes that an operation counts for, so that empty objects are work too. Few, because a link that is the limit passes the
- * same bytes each second, whatever the sizes of the objects: counted by objects its throughput would look unsteady.
+ * Bytes that an operation counts for, so that empty objects are work too. Few, because a link that is the
+ * limit passes the same bytes each second, whatever the sizes of the objects: counted by objects its
+ * throughput would look unsteady.
  */
 const OPERATION_BYTES = 64;
 
@@ -44,8 +48,8 @@ export class Totals {
   }
 
   /**
-   * Work a millisecond: what was read, and where nobody starved no more than was taken, for reading into a buffer that
-   * nobody waits for is no gain.
+   * Work a millisecond: what was read, and where nobody starved no more than was taken, for reading into a
+   * buffer that nobody waits for is no gain.
    */
   get rate(): number {
     const read = this.bytes + this.samples * OPERATION_BYTES;

@@ -6,7 +6,10 @@ import type { Totals } from './totals.js';
 const LEAST_PATIENCE = 2;
 const MOST_PATIENCE = 16;
 
-/** Windows until what was found is checked, four seconds of a settled tuning at least; then twice as many each time. */
+/**
+ * Windows until what was found is checked, four seconds of a settled tuning at least; then twice as many each
+ * time.
+ */
 const FIRST_CHECK = 16;
 
 /** By what factor a mean differs from another that comes from the same workload, at most. */

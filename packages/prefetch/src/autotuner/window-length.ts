@@ -6,7 +6,10 @@ const ALWAYS = 0.9;
 /** Windows are no shorter: timers and bursts blur what is. */
 export const WINDOW_MS = 20;
 
-/** Nobody waits for what is found while nobody starves, and consumers that take in large steps need long windows. */
+/**
+ * Nobody waits for what is found while nobody starves, and consumers that take in large steps need long
+ * windows.
+ */
 export const UNHURRIED_MS = 1500;
 
 /** Reads of a window of a search at least. */
@@ -49,8 +52,8 @@ export function missingMs(window: Totals, purpose: Purpose): number {
 }
 
 /**
- * Producers that never stood still, and consumers that always wait, show the rate of the source at any time. Else it
- * depends on where consumers are in their round of work, of which a window is to hold several.
+ * Producers that never stood still, and consumers that always wait, show the rate of the source at any time.
+ * Else it depends on where consumers are in their round of work, of which a window is to hold several.
  */
 function windowMs({ starved, full, starvedShare, elapsedMs }: Totals, { settled }: Purpose): number {
   if (elapsedMs > 0 && !(starved && (!full || starvedShare > ALWAYS))) return UNHURRIED_MS;

@@ -7,10 +7,16 @@ import { verdictOf, type Verdict } from './verdict.js';
 /** Epochs that are kept, the last ones. */
 const EPOCHS_KEPT = 32;
 
-/** What was measured of one epoch: from its first sample that consumers took, or the beginning, to that of the next, or until now. */
+/**
+ * What was measured of one epoch: from its first sample that consumers took, or the beginning, to that of the
+ * next, or until now.
+ */
 export interface EpochProfile extends Figures {
   readonly epoch: number;
-  /** What all reads of the hierarchy came to in that time, by level, the source last. Empty if the source has no `stats`. */
+  /**
+   * What all reads of the hierarchy came to in that time, by level, the source last. Empty if the source has
+   * no `stats`.
+   */
   readonly levels: readonly LevelReads[];
   /** What limited the loader. */
   readonly verdict: Verdict;
@@ -19,7 +25,9 @@ export interface EpochProfile extends Figures {
 /** What a level of a hierarchy gave. */
 export interface LevelReads {
   readonly driver: string;
-  /** Reads that a tier served, or requests to the source: one for each chunk or range, whoever waited for it. */
+  /**
+   * Reads that a tier served, or requests to the source: one for each chunk or range, whoever waited for it.
+   */
   readonly reads: number;
   readonly bytes: number;
 }

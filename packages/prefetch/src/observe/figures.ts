@@ -20,7 +20,9 @@ export interface Figures {
   };
   /** Producers at work, on average. */
   readonly busyProducers: number;
-  /** How often a producer found no room for the next sample, and for how long one stood still because of that. */
+  /**
+   * How often a producer found no room for the next sample, and for how long one stood still because of that.
+   */
   readonly producerWaits: number;
   readonly producerWaitMs: number;
   /** How often a consumer came before its sample, and for how long, summed over consumers. */
@@ -34,7 +36,10 @@ export interface Figures {
   readonly places: readonly PlaceReads[];
   readonly tuning: Tuning;
   readonly limits: Pick<Tuning, 'producers' | 'memoryBytes'> & {
-    /** Reads that the source really makes at a time, at most, however many producers there are; `Infinity` where there is no such limit. */
+    /**
+     * Reads that the source really makes at a time, at most, however many producers there are; `Infinity`
+     * where there is no such limit.
+     */
     readonly readsAtOnce: number;
   };
 }

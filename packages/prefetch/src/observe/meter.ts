@@ -12,7 +12,10 @@ interface MeterTotals {
   readonly readMs: number;
   readonly takenSamples: number;
   readonly takenBytes: number;
-  /** Milliseconds in which a consumer waited; how many came too early, and for how long they waited, summed over them. */
+  /**
+   * Milliseconds in which a consumer waited; how many came too early, and for how long they waited, summed
+   * over them.
+   */
   readonly starvedMs: number;
   readonly consumerWaits: number;
   readonly stallMs: number;

@@ -19,8 +19,8 @@ export interface PlaceReads {
   readonly readMs: number;
   readonly underWay: number;
   /**
-   * What more reads at a time give: throughput rises with this power of their number, 1 if in proportion, 0 if not at all.
-   * Undefined if nobody has seen enough of other numbers.
+   * What more reads at a time give: throughput rises with this power of their number, 1 if in proportion, 0
+   * if not at all. Undefined if nobody has seen enough of other numbers.
    */
   readonly scaling: number | undefined;
 }

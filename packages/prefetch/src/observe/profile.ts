@@ -3,7 +3,10 @@ import { figuresOf, type Figures, type Settings } from './figures.js';
 import type { Meter } from './meter.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
-/** What a staging buffer has measured since it was made: PRISMA's profiler (thesis, section 4.2.6), and what it means. */
+/**
+ * What a staging buffer has measured since it was made: PRISMA's profiler (thesis, section 4.2.6), and what
+ * it means.
+ */
 export interface Profile extends Figures {
   /** How full the buffer was when samples came and went, 0 to 1. */
   readonly occupancy: number;

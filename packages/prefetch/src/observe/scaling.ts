@@ -2,9 +2,15 @@
 const BINS_AN_OCTAVE = 2;
 /** Numbers that differ by this factor show what more reads at a time change. */
 const APART = 1.5;
-/** Reads that end so close to the one before, in parts of the time that is usual between two, end together with it. */
+/**
+ * Reads that end so close to the one before, in parts of the time that is usual between two, end together
+ * with it.
+ */
 const TOGETHER = 0.2;
-/** Throughput that rises with this power of the reads under way is halfway between not rising and rising as they do. */
+/**
+ * Throughput that rises with this power of the reads under way is halfway between not rising and rising as
+ * they do.
+ */
 const HALFWAY = 0.5;
 /** The last read's part in what a read usually takes. */
 const NEWEST = 0.1;
@@ -18,9 +24,10 @@ interface Bin {
 }
 
 /**
- * What a place gives as more of its reads are under way, seen in passing: how many end in a second while 4 are under way, while 8 are.
- * If they wait for its latency, twice as many end; if they wait for each other, as at a link or at a bound on
- * operations, no more do. How long reads take, and how unequally, would tell neither: jitter spreads them as queueing does.
+ * What a place gives as more of its reads are under way, seen in passing: how many end in a second while 4
+ * are under way, while 8 are. If they wait for its latency, twice as many end; if they wait for each other,
+ * as at a link or at a bound on operations, no more do. How long reads take, and how unequally, would tell
+ * neither: jitter spreads them as queueing does.
  *
  * Costs a few additions a read.
  */
@@ -58,7 +65,8 @@ export class Scaling {
   ended(now: number, reads: number, ms: number): void {
     this.#count(now);
     this.#usualMs += (this.#usualMs === 0 ? 1 : NEWEST) * (ms - this.#usualMs);
-    // Of reads that end together each would find fewer under way, and that they ended so fast was not because of that.
+    // Of reads that end together each would find fewer under way, and that they ended so fast was not because
+    // of that.
     if (now - this.#endedAt > (TOGETHER * this.#usualMs) / this.#underWay) this.#before = this.#underWay;
     this.#endedAt = now;
     this.#bin(this.#before).ended += reads;
@@ -66,9 +74,9 @@ export class Scaling {
   }
 
   /**
-   * The power of the reads under way with which throughput rises: 1 if in proportion, 0 if not at all. From the number that was
-   * there most of the time to larger ones, if these were seen, else from smaller ones to it. Undefined if what was seen
-   * is too little to tell on which side of the half it is.
+   * The power of the reads under way with which throughput rises: 1 if in proportion, 0 if not at all. From
+   * the number that was there most of the time to larger ones, if these were seen, else from smaller ones to
+   * it. Undefined if what was seen is too little to tell on which side of the half it is.
    * @param longer What was seen in a longer time, for what was not seen in this one.
    */
   power(longer: Scaling = this): number | undefined {

@@ -3,11 +3,12 @@ import type { Figures } from './figures.js';
 import type { PlaceReads } from './places.js';
 
 /**
- * What keeps a loader from going faster. Of the source or a tier, where producers spend most of their time: its *latency*, if
- * more reads at a time bring more; its *bandwidth*, if they do not, be it bytes or operations that are bounded; just its
- * name, as long as there were always about so many reads that nobody can tell. *source threads*: producers wait for the few
- * reads that its driver makes at a time, so that nobody can tell what it would give to more. *tier writes*: reads wait until
- * tiers have taken what was read before.
+ * What keeps a loader from going faster. Of the source or a tier, where producers spend most of their time:
+ * its *latency*, if more reads at a time bring more; its *bandwidth*, if they do not, be it bytes or
+ * operations that are bounded; just its name, as long as there were always about so many reads that nobody
+ * can tell. *source threads*: producers wait for the few reads that its driver makes at a time, so that
+ * nobody can tell what it would give to more. *tier writes*: reads wait until tiers have taken what was read
+ * before.
  */
 export type Limit =
   | 'consumer'
@@ -26,8 +27,8 @@ export interface Verdict {
   /** Which tier, where reading one is the limit. */
   readonly level?: number;
   /**
-   * Where the source is the limit though there are tiers, why it is still read from: they are `full`, or too `slow` to be filled as
-   * fast as the source is read.
+   * Where the source is the limit though there are tiers, why it is still read from: they are `full`, or too
+   * `slow` to be filled as fast as the source is read.
    */
   readonly tiers?: 'full' | 'slow';
 }
@@ -35,7 +36,9 @@ export interface Verdict {
 /** What a verdict is made from. */
 type Measured = Omit<Figures, 'readMs'>;
 
-/** Waiting that nobody would notice: the aim for a consumer that computes 1.2 times as long as its reads take. */
+/**
+ * Waiting that nobody would notice: the aim for a consumer that computes 1.2 times as long as its reads take.
+ */
 const HARDLY_STARVED = 0.05;
 /** Processors that are busier than this have nothing left to give. */
 const CPU_BUSY = 0.85;

@@ -43,9 +43,9 @@ export async function frequencyTable(
 /**
  * How often workers read each sample in all epochs, a table for each of those workers, in their order.
  *
- * Draws every epoch once, which is most of the time, so ask for all workers that you need at once. A table takes one byte
- * a sample as long as no count in it is above 255. The event loop turns after every epoch; an epoch of 14.2 million samples
- * keeps it for half a second.
+ * Draws every epoch once, which is most of the time, so ask for all workers that you need at once. A table
+ * takes one byte a sample as long as no count in it is above 255. The event loop turns after every epoch; an
+ * epoch of 14.2 million samples keeps it for half a second.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a worker that there is not.
  * @throws The signal's reason, as soon as the epoch that is being counted is done.
  */
@@ -60,8 +60,8 @@ export async function frequencyTables(
 }
 
 /**
- * Which access of a worker is its first to each sample, counted from 0 over all epochs, or `NEVER_READ`. Four bytes a
- * sample; costs what `frequencyTables` costs.
+ * Which access of a worker is its first to each sample, counted from 0 over all epochs, or `NEVER_READ`. Four
+ * bytes a sample; costs what `frequencyTables` costs.
  * @throws As `frequencyTables`; also `TIERED_CONFIG_INVALID` if a worker has 2^32 - 1 accesses or more.
  */
 export async function firstAccesses(
@@ -75,7 +75,8 @@ export async function firstAccesses(
 }
 
 /**
- * Frequencies and first accesses of workers in one pass: what a placement by frequency needs. Five bytes a sample and worker.
+ * Frequencies and first accesses of workers in one pass: what a placement by frequency needs. Five bytes a
+ * sample and worker.
  * @throws As `frequencyTables` and `firstAccesses`.
  */
 export async function accessTables(

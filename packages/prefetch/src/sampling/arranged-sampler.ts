@@ -11,8 +11,8 @@ export interface ArrangedSamplerParts extends Pick<Sampler, 'samples' | 'epochs'
 }
 
 /**
- * A sampler that keeps the epochs it drew last with every worker's accesses in one piece, so that what a worker reads is a
- * view, for one worker as for all of them, in 4 bytes an access.
+ * A sampler that keeps the epochs it drew last with every worker's accesses in one piece, so that what a
+ * worker reads is a view, for one worker as for all of them, in 4 bytes an access.
  */
 export class ArrangedSampler implements Sampler {
   readonly samples: number;

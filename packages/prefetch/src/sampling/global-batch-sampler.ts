@@ -11,13 +11,19 @@ export interface GlobalBatchSamplerOptions {
   readonly samples: number;
   /** At least 1. Default: 1. */
   readonly epochs?: number | undefined;
-  /** Whole number from 0 to 2^53 - 1 that decides every epoch's order. No default: write it down with your results. */
+  /**
+   * Whole number from 0 to 2^53 - 1 that decides every epoch's order. No default: write it down with your
+   * results.
+   */
   readonly seed: number;
   /** Processes that train together, at least 1. */
   readonly workers: number;
   /** Samples of a global batch, that is of all workers together in one step of the training; at least 1. */
   readonly batchSize: number;
-  /** Whether the samples that do not fill a global batch are left out of the epoch. Default: false, every sample is read. */
+  /**
+   * Whether the samples that do not fill a global batch are left out of the epoch. Default: false, every
+   * sample is read.
+   */
   readonly dropLast?: boolean | undefined;
 }
 
@@ -35,22 +41,26 @@ export interface GlobalBatchSampler extends Sampler {
   /** Global batches of one epoch. */
   readonly batches: number;
   /**
-   * Where a worker goes on after a checkpoint, also one that another number of workers made: for the option `resume` of a `Prefetcher` with
-   * the `samplerSequence` of this worker. What all workers read from there on is exactly what was left.
+   * Where a worker goes on after a checkpoint, also one that another number of workers made: for the option
+   * `resume` of a `Prefetcher` with the `samplerSequence` of this worker. What all workers read from there on
+   * is exactly what was left.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a worker or a checkpoint that there is not.
    */
   stateAfter(worker: number, checkpoint: GlobalCheckpoint): PrefetcherState;
 }
 
 /**
- * Fully random sampling without replacement, as NoPFS has it (section 3): each epoch is a new permutation of all samples,
- * cut into global batches, and each of those into one contiguous part for every worker, worker 0 first.
+ * Fully random sampling without replacement, as NoPFS has it (section 3): each epoch is a new permutation of
+ * all samples, cut into global batches, and each of those into one contiguous part for every worker, worker 0
+ * first.
  *
- * Epoch e is the permutation that `Random(seed, e)` of `@tiered/core` draws, whatever the number of workers: one worker
- * reads what `shuffledSequence` reads. Where a batch does not divide evenly, as the last one if `dropLast` is false, workers
- * have one sample more than others in turns, so that no two epochs of workers differ by more than one access.
+ * Epoch e is the permutation that `Random(seed, e)` of `@tiered/core` draws, whatever the number of workers:
+ * one worker reads what `shuffledSequence` reads. Where a batch does not divide evenly, as the last one if
+ * `dropLast` is false, workers have one sample more than others in turns, so that no two epochs of workers
+ * differ by more than one access.
  *
- * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample; the two drawn last are kept.
+ * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample; the two drawn
+ * last are kept.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot be.
  */
 export function globalBatchSampler(options: GlobalBatchSamplerOptions): GlobalBatchSampler {

@@ -19,20 +19,25 @@ export interface RedistributeOptions extends OperationOptions {
 }
 
 /**
- * Turns the states of N prefetchers, one for each worker and wherever each of them stood, into those of M: what the M then
- * read is what the N had left, each access once, in the same global order. That is for data that must be counted exactly;
- * a training that does its global batches in step keeps a `GlobalCheckpoint`, and needs `stateAfter` alone.
+ * Turns the states of N prefetchers, one for each worker and wherever each of them stood, into those of M:
+ * what the M then read is what the N had left, each access once, in the same global order. That is for data
+ * that must be counted exactly; a training that does its global batches in step keeps a `GlobalCheckpoint`,
+ * and needs `stateAfter` alone.
  *
- * For samplers whose epochs read every sample once. Where they repeat samples or leave some out, as `torchDistributedSampler` does so that
- * it divides evenly, what is repeated or left out in later epochs is that of `to`.
+ * For samplers whose epochs read every sample once. Where they repeat samples or leave some out, as
+ * `torchDistributedSampler` does so that it divides evenly, what is repeated or left out in later epochs is
+ * that of `to`.
  *
- * Draws the epochs between the first and the last of the workers, for both samplers, one after the other, and takes 4 bytes
- * a sample; the event loop turns between them. Where consumers had read objects by name before their turn (`state.early`),
- * it goes on until it has found that turn. A state grows with what workers further ahead have taken.
+ * Draws the epochs between the first and the last of the workers, for both samplers, one after the other, and
+ * takes 4 bytes a sample; the event loop turns between them. Where consumers had read objects by name before
+ * their turn (`state.early`), it goes on until it has found that turn. A state grows with what workers
+ * further ahead have taken.
  * @param states By worker of `from`.
- * @returns By worker of `to`: for the option `resume` of a `Prefetcher` with the `samplerSequence` of that worker.
- * @throws TieredError `TIERED_CONFIG_INVALID` for states that are none of `from` with these keys (another worker's, another seed or
- * order; what samplers made knows no keys and is not compared), or samplers that cannot be the same.
+ * @returns By worker of `to`: for the option `resume` of a `Prefetcher` with the `samplerSequence` of that
+ * worker.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for states that are none of `from` with these keys (another
+ * worker's, another seed or order; what samplers made knows no keys and is not compared), or samplers that
+ * cannot be the same.
  * @throws The signal's reason, as soon as the epoch that is being drawn is done.
  */
 export async function redistribute(

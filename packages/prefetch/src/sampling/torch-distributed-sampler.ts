@@ -15,19 +15,24 @@ export interface TorchDistributedSamplerOptions {
   readonly shuffle?: boolean | undefined;
   /** Whole number from 0 to 2^53 - 1. Default: 0, as in PyTorch. */
   readonly seed?: number | undefined;
-  /** Whether the tail is dropped so that all workers read equally many, and not filled up. Default: false, as in PyTorch. */
+  /**
+   * Whether the tail is dropped so that all workers read equally many, and not filled up. Default: false, as
+   * in PyTorch.
+   */
   readonly dropLast?: boolean | undefined;
 }
 
 /**
- * What `torch.utils.data.DistributedSampler` gives each rank in each epoch, if the training calls `set_epoch(epoch)`, as
- * PyTorch asks for: the permutation of `torchRandperm(samples, seed + epoch)`, filled up from its beginning or cut so that
- * it divides evenly, of which worker w reads every `workers`-th sample from the w-th on.
+ * What `torch.utils.data.DistributedSampler` gives each rank in each epoch, if the training calls
+ * `set_epoch(epoch)`, as PyTorch asks for: the permutation of `torchRandperm(samples, seed + epoch)`, filled
+ * up from its beginning or cut so that it divides evenly, of which worker w reads every `workers`-th sample
+ * from the w-th on.
  *
- * The order is that of `DataLoader` with any number of its own workers; its `drop_last` leaves out the end of every
- * worker's epoch, which is known here too: `epochLength - epochLength % batch_size` accesses are read.
+ * The order is that of `DataLoader` with any number of its own workers; its `drop_last` leaves out the end of
+ * every worker's epoch, which is known here too: `epochLength - epochLength % batch_size` accesses are read.
  *
- * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample; the two drawn last are kept.
+ * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample; the two drawn
+ * last are kept.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot be.
  */
 export function torchDistributedSampler(options: TorchDistributedSamplerOptions): Sampler {

@@ -8,11 +8,13 @@ const TOO_MANY = Math.floor((2 ** 32 - 1) / 20);
 const BLOCK = 1024;
 
 /**
- * The permutation of 0 .. n-1 that `torch.randperm(n, generator=torch.Generator().manual_seed(seed))` draws on the CPU:
- * MT19937, and a shuffle from the front by remainders (`randperm_cpu` of ATen). Checked against PyTorch 1.13;
- * the algorithm for such n is the same in later versions. About as fast: 0.5 s for 14.2 million. O(n) time, 4n bytes.
+ * The permutation of 0 .. n-1 that `torch.randperm(n, generator=torch.Generator().manual_seed(seed))` draws
+ * on the CPU: MT19937, and a shuffle from the front by remainders (`randperm_cpu` of ATen). Checked against
+ * PyTorch 1.13; the algorithm for such n is the same in later versions. About as fast: 0.5 s for 14.2
+ * million. O(n) time, 4n bytes.
  * @param n From 0 to 214,748,363. Larger ones differ between versions of PyTorch, and are refused.
- * @param seed Whole number from 0 to 2^53 - 1. PyTorch uses the lower 32 bits alone, so that 2^32 is as good as 0.
+ * @param seed Whole number from 0 to 2^53 - 1. PyTorch uses the lower 32 bits alone, so that 2^32 is as good
+ * as 0.
  * @throws TieredError `TIERED_CONFIG_INVALID` for anything else.
  */
 export function torchRandperm(n: number, seed: number): Uint32Array {

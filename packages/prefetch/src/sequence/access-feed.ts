@@ -13,7 +13,10 @@ export interface AccessFeed {
   leave(): void;
 }
 
-/** Accesses taken from a stream ahead of their admission: enough for batches, and bounded where a stream has no end. */
+/**
+ * Accesses taken from a stream ahead of their admission: enough for batches, and bounded where a stream has
+ * no end.
+ */
 const STREAMED_AHEAD = 256;
 
 /** @param onReady Called when `next` has more to say than `later`. */

@@ -12,8 +12,9 @@ export interface Access {
 }
 
 /**
- * The order in which a training run reads its objects, known in advance (the access sequence R of NoPFS, section 3).
- * Computed when asked for, and the same on every machine, in every version, for the same arguments.
+ * The order in which a training run reads its objects, known in advance (the access sequence R of NoPFS,
+ * section 3). Computed when asked for, and the same on every machine, in every version, for the same
+ * arguments.
  */
 export interface AccessSequence extends Iterable<Access> {
   readonly epochs: number;
@@ -36,7 +37,10 @@ export interface ListSequenceOptions {
 
 /** Options of `shuffledSequence`. */
 export interface ShuffledSequenceOptions extends ListSequenceOptions {
-  /** Whole number from 0 to 2^53 - 1 that decides every epoch's order. No default: write it down with your results. */
+  /**
+   * Whole number from 0 to 2^53 - 1 that decides every epoch's order. No default: write it down with your
+   * results.
+   */
   readonly seed: number;
 }
 
@@ -51,9 +55,10 @@ export function listSequence(keys: Iterable<string>, options: ListSequenceOption
 }
 
 /**
- * The keys in a new order each epoch. Epoch e is the permutation that `Random(seed, e)` of `@tiered/core` draws
- * (xoshiro128\*\*, Fisher and Yates) of the keys in the order given: stable forever, so sort the keys if they come
- * from a listing. An epoch's order takes 4 bytes a key and O(keys) time, once; the two drawn last are kept.
+ * The keys in a new order each epoch. Epoch e is the permutation that `Random(seed, e)` of `@tiered/core`
+ * draws (xoshiro128\*\*, Fisher and Yates) of the keys in the order given: stable forever, so sort the keys
+ * if they come from a listing. An epoch's order takes 4 bytes a key and O(keys) time, once; the two drawn
+ * last are kept.
  * @param keys Copied.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a seed or a number of epochs that is none.
  */

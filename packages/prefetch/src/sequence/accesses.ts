@@ -2,8 +2,9 @@ import { TieredError } from '@tiered/core';
 import type { Access, AccessSequence } from './access-sequence.js';
 
 /**
- * What a prefetcher reads: a sequence, which can be resumed; or accesses in a list, or as they come, of which at most 256 are
- * taken ahead of their reads. A text is a key, of epoch 0 and at the position in which it comes.
+ * What a prefetcher reads: a sequence, which can be resumed; or accesses in a list, or as they come, of which
+ * at most 256 are taken ahead of their reads. A text is a key, of epoch 0 and at the position in which it
+ * comes.
  */
 export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
 

@@ -10,9 +10,10 @@ const GROUP = 1024;
 const known = new WeakMap<AccessSequence, { readonly epoch: number; readonly hash: string }>();
 
 /**
- * A hash of what a sequence reads, in order: of all its keys where these are 4,096 at most in all epochs together, else of those at
- * so many places of one epoch, evenly spread. That tells seeds, orders, workers and datasets from each other. In a longer
- * epoch it may miss a key that was replaced by another in its place.
+ * A hash of what a sequence reads, in order: of all its keys where these are 4,096 at most in all epochs
+ * together, else of those at so many places of one epoch, evenly spread. That tells seeds, orders, workers
+ * and datasets from each other. In a longer epoch it may miss a key that was replaced by another in its
+ * place.
  * @param epoch The one that is being read, whose order is drawn already.
  */
 export function fingerprintOf(sequence: AccessSequence, epoch: number): string {

@@ -28,8 +28,8 @@ export interface AdmissionParts {
 }
 
 /**
- * Lets samples into the window, strictly in the order of their sequence, each with its memory. What cannot be read at all gets a
- * place too, and fails there.
+ * Lets samples into the window, strictly in the order of their sequence, each with its memory. What cannot be
+ * read at all gets a place too, and fails there.
  */
 export class Admission {
   readonly #parts: AdmissionParts;
@@ -54,7 +54,10 @@ export class Admission {
     return next?.failure === undefined ? next?.size : undefined;
   }
 
-  /** Lets in the next samples, as many as a producer reads at once and as there is room for; gives those that are to be read. */
+  /**
+   * Lets in the next samples, as many as a producer reads at once and as there is room for; gives those that
+   * are to be read.
+   */
   admit(limits: BatchLimits): Entry[] {
     const { ports, window, room, hold } = this.#parts;
     const batch: Entry[] = [];
@@ -82,7 +85,10 @@ export class Admission {
     return batch;
   }
 
-  /** What cannot even be begun fails where the sample would have been, and ends what is read ahead, unless it is skipped. */
+  /**
+   * What cannot even be begun fails where the sample would have been, and ends what is read ahead, unless it
+   * is skipped.
+   */
   fail(entry: Entry, error: unknown): void {
     const { skips, ports, ahead } = this.#parts;
     if (skips.areAllowed) ports.work.available();

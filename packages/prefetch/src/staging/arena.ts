@@ -35,9 +35,10 @@ class Piece implements Block {
 const ALIGNMENT = 64;
 
 /**
- * Circular memory on one buffer: pieces are taken one behind the other and come back in any order; what
- * is free is used again once everything taken before it is free too. So it never fragments, and taking a piece costs
- * the same however many there are. The part in use follows `limit`; the rest is address space that was never touched.
+ * Circular memory on one buffer: pieces are taken one behind the other and come back in any order; what is
+ * free is used again once everything taken before it is free too. So it never fragments, and taking a piece
+ * costs the same however many there are. The part in use follows `limit`; the rest is address space that was
+ * never touched.
  */
 export class Arena {
   readonly buffer: SharedArrayBuffer | ArrayBuffer;
@@ -108,7 +109,8 @@ export function memoryOf(bytes: number): number {
 }
 
 /**
- * Refuses more memory than an arena can have. What is reserved here is given back at once: it is address space only.
+ * Refuses more memory than an arena can have. What is reserved here is given back at once: it is address
+ * space only.
  * @throws TieredError `TIERED_CONFIG_INVALID`.
  */
 export function assertReservable(bytes: number, field: string): void {

@@ -8,26 +8,33 @@ interface Batched {
   readonly memory: { readonly limit: number };
 }
 
-/** A batch is to take about so long: samples of a longer one come late, a shorter one costs more than it reads. */
+/**
+ * A batch is to take about so long: samples of a longer one come late, a shorter one costs more than it
+ * reads.
+ */
 const BATCH_MS = 2;
 /**
- * Storage from which a read takes longer, for each of those that are under way with it, is not worth a try: in Node's
- * thread pool that comes to a third of it, where the files are in memory.
+ * Storage from which a read takes longer, for each of those that are under way with it, is not worth a try:
+ * in Node's thread pool that comes to a third of it, where the files are in memory.
  */
 const FAST_READ_MS = 0.5;
 /**
- * Storage from which not even the fastest of many reads came sooner is slow, however many were under way: where the files are
- * in memory, some of them find nobody before them.
+ * Storage from which not even the fastest of many reads came sooner is slow, however many were under way:
+ * where the files are in memory, some of them find nobody before them.
  */
 const FASTEST_READ_MS = 4;
 /**
- * A read that came so soon came from memory, however long others take: where the processor is busy with something else all wait for it,
- * and batches cost it less. There a try goes on though a batch was slow, as the next one may find the processor free.
+ * A read that came so soon came from memory, however long others take: where the processor is busy with
+ * something else all wait for it, and batches cost it less. There a try goes on though a batch was slow, as
+ * the next one may find the processor free.
  */
 const READ_OF_MEMORY_MS = 1;
 /** Samples of a batch that take no longer each come from storage that is as fast as memory. */
 const FAST_SAMPLE_MS = 0.08;
-/** Samples of a batch that take longer each are requests to slow storage, that would better be made one by one. */
+/**
+ * Samples of a batch that take longer each are requests to slow storage, that would better be made one by
+ * one.
+ */
 const SLOW_SAMPLE_MS = 0.4;
 /** Slow batches after which it is not chance: a thread that starts, memory that nobody has touched. */
 const SLOW_IN_A_ROW = 32;
@@ -39,9 +46,15 @@ const LONGER = 4;
 /** Batches of a try at most: the first ones may find threads that have yet to warm up. */
 const BATCHES_OF_A_TRY = 12;
 const LAST_PAUSE = 65_536;
-/** A message between threads is cheap enough for so many; more would let a thread wait while the next batch is put together. */
+/**
+ * A message between threads is cheap enough for so many; more would let a thread wait while the next batch is
+ * put together.
+ */
 const MOST_SAMPLES = 16;
-/** Batches under way, so that each of two threads has one to go on with. More only take memory out of the caches. */
+/**
+ * Batches under way, so that each of two threads has one to go on with. More only take memory out of the
+ * caches.
+ */
 const BATCHES_UNDER_WAY = 4;
 /** The last one's part in a mean. */
 const NEWEST = 0.25;
@@ -49,10 +62,10 @@ const NEWEST = 0.25;
 const BATCHES_IN_MEMORY = 2;
 
 /**
- * How many samples a producer reads at once. From storage that is as fast as memory a promise a sample costs more than
- * the reading; from slow storage each read is a request of its own, so that producers count requests. Single reads that
- * wait for each other do not tell one from the other; so now and then a few batches are tried while nothing else is
- * read, and their times do.
+ * How many samples a producer reads at once. From storage that is as fast as memory a promise a sample costs
+ * more than the reading; from slow storage each read is a request of its own, so that producers count
+ * requests. Single reads that wait for each other do not tell one from the other; so now and then a few
+ * batches are tried while nothing else is read, and their times do.
  */
 export class BatchSize {
   /** Milliseconds a sample, of batches. */

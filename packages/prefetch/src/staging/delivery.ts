@@ -75,15 +75,18 @@ export class Delivery {
     waiters.serve(({ most, epoch }) => this.#collect(most, epoch));
   }
 
-  /** Serves in a moment: the rest of a batch may be there by then, and one consumer is to get more than one of it. */
+  /**
+   * Serves in a moment: the rest of a batch may be there by then, and one consumer is to get more than one of
+   * it.
+   */
   serveSoon(): void {
     if (!this.#isToServe) queueMicrotask(() => this.serve());
     this.#isToServe = true;
   }
 
   /**
-   * The samples at the head of the window that are there; none at the end, also that of the epoch; undefined if the first is
-   * still to come.
+   * The samples at the head of the window that are there; none at the end, also that of the epoch; undefined
+   * if the first is still to come.
    */
   #collect(most: number, epoch: number | undefined): Sample[] | undefined {
     const { window, ahead, lender, work, failure, end, onTaken } = this.#parts;
@@ -126,7 +129,8 @@ export class Delivery {
       const failed = failure();
       if (failed !== undefined) throw failed.error;
       window.remove(head).free();
-      // Not at once: whoever is woken may serve the consumer that this is for. Whoever was told may have asked for another one.
+      // Not at once: whoever is woken may serve the consumer that this is for. Whoever was told may have
+      // asked for another one.
       queueMicrotask(() => {
         this.serve();
         work.available();

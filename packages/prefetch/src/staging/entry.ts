@@ -4,7 +4,9 @@ import type { Block } from './arena.js';
 import { tooLargeError } from '../errors.js';
 import type { MemoryPort } from './queue-ports.js';
 
-/** Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped. */
+/**
+ * Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped.
+ */
 export type EntryState = 'reading' | 'ready' | 'failed' | 'gone';
 
 /** A sample that was admitted: it has memory, and is being read or waits for its consumer. */
@@ -53,7 +55,8 @@ export class Entry {
   }
 
   /**
-   * Memory for an object that has another size than it was told: the caller's, until it is given to `succeed`.
+   * Memory for an object that has another size than it was told: the caller's, until it is given to
+   * `succeed`.
    * @throws TieredError `TIERED_TOO_LARGE` if there is no such memory.
    */
   blockFor(bytes: number): Block {
@@ -64,7 +67,10 @@ export class Entry {
     }
   }
 
-  /** Calls back, synchronously, when it is ready or has failed: its memory is there at that moment, and maybe not later. */
+  /**
+   * Calls back, synchronously, when it is ready or has failed: its memory is there at that moment, and maybe
+   * not later.
+   */
   whenSettled(callback: () => void): void {
     if (this.state !== 'reading') callback();
     else (this.#lookers ??= []).push(callback);
@@ -76,7 +82,10 @@ export class Entry {
     else this.#end(this.#copyFrom(first));
   }
 
-  /** All of its bytes are there: in the memory it was given, or in another block if the object has changed its size. */
+  /**
+   * All of its bytes are there: in the memory it was given, or in another block if the object has changed its
+   * size.
+   */
   succeed(bytes: Uint8Array, block = this.#block): void {
     invariant(this.state === 'reading', 'a sample was read twice');
     if (block !== this.#block) this.#block.free();

@@ -7,8 +7,9 @@ import type { Sample } from '../sample.js';
 import type { Window } from './window.js';
 
 /**
- * What consumers are given: views on the memory of the queue, which serves another sample after the release; copies, which
- * stay theirs; or copies that are detached by the release, so that a view that somebody kept shows nothing.
+ * What consumers are given: views on the memory of the queue, which serves another sample after the release;
+ * copies, which stay theirs; or copies that are detached by the release, so that a view that somebody kept
+ * shows nothing.
  */
 export type Lending = 'views' | 'copies' | 'detached';
 

@@ -12,7 +12,10 @@ export interface Upcoming {
   readonly failure?: { readonly error: unknown };
 }
 
-/** Reads by name that ran ahead of the sequence and are remembered: more are not, and their objects are read twice. */
+/**
+ * Reads by name that ran ahead of the sequence and are remembered: more are not, and their objects are read
+ * twice.
+ */
 const MOST_EARLY = 65_536;
 
 /** What a look-ahead works with. */
@@ -98,7 +101,8 @@ export class LookAhead {
   }
 
   /**
-   * The access whose turn it is; undefined at the end, or until the sequence has told it and the source its size.
+   * The access whose turn it is; undefined at the end, or until the sequence has told it and the source its
+   * size.
    * @throws What the sequence threw.
    */
   peek(): Upcoming | undefined {

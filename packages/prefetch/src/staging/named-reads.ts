@@ -38,17 +38,20 @@ interface Reservation {
 /**
  * Reads by name, from the window or past it.
  *
- * **Problem.** Only when a read past the window has ended is it known whether its object is taken, and the object's turn may come
- * before that.
+ * **Problem.** Only when a read past the window has ended is it known whether its object is taken, and the
+ * object's turn may come before that.
  *
- * **Invariants.** An object that is admitted while such a read is under way is held: it has its place and its memory, and nobody
- * reads it a second time. If the read reaches the end the entry leaves; else it is read, and comes at its place. So no sample is
- * lost, or comes out of order, by a read that failed.
+ * **Invariants.** An object that is admitted while such a read is under way is held: it has its place and its
+ * memory, and nobody reads it a second time. If the read reaches the end the entry leaves; else it is read,
+ * and comes at its place. So no sample is lost, or comes out of order, by a read that failed.
  */
 export class NamedReads {
   readonly #parts: NamedReadsParts;
   readonly #underWay = new Map<string, Reservation[]>();
-  /** Calls of the source, which end with the queue: those of callers with a signal of their own, and the others. */
+  /**
+   * Calls of the source, which end with the queue: those of callers with a signal of their own, and the
+   * others.
+   */
   readonly #scope = new OperationScope();
   readonly #ending = new AbortController();
   readonly #calls = new Set<Promise<unknown>>();
@@ -74,7 +77,9 @@ export class NamedReads {
     return this.#bypass(key, target, offset, signal);
   }
 
-  /** Ends the reads that are at the source, and resolves when none writes to its target any more. Idempotent. */
+  /**
+   * Ends the reads that are at the source, and resolves when none writes to its target any more. Idempotent.
+   */
   async end(reason: Error): Promise<void> {
     this.#ending.abort(reason);
     await this.#scope.close(reason);
@@ -163,7 +168,9 @@ export class NamedReads {
     }
   }
 
-  /** Bytes of an object; more than any has if that cannot be told, which fails no read: its bytes are there. */
+  /**
+   * Bytes of an object; more than any has if that cannot be told, which fails no read: its bytes are there.
+   */
   async #askForSize(key: string, signal: AbortSignal | undefined): Promise<number> {
     try {
       return (await this.#call(signal, (under) => this.#parts.source.stat(key, { signal: under }))).size;
@@ -212,7 +219,10 @@ export class NamedReads {
   }
 }
 
-/** Whether a read came to the end of an object, and did not begin there: whoever asks once more takes nothing with that. */
+/**
+ * Whether a read came to the end of an object, and did not begin there: whoever asks once more takes nothing
+ * with that.
+ */
 function reachesEnd(offset: number, count: number, size: number): boolean {
   return offset + count >= size && (count > 0 || offset === 0);
 }

@@ -46,8 +46,9 @@ export interface OpenedQueue {
 /**
  * The producers of a staging buffer: they share memory between queues, and read what queues admit.
  *
- * There is no thread and no timer: whatever makes room, or makes something known, says so (`WorkPort`), and then as many reads begin as
- * there are producers free. What queues tell while that goes on is looked at once more afterwards.
+ * There is no thread and no timer: whatever makes room, or makes something known, says so (`WorkPort`), and
+ * then as many reads begin as there are producers free. What queues tell while that goes on is looked at once
+ * more afterwards.
  */
 export class Producers {
   readonly #parts: ProducersParts;

@@ -1,7 +1,9 @@
 import { Arena, blockOfItsOwn, memoryOf, type Block } from './arena.js';
 import type { MemoryPort } from './queue-ports.js';
 
-/** What the queues of a buffer hold together, also those that have ended while their consumers hold samples. */
+/**
+ * What the queues of a buffer hold together, also those that have ended while their consumers hold samples.
+ */
 export class BufferMemory {
   heldBytes = 0;
   /** Bytes that they may hold. */

@@ -17,11 +17,16 @@ export interface MemoryPort {
   hasRoomFor(bytes: number): boolean;
 }
 
-/** Is told when producers may have something to do, or nothing more. A call may come back to the queue before it returns. */
+/**
+ * Is told when producers may have something to do, or nothing more. A call may come back to the queue before
+ * it returns.
+ */
 export interface WorkPort {
   /** Something may be admitted, or is wanted: a consumer came or left, or an access has come. */
   available(): void;
-  /** Memory was given back. Told for each sample, so that it has to cost nothing while there is room anyway. */
+  /**
+   * Memory was given back. Told for each sample, so that it has to cost nothing while there is room anyway.
+   */
   released(): void;
   /** The last sample was taken, or the queue has failed. May be told more than once. */
   ended(): void;

@@ -24,7 +24,9 @@ export class QueueSet implements Iterable<ServedQueue> {
     return false;
   }
 
-  /** The one that is to try a batch alone. One that admits nothing would keep the others waiting for as long. */
+  /**
+   * The one that is to try a batch alone. One that admits nothing would keep the others waiting for as long.
+   */
   get trying(): ServedQueue | undefined {
     for (const served of this.#queues) if (!served.isPassedOver && served.isAlone) return served;
     return undefined;
@@ -44,7 +46,9 @@ export class QueueSet implements Iterable<ServedQueue> {
     return usable;
   }
 
-  /** The one that tries a batch, those whose consumer waits, then those that hold the least of their share. */
+  /**
+   * The one that tries a batch, those whose consumer waits, then those that hold the least of their share.
+   */
   inOrder(): Iterable<ServedQueue> {
     if (this.#queues.size < 2) return this.#queues;
     const { trying } = this;

@@ -6,7 +6,10 @@ import { sizeOf, type SampleSource } from '../source.js';
 /** Reads of an object that has another size each time. */
 const MOST_ANEW = 4;
 
-/** What a producer does: reads what was admitted into the memory it was given. Every entry settles on its own; never rejects. */
+/**
+ * What a producer does: reads what was admitted into the memory it was given. Every entry settles on its own;
+ * never rejects.
+ */
 export async function readEntries(
   source: SampleSource,
   batch: readonly Entry[],
@@ -30,7 +33,10 @@ async function readAtOnce(source: SampleSource, batch: readonly Entry[], signal:
   if (singly.length > 0) await Promise.all(singly);
 }
 
-/** How each read of the batch ended; none if the batch failed as such, which says nothing of the objects in it. */
+/**
+ * How each read of the batch ended; none if the batch failed as such, which says nothing of the objects in
+ * it.
+ */
 async function outcomesOf(
   source: SampleSource,
   batch: readonly Entry[],

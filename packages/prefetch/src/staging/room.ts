@@ -10,7 +10,10 @@ export class Room {
   readonly #lender: Lender;
   readonly #memory: MemoryPort;
   readonly #waiters: Waiters;
-  /** Samples that may be there for consumers, PRISMA's N, beside those that as many producers read, or hold until there is room. */
+  /**
+   * Samples that may be there for consumers, PRISMA's N, beside those that as many producers read, or hold
+   * until there is room.
+   */
   mostSamples = Infinity;
   producers = Infinity;
 
@@ -21,7 +24,9 @@ export class Room {
     this.#waiters = waiters;
   }
 
-  /** Whether each of its producers has a sample to read: there may be room for more, and nobody to read them. */
+  /**
+   * Whether each of its producers has a sample to read: there may be room for more, and nobody to read them.
+   */
   get areProducersBusy(): boolean {
     const { count, settled } = this.#window;
     return count - settled >= this.producers && settled < this.mostSamples;

@@ -38,21 +38,22 @@ const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });
 /**
  * The samples of one sequence between their admission and their release.
  *
- * **Problem.** Samples come in order, from reads that end in any order, into memory that is bounded; consumers take
- * the next ones, or ask for objects by name, and give memory back whenever they like. None of that may end in
- * everybody waiting for everybody.
+ * **Problem.** Samples come in order, from reads that end in any order, into memory that is bounded;
+ * consumers take the next ones, or ask for objects by name, and give memory back whenever they like. None of
+ * that may end in everybody waiting for everybody.
  *
- * **Moving parts.** The *look-ahead* knows the next access and its size. *Admission* gives it memory, strictly in
- * order. The *window* holds what was admitted and not taken, in order. *Delivery* gives consumers what is at its head, or has them wait; or
- * they pick an entry by its key. *Lent* samples have left the window and hold their memory until they are released.
- * A queue does nothing by itself: whoever has it calls `admit` and `read` when a producer is free, and is told by *ports* when
- * that may be worth it.
+ * **Moving parts.** The *look-ahead* knows the next access and its size. *Admission* gives it memory,
+ * strictly in order. The *window* holds what was admitted and not taken, in order. *Delivery* gives consumers
+ * what is at its head, or has them wait; or they pick an entry by its key. *Lent* samples have left the
+ * window and hold their memory until they are released. A queue does nothing by itself: whoever has it calls
+ * `admit` and `read` when a producer is free, and is told by *ports* when that may be worth it.
  *
- * **Invariants.** What is admitted precedes, in the sequence, all that is not (PRISMA's ordered admission). What is in the window
- * is being read, or there, so whoever wants it gets it whatever else happens. A consumer that waits for the next
- * sample while the window is empty gets it admitted, if need be in memory of its own: so there is no deadlock with any
- * limit, also when consumers hold all memory. Beyond its limit a queue holds one such sample in the window, and what
- * its consumers do not release. Memory is given back exactly once.
+ * **Invariants.** What is admitted precedes, in the sequence, all that is not (PRISMA's ordered admission).
+ * What is in the window is being read, or there, so whoever wants it gets it whatever else happens. A
+ * consumer that waits for the next sample while the window is empty gets it admitted, if need be in memory of
+ * its own: so there is no deadlock with any limit, also when consumers hold all memory. Beyond its limit a
+ * queue holds one such sample in the window, and what its consumers do not release. Memory is given back
+ * exactly once.
  */
 export class SampleQueue {
   readonly waiters: Waiters;
@@ -271,8 +272,9 @@ export class SampleQueue {
   }
 
   /**
-   * Consumers that ask by name may leave objects out, which would fill the window for good. If it is full, and more of
-   * what came after its head was taken than is left in it, the head is given up; unless somebody takes in order as well.
+   * Consumers that ask by name may leave objects out, which would fill the window for good. If it is full,
+   * and more of what came after its head was taken than is left in it, the head is given up; unless somebody
+   * takes in order as well.
    */
   #dropStale(): void {
     const head = this.#window.head();

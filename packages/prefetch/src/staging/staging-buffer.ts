@@ -9,26 +9,32 @@ import { Producers, type OpenedQueue, type OpenParts } from './producers.js';
 /** Options of `StagingBuffer`. */
 export interface StagingBufferOptions {
   /**
-   * Bytes of samples that are read, wait, or are in consumers' hands; the budget that tuning keeps to. Address space until
-   * it is used. A sample larger than its share is read when it is alone, and consumers that hold all of it still get
-   * the next sample, in memory beyond it. A prefetcher made while others hold all of it reads ahead as they give it back.
-   * Default: 256 MiB.
+   * Bytes of samples that are read, wait, or are in consumers' hands; the budget that tuning keeps to.
+   * Address space until it is used. A sample larger than its share is read when it is alone, and consumers
+   * that hold all of it still get the next sample, in memory beyond it. A prefetcher made while others hold
+   * all of it reads ahead as they give it back. Default: 256 MiB.
    */
   readonly memory?: ByteSize | undefined;
   /** Producers, fixed. Default: the autotuner chooses. */
   readonly producers?: number | undefined;
   /**
-   * Reads under way at the same time at most: the budget of requests to the source. Producers are never more, and read
-   * small objects in batches, from storage as fast as memory, only as far as all of them together keep to it. A source whose first
-   * reads of small objects wait is asked for all of them at once, for a moment: give what it can bear, also beside others.
-   * Default: `producers`; if those are tuned, 64.
+   * Reads under way at the same time at most: the budget of requests to the source. Producers are never more,
+   * and read small objects in batches, from storage as fast as memory, only as far as all of them together
+   * keep to it. A source whose first reads of small objects wait is asked for all of them at once, for a
+   * moment: give what it can bear, also beside others. Default: `producers`; if those are tuned, 64.
    */
   readonly maxProducers?: number | undefined;
   /** What else is not to be tuned. Default: nothing. */
   readonly fixed?: FixedTuning | undefined;
-  /** Default: `adaptiveAutotuner()`; with `producers` given it tunes memory only. `undefined` is the default, `false` tunes nothing. */
+  /**
+   * Default: `adaptiveAutotuner()`; with `producers` given it tunes memory only. `undefined` is the default,
+   * `false` tunes nothing.
+   */
   readonly autotuner?: Autotuner | false | undefined;
-  /** Gets a line for each decision of the autotuner and for each read, as the debug mode of PRISMA's thesis. Default: none. */
+  /**
+   * Gets a line for each decision of the autotuner and for each read, as the debug mode of PRISMA's thesis.
+   * Default: none.
+   */
   readonly debug?: ((line: string) => void) | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
@@ -49,12 +55,13 @@ export interface StagingBufferEvents {
 }
 
 /**
- * Memory and producers that prefetchers share: train and validation under one budget, say. PRISMA's in-memory buffer and
- * thread pool (Cluster'21, section III), in bytes.
+ * Memory and producers that prefetchers share: train and validation under one budget, say. PRISMA's in-memory
+ * buffer and thread pool (Cluster'21, section III), in bytes.
  *
- * Each prefetcher has a queue with its share of the memory, by priority; a producer serves the queue whose consumer waits,
- * else the one that has the least of its share. The autotuner is shown what happened when it wants to be, on the
- * occasion of a read or of a consumer: there is no timer, and nothing runs while nothing is read.
+ * Each prefetcher has a queue with its share of the memory, by priority; a producer serves the queue whose
+ * consumer waits, else the one that has the least of its share. The autotuner is shown what happened when it
+ * wants to be, on the occasion of a read or of a consumer: there is no timer, and nothing runs while nothing
+ * is read.
  */
 export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   /** Bytes, the budget. */
@@ -93,7 +100,10 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     return this.#producers.tuning;
   }
 
-  /** What was measured since the buffer was made, and what it says about the limit of this loader. Cheap enough for every second. */
+  /**
+   * What was measured since the buffer was made, and what it says about the limit of this loader. Cheap
+   * enough for every second.
+   */
   profile(): Profile {
     return this.#producers.profile();
   }

@@ -22,7 +22,10 @@ export interface TunerParts {
 /** Decisions that are kept for the profile. */
 const DECISIONS_KEPT = 256;
 
-/** Reads at a time where nothing is tuned and nothing was given: what PRISMA's autotuner ends at (Cluster'21, section V). */
+/**
+ * Reads at a time where nothing is tuned and nothing was given: what PRISMA's autotuner ends at (Cluster'21,
+ * section V).
+ */
 const UNTUNED_PRODUCERS = 4;
 
 /** Asks an autotuner when it wants to be asked, and keeps what it decides within the limits. */

@@ -72,8 +72,9 @@ export class Waiters {
   }
 
   /**
-   * Gives those who wait what there is for each, one after the other, until there is nothing for the next. What is collected may lead
-   * back here: not to the one who is just being served, who would be told of an end in place of the sample.
+   * Gives those who wait what there is for each, one after the other, until there is nothing for the next.
+   * What is collected may lead back here: not to the one who is just being served, who would be told of an
+   * end in place of the sample.
    * @param collect Undefined if nothing is there. What it throws is told to who waits.
    */
   serve(collect: (waiter: Waiter) => readonly Sample[] | undefined): void {

@@ -56,8 +56,8 @@ describe('the adaptive autotuner beside an exhaustive grid', () => {
       /** By how much sizes differ from the mean at most. */
       spread: fc.constantFrom(0, 0.8),
       /**
-       * Part of the link that the consumer can take; it is faster than the link above 1. One that is nearly as fast lets memory
-       * fill all the time that a test has, and as long any number of producers is right.
+       * Part of the link that the consumer can take; it is faster than the link above 1. One that is nearly
+       * as fast lets memory fill all the time that a test has, and as long any number of producers is right.
        */
       demand: fc.option(
         fc.oneof(
@@ -85,7 +85,8 @@ describe('the adaptive autotuner beside an exhaustive grid', () => {
         const { share, producers, grid, changes } = trial(make, samples, 2000);
         shares.push(share);
         wasteful += producers > 3 + 1.25 * grid.producers ? 1 : 0;
-        // Of 800 workloads, whose mean was 0.995, one ended at 0.949; and another one with 9 producers where 3 were enough.
+        // Of 800 workloads, whose mean was 0.995, one ended at 0.949; and another one with 9 producers where
+        // 3 were enough.
         expect(share).toBeGreaterThanOrEqual(0.93);
         expect(producers).toBeLessThanOrEqual(3 + 2.5 * grid.producers);
         expect(changes).toBeLessThanOrEqual(20);

@@ -19,7 +19,9 @@ function from(makeSource: () => Source, samples: number, rest: Partial<Workload>
   };
 }
 
-/** What all of a run gives beside one with all producers that are allowed, or with the number that is best. */
+/**
+ * What all of a run gives beside one with all producers that are allowed, or with the number that is best.
+ */
 function shareOf(make: () => Workload, producers: readonly number[] = [ALLOWED]): number {
   const run = tuned(make(), wide);
   const { best } = exhaustiveGrid(make, wide, producers);

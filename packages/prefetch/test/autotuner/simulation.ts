@@ -1,6 +1,7 @@
 /**
- * A prefetcher with its source and its consumer, as a discrete-event simulation: the same run each time, hours in a
- * second. Samples are read in order by producers, wait in memory, and are taken in order by one consumer.
+ * A prefetcher with its source and its consumer, as a discrete-event simulation: the same run each time,
+ * hours in a second. Samples are read in order by producers, wait in memory, and are taken in order by one
+ * consumer.
  */
 import type { Autotuner, Tuning, TuningLimits, TuningObservation } from '@tiered/prefetch/autotuner';
 import type { Source } from './sources.js';

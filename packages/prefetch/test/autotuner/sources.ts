@@ -37,8 +37,8 @@ export function cpu(cores: number, costMs: number): Source {
 }
 
 /**
- * A latency, then something that reads pass one after the other, each in `costMs`; in more, up to four times that, with more than
- * `harmless` reads before it, as at a disk that seeks from one to the other.
+ * A latency, then something that reads pass one after the other, each in `costMs`; in more, up to four times
+ * that, with more than `harmless` reads before it, as at a disk that seeks from one to the other.
  */
 export function crowded(latencyMs: number, costMs: number, harmless: number): Source {
   let ends: number[] = [];

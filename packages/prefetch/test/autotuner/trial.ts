@@ -16,10 +16,13 @@ export const limits: TuningLimits = {
 /** Every number of producers up to the limit, above 16 every second one. */
 export const PRODUCERS = [...Array.from({ length: 16 }, (_, i) => i + 1), 18, 20, 22, 24, 26, 28, 30, 32];
 
-/** What the adaptive autotuner gets out of a workload, in its second half, beside the best of all settings. */
+/**
+ * What the adaptive autotuner gets out of a workload, in its second half, beside the best of all settings.
+ */
 export function trial(make: (samples: number) => Workload, samples: number, gridSamples = 3000) {
   const workload = make(samples);
-  // As long as memory fills ahead of a consumer that is slower, any number of producers is right: so not for the whole run.
+  // As long as memory fills ahead of a consumer that is slower, any number of producers is right: so not for
+  // the whole run.
   const memoryBytes = Math.min(limits.memoryBytes, workload.bytes(0) * Math.max(100, samples / 40));
   const run = simulate(workload, adaptiveAutotuner(), { ...limits, memoryBytes });
   const grid = exhaustiveGrid(() => make(gridSamples), limits, PRODUCERS, [64 * MiB, limits.memoryBytes]);

@@ -120,7 +120,8 @@ describe('the tables of a worker', () => {
           const reads = tables.map((table) => table[sample] ?? 0);
           for (const [worker, often] of reads.entries()) {
             const others = reads.filter((_, other) => other !== worker);
-            // (1 + delta) E / N reads of one leave (N - 1 - delta) / (N - 1) x E / N for each of the others, on average.
+            // (1 + delta) E / N reads of one leave (N - 1 - delta) / (N - 1) x E / N for each of the others,
+            // on average.
             const delta = (often * N) / E - 1;
             const left = ((N - 1 - delta) / (N - 1)) * (E / N);
             // Whole to within what a number of 64 bits can say.

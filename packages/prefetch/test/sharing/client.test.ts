@@ -190,7 +190,9 @@ describe('errors', () => {
   });
 });
 
-/** A server that answers the first take and the first read of a client in one piece, and then is at the end. */
+/**
+ * A server that answers the first take and the first read of a client in one piece, and then is at the end.
+ */
 async function answeringBoth(): Promise<{ path: string }> {
   const sample = { key: keyOf(1), epoch: 0, position: 1, size: 1 };
   const end = (id: number) => encodeHead(SERVER_FRAMES.end, id, undefined);

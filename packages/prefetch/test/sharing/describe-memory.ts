@@ -1,7 +1,10 @@
 import { native } from '@tiered/native';
 import { describe, it } from 'vitest';
 
-/** Registers tests that need memory to be shared; where the native part is turned off or cannot be there is a skipped one instead. */
+/**
+ * Registers tests that need memory to be shared; where the native part is turned off or cannot be there is a
+ * skipped one instead.
+ */
 export function describeMemory(name: string, register: () => void): void {
   const state = native();
   describe(name, () => {

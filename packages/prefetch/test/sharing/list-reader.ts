@@ -3,7 +3,10 @@ import { onAbort } from '@tiered/core/internal';
 import type { Sample, SampleReader, SampleReadOptions } from '@tiered/prefetch';
 import { batchesOf, samplesOf } from '../../src/sample-loop.js';
 
-/** What sample number `i` is made of: unlike its neighbours from the first byte on, and unlike itself when shifted. */
+/**
+ * What sample number `i` is made of: unlike its neighbours from the first byte on, and unlike itself when
+ * shifted.
+ */
 export function bytesOf(i: number, size: number): Uint8Array {
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size; at++) bytes[at] = (37 * i + at + (at >> 8)) % 251;
@@ -23,8 +26,8 @@ export function checked({ key, data }: Sample): number {
 const FREED = 255;
 
 /**
- * Samples in memory, as a prefetcher lends them: on shared memory that serves something else after the release. They come
- * when they are allowed to, and reads of the key `slow` only end with their signal.
+ * Samples in memory, as a prefetcher lends them: on shared memory that serves something else after the
+ * release. They come when they are allowed to, and reads of the key `slow` only end with their signal.
  */
 export class ListReader implements SampleReader {
   readonly #sizes: readonly number[];

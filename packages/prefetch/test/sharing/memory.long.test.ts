@@ -22,7 +22,10 @@ const MIB = 2 ** 20;
 const inMemory = (samples: readonly Sample[], memoryBytes: number) =>
   samples.filter(({ data }) => data.buffer.byteLength === memoryBytes).length;
 
-/** The memories that this process has mapped, by their inodes: what other tests have left goes when it is collected. */
+/**
+ * The memories that this process has mapped, by their inodes: what other tests have left goes when it is
+ * collected.
+ */
 function mapped(): string[] {
   const lines = fs.readFileSync('/proc/self/maps', 'utf8').split('\n');
   return lines.filter((line) => line.includes('memfd:tiered')).map((line) => line.split(/ +/)[4] ?? '');

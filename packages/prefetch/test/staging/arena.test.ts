@@ -5,7 +5,9 @@ import { charge } from '../helpers.js';
 
 const CAPACITY = 4096;
 
-/** What may happen to an arena: a piece is taken, the nth of those that are out comes back, the limit moves. */
+/**
+ * What may happen to an arena: a piece is taken, the nth of those that are out comes back, the limit moves.
+ */
 const steps = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.record({ take: fc.oneof(fc.nat(300), fc.nat(3000)) }) },

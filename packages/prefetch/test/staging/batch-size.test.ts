@@ -6,7 +6,10 @@ const QUEUE = { readsBatches: true, memory: { limit: 16 * MIB } };
 const PRODUCERS = 8;
 const MOST = 64;
 
-/** Reads by a producer as its batch size says, until so many samples were read; returns the sizes of the batches. */
+/**
+ * Reads by a producer as its batch size says, until so many samples were read; returns the sizes of the
+ * batches.
+ */
 function readAll(
   size: BatchSize,
   samples: number,

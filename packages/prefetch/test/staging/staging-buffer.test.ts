@@ -69,7 +69,8 @@ describe('prefetchers that share a staging buffer', () => {
       await settled();
       expect(held()).toBe(16 * UNIT);
     }
-    // The last one, that has no room, gets what it asks for, and the others give it room as they are consumed.
+    // The last one, that has no room, gets what it asks for, and the others give it room as they are
+    // consumed.
     expect((await next(readers[2] as Prefetcher))?.key).toBe('0');
     for (let i = 0; i < 12; i++) await next(readers[0] as Prefetcher);
     await settled();

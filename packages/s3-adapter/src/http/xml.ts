@@ -111,7 +111,8 @@ export function escapeXml(text: string): string {
   return text.replace(SPECIAL, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-// Control characters other than tab and line ends, and two that are none: XML 1.0 cannot hold them, not even escaped.
+// Control characters other than tab and line ends, and two that are no characters. XML 1.0 cannot hold them,
+// not even escaped.
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const IMPOSSIBLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 

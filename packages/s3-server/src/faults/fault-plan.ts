@@ -4,18 +4,18 @@ import type { S3Operation } from '../protocol/requests.js';
  * What goes wrong with an answer. Bytes are those of the answer's body that still arrive.
  *
  * - `status`: the operation does not happen; an error with this status and code instead.
- * - `latency`: the operation waits first; log-normal around `medianMs`, with 1 in 100 above `p99OverMedian` times as
- *   much. Default of that: 1, every one takes the median.
- * - `reset`: the operation happens, and the connection is reset after so many bytes. With 0 nothing of the answer
- *   arrives, as when a write's answer gets lost; a body that is no longer than that arrives whole. What the kernel has
- *   not delivered at the reset is lost too.
+ * - `latency`: the operation waits first; log-normal around `medianMs`, with 1 in 100 above `p99OverMedian`
+ *   times as much. Default of that: 1, every one takes the median.
+ * - `reset`: the operation happens, and the connection is reset after so many bytes. With 0 nothing of the
+ *   answer arrives, as when a write's answer gets lost; a body that is no longer than that arrives whole.
+ *   What the kernel has not delivered at the reset is lost too.
  * - `truncate`: the connection ends after so many bytes, fewer than Content-Length says.
  * - `shortBody`: so many bytes and a Content-Length that says so, but a Content-Range of more.
- * - `wrongRange`: a range of the same length, one byte further on (or back, at the end), and a Content-Range that says
- *   so. For the range that is the whole object only the Content-Range is wrong.
+ * - `wrongRange`: a range of the same length, one byte further on (or back, at the end), and a Content-Range
+ *   that says so. For the range that is the whole object only the Content-Range is wrong.
  * - `wrongEtag`: the right bytes under another ETag.
- * - `changeMidObject`: the object is replaced by one of the same size whose bytes are inverted, and the connection is
- *   reset as `reset` does.
+ * - `changeMidObject`: the object is replaced by one of the same size whose bytes are inverted, and the
+ *   connection is reset as `reset` does.
  * - `corrupt`: one byte, anywhere, is another one.
  * - `ignoreIfMatch`: If-Match and If-None-Match count for nothing.
  * - `emptyPage`: a page of a listing holds nothing, and says that it is not the last.
@@ -41,7 +41,10 @@ export type Fault =
   | { readonly kind: 'emptyPage' }
   | { readonly kind: 'errorIn200' };
 
-/** A fault, and the requests that it befalls. Requests without the right to ask are refused before, and do not count. */
+/**
+ * A fault, and the requests that it befalls. Requests without the right to ask are refused before, and do not
+ * count.
+ */
 export interface FaultRule {
   /** Default: every operation that the fault can befall. */
   readonly operation?: S3Operation;
@@ -56,7 +59,10 @@ export interface FaultRule {
   readonly fault: Fault;
 }
 
-/** Rules in the order of their rank: of those that match a request the first counts, and besides it every latency. */
+/**
+ * Rules in the order of their rank: of those that match a request the first counts, and besides it every
+ * latency.
+ */
 export type FaultPlan = readonly FaultRule[];
 
 const READS: readonly S3Operation[] = ['GetObject'];

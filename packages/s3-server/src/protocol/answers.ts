@@ -5,7 +5,10 @@ import type { StoredObject } from '../storage.js';
 import type { Range } from './ranges.js';
 import { errorDocument, type S3Error } from './s3-error.js';
 
-/** Where an answer breaks off: after so many bytes of its body, with a RST or with an orderly end of the connection. */
+/**
+ * Where an answer breaks off: after so many bytes of its body, with a RST or with an orderly end of the
+ * connection.
+ */
 interface Cut {
   readonly bytes: number;
   readonly by: 'reset' | 'close';
@@ -76,7 +79,10 @@ function breakOff(response: ServerResponse, body: Uint8Array, { bytes, by }: Cut
   response.write(body.subarray(0, bytes), end);
 }
 
-/** Data and a RST that meet in one turn of libuv are an orderly end to it: a client in this process reads the data first. */
+/**
+ * Data and a RST that meet in one turn of libuv are an orderly end to it: a client in this process reads the
+ * data first.
+ */
 async function resetSoon(socket: Socket | null): Promise<void> {
   await systemClock.turn();
   await systemClock.turn();

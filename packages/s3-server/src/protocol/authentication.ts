@@ -38,8 +38,8 @@ const MAX_SKEW_MS = 15 * 60 * 1000;
 const PUBLIC_OPERATIONS: readonly S3Operation[] = ['GetObject', 'HeadObject', 'ListObjectsV2', 'HeadBucket'];
 
 /**
- * Lets a request pass that is signed with the credentials, by a clock that is right, or that reads from a public bucket
- * without a signature.
+ * Lets a request pass that is signed with the credentials, by a clock that is right, or that reads from a
+ * public bucket without a signature.
  * @throws S3Error as S3 answers what it does not let pass.
  */
 export async function authenticate(request: S3Request, context: AuthenticationContext): Promise<void> {

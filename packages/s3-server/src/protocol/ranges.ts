@@ -7,8 +7,8 @@ export interface Range {
 }
 
 /**
- * What a Range header asks for; undefined means the whole object. As S3, headers that are not one well-formed range are
- * ignored.
+ * What a Range header asks for; undefined means the whole object. As S3, headers that are not one well-formed
+ * range are ignored.
  * @throws S3Error 416 `InvalidRange` for a range without a byte in the object.
  */
 export function parseRange(header: string | undefined, size: number): Range | undefined {

@@ -3,7 +3,10 @@ import { isIP } from 'node:net';
 import type { Storage } from '../storage.js';
 import { S3Error } from './s3-error.js';
 
-/** The operations the server knows, by the method, what they work on, and the part of the query that selects them. */
+/**
+ * The operations the server knows, by the method, what they work on, and the part of the query that selects
+ * them.
+ */
 const OPERATIONS = {
   'HEAD bucket': 'HeadBucket',
   'GET bucket?list-type': 'ListObjectsV2',

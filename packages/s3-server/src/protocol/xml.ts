@@ -2,7 +2,8 @@ const NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
 const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-// Control characters are written as S3 does, though XML 1.0 has no place for them: `encoding-type=url` avoids them.
+// Control characters are written as S3 does, though XML 1.0 has no place for them. `encoding-type=url` avoids
+// them.
 // eslint-disable-next-line no-control-regex
 const SPECIAL = /[&<>"\u0000-\u001f\u007f-\u009f\ufffe\uffff]/g;
 

@@ -38,7 +38,8 @@ export interface FrequencyPlanOptions {
  *
  * Among samples that are worth the same, to 1 in 10 million, those that are read first come first. So with
  * one worker, where all samples are read equally often, the default is what `firstFit` does. Only whole
- * samples are planned. Frequencies and first accesses come from `accessTables` of `@tiered/prefetch/sampling`.
+ * samples are planned. Frequencies and first accesses come from `accessTables` of
+ * `@tiered/prefetch/sampling`.
  *
  * O(samples) time; some 20 bytes a sample while it works, one byte a sample kept.
  * @returns The level of each sample, or `UNPLANNED`.

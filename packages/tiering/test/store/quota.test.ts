@@ -4,7 +4,10 @@ import { Quota } from '../../src/tier/quota.js';
 
 const QUOTA = 1000;
 
-/** What happens to copies that are on their way: more come, some are placed, others meet the end of the storage. */
+/**
+ * What happens to copies that are on their way: more come, some are placed, others meet the end of the
+ * storage.
+ */
 type Step =
   | { readonly do: 'claim'; readonly bytes: number }
   | { readonly do: 'place' | 'give back'; readonly pick: number }

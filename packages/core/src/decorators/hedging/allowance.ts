@@ -1,6 +1,6 @@
 /**
- * Hedges that may be saved up. A source that stalls makes all reads late at once, and must not get as many requests
- * again.
+ * Hedges that may be saved up. A source that stalls makes all reads late at once, and must not get as many
+ * requests again.
  */
 const SAVED_AT_MOST = 10;
 
@@ -8,8 +8,8 @@ const SAVED_AT_MOST = 10;
 const ACTIVE_AT_MOST = 16;
 
 /**
- * Hedges in a row that bring nothing before hedging is turned off. Where half of them win, chance alone does this once
- * in 65,000.
+ * Hedges in a row that bring nothing before hedging is turned off. Where half of them win, chance alone does
+ * this once in 65,000.
  */
 const LOST_AT_MOST = 16;
 
@@ -24,8 +24,8 @@ export interface HedgeCounts {
   /** Second requests that gave the answer. */
   readonly won: number;
   /**
-   * Second requests that did not give the answer: the first request answered before, or they failed. The caller ended
-   * the others, or they are under way.
+   * Second requests that did not give the answer: the first request answered before, or they failed. The
+   * caller ended the others, or they are under way.
    */
   readonly lost: number;
   /** Late reads that got no second request, because the budget had no room for it. */
@@ -39,12 +39,13 @@ export interface HedgeCounts {
 /**
  * Says whether a late read may have a second request.
  *
- * - The budget: each read that ends adds its share of a hedge, and a hedge takes a whole one. So there are at most
- *   `budget` times as many as reads that ended.
+ * - The budget: each read that ends adds its share of a hedge, and a hedge takes a whole one. So there are at
+ *   most `budget` times as many as reads that ended.
  * - The memory: hedges are bounded in number and in bytes until both of their requests have ended.
- * - Whether it helps: where the source is slow as a whole, a second request waits as long as the first, and is a
- *   burden. After 16 hedges in a row that brought nothing, there are none for a second. Then they are tried one at a
- *   time. A hedge that wins turns hedging on again. One that does not win doubles the pause, up to a minute.
+ * - Whether it helps: where the source is slow as a whole, a second request waits as long as the first, and
+ *   is a burden. After 16 hedges in a row that brought nothing, there are none for a second. Then they are
+ *   tried one at a time. A hedge that wins turns hedging on again. One that does not win doubles the pause,
+ *   up to a minute.
  */
 export class Allowance {
   readonly #readsPerHedge: number;
@@ -81,8 +82,8 @@ export class Allowance {
   }
 
   /**
-   * Asks for a hedge of so many bytes, and returns whether it is allowed. If it is, call `won` or `lost`, unless the
-   * caller ended the read, and `giveBack` in any case.
+   * Asks for a hedge of so many bytes, and returns whether it is allowed. If it is, call `won` or `lost`,
+   * unless the caller ended the read, and `giveBack` in any case.
    */
   take(bytes: number): boolean {
     const refused = this.#refusal(bytes);

@@ -20,9 +20,13 @@ export interface HedgeableRead<T> {
   first(signal: AbortSignal | undefined): Promise<T>;
   /** The second one, into memory of its own. */
   second(signal: AbortSignal): Promise<Uint8Array>;
-  /** Whether the answer to the second agrees with the bytes of the first that the caller was told are final. */
+  /**
+   * Whether the answer to the second agrees with the bytes of the first that the caller was told are final.
+   */
   agrees(answer: Uint8Array): boolean;
-  /** Makes the caller's result from the answer to the second, once the first request touches nothing any more. */
+  /**
+   * Makes the caller's result from the answer to the second, once the first request touches nothing any more.
+   */
   resultOf(answer: Uint8Array): T;
 }
 
@@ -38,11 +42,11 @@ export interface HedgeHost {
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
- * One read that gets a second request once the first is late, and takes the first answer of the two. The other request
- * then touches no memory of the caller.
+ * One read that gets a second request once the first is late, and takes the first answer of the two. The
+ * other request then touches no memory of the caller.
  *
- * Errors of the second request are not reported. After a retryable error of the first, the second decides. Any other
- * error of the first is the answer.
+ * Errors of the second request are not reported. After a retryable error of the first, the second decides.
+ * Any other error of the first is the answer.
  */
 export class HedgedRead<T> {
   readonly #read: HedgeableRead<T>;
@@ -110,8 +114,8 @@ export class HedgedRead<T> {
     this.#endOfSecond = new AbortController();
     const { signal } = this.#endOfSecond;
     try {
-      // An event loop that was kept busy fires timers before it looks at answers that have come. This timer begins
-      // after that look.
+      // An event loop that was kept busy fires timers before it looks at answers that have come. This timer
+      // begins after that look.
       await clock.sleep(Math.min(LAST_MS, this.#lateAfterMs), signal);
       if (!allowance.take(this.#read.bytes)) return undefined;
       this.#isHedged = true;

@@ -7,8 +7,9 @@ interface Watched {
 }
 
 /**
- * Tells reads that they are late, with one timer for all of them. Most are never late, and a timer for each, with a
- * signal to end it, would cost more than the rest of a hedged read. There is no timer while no read is watched.
+ * Tells reads that they are late, with one timer for all of them. Most are never late, and a timer for each,
+ * with a signal to end it, would cost more than the rest of a hedged read. There is no timer while no read is
+ * watched.
  */
 export class LateWatch {
   readonly #clock: Clock;

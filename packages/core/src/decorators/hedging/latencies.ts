@@ -10,17 +10,18 @@ const SMALLEST = 14;
 /**
  * Says after how long a read is late: a percentile of the latest reads of like size.
  *
- * Sizes are classes by powers of two, and each class has its own window of reads. Within a class the largest reads make
- * the percentile, so that it comes out too late rather than too early. A line through all sizes (latency plus bytes by
- * bandwidth) would need fewer reads, but it describes the mean. Hedging needs the tail, which need not grow as the mean
- * does.
+ * Sizes are classes by powers of two, and each class has its own window of reads. Within a class the largest
+ * reads make the percentile, so that it comes out too late rather than too early. A line through all sizes
+ * (latency plus bytes by bandwidth) would need fewer reads, but it describes the mean. Hedging needs the
+ * tail, which need not grow as the mean does.
  *
- * A read that was ended before its answer came counts with the time that it had taken, if it was late already. Then it
- * is on the right side of the percentile, whatever its latency would have been. So hedging does not make reads late
- * that would not be late without it. Only first requests count, because second requests that won are the fast ones.
+ * A read that was ended before its answer came counts with the time that it had taken, if it was late
+ * already. Then it is on the right side of the percentile, whatever its latency would have been. So hedging
+ * does not make reads late that would not be late without it. Only first requests count, because second
+ * requests that won are the fast ones.
  *
- * Costs a search and a shift of some hundred numbers per read, and memory for 20 / (1 - percentile) numbers per class
- * in use.
+ * Costs a search and a shift of some hundred numbers per read, and memory for 20 / (1 - percentile) numbers
+ * per class in use.
  */
 export class Latencies {
   readonly #percentile: number;
@@ -42,7 +43,10 @@ export class Latencies {
     (this.#classes[index] ??= new Window(this.#most)).add(ms);
   }
 
-  /** Returns the milliseconds after which a read of so many bytes is late; undefined while too few reads are known. */
+  /**
+   * Returns the milliseconds after which a read of so many bytes is late; undefined while too few reads are
+   * known.
+   */
   lateAfterMs(bytes: number): number | undefined {
     const window = this.#classes[classOf(bytes)];
     if (window === undefined || window.count < this.#least) return undefined;

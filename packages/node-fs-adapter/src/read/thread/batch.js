@@ -1,8 +1,9 @@
 // @ts-check
 
 /**
- * The form in which a batch of reads goes to a reader thread, and its outcomes come back: names in one string, and
- * numbers in memory that both sides see, so that a batch costs one message each way and no object for each read.
+ * The form in which a batch of reads goes to a reader thread, and its outcomes come back: names in one
+ * string, and numbers in memory that both sides see, so that a batch costs one message each way and no object
+ * for each read.
  */
 
 /** What a read came to, as long as it is not known, or if it has to be made again by the driver. */
@@ -14,7 +15,10 @@ export const COLUMNS = 5;
 /** The first number is the batch's state, as `Int32Array`; reads begin behind it. */
 export const FIRST = 1;
 
-/** Bits of the state. The driver's: nobody waits for the batch any more. The thread's: it may write to a target now. */
+/**
+ * Bits of the state. The driver's: nobody waits for the batch any more. The thread's: it may write to a
+ * target now.
+ */
 export const ABANDONED = 1;
 export const WRITING = 2;
 

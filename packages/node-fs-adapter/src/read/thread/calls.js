@@ -4,8 +4,8 @@ import { parentPort } from 'node:worker_threads';
 import { OPEN_FLAGS } from './file-calls.js';
 
 /**
- * A thread that makes the calls of single reads, one after the other, each as a blocking call. It decides nothing: what
- * is opened, and what its bytes mean, is the driver's to look at.
+ * A thread that makes the calls of single reads, one after the other, each as a blocking call. It decides
+ * nothing: what is opened, and what its bytes mean, is the driver's to look at.
  */
 
 /**
@@ -13,24 +13,25 @@ import { OPEN_FLAGS } from './file-calls.js';
  *
  * @typedef {{ readonly name: 'open'; readonly path: string }} Open
  * @typedef {{ readonly name: 'stat' | 'close'; readonly fd: number }} OfDescriptor
- * @typedef {{ readonly name: 'read'; readonly fd: number; readonly memory: SharedArrayBuffer; readonly at: number;
- * readonly length: number; readonly position: number }} Read
+ * @typedef {{ readonly name: 'read'; readonly fd: number; readonly memory: SharedArrayBuffer; readonly at:
+ * number; readonly length: number; readonly position: number }} Read
  * @typedef {Open | OfDescriptor | Read} Call
  */
 
 /**
  * What is looked at of a file.
  *
- * @typedef {{ readonly isFile: boolean; readonly mtimeNs: bigint; readonly size: bigint; readonly ino: bigint; readonly
- * nlink: bigint }} Look
+ * @typedef {{ readonly isFile: boolean; readonly mtimeNs: bigint; readonly size: bigint; readonly ino:
+ * bigint; readonly nlink: bigint }} Look
  */
 
 /**
- * A descriptor, a number of bytes or a look; or what an error of `node:fs` consists of, which messages do not carry.
+ * A descriptor, a number of bytes or a look; or what an error of `node:fs` consists of, which messages do not
+ * carry.
  *
- * @typedef {{ readonly value: number | Look } | { readonly error: { readonly message: string; readonly code?: string |
- * undefined; readonly errno?: number | undefined; readonly syscall?: string | undefined; readonly path?: string |
- * undefined } }} Answer
+ * @typedef {{ readonly value: number | Look } | { readonly error: { readonly message: string; readonly code?:
+ * string | undefined; readonly errno?: number | undefined; readonly syscall?: string | undefined; readonly
+ * path?: string | undefined } }} Answer
  */
 
 /**

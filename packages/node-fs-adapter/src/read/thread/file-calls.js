@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * The calls that read a file, for the driver and for its reader threads. JavaScript, because a thread starts from this
- * file as it is, whether the driver was built or not.
+ * The calls that read a file, for the driver and for its reader threads. JavaScript, because a thread starts
+ * from this file as it is, whether the driver was built or not.
  */
 
 const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = fs.constants;
@@ -16,8 +16,8 @@ export const OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 export const MOST_AT_ONCE = 2 ** 30;
 
 /**
- * Fills the target from a position, blocking; returns the bytes read, fewer only at the end of the file. The size, if
- * it is known, saves the read that finds the end; `Infinity` if it is not.
+ * Fills the target from a position, blocking; returns the bytes read, fewer only at the end of the file. The
+ * size, if it is known, saves the read that finds the end; `Infinity` if it is not.
  *
  * @param {{ readonly fd: number; readonly size: number }} file
  * @param {Uint8Array} target

@@ -6,15 +6,17 @@ import { isInside } from './file-calls.js';
 const SLOTS = 2 ** 18;
 
 /**
- * For so long an inode is not remembered after its last change, in milliseconds: within the resolution of such times a
- * file that gets the number of a deleted one could have its time too. Longer than that, for clocks of other hosts.
+ * For so long an inode is not remembered after its last change, in milliseconds: within the resolution of
+ * such times a file that gets the number of a deleted one could have its time too. Longer than that, for
+ * clocks of other hosts.
  */
 const SETTLED_AFTER_MS = 2000;
 
 /**
- * Which files are inside the root. The kernel says where an open file is, which costs more than to open it; so the
- * answer is kept, not under a path, which anybody may lead elsewhere, but for the inode itself, as long as it is as it
- * was then: another file that got its number has another time of change, which no program can set.
+ * Which files are inside the root. The kernel says where an open file is, which costs more than to open it;
+ * so the answer is kept, not under a path, which anybody may lead elsewhere, but for the inode itself, as
+ * long as it is as it was then: another file that got its number has another time of change, which no program
+ * can set.
  */
 export class KnownInodes {
   #root;

@@ -8,9 +8,9 @@ import { insideOf } from './inside.js';
 import { Targets } from './targets.js';
 
 /**
- * A reader thread: reads whole batches by blocking calls, which on files in memory is several times as fast as to have
- * each call made by Node's thread pool. It explains nothing: whatever is not read as it must be, the driver reads
- * again, and finds out why.
+ * A reader thread: reads whole batches by blocking calls, which on files in memory is several times as fast
+ * as to have each call made by Node's thread pool. It explains nothing: whatever is not read as it must be,
+ * the driver reads again, and finds out why.
  */
 
 const { root, mayHang } = /** @type {{ readonly root: string; readonly mayHang: boolean }} */ (workerData);

@@ -6,11 +6,11 @@ import { ABANDONED, WRITING } from './batch.js';
 const SCRATCH = 256 * 1024;
 
 /**
- * How a thread fills the targets of batches that may be abandoned at any moment, after which it must not write to them.
- * While the kernel reads into a target nobody can take that back. So what comes from a disk, which may hang, is read
- * into memory of the thread's own, and copied if somebody still waits. That costs a third of the time of files that are
- * in memory, which do not hang: those are read straight into the target. Should the disk hang with the first file that
- * is not in memory any more, an abort waits for that one.
+ * How a thread fills the targets of batches that may be abandoned at any moment, after which it must not
+ * write to them. While the kernel reads into a target nobody can take that back. So what comes from a disk,
+ * which may hang, is read into memory of the thread's own, and copied if somebody still waits. That costs a
+ * third of the time of files that are in memory, which do not hang: those are read straight into the target.
+ * Should the disk hang with the first file that is not in memory any more, an abort waits for that one.
  */
 export class Targets {
   #scratch;
@@ -23,8 +23,8 @@ export class Targets {
   }
 
   /**
-   * A batch begins. It is read with care if anything in this process was read from a disk since the one before: that
-   * the kernel counts, and time would not tell, because another program may have had the core.
+   * A batch begins. It is read with care if anything in this process was read from a disk since the one
+   * before: that the kernel counts, and time would not tell, because another program may have had the core.
    */
   begin() {
     if (this.#scratch === undefined) return;
@@ -58,8 +58,8 @@ export class Targets {
 }
 
 /**
- * Does what writes to a target, unless the batch was abandoned; whoever abandons it meanwhile is told when that is
- * done.
+ * Does what writes to a target, unless the batch was abandoned; whoever abandons it meanwhile is told when
+ * that is done.
  *
  * @template T
  * @param {Int32Array} state

@@ -19,7 +19,9 @@ import { listedSamples } from '../wire/sample-lists.js';
 import { assertSocketPath } from '../server/socket-path.js';
 import { assertTrusted, type Trust } from './socket-trust.js';
 
-/** Where received bytes arrive before they are copied to where they belong; as much as a system call gives. */
+/**
+ * Where received bytes arrive before they are copied to where they belong; as much as a system call gives.
+ */
 const RECEIVE_BYTES = 256 * 1024;
 
 /** Calls of the system before there is a connection. */
@@ -85,8 +87,8 @@ export class ClientConnection {
   }
 
   /**
-   * Connects, to a socket of those who are trusted, exchanges greetings, and shares memory if that is possible. Abort rejects with `signal.reason` and leaves
-   * nothing behind.
+   * Connects, to a socket of those who are trusted, exchanges greetings, and shares memory if that is
+   * possible. Abort rejects with `signal.reason` and leaves nothing behind.
    */
   static async open(
     { path, trust, sharesMemory }: ConnectionOptions,
@@ -118,8 +120,8 @@ export class ClientConnection {
   }
 
   /**
-   * Sends a request; resolves when all of its answer was given to `answer`. An abort is told to the server and does not
-   * end the wait: the answer ends soon, and what was on its way is given to `answer` too.
+   * Sends a request; resolves when all of its answer was given to `answer`. An abort is told to the server
+   * and does not end the wait: the answer ends soon, and what was on its way is given to `answer` too.
    * @param frame The request, for the id it is given.
    * @throws What the server answers, or what ended the connection.
    */
@@ -259,7 +261,9 @@ function lost(): TieredError {
   );
 }
 
-/** What errors of sockets mean. To connect again may succeed; a call on a connection that broke never will. */
+/**
+ * What errors of sockets mean. To connect again may succeed; a call on a connection that broke never will.
+ */
 function fromSystem(cause: Error, path: string): TieredError {
   const errno = (cause as NodeJS.ErrnoException).code ?? '';
   const code: ErrorCode =

@@ -9,7 +9,10 @@ export interface MemoryOffer {
   readonly bytes: number;
 }
 
-/** Memory that a server shares with this client alone: samples lie in there, and the server is told which of them are released. */
+/**
+ * Memory that a server shares with this client alone: samples lie in there, and the server is told which of
+ * them are released.
+ */
 export class ClientMemory {
   readonly #memory: SharedMemory;
   readonly #byteLength: number;
@@ -21,8 +24,8 @@ export class ClientMemory {
   }
 
   /**
-   * Accepts what a server offers, by a connection that lasts until it is here. Undefined if that cannot be, for whatever reason:
-   * then samples come through the socket.
+   * Accepts what a server offers, by a connection that lasts until it is here. Undefined if that cannot be,
+   * for whatever reason: then samples come through the socket.
    * @param ask Asks the server to give it; resolves when it has.
    */
   static async receive(
@@ -44,8 +47,8 @@ export class ClientMemory {
 
   /**
    * The bytes of a sample.
-   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie elsewhere; `TIERED_UNSUPPORTED` if who was lent a sample has
-   * transferred the memory.
+   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie elsewhere; `TIERED_UNSUPPORTED` if who was
+   * lent a sample has transferred the memory.
    */
   bytesOf({ size, offset = -1 }: SampleHead): Uint8Array {
     const { buffer } = this.#memory;
@@ -74,7 +77,10 @@ export class ClientMemory {
     return frames;
   }
 
-  /** Its pages are the system's again at once, and not only when the garbage collector finds that nobody has a view on them. */
+  /**
+   * Its pages are the system's again at once, and not only when the garbage collector finds that nobody has a
+   * view on them.
+   */
   close(): void {
     this.#memory.empty();
   }

@@ -13,37 +13,39 @@ export interface PrefetchClientOptions extends OperationOptions {
   /** The socket that the server was told to make. */
   readonly path: string;
   /**
-   * Users, by their number, whose sockets are trusted beside those of this user and of root: a server gives the samples that
-   * a training learns from. `'any'` trusts whatever is there, and is for places that nobody else can reach though anybody may
-   * write to them, such as a volume of a pod. Default: none.
+   * Users, by their number, whose sockets are trusted beside those of this user and of root: a server gives
+   * the samples that a training learns from. `'any'` trusts whatever is there, and is for places that nobody
+   * else can reach though anybody may write to them, such as a volume of a pod. Default: none.
    */
   readonly trust?: readonly number[] | 'any' | undefined;
   /**
-   * Bytes of a sample at most: a larger one ends the connection (`TIERED_TOO_LARGE`) before memory is taken for it. Default:
-   * 4 GiB, the most that every supported Node holds in one piece.
+   * Bytes of a sample at most: a larger one ends the connection (`TIERED_TOO_LARGE`) before memory is taken
+   * for it. Default: 4 GiB, the most that every supported Node holds in one piece.
    */
   readonly maxSampleBytes?: ByteSize | undefined;
   /**
-   * Whether samples may lie in memory that the server shares with this client alone, so that their bytes do not go through the
-   * socket. Without it each has memory of its own. Default: true.
+   * Whether samples may lie in memory that the server shares with this client alone, so that their bytes do
+   * not go through the socket. Without it each has memory of its own. Default: true.
    */
   readonly sharesMemory?: boolean | undefined;
 }
 
 /**
- * Takes samples from a prefetcher in another process of the same user, which shares it by `servePrefetcher`. Each sample
- * goes to one client: k processes that iterate share one sequence.
+ * Takes samples from a prefetcher in another process of the same user, which shares it by `servePrefetcher`.
+ * Each sample goes to one client: k processes that iterate share one sequence.
  *
- * A `SampleReader` as the contract says, with these particulars. Where `@tiered/native` is available to both sides, samples lie in memory
- * that the server shares with this client alone (`transport`), and that serves other samples after their release: what
- * is kept beyond it has to be copied. A sample for which there is no room there comes through the socket, and so do all if memory
- * cannot be shared; then it has memory of its own, which the garbage collector frees after `release`. Takes are answered in the order of the calls. A `take` that is aborted rejects at once; samples that
- * the server had taken for it already come nonetheless, and the next `take` gets them. A `take` gives no more samples
- * than the server allows (`maxSamples`). When the server is gone, calls reject with `TIERED_UNAVAILABLE`, and what
- * was received stays valid. A call that waits keeps its process running, and an open client that nobody closed does not.
+ * A `SampleReader` as the contract says, with these particulars. Where `@tiered/native` is available to both
+ * sides, samples lie in memory that the server shares with this client alone (`transport`), and that serves
+ * other samples after their release: what is kept beyond it has to be copied. A sample for which there is no
+ * room there comes through the socket, and so do all if memory cannot be shared; then it has memory of its
+ * own, which the garbage collector frees after `release`. Takes are answered in the order of the calls. A
+ * `take` that is aborted rejects at once; samples that the server had taken for it already come nonetheless,
+ * and the next `take` gets them. A `take` gives no more samples than the server allows (`maxSamples`). When
+ * the server is gone, calls reject with `TIERED_UNAVAILABLE`, and what was received stays valid. A call that
+ * waits keeps its process running, and an open client that nobody closed does not.
  *
- * Cost: a call is a round trip between processes; bytes are copied once, by the server, or through the socket into it, out of it,
- * and to their place.
+ * Cost: a call is a round trip between processes; bytes are copied once, by the server, or through the socket
+ * into it, out of it, and to their place.
  */
 export class PrefetchClient implements SampleReader {
   readonly #connection: ClientConnection;
@@ -62,10 +64,11 @@ export class PrefetchClient implements SampleReader {
 
   /**
    * Connects to a server.
-   * @throws TieredError `TIERED_UNAVAILABLE` if nobody listens (retryable) or the server takes no more clients,
-   * `TIERED_PERMISSION` if the socket, or a link or directory on the way to it, belongs to another user, or if others may write to
-   * such a directory (unless it is sticky, as /tmp is), `TIERED_UNSUPPORTED` if it speaks another version of the protocol;
-   * abort rejects with `signal.reason`, and has no effect later.
+   * @throws TieredError `TIERED_UNAVAILABLE` if nobody listens (retryable) or the server takes no more
+   * clients, `TIERED_PERMISSION` if the socket, or a link or directory on the way to it, belongs to another
+   * user, or if others may write to such a directory (unless it is sticky, as /tmp is), `TIERED_UNSUPPORTED`
+   * if it speaks another version of the protocol; abort rejects with `signal.reason`, and has no effect
+   * later.
    */
   static async connect(options: PrefetchClientOptions): Promise<PrefetchClient> {
     const { path, trust = [], maxSampleBytes = '4GiB', sharesMemory = true, signal } = options;
@@ -74,8 +77,8 @@ export class PrefetchClient implements SampleReader {
   }
 
   /**
-   * How samples come: in memory that is shared with the server, or through the socket, because one side has no `@tiered/native` or does
-   * not want to share, or the system does not hand memory over. Stays as it is.
+   * How samples come: in memory that is shared with the server, or through the socket, because one side has
+   * no `@tiered/native` or does not want to share, or the system does not hand memory over. Stays as it is.
    */
   get transport(): 'memory' | 'socket' {
     return this.#connection.memory === undefined ? 'socket' : 'memory';
@@ -133,7 +136,10 @@ export class PrefetchClient implements SampleReader {
     await this.close();
   }
 
-  /** Asks the server, unless a take before this one left something. Nothing is received at the end of the sequence. */
+  /**
+   * Asks the server, unless a take before this one left something. Nothing is received at the end of the
+   * sequence.
+   */
   async #receive(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (this.#received.length > 0) return;

@@ -127,7 +127,9 @@ export class SampleAssembly implements Answer {
   }
 }
 
-/** All of it will be written. No Buffer is given out: its `slice` is a view, and whoever copies means a copy. */
+/**
+ * All of it will be written. No Buffer is given out: its `slice` is a view, and whoever copies means a copy.
+ */
 function memoryFor({ key, size }: SampleHead): Uint8Array {
   try {
     return new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);

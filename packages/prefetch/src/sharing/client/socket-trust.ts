@@ -22,11 +22,13 @@ export function isTrustedUser(user: number, trust: Trust): boolean {
 }
 
 /**
- * Refuses a socket that another user may have put there, by the rules by which ssh refuses files: the socket, every
- * directory above it and every link on the way belong to this user, to root or to a user in `trust`, and nobody else may
- * write to the directories, except to sticky ones such as /tmp. So only those who are trusted can replace what was looked
- * at before it is opened. Looks at nothing where files have no owners (Windows).
- * @throws TieredError `TIERED_PERMISSION`, with what is wrong. What the system says of a path that leads nowhere.
+ * Refuses a socket that another user may have put there, by the rules by which ssh refuses files: the socket,
+ * every directory above it and every link on the way belong to this user, to root or to a user in `trust`,
+ * and nobody else may write to the directories, except to sticky ones such as /tmp. So only those who are
+ * trusted can replace what was looked at before it is opened. Looks at nothing where files have no owners
+ * (Windows).
+ * @throws TieredError `TIERED_PERMISSION`, with what is wrong. What the system says of a path that leads
+ * nowhere.
  */
 export async function assertTrusted(socketPath: string, trust: readonly number[]): Promise<void> {
   const user = process.geteuid?.();
@@ -34,7 +36,10 @@ export async function assertTrusted(socketPath: string, trust: readonly number[]
   const trusted = new Set([user, ROOT, ...trust]);
   let links = 0;
 
-  /** Checks a name and all that leads to it. Returns what it leads to, without links; `..` is what it is to the system. */
+  /**
+   * Checks a name and all that leads to it. Returns what it leads to, without links; `..` is what it is to
+   * the system.
+   */
   async function follow(name: string): Promise<string> {
     const parent = path.dirname(name);
     const place = parent === name ? name : path.join(await follow(parent), path.basename(name));

@@ -2,17 +2,23 @@ import { systemClock, TieredError } from '@tiered/core';
 import { randomUUID } from 'node:crypto';
 import type net from 'node:net';
 
-/** A client connects and attaches before it asks, so that the event loop has all of it after two or three turns. */
+/**
+ * A client connects and attaches before it asks, so that the event loop has all of it after two or three
+ * turns.
+ */
 const TURNS = 20;
 
 /**
- * Brings together the two connections of each client that is to share memory: the one by which it takes samples, and one that its
- * native part made to receive a descriptor, which Node's sockets cannot. The second says a word that the first was told.
+ * Brings together the two connections of each client that is to share memory: the one by which it takes
+ * samples, and one that its native part made to receive a descriptor, which Node's sockets cannot. The second
+ * says a word that the first was told.
  */
 export class Handovers {
   /** Bytes that a client is offered. */
   readonly bytes: number;
-  /** Of each word that a client was told and that was not used yet, the second connection, if that has come. */
+  /**
+   * Of each word that a client was told and that was not used yet, the second connection, if that has come.
+   */
   readonly #attached = new Map<string, net.Socket | undefined>();
 
   constructor(bytes: number) {
@@ -26,7 +32,10 @@ export class Handovers {
     return token;
   }
 
-  /** A connection says a word. One that is not known, or is known already, is closed: its client is gone, or it is a stranger. */
+  /**
+   * A connection says a word. One that is not known, or is known already, is closed: its client is gone, or
+   * it is a stranger.
+   */
   attach(token: string, socket: net.Socket): void {
     if (this.#attached.has(token) && this.#attached.get(token) === undefined)
       this.#attached.set(token, socket);
@@ -54,7 +63,9 @@ export class Handovers {
   }
 }
 
-/** Node does not document it, and has always had it where sockets have paths; undefined if it is not there. */
+/**
+ * Node does not document it, and has always had it where sockets have paths; undefined if it is not there.
+ */
 function descriptorOf(socket: net.Socket): number | undefined {
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };
   return typeof handle?.fd === 'number' && handle.fd >= 0 ? handle.fd : undefined;

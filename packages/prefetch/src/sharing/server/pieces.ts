@@ -3,7 +3,9 @@ import type { SampleReader } from '../../sample.js';
 import type { SampleSource } from '../../source.js';
 import { MAX_PAYLOAD_BYTES } from '../wire/protocol.js';
 
-/** Bytes that a read for a client takes of the server's memory; a longer one is made of pieces of this size. */
+/**
+ * Bytes that a read for a client takes of the server's memory; a longer one is made of pieces of this size.
+ */
 const PIECE_BYTES = MAX_PAYLOAD_BYTES;
 
 /** Reads of a first piece, as long as the object is replaced during each of them. */
@@ -20,9 +22,10 @@ interface Part {
 }
 
 /**
- * Reads a part of an object piece by piece, all of one version. Each piece is in the memory of the one before.
- * @throws TieredError `TIERED_SOURCE_CHANGED` if the object was replaced after the first piece was given, and what the
- * reader throws.
+ * Reads a part of an object piece by piece, all of one version. Each piece is in the memory of the one
+ * before.
+ * @throws TieredError `TIERED_SOURCE_CHANGED` if the object was replaced after the first piece was given, and
+ * what the reader throws.
  */
 export async function* piecesOf(
   reader: PieceReader,
@@ -43,7 +46,8 @@ export async function* piecesOf(
   for (let tries = 1; piece.byteLength === PIECE_BYTES; tries++) {
     const now = await versionNow();
     if (now === version) break;
-    // Nobody has got anything yet, so that it can begin anew: what was known before may have been out of date.
+    // Nobody has got anything yet, so that it can begin anew: what was known before may have been out of
+    // date.
     if (tries === TRIES) throw replaced(key);
     version = now;
     piece = await read(0);

@@ -3,7 +3,9 @@ import { encodeHead, MAX_PAYLOAD_BYTES, SERVER_FRAMES } from '../wire/protocol.j
 import { isListable, listFrames, type PlacedHead } from '../wire/sample-lists.js';
 import type { ServerMemory } from './server-memory.js';
 
-/** Small samples are written together, up to so many bytes: then a system call costs little beside its bytes. */
+/**
+ * Small samples are written together, up to so many bytes: then a system call costs little beside its bytes.
+ */
 const GROUP_BYTES = 256 * 1024;
 
 /** What is written together. */
@@ -24,8 +26,8 @@ interface Answering {
 }
 
 /**
- * What is written for samples of one epoch, in their order. Those that are placed in memory are released at once. Only what goes through the socket ends a
- * group, so that one without it is the last.
+ * What is written for samples of one epoch, in their order. Those that are placed in memory are released at
+ * once. Only what goes through the socket ends a group, so that one without it is the last.
  */
 export function* groupsOf(
   samples: readonly Sample[],
@@ -54,7 +56,10 @@ export function* groupsOf(
   if (frames.length > 0) yield { frames, sent };
 }
 
-/** A sample that lies in shared memory now, and is the prefetcher's no more; undefined if there is no room for it. */
+/**
+ * A sample that lies in shared memory now, and is the prefetcher's no more; undefined if there is no room for
+ * it.
+ */
 function placedIn(memory: ServerMemory | undefined, sample: Sample): PlacedHead | undefined {
   const { key, epoch, position, data } = sample;
   const place = memory?.place(data);

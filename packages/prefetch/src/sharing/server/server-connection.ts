@@ -57,9 +57,9 @@ interface Running {
 }
 
 /**
- * One client of a server. Its takes are served one after the other, each only when the socket has accepted the one before,
- * so that a client that does not read keeps at most the samples of one take from others. What it asks for while it does not
- * read its answers stays in the socket.
+ * One client of a server. Its takes are served one after the other, each only when the socket has accepted
+ * the one before, so that a client that does not read keeps at most the samples of one take from others. What
+ * it asks for while it does not read its answers stays in the socket.
  */
 export class ServerConnection {
   readonly #socket: net.Socket;

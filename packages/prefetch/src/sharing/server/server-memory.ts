@@ -10,8 +10,9 @@ export interface SharedPiece {
 }
 
 /**
- * Memory that a server shares with one client, and with no other: samples are copied in there, and the client looks at them
- * where they lie. The server only writes to it, so that nothing that a client does in there concerns anybody else.
+ * Memory that a server shares with one client, and with no other: samples are copied in there, and the client
+ * looks at them where they lie. The server only writes to it, so that nothing that a client does in there
+ * concerns anybody else.
  */
 export class ServerMemory {
   readonly #memory: SharedMemory;

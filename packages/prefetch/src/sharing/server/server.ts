@@ -11,19 +11,25 @@ import { listenPrivately } from './socket-path.js';
 export interface ServePrefetcherOptions extends OperationOptions {
   /** Where the socket is made: at most 98 bytes, which every system takes. Clients name the same path. */
   readonly path: string;
-  /** Clients at the same time, at least 1; one more is refused. Default: 64, far more than a machine has loaders. */
+  /**
+   * Clients at the same time, at least 1; one more is refused. Default: 64, far more than a machine has
+   * loaders.
+   */
   readonly maxClients?: number | undefined;
   /**
-   * Samples that one `take` of a client gets at most, at least 1, and so what a client that stops reading keeps from
-   * others. Default: 256, a large batch.
+   * Samples that one `take` of a client gets at most, at least 1, and so what a client that stops reading
+   * keeps from others. Default: 256, a large batch.
    */
   readonly maxSamples?: number | undefined;
-  /** Calls of one client that are served at the same time, at least 1; more wait in the client. Default: 16. */
+  /**
+   * Calls of one client that are served at the same time, at least 1; more wait in the client. Default: 16.
+   */
   readonly maxRequests?: number | undefined;
   /**
-   * Memory for each client that is shared with it, at most 1 GiB: its samples lie in there until it releases them, and do not go
-   * through the socket. What does not fit goes through the socket. It is beside the budget of the prefetcher, and is taken from the
-   * system as it is used. 0 for none. Default: 64 MiB, two batches of 256 samples of 100 KB.
+   * Memory for each client that is shared with it, at most 1 GiB: its samples lie in there until it releases
+   * them, and do not go through the socket. What does not fit goes through the socket. It is beside the
+   * budget of the prefetcher, and is taken from the system as it is used. 0 for none. Default: 64 MiB, two
+   * batches of 256 samples of 100 KB.
    */
   readonly clientMemory?: ByteSize | undefined;
 }
@@ -35,19 +41,20 @@ export interface PrefetchServerEvents {
 }
 
 /**
- * Lets clients in other processes take samples from `reader`, over a UNIX domain socket that only this user can open
- * (mode 0600): `PrefetchClient.connect({ path })`. The reader stays the caller's to close, after the server.
+ * Lets clients in other processes take samples from `reader`, over a UNIX domain socket that only this user
+ * can open (mode 0600): `PrefetchClient.connect({ path })`. The reader stays the caller's to close, after the
+ * server.
  *
- * A client that dies, or does not keep to the protocol, is closed alone: samples taken for it that were not sent yet are
- * released, and its reads are aborted. For each client the server uses, beside samples, up to 16 MiB a read under way, and
- * `clientMemory` where `@tiered/native` is available to both: samples are copied in there once, instead of
- * through the socket. A longer read is
- * made of several; if the object is replaced meanwhile it rejects with `TIERED_SOURCE_CHANGED` (retryable), as far as the reader is a
- * `Prefetcher` whose source tells versions.
- * No Windows: it has no such sockets in Node.
- * @param options `signal` closes the server when it aborts; before the server listens, it rejects with `signal.reason`.
- * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, such as a path that a living server uses. A
- * socket that a dead server left there is replaced.
+ * A client that dies, or does not keep to the protocol, is closed alone: samples taken for it that were not
+ * sent yet are released, and its reads are aborted. For each client the server uses, beside samples, up to 16
+ * MiB a read under way, and `clientMemory` where `@tiered/native` is available to both: samples are copied in
+ * there once, instead of through the socket. A longer read is made of several; if the object is replaced
+ * meanwhile it rejects with `TIERED_SOURCE_CHANGED` (retryable), as far as the reader is a `Prefetcher` whose
+ * source tells versions. No Windows: it has no such sockets in Node.
+ * @param options `signal` closes the server when it aborts; before the server listens, it rejects with
+ * `signal.reason`.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, such as a path that a living
+ * server uses. A socket that a dead server left there is replaced.
  */
 export async function servePrefetcher(
   reader: SampleReader,
@@ -114,7 +121,8 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
     this.#listener = listener;
     this.#limits = limits;
     this.#handovers = limits.memoryBytes > 0 ? new Handovers(limits.memoryBytes) : undefined;
-    // A client that gets memory has a second one for a moment. One who is refused is told so; there is an end to that too.
+    // A client that gets memory has a second one for a moment. One who is refused is told so; there is an end
+    // to that too.
     listener.maxConnections = 3 * limits.maxClients;
     listener.on('connection', (socket) => this.#connect(socket));
   }
@@ -132,14 +140,15 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
   /** @internal */
   opened(removePath: () => Promise<void>, signal: AbortSignal | undefined): void {
     this.#removePath = removePath;
-    // Without a system's error here the process would end: it is out of descriptors, and one client less is served.
+    // Without a system's error here the process would end: it is out of descriptors, and one client less is
+    // served.
     this.#listener.on('error', (error) => this.#failed(error));
     this.#stopListening = onAbort(signal, () => void this.close());
   }
 
   /**
-   * Closes every client (their calls reject with `TIERED_UNAVAILABLE`), releases what was taken for them, and removes
-   * the socket. Resolves when nothing of it is left. Idempotent.
+   * Closes every client (their calls reject with `TIERED_UNAVAILABLE`), releases what was taken for them, and
+   * removes the socket. Resolves when nothing of it is left. Idempotent.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();

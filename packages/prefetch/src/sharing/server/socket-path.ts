@@ -8,7 +8,10 @@ import path from 'node:path';
 /** A directory beside a stale socket that is being replaced; who replaces it has a socket in there. */
 const LOCK = '.lock';
 
-/** What the shortest address of a UNIX domain socket holds (103 in macOS; Linux has 4 more), with some to spare. */
+/**
+ * What the shortest address of a UNIX domain socket holds (103 in macOS; Linux has 4 more), with some to
+ * spare.
+ */
 const MAX_PATH_BYTES = 98;
 
 /** Name of the socket in the private directory where it is made. */
@@ -22,12 +25,12 @@ export function assertSocketPath(socketPath: string): void {
 }
 
 /**
- * Makes `server` listen on a path that only this user can open: the socket is made in a private directory beside it, gets
- * its mode 0600 there, and is then linked to the path, which fails if something is there. A socket that nobody listens
- * on any more, left behind by a process that was killed, is removed first.
+ * Makes `server` listen on a path that only this user can open: the socket is made in a private directory
+ * beside it, gets its mode 0600 there, and is then linked to the path, which fails if something is there. A
+ * socket that nobody listens on any more, left behind by a process that was killed, is removed first.
  * @returns Removes the path, if it still leads to this socket.
- * @throws TieredError `TIERED_CONFIG_INVALID` if a living server or anything that is no socket has the path, or the
- * directory does not take a socket.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if a living server or anything that is no socket has the path,
+ * or the directory does not take a socket.
  */
 export async function listenPrivately(server: net.Server, socketPath: string): Promise<() => Promise<void>> {
   assertSocketPath(socketPath);
@@ -62,8 +65,8 @@ async function publish(made: string, socketPath: string): Promise<void> {
 }
 
 /**
- * Removes a socket that nobody listens on. Of several servers that start, one at a time may do so, lest one removes what
- * another has put there: the one that has the lock.
+ * Removes a socket that nobody listens on. Of several servers that start, one at a time may do so, lest one
+ * removes what another has put there: the one that has the lock.
  */
 async function removeStale(made: string, socketPath: string): Promise<void> {
   const unlock = await locked(made, socketPath);
@@ -78,9 +81,10 @@ async function removeStale(made: string, socketPath: string): Promise<void> {
 }
 
 /**
- * Takes the lock: a directory with this server's socket in it, under a name that no other has, is moved into its place, which
- * the system does only if there is no directory, or an empty one. So it is never without the socket of its owner, that of a dead
- * one can be told and removed, and what is removed by its name is never that of somebody else.
+ * Takes the lock: a directory with this server's socket in it, under a name that no other has, is moved into
+ * its place, which the system does only if there is no directory, or an empty one. So it is never without the
+ * socket of its owner, that of a dead one can be told and removed, and what is removed by its name is never
+ * that of somebody else.
  * @throws TieredError `TIERED_CONFIG_INVALID` if a living server has it.
  */
 async function locked(made: string, socketPath: string): Promise<() => Promise<void>> {
@@ -148,7 +152,10 @@ async function linked(file: string, name: string): Promise<boolean> {
   }
 }
 
-/** What is there: a socket that nobody listens on is stale, what is no socket is living, as it is not to be removed. */
+/**
+ * What is there: a socket that nobody listens on is stale, what is no socket is living, as it is not to be
+ * removed.
+ */
 async function useOf(socketPath: string): Promise<'none' | 'stale' | 'living'> {
   const stat = await fs.lstat(socketPath).catch(() => undefined);
   if (stat === undefined) return 'none';

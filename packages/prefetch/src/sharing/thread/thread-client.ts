@@ -36,10 +36,11 @@ interface Pending {
 }
 
 /**
- * A consumer in a worker thread of a prefetcher in another: samples are views on its memory, and every promise of
- * `SampleReader` holds. A take gives 256 samples at most, and takes are answered in the order of the calls. A client that
- * holds 8192 samples gets `TIERED_UNSUPPORTED` for more. An abort that comes when the answer is already on its way releases
- * the samples in it, which then no consumer gets. Ends with its thread, or by `close`.
+ * A consumer in a worker thread of a prefetcher in another: samples are views on its memory, and every
+ * promise of `SampleReader` holds. A take gives 256 samples at most, and takes are answered in the order of
+ * the calls. A client that holds 8192 samples gets `TIERED_UNSUPPORTED` for more. An abort that comes when
+ * the answer is already on its way releases the samples in it, which then no consumer gets. Ends with its
+ * thread, or by `close`.
  */
 export class ThreadPrefetchClient implements SampleReader {
   readonly #port: MessagePort;

@@ -15,12 +15,12 @@ import {
 } from './thread-messages.js';
 
 /**
- * Makes a port for another thread, in which `new ThreadPrefetchClient(port)` reads what the prefetcher has read ahead,
- * where it lies: samples are views on the same shared memory, nothing is copied.
+ * Makes a port for another thread, in which `new ThreadPrefetchClient(port)` reads what the prefetcher has
+ * read ahead, where it lies: samples are views on the same shared memory, nothing is copied.
  *
- * The client's thread says in shared memory that it is done with a sample (`Atomics`), and sends a message only if the
- * prefetcher waits for memory: the doorbell. When the thread ends, or closes its client, what it held is released. The
- * port keeps no thread alive.
+ * The client's thread says in shared memory that it is done with a sample (`Atomics`), and sends a message
+ * only if the prefetcher waits for memory: the doorbell. When the thread ends, or closes its client, what it
+ * held is released. The port keeps no thread alive.
  * @param reader The prefetcher, or what can stand for one as long as its samples lie in `SharedArrayBuffer`s.
  * @returns A port to be transferred: `new Worker(file, { workerData: { port }, transferList: [port] })`.
  */

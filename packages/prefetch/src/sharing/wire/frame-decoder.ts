@@ -16,7 +16,10 @@ export interface Payload {
   readonly bytes: Uint8Array;
 }
 
-/** Bodies are flat and small: whatever claims to be more is refused before memory is taken for it. Binaries are views, and take none. */
+/**
+ * Bodies are flat and small: whatever claims to be more is refused before memory is taken for it. Binaries
+ * are views, and take none.
+ */
 const decoder = new Decoder({
   maxStrLength: MAX_BODY_BYTES,
   maxBinLength: MAX_BODY_BYTES,
@@ -26,8 +29,8 @@ const decoder = new Decoder({
 });
 
 /**
- * Finds frames in a stream of bytes that arrives in chunks of any size. Untrusted bytes are safe: memory is the 64 KiB
- * that it begins with, whatever a header claims, and payloads are passed on as they come.
+ * Finds frames in a stream of bytes that arrives in chunks of any size. Untrusted bytes are safe: memory is
+ * the 64 KiB that it begins with, whatever a header claims, and payloads are passed on as they come.
  */
 export class FrameDecoder<S extends FrameSet> {
   readonly #kinds: ReadonlyMap<number, readonly [keyof S & string, FrameKind]>;
@@ -43,7 +46,8 @@ export class FrameDecoder<S extends FrameSet> {
   }
 
   /**
-   * What the chunk completes. Iterate to the end before the next; after an error there is nothing more to find.
+   * What the chunk completes. Iterate to the end before the next; after an error there is nothing more to
+   * find.
    * @throws TieredError `TIERED_DATA_CORRUPT` for bytes that are not what they must be.
    */
   *push(chunk: Uint8Array): Generator<Frame<S> | Payload, void, undefined> {

@@ -23,8 +23,8 @@ export function isListable({ key }: Pick<SampleHead, 'key'>): boolean {
 }
 
 /**
- * The frames of samples of one epoch, which are listable and whose pieces follow each other: as few as they fit into. A frame for each
- * costs the server some 1 us a sample more, and the client 2.
+ * The frames of samples of one epoch, which are listable and whose pieces follow each other: as few as they
+ * fit into. A frame for each costs the server some 1 us a sample more, and the client 2.
  */
 export function listFrames(id: number, samples: readonly PlacedHead[]): Buffer[] {
   const frames: Buffer[] = [];

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 
 /**
- * Which file is at a path; 0 if there is none, or nobody may look. Another number at the same path is another file. Nothing is
- * opened: closing it would end the locks of a database.
+ * Which file is at a path; 0 if there is none, or nobody may look. Another number at the same path is another
+ * file. Nothing is opened: closing it would end the locks of a database.
  * @param {string} path
  * @returns {bigint}
  */

@@ -4,11 +4,12 @@ import { CLOSED, IN_CALL } from './gate.js';
 import { Records } from './records.js';
 
 /**
- * The thread of a tier's index: makes the calls it is sent, one after the other, and answers each. Its end closes
- * the database, whatever was prepared there.
+ * The thread of a tier's index: makes the calls it is sent, one after the other, and answers each. Its end
+ * closes the database, whatever was prepared there.
  *
- * It must not be ended within a call: the database's binding then ends the whole process (it cannot make an object in a thread
- * that is being ended, and aborts). So there is a gate, which whoever ends it closes first.
+ * It must not be ended within a call: the database's binding then ends the whole process (it cannot make an
+ * object in a thread that is being ended, and aborts). So there is a gate, which whoever ends it closes
+ * first.
  */
 
 /** @type {{ gate: Int32Array } & ConstructorParameters<typeof Records>[0]} */

@@ -22,7 +22,10 @@ import {
  * @typedef {import('../index-messages.js').CopyRef} CopyRef
  */
 
-/** Others who write are done in less; whoever is not (a process that was stopped) must not keep those that look up. */
+/**
+ * Others who write are done in less; whoever is not (a process that was stopped) must not keep those that
+ * look up.
+ */
 const BUSY_MS = 5;
 /** Memory for pages of the index, in KiB. */
 const CACHE_KIB = 1024;
@@ -30,8 +33,8 @@ const CACHE_KIB = 1024;
 const SPARSE_AT_A_TIME = 64;
 
 /**
- * What a tier's index says, and the changes of it: each method is a transaction of its own. Runs in a thread, because a
- * database waits for the disk whenever it likes.
+ * What a tier's index says, and the changes of it: each method is a transaction of its own. Runs in a thread,
+ * because a database waits for the disk whenever it likes.
  *
  * @implements {Calls}
  */
@@ -218,8 +221,8 @@ export class Records {
   }
 
   /**
-   * Segments of members that are gone: copies are recorded in one only once its file is there, so one with copies is whole, if
-   * not as full as it was to be.
+   * Segments of members that are gone: copies are recorded in one only once its file is there, so one with
+   * copies is whole, if not as full as it was to be.
    */
   keepWhole() {
     const claimed = this.all(
@@ -257,15 +260,18 @@ export class Records {
   }
 
   /**
-   * Takes a log that is as long as it may be into the index. SQLite lets others write meanwhile, so that among many it might never
-   * come to an end: whoever finds the log too long does not make it longer.
+   * Takes a log that is as long as it may be into the index. SQLite lets others write meanwhile, so that
+   * among many it might never come to an end: whoever finds the log too long does not make it longer.
    */
   keepLogShort() {
     if (!this.isLogLong()) return;
     if (Number(this.one('PRAGMA wal_checkpoint(TRUNCATE)')['busy']) !== 0) throw logBusy();
   }
 
-  /** Where another index is at this path by now, the log there is that of the other: nothing that is done here makes it shorter. */
+  /**
+   * Where another index is at this path by now, the log there is that of the other: nothing that is done here
+   * makes it shorter.
+   */
   isLogLong() {
     return this.sizeOf('-wal') > this.logBytes && inodeOf(this.path) === this.inode;
   }
@@ -368,7 +374,8 @@ export class Records {
   }
 
   /**
-   * Records a copy in a segment that this member fills, and that it is in another one no more: there is one at every moment.
+   * Records a copy in a segment that this member fills, and that it is in another one no more: there is one
+   * at every moment.
    *
    * @param {string} member
    * @param {import('../index-messages.js').MovedRow} moved
@@ -448,8 +455,8 @@ export class Records {
   }
 
   /**
-   * Files are gone. They get a new number: who was told that a copy leaves may have opened its file after that, and nobody
-   * can any more.
+   * Files are gone. They get a new number: who was told that a copy leaves may have opened its file after
+   * that, and nobody can any more.
    *
    * @param {readonly CopyRef[]} refs
    */
@@ -469,8 +476,8 @@ export class Records {
   }
 
   /**
-   * Gives back the bytes of what has left and nobody has open any more. Segments in which nothing is any more leave, and are this member's
-   * to delete.
+   * Gives back the bytes of what has left and nobody has open any more. Segments in which nothing is any more
+   * leave, and are this member's to delete.
    *
    * @param {string} member
    */

@@ -21,17 +21,29 @@ import { OPEN_FLAGS } from './file-calls.js';
 /**
  * What is looked at of a file.
  *
- * @typedef {{ readonly isFile: boolean; readonly mtimeNs: bigint; readonly size: bigint; readonly ino:
- * bigint; readonly nlink: bigint }} Look
+ * @typedef {object} Look
+ * @property {boolean} isFile
+ * @property {bigint} mtimeNs
+ * @property {bigint} size
+ * @property {bigint} ino
+ * @property {bigint} nlink
  */
 
 /**
- * A descriptor, a number of bytes or a look; or what an error of `node:fs` consists of, which messages do not
- * carry.
+ * What an error of `node:fs` consists of, which messages do not carry.
  *
- * @typedef {{ readonly value: number | Look } | { readonly error: { readonly message: string; readonly code?:
- * string | undefined; readonly errno?: number | undefined; readonly syscall?: string | undefined; readonly
- * path?: string | undefined } }} Answer
+ * @typedef {object} CallError
+ * @property {string} message
+ * @property {string | undefined} code
+ * @property {number | undefined} errno
+ * @property {string | undefined} syscall
+ * @property {string | undefined} path
+ */
+
+/**
+ * A descriptor, a number of bytes or a look; or an error.
+ *
+ * @typedef {{ readonly value: number | Look } | { readonly error: CallError }} Answer
  */
 
 /**

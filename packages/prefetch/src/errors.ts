@@ -28,7 +28,7 @@ export function releasedError(key: string): TieredError {
   );
 }
 
-/** The error of a read by name from a place that is none. */
+/** The error of a read by name from an offset that is not valid. */
 export function rangeInvalidError(key: string, offset: number): TieredError {
   return new TieredError(
     'TIERED_RANGE_INVALID',
@@ -37,7 +37,7 @@ export function rangeInvalidError(key: string, offset: number): TieredError {
   );
 }
 
-/** The error of an object that no memory can be had for. */
+/** The error of an object that is too large to get memory for. */
 export function tooLargeError(key: string, bytes: number, cause: unknown): TieredError {
   return new TieredError(
     'TIERED_TOO_LARGE',
@@ -46,7 +46,7 @@ export function tooLargeError(key: string, bytes: number, cause: unknown): Tiere
   );
 }
 
-/** The error of an object that was never read whole, as its size was another one each time. */
+/** The error of an object that was never read whole, because its size was different after each read. */
 export function keepsChangingError(key: string, reads: number): TieredError {
   return new TieredError(
     'TIERED_SOURCE_CHANGED',

@@ -7,7 +7,7 @@ export abstract class LentSample implements Sample {
   readonly key: string;
   readonly epoch: number;
   readonly position: number;
-  /** Undefined once it was released. */
+  /** Undefined after the release. */
   #bytes: Uint8Array | undefined;
 
   constructor({ key, epoch, position }: Access, bytes: Uint8Array) {

@@ -9,45 +9,48 @@ import type { PrefetcherState } from './state.js';
 /** Options of `Prefetcher`. */
 export interface PrefetcherOptions extends OperationOptions {
   /**
-   * Memory and producers to share with other prefetchers; the options below are then those of the buffer.
-   * Default: one of its own.
+   * Memory and producers to share with other prefetchers. `memory`, `producers`, `maxProducers`, `autotuner`
+   * and `debug` are then options of that buffer and must not be given here. Default: a buffer of its own.
    */
   readonly staging?: StagingBuffer | undefined;
-  /** Its share of a shared buffer beside the shares of the others; any positive number. Default: 1. */
+  /**
+   * Weight of this prefetcher's share of a shared buffer, relative to the others. Any positive number.
+   * Default: 1.
+   */
   readonly priority?: number | undefined;
   /**
-   * Where another prefetcher of the same sequence stood (`state()`): exactly the samples that were left then
+   * Where another prefetcher of the same sequence stood (`state()`). Exactly the samples that were left then
    * come, in the same order. Default: the beginning.
    */
   readonly resume?: PrefetcherState | undefined;
   /**
-   * Gives consumers copies, theirs to keep, instead of views that are lent: for code that holds on to `data`,
-   * such as a batcher. The copies are outside of `memory`. Costs, for each sample, a copy into memory that is
-   * new each time: 3 us for 4 KiB, 40 us for 100 KB, which may be as long as the reading takes from storage
-   * that is fast. Default: false.
+   * Gives consumers copies that they may keep, instead of views that are lent. For code that holds on to
+   * `data`, such as a batcher. The copies do not count towards `memory`. Costs one copy per sample, into
+   * newly allocated memory: 3 us for 4 KiB, 40 us for 100 KB. That may take as long as the read itself from
+   * fast storage. Default: false.
    */
   readonly copy?: boolean | undefined;
   /**
-   * For tests, and for a look at samples that seem to be wrong: released data is detached, so that a view
-   * that somebody kept has no bytes, instead of those of another sample. In this thread; those of consumers
-   * in other threads are not. Costs as much as `copy`. Default: false.
+   * Detaches released data, so that a view that somebody kept has no bytes instead of those of another
+   * sample. For tests, and to debug samples that seem wrong. Works in this thread only, not for consumers in
+   * other threads. Costs as much as `copy`. Default: false.
    */
   readonly detach?: boolean | undefined;
   /**
-   * What is done about a sample that cannot be read, once the retries of the hierarchy have failed: `'throw'`
-   * ends the prefetcher with its error; `'skip'` leaves it out and goes on, as far as `maxSkipped` allows. A
-   * sequence that throws, and a read by name, are thrown in any case. Default: `'throw'`, as nobody should
-   * train on less than they think.
+   * What to do about a sample that cannot be read, once the retries of the hierarchy have failed. `'throw'`
+   * ends the prefetcher with the error of the read. `'skip'` leaves the sample out and goes on, as far as
+   * `maxSkipped` allows. Errors of the sequence and of reads by name are thrown in any case. Default:
+   * `'throw'`, because nobody should train on less data than they think.
    */
   readonly onError?: 'throw' | 'skip' | undefined;
   /**
-   * Samples that are skipped in one epoch at most; the next one that cannot be read ends the prefetcher with
-   * its error. Default: 10: some damaged files, and not a source that is gone.
+   * The most samples that are skipped in one epoch. The next one that cannot be read ends the prefetcher with
+   * its error. Default: 10, enough for some damaged files but not for a source that is gone.
    */
   readonly maxSkipped?: number | undefined;
   /**
-   * Told of each sample that is skipped, in order, when a consumer would have got it. What it throws ends the
-   * prefetcher.
+   * Called for each skipped sample, in order, when a consumer would have got it. If it throws, the prefetcher
+   * ends with that error.
    */
   readonly onSkip?: ((skipped: SkippedSample) => void) | undefined;
   /** As in `StagingBuffer`. Default: 256 MiB. */
@@ -78,7 +81,7 @@ export function skipsOf({ onError = 'throw', maxSkipped = 10, onSkip }: Prefetch
 }
 
 /**
- * The buffer that was given, or one as the options say.
+ * Returns the buffer that was given, or makes one from the options.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function stagingOf({

@@ -10,8 +10,8 @@ export interface PrefetcherStats {
   /** Milliseconds that consumers waited for a sample that was not there yet. */
   readonly stallMs: number;
   /**
-   * Samples that were not read, because the same object was in the buffer already, or on its way there, and
-   * was copied.
+   * Samples that were copied instead of read, because the same object was already in the buffer or on its way
+   * there.
    */
   readonly repeated: number;
   /**
@@ -29,18 +29,18 @@ export interface PrefetcherStats {
   readonly heldBytes: number;
   /** Bytes of samples that consumers have not released. */
   readonly lentBytes: number;
-  /** What is in force in the staging buffer. */
+  /** The settings now in force in the staging buffer. */
   readonly tuning: Tuning;
 }
 
 /**
- * A profile with the levels that served the reads, in all and by epoch. Its verdict is on the epoch that
+ * A profile with the levels that served the reads, in total and by epoch. Its verdict is on the epoch that
  * consumers are in.
  */
 export interface PrefetcherProfile extends Profile {
   /**
-   * Since the prefetcher was made, all reads of its hierarchy: bytes by level, the source last. Empty if the
-   * source has no `stats`.
+   * Bytes by level, the source last, of all reads of the hierarchy since the prefetcher was made. Empty if
+   * the source has no `stats`.
    */
   readonly levels: readonly LevelReads[];
   /**

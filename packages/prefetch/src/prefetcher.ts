@@ -24,28 +24,30 @@ import { openQueue, type StagingBuffer } from './staging/staging-buffer.js';
 import { remainingOf, withGivenBack, type PrefetcherState } from './state.js';
 
 /**
- * Milliseconds after which a consumer lets the event loop turn. A loop over samples that are there already,
- * with computing that does not wait, would otherwise never let reads, timers and signals in. Costs a
- * microsecond each time.
+ * Milliseconds after which a consumer lets the event loop turn. Otherwise a loop over samples that are
+ * already there, with computation that never waits, would starve reads, timers and signals. Each turn costs a
+ * microsecond.
  */
 const TURN_EVERY_MS = 5;
 
 /**
  * Reads the objects of an access sequence before consumers ask for them (PRISMA, Cluster'21, section III).
  *
- * Samples come in the order of the sequence, across epochs, and are views on a staging buffer that are lent
- * until they are released: by the loop that took them when it asks for the next, by `release()`, or by
- * `using`. Then the memory serves another sample, and so does a view that somebody kept: copy what you keep
- * (`data.slice()`), or have copies (option `copy`). Any number of consumers may take from it, each sample
- * goes to one.
+ * Samples come in the order of the sequence, across epochs. Each is a view on the staging buffer, lent until
+ * it is released: by the loop that took it when it asks for the next, by `release()`, or by `using`. The
+ * memory then serves another sample, and a view that somebody kept shows the bytes of that other sample. Copy
+ * what you keep (`data.slice()`), or have copies (option `copy`). Any number of consumers may take from a
+ * prefetcher; each sample goes to one of them.
  *
- * A read that failed is thrown at its position, and ends it, unless samples may be skipped (`onError`); so do
- * a sequence that throws, and an abort of the option `signal`, with its reason. The last loop over it that is
- * left early closes it, as leaving a loop over a stream of Node does; one over `epoch()` does not. A sequence
- * that is not read to its end is told by `return`; nobody waits for what it does then.
+ * A read that fails is thrown at its position and ends the prefetcher, unless samples may be skipped
+ * (`onError`). A sequence that throws ends it too, and so does an abort of the option `signal`, with its
+ * reason. Leaving a loop early closes the prefetcher if no other loop over it is under way, as leaving a loop
+ * over a stream of Node closes the stream. Leaving a loop over `epoch()` does not. If a sequence is not read
+ * to its end, its iterator's `return` is called; nobody waits for what that does.
  *
- * What was read ahead is given as it was when it was read: a `rescan` of the hierarchy, between epochs say,
- * does not reach it. To have all that changed, keep the state, close, and resume another prefetcher with it.
+ * Samples that were read ahead are given as they were when they were read: a `rescan` of the hierarchy, for
+ * example between epochs, does not change them. To see every change, keep the state, close the prefetcher,
+ * and resume another one with that state.
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
@@ -58,7 +60,7 @@ export class Prefetcher implements SampleReader {
   readonly #queue: SampleQueue;
   #stopListening: () => void = () => undefined;
   #closed: Promise<void> | undefined;
-  /** Samples that were taken for lists which nobody has got, or will get. */
+  /** Samples that were taken for lists that no consumer has got, or ever will. */
   readonly #ungiven = new Set<readonly Sample[]>();
   #loops = 0;
   readonly #loop: LoopListener = {
@@ -73,8 +75,8 @@ export class Prefetcher implements SampleReader {
   #turnedAt: number;
 
   /**
-   * Begins to read ahead in a moment, without being asked.
-   * @param source The hierarchy; it stays the caller's to close.
+   * Starts to read ahead shortly after, before any sample is asked for.
+   * @param source The hierarchy. The caller closes it.
    * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for accesses that cannot be
    * iterated, and for the state of another sequence (other keys, another order or seed); `TIERED_UNSUPPORTED`
    * for a state where the accesses are no sequence.
@@ -110,12 +112,12 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * The samples of one epoch: of that which the next sample belongs to when this is called; none at the end
-   * of the sequence. Whoever leaves the loop early leaves the prefetcher open and the rest of the epoch to
-   * the next who asks, `epoch()` as well. Loops over the same epoch share it. So an epoch a loop: in the
-   * generator of a `tf.data.generator` for `fitDataset`, which yields tensors or copies because a dataset
-   * holds what it is given (see the README), or validating in between. Closing the prefetcher is the
-   * caller's.
+   * Iterates over the samples of one epoch: the epoch of the next sample when this is called. Yields nothing
+   * at the end of the sequence. Leaving the loop early keeps the prefetcher open, and the rest of the epoch
+   * goes to the next consumer that asks, including another `epoch()`. Loops over the same epoch share its
+   * samples. Use it for one loop per epoch: to validate in between, or in the generator of a
+   * `tf.data.generator` for `fitDataset`, which yields tensors or copies because a dataset holds what it is
+   * given (see the README). The caller closes the prefetcher.
    */
   epoch(): AsyncIterableIterator<Sample> {
     return samplesOf(this.#oneEpoch());
@@ -131,14 +133,14 @@ export class Prefetcher implements SampleReader {
     let epoch = this.#queue.next?.epoch;
     const take = async (most: number) => {
       const samples = await this.#take(most, {}, epoch);
-      // Of a stream that had not come yet.
+      // The first sample of a stream had not come when the loop began.
       epoch ??= samples[0]?.epoch;
       return samples;
     };
     return { take, takeNow: () => (epoch === undefined ? undefined : this.#takeNow(epoch)) };
   }
 
-  /** A sample that is there, unless the event loop is to turn first. */
+  /** The next sample, if it is there and the event loop does not have to turn first. */
   #takeNow(epoch?: number): Sample | undefined {
     return this.#isTurnDue ? undefined : this.#queue.takeNow(epoch);
   }
@@ -167,8 +169,8 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * @internal What its source knows of an object: for a server, which reads in pieces and must not mix
-   * versions.
+   * @internal Returns what the source knows of an object. A server needs it: it reads in pieces and must not
+   * mix versions.
    */
   stat(key: string, options: OperationOptions): ReturnType<SampleSource['stat']> {
     return this.#source.stat(key, options);
@@ -187,12 +189,13 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * Where it stands, to be kept with a checkpoint; also when it has ended, however it did: by `break`, a
-   * throw, an abort, a failed read or `close`. Samples that consumers have taken count as done, also those
-   * that they still hold; what was read ahead does not, and neither does what waits for a list that nobody
-   * has got. After a failed read the sample that failed is the next. It carries a hash of what is read
-   * (`PrefetcherState.accesses`), for which the first call in an epoch takes up to some 10 ms.
-   * @throws TieredError `TIERED_UNSUPPORTED` if it reads accesses that are no sequence.
+   * Returns where the prefetcher stands, to be kept with a checkpoint. Also works after it has ended, whether
+   * by `break`, a throw, an abort, a failed read or `close`. Samples that consumers have taken count as done,
+   * even while they still hold them. Samples that were read ahead do not, nor do those that wait for a list
+   * that no consumer has got. After a failed read, the sample that failed is the next. The state carries a
+   * hash of what is read (`PrefetcherState.accesses`); to compute it, the first call in an epoch takes up to
+   * about 10 ms.
+   * @throws TieredError `TIERED_UNSUPPORTED` if the accesses are not an `AccessSequence`.
    */
   state(): PrefetcherState {
     const sequence = sequenceOf(this.#accesses);
@@ -211,7 +214,7 @@ export class Prefetcher implements SampleReader {
     };
   }
 
-  /** A snapshot. */
+  /** Returns a snapshot of what the prefetcher did so far and what it holds. */
   stats(): PrefetcherStats {
     const queue = this.#queue;
     return {
@@ -227,8 +230,8 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * What was measured, and what it says about the limit of this loader: in the epoch that consumers are in,
-   * or the one before it as long as that has too few samples.
+   * Returns what was measured, and a verdict on what limits this loader. The verdict is on the epoch that
+   * consumers are in, or on the one before as long as that epoch has too few samples.
    */
   profile(): PrefetcherProfile {
     const profile = this.#staging.profile();

@@ -10,13 +10,13 @@ export interface SampleTaker {
   takeNow?(): Sample | undefined;
 }
 
-/** What is told of a loop, which may never begin. */
+/** Listens to a loop, which may never begin. */
 export interface LoopListener {
   /** Its first sample was asked for. */
   began(): void;
   /**
-   * It got the last sample, or it was left before that, by its consumer or because a sample could not be
-   * read. Once.
+   * It got the last sample, or it ended before that: its consumer left it, or a sample could not be read.
+   * Called once.
    */
   ended(isAtEnd: boolean): Promise<void> | undefined;
 }
@@ -31,9 +31,9 @@ export function samplesOf(taker: SampleTaker, listener?: LoopListener): AsyncIte
 }
 
 /**
- * Samples one by one, each released when the next is asked for. It does what an async generator would do,
- * calls that overlap included, which are answered in their order. Written out, because a sample that is there
- * already costs one promise so, where a generator within a generator makes eight.
+ * Iterates over samples one by one; each is released when the next is asked for. Behaves like an async
+ * generator: calls that overlap are answered in order. It is written out because a sample that is already
+ * there then costs one promise; a generator within a generator makes eight.
  */
 class SampleLoop implements AsyncIterableIterator<Sample> {
   readonly #taker: SampleTaker;
@@ -103,7 +103,7 @@ class SampleLoop implements AsyncIterableIterator<Sample> {
     return OVER;
   }
 
-  /** Makes a call when those before it have been answered. */
+  /** Makes a call once all calls before it have been answered. */
   #inTurn(call: () => Promise<Result>): Promise<Result> {
     const answer = this.#underWay === undefined ? call() : this.#underWay.then(call, call);
     this.#underWay = answer;
@@ -122,8 +122,8 @@ class SampleLoop implements AsyncIterableIterator<Sample> {
 
 /**
  * `SampleReader.batches` by means of `take`.
- * @param ungiven Has each sample that was taken and not given out in a list, also when nobody will get it any
- * more.
+ * @param ungiven Holds each sample that was taken and not given out in a list, even when no consumer will get
+ * it any more.
  */
 export function batchesOf(
   reader: Pick<SampleReader, 'take'>,

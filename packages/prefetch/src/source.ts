@@ -1,10 +1,10 @@
 import type { Hierarchy, HierarchyStats, Namespace, OperationOptions, ReadOutcome } from '@tiered/core';
 
 /**
- * What a prefetcher reads from: a `Hierarchy`, or what can stand for one. `namespace` spares a promise for
- * each object whose size is known, and tells levels apart, `readMany` one for each small object, and
- * `readsAtOnce` the search for more producers than can be of use; `stats` has the figures by level. All of
- * them may be missing.
+ * What a prefetcher reads from: a `Hierarchy`, or what can stand for one. All of the following may be
+ * missing. `namespace` saves a promise for each object whose size is known, and tells levels apart.
+ * `readMany` saves a promise for each small object. `readsAtOnce` saves the autotuner the search for more
+ * producers than can be of use. `stats` has the figures by level.
  */
 export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
   stat(
@@ -20,7 +20,7 @@ export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
   stats?(): HierarchyStats;
 }
 
-/** Bytes of an object whose size is known without asking the source. */
+/** Returns the bytes of an object, or undefined if its size is not known without asking the source. */
 export function sizeOf({ namespace }: SampleSource, key: string): number | undefined {
   const id = namespace?.find(key) ?? -1;
   return id === -1 ? undefined : namespace?.sizeOf(id);

@@ -4,9 +4,9 @@ import { fingerprintOf } from './sequence/fingerprint.js';
 import type { SequencePosition, StartPosition } from './sequence/position.js';
 
 /**
- * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. What consumers
- * by name left out, so that it was given up (`stats().dropped`), and what could not be read and was skipped,
- * counts as taken.
+ * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. Two kinds of
+ * samples count as taken although no consumer got them: those given up because consumers that read by name
+ * did not ask for them (`stats().dropped`), and those skipped because they could not be read.
  */
 export interface PrefetcherState extends StartPosition {
   readonly version: 1;
@@ -14,10 +14,10 @@ export interface PrefetcherState extends StartPosition {
   readonly epochs: number;
   readonly epochLength: number;
   /**
-   * A hash of what that sequence reads, so that no other is resumed with it: of all keys in their order where
-   * these are 4,096 at most in all epochs together, else of those at so many places of `epoch`, evenly spread
-   * (a longer epoch may have a key replaced by another in its place unnoticed). Missing in what samplers
-   * make, which know no keys: then it is not compared.
+   * A hash of what the sequence reads, so that no other sequence is resumed with this state. If all epochs
+   * together have at most 4,096 accesses, it covers all keys in order; otherwise the keys at 4,096 evenly
+   * spread positions of `epoch`. In a longer epoch, a key that was replaced by another may go unnoticed.
+   * Missing in states made by samplers, which know no keys; then it is not compared.
    */
   readonly accesses?: string | undefined;
 }
@@ -25,7 +25,7 @@ export interface PrefetcherState extends StartPosition {
 /**
  * Checks a state that came from outside.
  * @param name What errors call it.
- * @throws TieredError `TIERED_CONFIG_INVALID` if it is none, or one of another sequence.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if it is not a state, or belongs to another sequence.
  */
 export function assertState(
   state: PrefetcherState,
@@ -71,9 +71,9 @@ export function assertSameAccesses(
 }
 
 /**
- * What is left of a sequence where a prefetcher of it stood.
+ * Returns the accesses of a sequence that were left when a prefetcher of it stood there.
  * @param name What errors call the state.
- * @throws TieredError `TIERED_CONFIG_INVALID` if it is no state, or one of another sequence.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if `state` is not a state, or belongs to another sequence.
  */
 export function remainingOf(
   sequence: AccessSequence,
@@ -87,8 +87,8 @@ export function remainingOf(
 }
 
 /**
- * A position from which these accesses come once more: they were taken, and given to nobody. Costs a walk
- * from the first of them to the position.
+ * Returns a position from which these accesses come once more, because they were taken but given to no
+ * consumer. Costs a walk from the first of them to `position`.
  */
 export function withGivenBack(
   position: SequencePosition,

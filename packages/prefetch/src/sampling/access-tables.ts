@@ -3,7 +3,7 @@ import { configError } from '@tiered/core/internal';
 import { assertIndex } from '../sequence/access-sequence.js';
 import type { Sampler } from './sampler.js';
 
-/** How often each sample is read: the smallest of these that holds the largest count. */
+/** How often each sample is read. The type is the smallest of these that holds the largest count. */
 export type FrequencyTable = Uint8Array | Uint16Array | Uint32Array;
 
 /** In a table of first accesses: the worker never reads the sample. */
@@ -14,11 +14,11 @@ export interface AccessTable {
   readonly worker: number;
   /** How often it reads the sample. */
   readonly frequency: FrequencyTable;
-  /** Which of its accesses is the first to the sample, counted from 0 over all epochs; or `NEVER_READ`. */
+  /** The worker's first access to the sample, counted from 0 over all epochs, or `NEVER_READ`. */
   readonly first: Uint32Array;
 }
 
-/** Options of what walks through all epochs. */
+/** Options of the functions that walk through all epochs. */
 export interface AccessTableOptions extends OperationOptions {
   /** Called after every epoch. */
   readonly onProgress?: ((done: number, epochs: number) => void) | undefined;
@@ -27,7 +27,7 @@ export interface AccessTableOptions extends OperationOptions {
 }
 
 /**
- * How often a worker reads each sample in all epochs. As `frequencyTables` of one worker.
+ * Counts how often a worker reads each sample in all epochs. As `frequencyTables` for one worker.
  * @throws As `frequencyTables`.
  */
 export async function frequencyTable(
@@ -41,12 +41,13 @@ export async function frequencyTable(
 }
 
 /**
- * How often workers read each sample in all epochs, a table for each of those workers, in their order.
+ * Counts how often workers read each sample in all epochs. Returns one table for each of `workers`, in their
+ * order.
  *
- * Draws every epoch once, which is most of the time, so ask for all workers that you need at once. A table
+ * Draws every epoch once, which takes most of the time, so ask for all workers that you need at once. A table
  * takes one byte a sample as long as no count in it is above 255. The event loop turns after every epoch; an
- * epoch of 14.2 million samples keeps it for half a second.
- * @throws TieredError `TIERED_CONFIG_INVALID` for a worker that there is not.
+ * epoch of 14.2 million samples blocks it for half a second.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a worker that does not exist.
  * @throws The signal's reason, as soon as the epoch that is being counted is done.
  */
 export async function frequencyTables(
@@ -60,8 +61,8 @@ export async function frequencyTables(
 }
 
 /**
- * Which access of a worker is its first to each sample, counted from 0 over all epochs, or `NEVER_READ`. Four
- * bytes a sample; costs what `frequencyTables` costs.
+ * Finds a worker's first access to each sample, counted from 0 over all epochs, or `NEVER_READ`. Takes four
+ * bytes a sample, and as much time as `frequencyTables`.
  * @throws As `frequencyTables`; also `TIERED_CONFIG_INVALID` if a worker has 2^32 - 1 accesses or more.
  */
 export async function firstAccesses(
@@ -75,8 +76,8 @@ export async function firstAccesses(
 }
 
 /**
- * Frequencies and first accesses of workers in one pass: what a placement by frequency needs. Five bytes a
- * sample and worker.
+ * Finds the frequencies and first accesses of workers in one pass, as a placement by frequency needs them.
+ * Takes five bytes a sample and worker.
  * @throws As `frequencyTables` and `firstAccesses`.
  */
 export async function accessTables(
@@ -100,7 +101,7 @@ export async function accessTables(
   }));
 }
 
-/** Shows what each of the workers reads in each epoch, epoch by epoch. */
+/** Calls `visit` with what each of the workers reads, epoch by epoch. */
 async function eachEpoch(
   sampler: Sampler,
   workers: readonly number[],

@@ -11,14 +11,14 @@ export interface ArrangedSamplerParts extends Pick<Sampler, 'samples' | 'epochs'
 }
 
 /**
- * A sampler that keeps the epochs it drew last with every worker's accesses in one piece, so that what a
- * worker reads is a view, for one worker as for all of them, in 4 bytes an access.
+ * A sampler that keeps the epochs it drew last, each with every worker's accesses in one piece. So what a
+ * worker reads is a view, and an epoch takes 4 bytes an access, whether one worker is asked for or all.
  */
 export class ArrangedSampler implements Sampler {
   readonly samples: number;
   readonly epochs: number;
   readonly workers: number;
-  /** Where each worker's accesses begin; the last is where they end. */
+  /** Where each worker's accesses begin. The last element is where the accesses of the last worker end. */
   readonly #starts: Float64Array;
   readonly #orders: EpochOrders;
 

@@ -12,22 +12,25 @@ export interface GlobalBatchSamplerOptions {
   /** At least 1. Default: 1. */
   readonly epochs?: number | undefined;
   /**
-   * Whole number from 0 to 2^53 - 1 that decides every epoch's order. No default: write it down with your
+   * Whole number from 0 to 2^53 - 1 that determines the order of every epoch. No default: record it with your
    * results.
    */
   readonly seed: number;
   /** Processes that train together, at least 1. */
   readonly workers: number;
-  /** Samples of a global batch, that is of all workers together in one step of the training; at least 1. */
+  /** Samples of a global batch: what all workers together read in one step of the training. At least 1. */
   readonly batchSize: number;
   /**
-   * Whether the samples that do not fill a global batch are left out of the epoch. Default: false, every
-   * sample is read.
+   * Whether the samples that do not fill a global batch are left out of the epoch. Default: false, so that
+   * every sample is read.
    */
   readonly dropLast?: boolean | undefined;
 }
 
-/** Where a training stands that does one global batch after the other: the same for any number of workers. */
+/**
+ * Where a training stands that does one global batch after the other. It is the same for any number of
+ * workers.
+ */
 export interface GlobalCheckpoint {
   /** Counted from 0. */
   readonly epoch: number;
@@ -41,27 +44,27 @@ export interface GlobalBatchSampler extends Sampler {
   /** Global batches of one epoch. */
   readonly batches: number;
   /**
-   * Where a worker goes on after a checkpoint, also one that another number of workers made: for the option
-   * `resume` of a `Prefetcher` with the `samplerSequence` of this worker. What all workers read from there on
-   * is exactly what was left.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a worker or a checkpoint that there is not.
+   * Returns the state from which a worker goes on after a checkpoint, even one made with another number of
+   * workers. Pass it as the option `resume` to a `Prefetcher` with the `samplerSequence` of this worker. From
+   * there on, all workers together read exactly what was left.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a worker or a checkpoint that does not exist.
    */
   stateAfter(worker: number, checkpoint: GlobalCheckpoint): PrefetcherState;
 }
 
 /**
- * Fully random sampling without replacement, as NoPFS has it (section 3): each epoch is a new permutation of
- * all samples, cut into global batches, and each of those into one contiguous part for every worker, worker 0
- * first.
+ * Samples fully at random without replacement, as in NoPFS (section 3). Each epoch is a new permutation of
+ * all samples. It is cut into global batches, and each batch into one contiguous part for every worker,
+ * worker 0 first.
  *
- * Epoch e is the permutation that `Random(seed, e)` of `@tiered/core` draws, whatever the number of workers:
- * one worker reads what `shuffledSequence` reads. Where a batch does not divide evenly, as the last one if
- * `dropLast` is false, workers have one sample more than others in turns, so that no two epochs of workers
- * differ by more than one access.
+ * Epoch e is the permutation that `Random(seed, e)` of `@tiered/core` draws, whatever the number of workers.
+ * So a single worker reads what `shuffledSequence` reads. Where a batch does not divide evenly, such as the
+ * last one if `dropLast` is false, the workers take turns to have one sample more. So the lengths of two
+ * workers' epochs differ by at most one access.
  *
- * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample; the two drawn
- * last are kept.
- * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot be.
+ * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample. The two epochs
+ * drawn last are kept.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
  */
 export function globalBatchSampler(options: GlobalBatchSamplerOptions): GlobalBatchSampler {
   return new BatchSampler(options);
@@ -76,7 +79,7 @@ class BatchSampler extends ArrangedSampler implements GlobalBatchSampler {
     const { samples, epochs = 1, seed, workers, batchSize, dropLast = false } = options;
     assertCounts({ samples }, 0);
     assertCounts({ epochs, workers, batchSize });
-    // Refuses a bad seed here, and not in the first epoch.
+    // Refuses a bad seed here, not in the first epoch.
     new Random(seed);
     const accesses = dropLast ? samples - (samples % batchSize) : samples;
     const cut = new BatchCut(accesses, batchSize, workers);
@@ -116,17 +119,17 @@ class BatchCut {
     this.#workers = workers;
   }
 
-  /** Accesses of a worker in the first so many global batches. */
+  /** Returns the accesses of a worker in the first `batches` global batches. */
   accessesAfter(worker: number, batches: number): number {
     const full = Math.min(batches, Math.floor(this.#accesses / this.#batchSize));
     const last = batches > full ? this.#accesses % this.#batchSize : 0;
     const even = full * Math.floor(this.#batchSize / this.#workers) + Math.floor(last / this.#workers);
-    // Samples that were left when batches were divided go to worker 0, 1, ... in turns.
+    // Samples that are left over when batches are divided go to worker 0, 1, ... in turns.
     const extra = full * (this.#batchSize % this.#workers) + (last % this.#workers);
     return even + Math.max(0, Math.ceil((extra - worker) / this.#workers));
   }
 
-  /** Every worker's accesses in one piece, from the order of all. */
+  /** Arranges the order of all accesses so that every worker's are in one piece. */
   arrange(order: Uint32Array): Uint32Array {
     const workers = this.#workers;
     if (workers === 1) return order.subarray(0, this.#accesses);

@@ -10,34 +10,34 @@ import type { Sampler } from './sampler.js';
 export interface RedistributeOptions extends OperationOptions {
   /** The sampler that the states belong to. */
   readonly from: Sampler;
-  /** The sampler to go on with: the same but for the number of workers. */
+  /** The sampler to go on with. It differs from `from` only in the number of workers. */
   readonly to: Sampler;
-  /** The object of each sample, as given to `samplerSequence`. */
+  /** The key of each sample's object, as given to `samplerSequence`. */
   readonly keys: ArrayLike<string>;
   /** Lets the event loop turn. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Turns the states of N prefetchers, one for each worker and wherever each of them stood, into those of M:
- * what the M then read is what the N had left, each access once, in the same global order. That is for data
- * that must be counted exactly; a training that does its global batches in step keeps a `GlobalCheckpoint`,
- * and needs `stateAfter` alone.
+ * Turns the states of N prefetchers, one for each worker, into states of M. Each of the N may stand anywhere.
+ * The M then read what the N had left, each access once, in the same global order. Use it for data that must
+ * be counted exactly. A training that does its global batches in step keeps a `GlobalCheckpoint`, and needs
+ * only `stateAfter`.
  *
- * For samplers whose epochs read every sample once. Where they repeat samples or leave some out, as
- * `torchDistributedSampler` does so that it divides evenly, what is repeated or left out in later epochs is
- * that of `to`.
+ * It is meant for samplers whose epochs read every sample once. Samplers may repeat samples or leave some
+ * out, as `torchDistributedSampler` does to divide evenly. In later epochs, `to` then determines which
+ * samples are repeated or left out.
  *
  * Draws the epochs between the first and the last of the workers, for both samplers, one after the other, and
- * takes 4 bytes a sample; the event loop turns between them. Where consumers had read objects by name before
+ * takes 4 bytes a sample. The event loop turns between epochs. If consumers had read objects by name before
  * their turn (`state.early`), it goes on until it has found that turn. A state grows with what workers
  * further ahead have taken.
  * @param states By worker of `from`.
  * @returns By worker of `to`: for the option `resume` of a `Prefetcher` with the `samplerSequence` of that
  * worker.
- * @throws TieredError `TIERED_CONFIG_INVALID` for states that are none of `from` with these keys (another
- * worker's, another seed or order; what samplers made knows no keys and is not compared), or samplers that
- * cannot be the same.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for states that do not belong to `from` with these keys
+ * (another worker, seed or order), or samplers that differ in more than the workers. The keys of states made
+ * by samplers are not compared, as samplers know none.
  * @throws The signal's reason, as soon as the epoch that is being drawn is done.
  */
 export async function redistribute(
@@ -82,11 +82,11 @@ function assertSame(
     assertState(state, { epochs: from.epochs, epochLength: from.epochLength(worker) }, `states[${worker}]`);
 }
 
-/** What a worker had left when it stopped. */
+/** The accesses that a worker had left when it stopped. */
 class WorkerLeft {
   readonly #worker: number;
   readonly #state: PrefetcherState;
-  /** Positions taken behind the first that was not, by epoch. */
+  /** Positions that were taken behind the first one that was not, by epoch. */
   readonly #taken = new Map<number, Set<number>>();
   /** Reads by name whose turn has not been found yet. */
   readonly #early: Map<string, number>;
@@ -108,7 +108,7 @@ class WorkerLeft {
     return isBefore || this.#early.size > 0 || [...this.#taken.keys()].some((taken) => taken >= epoch);
   }
 
-  /** Counts what it had left of an epoch, by sample. Epochs are to come in order. */
+  /** Counts what the worker had left of an epoch, by sample. Call it for epochs in order. */
   count(sampler: Sampler, epoch: number, keys: ArrayLike<string>, left: Uint32Array): void {
     const { epoch: at, position: next } = this.#state;
     const samples = sampler.epoch(this.#worker, epoch);
@@ -132,7 +132,7 @@ class WorkerLeft {
 /** Where a worker goes on. */
 class WorkerResumed {
   readonly #worker: number;
-  /** The first access that is left; undefined if nothing of the epochs that were claimed is. */
+  /** The first access that is left; undefined if none is left in the epochs claimed so far. */
   next: readonly [number, number] | undefined;
   readonly taken: [number, number][] = [];
 
@@ -140,7 +140,7 @@ class WorkerResumed {
     this.#worker = worker;
   }
 
-  /** Takes what is its own of what was left of an epoch. */
+  /** Takes the worker's own accesses from what was left of an epoch. */
   claim(sampler: Sampler, epoch: number, left: Uint32Array): void {
     for (const [position, sample] of sampler.epoch(this.#worker, epoch).entries()) {
       const count = left[sample] ?? 0;

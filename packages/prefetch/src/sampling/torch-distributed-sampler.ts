@@ -3,9 +3,9 @@ import { ArrangedSampler } from './arranged-sampler.js';
 import type { Sampler } from './sampler.js';
 import { assertTorchSeed, assertTorchSize, torchRandperm } from './torch-randperm.js';
 
-/** Options of `torchDistributedSampler`: those of PyTorch's, by their names here. */
+/** Options of `torchDistributedSampler`: those of PyTorch's, with the names used here. */
 export interface TorchDistributedSamplerOptions {
-  /** Length of the dataset. With `shuffle` at most 214,748,363, as of `torchRandperm`. */
+  /** Length of the dataset. With `shuffle` at most 214,748,363, as for `torchRandperm`. */
   readonly samples: number;
   /** At least 1. Default: 1. */
   readonly epochs?: number | undefined;
@@ -16,24 +16,25 @@ export interface TorchDistributedSamplerOptions {
   /** Whole number from 0 to 2^53 - 1. Default: 0, as in PyTorch. */
   readonly seed?: number | undefined;
   /**
-   * Whether the tail is dropped so that all workers read equally many, and not filled up. Default: false, as
-   * in PyTorch.
+   * Whether the tail is dropped, instead of filled up, so that all workers read equally many samples.
+   * Default: false, as in PyTorch.
    */
   readonly dropLast?: boolean | undefined;
 }
 
 /**
- * What `torch.utils.data.DistributedSampler` gives each rank in each epoch, if the training calls
- * `set_epoch(epoch)`, as PyTorch asks for: the permutation of `torchRandperm(samples, seed + epoch)`, filled
- * up from its beginning or cut so that it divides evenly, of which worker w reads every `workers`-th sample
- * from the w-th on.
+ * Makes a sampler that gives each worker what `torch.utils.data.DistributedSampler` gives each rank in each
+ * epoch, if the training calls `set_epoch(epoch)`, as PyTorch asks for. An epoch is the permutation of
+ * `torchRandperm(samples, seed + epoch)`, filled up from its beginning or cut so that it divides evenly.
+ * Worker w reads every `workers`-th sample of it, from the w-th on.
  *
- * The order is that of `DataLoader` with any number of its own workers; its `drop_last` leaves out the end of
- * every worker's epoch, which is known here too: `epochLength - epochLength % batch_size` accesses are read.
+ * The order is that of `DataLoader` with any number of its own workers. The `drop_last` of `DataLoader`
+ * leaves out the end of every worker's epoch, so that `epochLength - epochLength % batch_size` accesses are
+ * read.
  *
- * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample; the two drawn
- * last are kept.
- * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot be.
+ * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample. The two epochs
+ * drawn last are kept.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
  */
 export function torchDistributedSampler(options: TorchDistributedSamplerOptions): Sampler {
   const { samples, epochs = 1, workers, shuffle = true, seed = 0, dropLast = false } = options;
@@ -58,7 +59,7 @@ function inOrder(samples: number): Uint32Array {
   return new Uint32Array(samples).map((_, i) => i);
 }
 
-/** Deals an order out to the workers, from its beginning again where it is too short. */
+/** Deals an order out to the workers, starting again from its beginning where it is too short. */
 function stride(order: Uint32Array, workers: number, length: number): Uint32Array {
   const dealt = new Uint32Array(workers * length);
   let next = 0;

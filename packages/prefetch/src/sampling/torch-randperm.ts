@@ -8,13 +8,13 @@ const TOO_MANY = Math.floor((2 ** 32 - 1) / 20);
 const BLOCK = 1024;
 
 /**
- * The permutation of 0 .. n-1 that `torch.randperm(n, generator=torch.Generator().manual_seed(seed))` draws
- * on the CPU: MT19937, and a shuffle from the front by remainders (`randperm_cpu` of ATen). Checked against
- * PyTorch 1.13; the algorithm for such n is the same in later versions. About as fast: 0.5 s for 14.2
- * million. O(n) time, 4n bytes.
+ * Returns the permutation of 0 .. n-1 that `torch.randperm(n, generator=torch.Generator().manual_seed(seed))`
+ * draws on the CPU: MT19937, and a shuffle from the front by remainders (`randperm_cpu` of ATen). Checked
+ * against PyTorch 1.13; the algorithm for such n is the same in later versions. About as fast as PyTorch: 0.5
+ * s for 14.2 million. O(n) time, 4n bytes.
  * @param n From 0 to 214,748,363. Larger ones differ between versions of PyTorch, and are refused.
- * @param seed Whole number from 0 to 2^53 - 1. PyTorch uses the lower 32 bits alone, so that 2^32 is as good
- * as 0.
+ * @param seed Whole number from 0 to 2^53 - 1. PyTorch uses the lower 32 bits only, so 2^32 gives the same
+ * permutation as 0.
  * @throws TieredError `TIERED_CONFIG_INVALID` for anything else.
  */
 export function torchRandperm(n: number, seed: number): Uint32Array {
@@ -23,7 +23,7 @@ export function torchRandperm(n: number, seed: number): Uint32Array {
   const order = new Uint32Array(n);
   for (let i = 0; i < n; i++) order[i] = i;
   const generator = mersenne(seed);
-  // Drawn in blocks and then swapped, so that the processor has many swaps' cache misses under way at once.
+  // Draw a block, then swap it, so that the processor has the cache misses of many swaps under way at once.
   const drawn = new Uint32Array(BLOCK);
   for (let first = 0; first < n - 1; first += BLOCK) {
     const count = Math.min(BLOCK, n - 1 - first);
@@ -45,7 +45,7 @@ export function assertTorchSize(field: string, n: number): void {
     throw configError(field, `a whole number from 0 to ${TOO_MANY - 1}`, n);
 }
 
-/** Refuses what is no seed. */
+/** Refuses an invalid seed. */
 export function assertTorchSeed(seed: number): void {
   if (!Number.isSafeInteger(seed) || seed < 0)
     throw configError('seed', 'a whole number from 0 to 2^53 - 1', seed);

@@ -5,21 +5,21 @@ import type { Access } from './access-sequence.js';
 /** Accesses as the look-ahead asks for them. */
 export interface AccessFeed {
   /**
-   * The next one; `later` if it has not come yet, undefined at the end.
-   * @throws What the sequence failed with.
+   * Returns the next access; `later` if it has not come yet, undefined at the end.
+   * @throws The error of the sequence.
    */
   next(): Access | 'later' | undefined;
-  /** Nothing more is wanted, before the end. Never throws. */
+  /** Ends the feed before the end of the sequence. Never throws. */
   leave(): void;
 }
 
 /**
- * Accesses taken from a stream ahead of their admission: enough for batches, and bounded where a stream has
- * no end.
+ * The most accesses taken from a stream ahead of their admission. Enough for batches, and bounded where a
+ * stream has no end.
  */
 const STREAMED_AHEAD = 256;
 
-/** @param onReady Called when `next` has more to say than `later`. */
+/** @param onReady Called when `next` would no longer return `later`. */
 export function feedOf(
   accesses: Iterable<Access | string> | AsyncIterable<Access | string>,
   onReady: () => void,
@@ -47,12 +47,12 @@ class IteratorFeed implements AccessFeed {
     try {
       this.#iterator?.return?.();
     } catch {
-      // Whoever leaves has a reason already, and nobody waits for more.
+      // The feed is left for another reason already, and nobody waits for more.
     }
   }
 }
 
-/** Accesses that come when they come, one asked for at a time. */
+/** Accesses that come from a stream, one asked for at a time. */
 class StreamFeed implements AccessFeed {
   readonly #accesses: AsyncIterable<Access | string>;
   readonly #onReady: () => void;
@@ -60,7 +60,7 @@ class StreamFeed implements AccessFeed {
   #iterator: AsyncIterator<Access | string> | undefined;
   #count = 0;
   #isPulling = false;
-  /** Whether nothing more is asked for: it has ended, has failed, or was left. */
+  /** Whether nothing more is asked for, because the stream has ended, has failed, or was left. */
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
 
@@ -89,7 +89,7 @@ class StreamFeed implements AccessFeed {
     this.#isPulling = true;
     while (!this.#isOver && this.#ready.length < STREAMED_AHEAD) {
       await this.#pullOne();
-      // Else whoever was told of the first has the others to look at as well.
+      // With more than one, the look-ahead was told of the first one and has yet to look at the others.
       if (this.#ready.length <= 1) this.#onReady();
     }
     this.#isPulling = false;

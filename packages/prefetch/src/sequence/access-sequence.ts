@@ -13,17 +13,17 @@ export interface Access {
 
 /**
  * The order in which a training run reads its objects, known in advance (the access sequence R of NoPFS,
- * section 3). Computed when asked for, and the same on every machine, in every version, for the same
- * arguments.
+ * section 3). It is computed on demand. The same arguments give the same sequence on every machine and in
+ * every version.
  */
 export interface AccessSequence extends Iterable<Access> {
   readonly epochs: number;
   /** Accesses of one epoch. */
   readonly epochLength: number;
-  /** One access, without replaying those before it. */
+  /** Returns one access, without replaying those before it. */
   at(epoch: number, position: number): Access;
   /**
-   * The accesses from there on, to the end of the last epoch: for resuming.
+   * Iterates over the accesses from this place to the end of the last epoch. For resuming.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a place that the sequence does not reach.
    */
   from(epoch: number, position: number): IterableIterator<Access>;
@@ -31,23 +31,23 @@ export interface AccessSequence extends Iterable<Access> {
 
 /** Options of `listSequence`. */
 export interface ListSequenceOptions {
-  /** How often the list is read, at least 1. Default: 1. */
+  /** How many times the list is read, at least 1. Default: 1. */
   readonly epochs?: number | undefined;
 }
 
 /** Options of `shuffledSequence`. */
 export interface ShuffledSequenceOptions extends ListSequenceOptions {
   /**
-   * Whole number from 0 to 2^53 - 1 that decides every epoch's order. No default: write it down with your
+   * Whole number from 0 to 2^53 - 1 that determines the order of every epoch. No default: record it with your
    * results.
    */
   readonly seed: number;
 }
 
 /**
- * The keys in the order given, the same in every epoch.
+ * Makes a sequence that reads the keys in the order given, the same in every epoch.
  * @param keys Copied; O(keys) memory.
- * @throws TieredError `TIERED_CONFIG_INVALID` for a number of epochs that is none.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for an invalid number of epochs.
  */
 export function listSequence(keys: Iterable<string>, options: ListSequenceOptions = {}): AccessSequence {
   const { epochs = 1 } = options;
@@ -55,16 +55,16 @@ export function listSequence(keys: Iterable<string>, options: ListSequenceOption
 }
 
 /**
- * The keys in a new order each epoch. Epoch e is the permutation that `Random(seed, e)` of `@tiered/core`
- * draws (xoshiro128\*\*, Fisher and Yates) of the keys in the order given: stable forever, so sort the keys
- * if they come from a listing. An epoch's order takes 4 bytes a key and O(keys) time, once; the two drawn
- * last are kept.
+ * Makes a sequence that reads the keys in a new order each epoch. Epoch e is the permutation of the keys, in
+ * the order given, that `Random(seed, e)` of `@tiered/core` draws (xoshiro128\*\*, Fisher and Yates). It is
+ * stable forever, so sort the keys if they come from a listing. Drawing the order of an epoch takes 4 bytes a
+ * key and O(keys) time, once. The two orders drawn last are kept.
  * @param keys Copied.
- * @throws TieredError `TIERED_CONFIG_INVALID` for a seed or a number of epochs that is none.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for an invalid seed or number of epochs.
  */
 export function shuffledSequence(keys: Iterable<string>, options: ShuffledSequenceOptions): AccessSequence {
   const { seed, epochs = 1 } = options;
-  // Refuses a bad seed here, and not in the first epoch.
+  // Refuses a bad seed here, not in the first epoch.
   new Random(seed);
   const copied = [...keys];
   const orders = new EpochOrders((epoch) => new Random(seed, epoch).permutation(copied.length));
@@ -74,9 +74,9 @@ export function shuffledSequence(keys: Iterable<string>, options: ShuffledSequen
 /** What a sequence of keys is made of. */
 interface KeySequenceParts {
   readonly epochs: number;
-  /** Default: as many as there are keys. */
+  /** Default: the number of keys. */
   readonly epochLength?: number | undefined;
-  /** Which of the keys is read there. */
+  /** Index of the key that is read there. */
   readonly indexAt: (epoch: number, position: number) => number | undefined;
 }
 
@@ -123,7 +123,7 @@ export class KeySequence implements AccessSequence {
   }
 }
 
-/** Refuses what is no index into so many. */
+/** Refuses a value that is not an index from 0 to `count - 1`. */
 export function assertIndex(field: string, value: number, count: number): void {
   if (Number.isSafeInteger(value) && value >= 0 && value < count) return;
   throw configError(field, `a whole number from 0 to ${count - 1}`, value);

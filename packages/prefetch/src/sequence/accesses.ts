@@ -2,15 +2,15 @@ import { TieredError } from '@tiered/core';
 import type { Access, AccessSequence } from './access-sequence.js';
 
 /**
- * What a prefetcher reads: a sequence, which can be resumed; or accesses in a list, or as they come, of which
- * at most 256 are taken ahead of their reads. A text is a key, of epoch 0 and at the position in which it
- * comes.
+ * What a prefetcher reads: a sequence, which can be resumed, or accesses from a list or a stream. At most 256
+ * accesses of a stream are taken ahead of their reads. A string is a key; its epoch is 0, and its position is
+ * the one in which it comes.
  */
 export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
 
 /**
- * The accesses as a sequence, which can be resumed in its middle.
- * @throws TieredError `TIERED_UNSUPPORTED` if they are none.
+ * Returns the accesses as a sequence, which can be resumed in its middle.
+ * @throws TieredError `TIERED_UNSUPPORTED` if they are not a sequence.
  */
 export function sequenceOf(accesses: Accesses): AccessSequence {
   if (isSequence(accesses)) return accesses;
@@ -20,7 +20,7 @@ export function sequenceOf(accesses: Accesses): AccessSequence {
   );
 }
 
-/** Whether accesses can be read from it at all. A text cannot, though it is iterable. */
+/** Whether accesses can be read from it at all. A string is refused, although it is iterable. */
 export function isIterable(accesses: unknown): boolean {
   if (typeof accesses !== 'object' || accesses === null) return false;
   return Symbol.iterator in accesses || Symbol.asyncIterator in accesses;

@@ -13,7 +13,7 @@ export class EpochOrders {
   of(epoch: number): Uint32Array {
     const kept = this.#kept.get(epoch);
     if (kept !== undefined) return kept;
-    // Before the next is drawn, so that there are never three.
+    // Drop the oldest before the next is drawn, so that there are never three.
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size < ORDERS_KEPT) break;
       this.#kept.delete(oldest);

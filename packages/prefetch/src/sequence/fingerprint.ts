@@ -1,20 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { AccessSequence } from './access-sequence.js';
 
-/** Places that are looked at: some 10 ms of work, and 80 ms where 14 million keys are in no cache. */
+/** The most places that are looked at. Takes about 10 ms, and 80 ms where 14 million keys are in no cache. */
 const MOST_PLACES = 4096;
-/** Keys that are given to the hash at once. */
+/** Keys given to the hash at once. */
 const GROUP = 1024;
 
-/** The last one of each sequence: a training asks many times in an epoch. */
+/** The last hash of each sequence, because a training asks many times in an epoch. */
 const known = new WeakMap<AccessSequence, { readonly epoch: number; readonly hash: string }>();
 
 /**
- * A hash of what a sequence reads, in order: of all its keys where these are 4,096 at most in all epochs
- * together, else of those at so many places of one epoch, evenly spread. That tells seeds, orders, workers
- * and datasets from each other. In a longer epoch it may miss a key that was replaced by another in its
- * place.
- * @param epoch The one that is being read, whose order is drawn already.
+ * Returns a hash of what a sequence reads, in order. If all epochs together have at most 4,096 accesses, it
+ * covers all keys; otherwise the keys at 4,096 evenly spread places of one epoch. It distinguishes seeds,
+ * orders, workers and datasets. In a longer epoch it may miss a key that was replaced by another.
+ * @param epoch The epoch that is being read, whose order is already drawn.
  */
 export function fingerprintOf(sequence: AccessSequence, epoch: number): string {
   const { epochs, epochLength } = sequence;
@@ -31,7 +30,7 @@ function hashOf(sequence: AccessSequence, first: number, end: number): string {
   const hash = createHash('sha256');
   let group: string[] = [];
   const flush = () => {
-    // Of a list, so that no two lists of keys are the same text.
+    // Hash a JSON list, so that no two lists of keys give the same text.
     hash.update(JSON.stringify(group));
     group = [];
   };

@@ -8,14 +8,14 @@ interface TakenByName {
   readonly early: Readonly<Record<string, number>>;
 }
 
-/** From where a sequence is read, and what consumers had of the rest already. */
+/** Where reading of a sequence starts, and what consumers already had of the rest. */
 export interface StartPosition extends TakenByName {
   /** The first access that no consumer has taken. The end of the sequence is epoch `epochs`, position 0. */
   readonly epoch: number;
   readonly position: number;
 }
 
-/** Where a sequence stands: the first access that no consumer has taken; undefined at the end. */
+/** Where a sequence stands: `next` is the first access that no consumer has taken, undefined at the end. */
 export interface SequencePosition extends TakenByName {
   readonly next: Access | undefined;
 }

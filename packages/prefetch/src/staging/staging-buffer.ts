@@ -9,59 +9,60 @@ import { Producers, type OpenedQueue, type OpenParts } from './producers.js';
 /** Options of `StagingBuffer`. */
 export interface StagingBufferOptions {
   /**
-   * Bytes of samples that are read, wait, or are in consumers' hands; the budget that tuning keeps to.
-   * Address space until it is used. A sample larger than its share is read when it is alone, and consumers
-   * that hold all of it still get the next sample, in memory beyond it. A prefetcher made while others hold
-   * all of it reads ahead as they give it back. Default: 256 MiB.
+   * Bytes of samples that are being read, wait, or are held by consumers. Tuning stays within this budget. It
+   * is address space only until it is used. A sample larger than its queue's share is read when it is alone.
+   * Consumers that hold all of the memory still get the next sample, in memory beyond the budget. A
+   * prefetcher made while others hold all of it reads ahead as they give memory back. Default: 256 MiB.
    */
   readonly memory?: ByteSize | undefined;
-  /** Producers, fixed. Default: the autotuner chooses. */
+  /** A fixed number of producers. Default: the autotuner chooses. */
   readonly producers?: number | undefined;
   /**
-   * Reads under way at the same time at most: the budget of requests to the source. Producers are never more,
-   * and read small objects in batches, from storage as fast as memory, only as far as all of them together
-   * keep to it. A source whose first reads of small objects wait is asked for all of them at once, for a
-   * moment: give what it can bear, also beside others. Default: `producers`; if those are tuned, 64.
+   * The most reads under way at the same time: the budget of requests to the source. There are never more
+   * producers than this. Producers read small objects in batches, from storage as fast as memory, only as far
+   * as all of their reads together stay within it. A source whose first reads of small objects wait gets all
+   * of these requests at once, for a moment; so set what it can bear, also beside its other load. Default:
+   * `producers`; if those are tuned, 64.
    */
   readonly maxProducers?: number | undefined;
-  /** What else is not to be tuned. Default: nothing. */
+  /** Other settings that are not tuned. Default: none. */
   readonly fixed?: FixedTuning | undefined;
   /**
-   * Default: `adaptiveAutotuner()`; with `producers` given it tunes memory only. `undefined` is the default,
-   * `false` tunes nothing.
+   * Chooses the settings that are not fixed; `false` tunes nothing. Default: `adaptiveAutotuner()`, which
+   * tunes memory only if `producers` is given.
    */
   readonly autotuner?: Autotuner | false | undefined;
   /**
-   * Gets a line for each decision of the autotuner and for each read, as the debug mode of PRISMA's thesis.
-   * Default: none.
+   * Called with a line for each decision of the autotuner and for each read, as in the debug mode of PRISMA's
+   * thesis. Default: none.
    */
   readonly debug?: ((line: string) => void) | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
 
-/** What is not to be tuned. */
+/** Settings that are not tuned. */
 export interface FixedTuning {
-  /** Memory in use, `memory` of the buffer at most. */
+  /** Memory in use, at most the `memory` of the buffer. */
   readonly memory?: ByteSize | undefined;
   /** PRISMA's N: samples that may be there for consumers. */
   readonly samples?: number | undefined;
 }
 
-/** What a staging buffer tells. */
+/** Events of a staging buffer. */
 export interface StagingBufferEvents {
-  /** The autotuner has decided something, if only to leave everything as it is. */
+  /** The autotuner has made a decision, even if only to change nothing. */
   tuned: (event: TuningEvent) => void;
 }
 
 /**
- * Memory and producers that prefetchers share: train and validation under one budget, say. PRISMA's in-memory
- * buffer and thread pool (Cluster'21, section III), in bytes.
+ * Memory and producers that prefetchers share, for example training and validation under one budget. This is
+ * PRISMA's in-memory buffer and thread pool (Cluster'21, section III), in bytes.
  *
- * Each prefetcher has a queue with its share of the memory, by priority; a producer serves the queue whose
- * consumer waits, else the one that has the least of its share. The autotuner is shown what happened when it
- * wants to be, on the occasion of a read or of a consumer: there is no timer, and nothing runs while nothing
- * is read.
+ * Each prefetcher has a queue with its share of the memory, by priority. A producer serves the queue whose
+ * consumer waits, otherwise the queue that has the least of its share. The autotuner says when it wants to be
+ * shown what happened; it is shown on the next read or call of a consumer. There is no timer, and nothing
+ * runs while nothing is read.
  */
 export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   /** Bytes, the budget. */
@@ -95,14 +96,14 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     PRODUCERS.set(this, this.#producers);
   }
 
-  /** What is in force now. */
+  /** The settings now in force. */
   get tuning(): Tuning {
     return this.#producers.tuning;
   }
 
   /**
-   * What was measured since the buffer was made, and what it says about the limit of this loader. Cheap
-   * enough for every second.
+   * Returns what was measured since the buffer was made, and a verdict on what limits this loader. Cheap
+   * enough to call every second.
    */
   profile(): Profile {
     return this.#producers.profile();
@@ -121,7 +122,7 @@ function fixedOf({ memory, samples }: FixedTuning, most: number): Partial<Tuning
   };
 }
 
-/** For prefetchers only, so that it is not among what users see of a buffer. */
+/** For prefetchers only; not a member, so that users of a buffer do not see it. */
 const PRODUCERS = new WeakMap<StagingBuffer, Producers>();
 
 /** Opens a queue of a buffer. */

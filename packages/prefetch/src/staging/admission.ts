@@ -8,7 +8,7 @@ import type { Room } from './room.js';
 import type { Skips } from './skips.js';
 import type { Window } from './window.js';
 
-/** How much of the next samples a producer takes at once. */
+/** How many of the next samples a producer takes at once. */
 export interface BatchLimits {
   readonly samples: number;
   readonly bytes: number;
@@ -21,27 +21,29 @@ export interface AdmissionParts {
   readonly window: Window;
   readonly room: Room;
   readonly skips: Skips;
-  /** Whether an entry is held for somebody who reads its object by name, so that nobody else reads it. */
+  /** Whether an entry is held for a consumer that reads its object by name, so that nobody else reads it. */
   readonly hold: (entry: Entry, failure: Upcoming['failure']) => boolean;
-  /** Told of each entry that is there or has failed. */
+  /** Called for each entry that is there or has failed. */
   readonly onSettled: (entry: Entry) => void;
 }
 
 /**
- * Lets samples into the window, strictly in the order of their sequence, each with its memory. What cannot be
- * read at all gets a place too, and fails there.
+ * Admits samples to the window, strictly in the order of their sequence, each with its memory. A sample that
+ * cannot be read at all gets a place too, and fails there.
  */
 export class Admission {
   readonly #parts: AdmissionParts;
-  /** Samples that were let in. */
+  /** Samples that were admitted. */
   count = 0;
-  /** Of those, the ones whose object was there already, or on its way. */
+  /** Admitted samples whose object was already there, or on its way. */
   repeated = 0;
   /** Whether the next sample had no room when it was last looked at. */
   isFull = false;
-  /** The access that was looked at last: one that has no room is told of once. */
+  /** The access that was looked at last, so that one without room is reported only once. */
   #refused: Access | undefined;
-  /** Where the sequence itself failed: that is no sample, and is not left out. */
+  /**
+   * The entry that stands for the failure of the sequence itself. It is not a sample, and is never skipped.
+   */
   #broken: Entry | undefined;
 
   constructor(parts: AdmissionParts) {
@@ -55,8 +57,8 @@ export class Admission {
   }
 
   /**
-   * Lets in the next samples, as many as a producer reads at once and as there is room for; gives those that
-   * are to be read.
+   * Admits the next samples: as many as a producer reads at once, and as there is room for. Returns those
+   * that are to be read.
    */
   admit(limits: BatchLimits): Entry[] {
     const { ports, window, room, hold } = this.#parts;
@@ -75,7 +77,7 @@ export class Admission {
       const entry = this.#enter(next.access, next.size, block);
       bytes += next.size;
       if (hold(entry, next.failure)) continue;
-      // What is there already, or on its way, is not read again.
+      // An object that is already there, or on its way, is not read again.
       if (next.failure !== undefined) this.fail(entry, next.failure.error);
       else if (same?.state === 'reading' || same?.state === 'ready') {
         entry.follow(same);
@@ -86,8 +88,8 @@ export class Admission {
   }
 
   /**
-   * What cannot even be begun fails where the sample would have been, and ends what is read ahead, unless it
-   * is skipped.
+   * Makes a read that cannot even begin fail where the sample would have been. That ends the reading ahead,
+   * unless the sample is skipped.
    */
   fail(entry: Entry, error: unknown): void {
     const { skips, ports, ahead } = this.#parts;

@@ -35,10 +35,10 @@ class Piece implements Block {
 const ALIGNMENT = 64;
 
 /**
- * Circular memory on one buffer: pieces are taken one behind the other and come back in any order; what is
- * free is used again once everything taken before it is free too. So it never fragments, and taking a piece
- * costs the same however many there are. The part in use follows `limit`; the rest is address space that was
- * never touched.
+ * Circular memory on one buffer. Pieces are taken one behind the other and come back in any order. Free
+ * memory is used again once everything taken before it is free too. So the arena never fragments, and taking
+ * a piece costs the same however many there are. The part in use follows `limit`; the rest is address space
+ * that was never touched.
  */
 export class Arena {
   readonly buffer: SharedArrayBuffer | ArrayBuffer;
@@ -76,7 +76,7 @@ export class Arena {
     this.#limit = Math.min(bytes, this.buffer.byteLength);
   }
 
-  /** A piece of this many bytes; undefined if there is no room for it now. */
+  /** Takes a piece of this many bytes; undefined if there is no room for it now. */
   take(bytes: number): Block | undefined {
     const length = memoryOf(bytes);
     const start = this.#roomFor(length);
@@ -103,14 +103,16 @@ export class Arena {
   }
 }
 
-/** Bytes of memory that so many bytes take: also none take some, so that empty objects are bounded too. */
+/**
+ * Returns the memory that so many bytes take. Zero bytes take some too, so that empty objects are bounded.
+ */
 export function memoryOf(bytes: number): number {
   return Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT);
 }
 
 /**
- * Refuses more memory than an arena can have. What is reserved here is given back at once: it is address
- * space only.
+ * Refuses more memory than an arena can have. Reserves it to find out, and gives it back at once: it is
+ * address space only.
  * @throws TieredError `TIERED_CONFIG_INVALID`.
  */
 export function assertReservable(bytes: number, field: string): void {

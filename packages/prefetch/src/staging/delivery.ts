@@ -16,19 +16,22 @@ export interface DeliveryParts {
   readonly lender: Lender;
   readonly skips: Skips;
   readonly work: WorkPort;
-  /** What the queue ended with. */
+  /** The error that the queue ended with. */
   readonly failure: () => { readonly error: unknown } | undefined;
-  /** Whether an entry stands for the failure of the sequence itself, which is never left out. */
+  /** Whether an entry stands for the failure of the sequence itself. Such an entry is never skipped. */
   readonly isBroken: (entry: Entry) => boolean;
   readonly onTaken: (taken: Taken) => void;
   /** Ends the queue. */
   readonly end: (error: unknown) => void;
 }
 
-/** Gives consumers the samples at the head of the window, in order; who comes before they are there waits. */
+/**
+ * Gives consumers the samples at the head of the window, in order. A consumer that comes before they are
+ * there waits.
+ */
 export class Delivery {
   readonly #parts: DeliveryParts;
-  /** Whether somebody takes samples in order, and is to get all of them. */
+  /** Whether a consumer takes samples in order, and is to get all of them. */
   isInOrder = false;
   #isToServe = false;
 
@@ -36,13 +39,19 @@ export class Delivery {
     this.#parts = parts;
   }
 
-  /** The first access that nobody has taken; undefined at the end, and while the sequence has not told it. */
+  /**
+   * The first access that no consumer has taken; undefined at the end, and while the sequence has not given
+   * it yet.
+   */
   get next(): Access | undefined {
     const { window, ahead } = this.#parts;
     return window.head()?.access ?? ahead.access;
   }
 
-  /** @param epoch The one that they must be of: none at its end. Default: that of the first. */
+  /**
+   * @param epoch The epoch that the samples must be of; at its end there are none. Default: that of the first
+   * sample.
+   */
   async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     const { waiters, skips, work } = this.#parts;
     signal?.throwIfAborted();
@@ -66,7 +75,7 @@ export class Delivery {
     return this.#collect(1, epoch)?.[0];
   }
 
-  /** Gives what is there to those who wait. */
+  /** Gives the samples that are there to the consumers that wait. */
   serve(): void {
     const { waiters, skips } = this.#parts;
     this.#isToServe = false;
@@ -76,8 +85,8 @@ export class Delivery {
   }
 
   /**
-   * Serves in a moment: the rest of a batch may be there by then, and one consumer is to get more than one of
-   * it.
+   * Serves in a moment. The rest of a batch may be there by then, so that one consumer gets more than one
+   * sample of it.
    */
   serveSoon(): void {
     if (!this.#isToServe) queueMicrotask(() => this.serve());
@@ -85,8 +94,8 @@ export class Delivery {
   }
 
   /**
-   * The samples at the head of the window that are there; none at the end, also that of the epoch; undefined
-   * if the first is still to come.
+   * Returns the samples at the head of the window that are there; none at the end of the sequence or of the
+   * epoch; undefined if the first is still to come.
    */
   #collect(most: number, epoch: number | undefined): Sample[] | undefined {
     const { window, ahead, lender, work, failure, end, onTaken } = this.#parts;
@@ -116,12 +125,12 @@ export class Delivery {
     return samples;
   }
 
-  /** Leaves out failed samples at the head of the window, as far as that is allowed. */
+  /** Skips failed samples at the head of the window, as far as that is allowed. */
   #skipFailed(epoch: number | undefined): void {
     const { window, skips, work, failure, isBroken, end } = this.#parts;
     for (let head = window.head(); head?.state === 'failed'; head = window.head()) {
       const { access, error } = head;
-      // What comes after this epoch is not for this consumer.
+      // Samples after this epoch are not for this consumer.
       if (epoch !== undefined && access.epoch !== epoch) return;
       const reason = isBroken(head) ? { error } : skips.skip(access, error);
       if (reason !== undefined) end(reason.error);

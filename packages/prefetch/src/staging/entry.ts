@@ -14,10 +14,12 @@ export class Entry {
   readonly access: Access;
   /** Bytes of the object, as far as they were known when it was admitted. */
   readonly size: number;
-  /** Its place in the queue, from 0. */
+  /** Its place in the queue, counted from 0. */
   readonly order: number;
   state: EntryState = 'reading';
-  /** Whether it waits for a consumer who reads the object by name; others look for another one. */
+  /**
+   * Whether it waits for a consumer that reads the object by name. Other consumers look for another entry.
+   */
   isHeld = false;
   error: unknown;
   #block: Block;
@@ -29,8 +31,8 @@ export class Entry {
   readonly #onSettled: (entry: Entry) => void;
 
   /**
-   * @param memory Gives it other memory if its object has another size than it was told.
-   * @param onSettled Called when it is ready or has failed, after those who asked by `whenSettled`.
+   * @param memory Gives it other memory if its object has another size than expected.
+   * @param onSettled Called when it is ready or has failed, after the callbacks of `whenSettled`.
    */
   constructor(
     access: Access,
@@ -55,8 +57,8 @@ export class Entry {
   }
 
   /**
-   * Memory for an object that has another size than it was told: the caller's, until it is given to
-   * `succeed`.
+   * Returns memory for an object that has another size than expected. It belongs to the caller until it is
+   * given to `succeed`.
    * @throws TieredError `TIERED_TOO_LARGE` if there is no such memory.
    */
   blockFor(bytes: number): Block {
@@ -68,7 +70,7 @@ export class Entry {
   }
 
   /**
-   * Calls back, synchronously, when it is ready or has failed: its memory is there at that moment, and maybe
+   * Calls back, synchronously, when it is ready or has failed. Its memory is there at that moment, but maybe
    * not later.
    */
   whenSettled(callback: () => void): void {
@@ -76,15 +78,15 @@ export class Entry {
     else (this.#lookers ??= []).push(callback);
   }
 
-  /** Gets its bytes from an entry of the same object, that is being read or there: PRISMA's n_reads. */
+  /** Gets its bytes from an entry of the same object that is being read or there: PRISMA's n_reads. */
   follow(first: Entry): void {
     if (first.state === 'reading') (first.#followers ??= []).push(this);
     else this.#end(this.#copyFrom(first));
   }
 
   /**
-   * All of its bytes are there: in the memory it was given, or in another block if the object has changed its
-   * size.
+   * Marks it as ready. All of its bytes are in the memory that it was given, or in another block if the
+   * object has changed its size.
    */
   succeed(bytes: Uint8Array, block = this.#block): void {
     invariant(this.state === 'reading', 'a sample was read twice');

@@ -8,12 +8,12 @@ import type { Window } from './window.js';
 
 /**
  * What consumers are given: views on the memory of the queue, which serves another sample after the release;
- * copies, which stay theirs; or copies that are detached by the release, so that a view that somebody kept
+ * copies, which they may keep; or copies that are detached by the release, so that a view that somebody kept
  * shows nothing.
  */
 export type Lending = 'views' | 'copies' | 'detached';
 
-/** A sample that is its consumer's for good. */
+/** A sample that its consumer may keep. */
 class CopiedSample implements Sample {
   readonly key: string;
   readonly epoch: number;
@@ -52,7 +52,7 @@ function copyOf(key: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 /** What becomes of a loan that was given back. */
 type TakeBack = (loan: Loan) => void;
 
-/** A sample that is its consumer's until the release. */
+/** A sample that its consumer has until the release. */
 class Loan extends LentSample {
   readonly block: Block;
   /** The copy that its consumer looks at, if it is one. */
@@ -86,7 +86,7 @@ class Loan extends LentSample {
 export class Lender {
   readonly #lending: Lending;
   readonly #onRelease: () => void;
-  /** Not a Set: one of objects that live so shortly costs the collector more than they do. */
+  /** Not a Set: for objects that live so briefly, it costs the garbage collector more than the objects do. */
   readonly #lent: Loan[] = [];
   readonly #takeBack: TakeBack = (loan) => this.#receive(loan);
   /** Of samples that consumers hold. */

@@ -8,13 +8,12 @@ export interface Upcoming {
   readonly access: Access;
   /** Bytes of the object. */
   readonly size: number;
-  /** Why its size cannot be told. */
+  /** Why its size is not known. */
   readonly failure?: { readonly error: unknown };
 }
 
 /**
- * Reads by name that ran ahead of the sequence and are remembered: more are not, and their objects are read
- * twice.
+ * The most reads by name ahead of the sequence that are remembered. Objects of further ones are read twice.
  */
 const MOST_EARLY = 65_536;
 
@@ -47,7 +46,7 @@ export class LookAhead {
   #size: number | undefined;
   /** Why they are not. */
   #sizeFailure: { readonly error: unknown } | undefined;
-  /** What the sequence itself failed with. */
+  /** The error of the sequence itself. */
   #failure: { readonly error: unknown } | undefined;
   #isAsking = false;
   #ended = false;
@@ -66,7 +65,7 @@ export class LookAhead {
     return this.#ended;
   }
 
-  /** The access whose turn it is; undefined at the end, and while the sequence has not told. */
+  /** The access whose turn it is; undefined at the end, and while the sequence has not given it yet. */
   get access(): Access | undefined {
     if (this.#access !== undefined || this.#ended || this.#failure !== undefined) return this.#access;
     try {
@@ -101,9 +100,9 @@ export class LookAhead {
   }
 
   /**
-   * The access whose turn it is; undefined at the end, or until the sequence has told it and the source its
-   * size.
-   * @throws What the sequence threw.
+   * Returns the access whose turn it is; undefined at the end, or until the sequence has given it and the
+   * source its size.
+   * @throws The error of the sequence.
    */
   peek(): Upcoming | undefined {
     const { access } = this;

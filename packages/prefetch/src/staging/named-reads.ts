@@ -9,7 +9,7 @@ import type { Window } from './window.js';
 /** Why something cannot be, if so. */
 type Failure = { readonly error: unknown } | undefined;
 
-/** What reads by name need of their queue. */
+/** What reads by name need from their queue. */
 export interface NamedReadsParts {
   readonly source: SampleSource;
   readonly window: Window;
@@ -18,9 +18,9 @@ export interface NamedReadsParts {
   readonly failure: () => Failure;
   /** An entry was read to its end, and has left the window. */
   readonly onTaken: (taken: Taken) => void;
-  /** An object is read that was not admitted. */
+  /** A read of an object that was not admitted begins. */
   readonly onBypass: () => void;
-  /** Such an object was read to its end, and is to be passed over. */
+  /** An object that was not admitted was read to its end, and is to be passed over. */
   readonly onEarly: (key: string) => void;
   /** An entry that was held is to be read after all, or has failed. */
   readonly onGivenBack: (entry: Entry, failure: Failure) => void;
@@ -38,12 +38,13 @@ interface Reservation {
 /**
  * Reads by name, from the window or past it.
  *
- * **Problem.** Only when a read past the window has ended is it known whether its object is taken, and the
- * object's turn may come before that.
+ * **Problem.** Whether the object of a read past the window is taken is known only when that read has ended.
+ * The object's turn may come before that.
  *
  * **Invariants.** An object that is admitted while such a read is under way is held: it has its place and its
- * memory, and nobody reads it a second time. If the read reaches the end the entry leaves; else it is read,
- * and comes at its place. So no sample is lost, or comes out of order, by a read that failed.
+ * memory, and nobody reads it a second time. If the read reaches the end of the object, the entry leaves the
+ * window. Otherwise the entry is read, and comes at its place. So a read that fails neither loses a sample
+ * nor puts one out of order.
  */
 export class NamedReads {
   readonly #parts: NamedReadsParts;

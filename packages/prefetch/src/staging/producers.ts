@@ -25,7 +25,7 @@ export interface ProducersParts {
   readonly onTuned: (event: TuningEvent) => void;
 }
 
-/** What a prefetcher says of the queue that it wants. */
+/** What a prefetcher asks for when it opens a queue. */
 export interface OpenParts extends Omit<QueueParts, 'ports' | 'clock'> {
   readonly weight: number;
   /** Called when the last sample was taken or the queue has failed. */
@@ -39,16 +39,16 @@ export interface OpenedQueue {
   heldBytes(): number;
   /** What was measured of each epoch, also after the end. */
   epochs(): readonly EpochProfile[];
-  /** Closes it, with this error for all who come: resolves when it reads nothing and holds nothing. */
+  /** Closes the queue; later calls fail with this error. Resolves when it reads nothing and holds nothing. */
   close(error: TieredError): Promise<void>;
 }
 
 /**
- * The producers of a staging buffer: they share memory between queues, and read what queues admit.
+ * The producers of a staging buffer. They share memory between queues, and read what queues admit.
  *
- * There is no thread and no timer: whatever makes room, or makes something known, says so (`WorkPort`), and
- * then as many reads begin as there are producers free. What queues tell while that goes on is looked at once
- * more afterwards.
+ * There is no thread and no timer. Code that makes room, or learns something, reports it (`WorkPort`), and
+ * then as many reads begin as there are free producers. Reports that come meanwhile lead to one more look
+ * afterwards.
  */
 export class Producers {
   readonly #parts: ProducersParts;
@@ -57,9 +57,9 @@ export class Producers {
   readonly #meter: Meter;
   readonly #memory: BufferMemory;
   readonly #queues = new QueueSet();
-  /** Of all sources that were read from, the one that makes most reads at a time. */
+  /** The largest `readsAtOnce` of all sources that were read from. */
   #readsAtOnce = 0;
-  /** Reads under way: those of a batch each count. */
+  /** Reads under way. Each read of a batch counts. */
   #requests = 0;
   #isWaking = false;
   #isToWake = false;

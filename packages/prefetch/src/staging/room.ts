@@ -4,7 +4,7 @@ import type { MemoryPort } from './queue-ports.js';
 import type { Waiters } from './waiters.js';
 import type { Window } from './window.js';
 
-/** What bounds the samples of a queue: their bytes, and, as PRISMA has it, their number. */
+/** Bounds the samples of a queue: their bytes, and, as in PRISMA, their number. */
 export class Room {
   readonly #window: Window;
   readonly #lender: Lender;
@@ -33,8 +33,8 @@ export class Room {
   }
 
   /**
-   * Memory for the next sample; undefined if there is no room.
-   * @throws RangeError if it is needed in any case, and there is none at all.
+   * Returns memory for the next sample; undefined if there is no room.
+   * @throws RangeError if the sample must be admitted in any case and no memory can be had.
    */
   take(bytes: number): Block | undefined {
     const { count, settled } = this.#window;

@@ -30,7 +30,7 @@ export interface QueueParts {
   readonly ports: QueuePorts;
 }
 
-/** What became of samples so far; of each, what `PrefetcherStats` says. */
+/** What became of samples so far. `PrefetcherStats` explains each count. */
 export type QueueCounts = Readonly<Record<'samples' | 'bytes' | 'repeated' | 'bypassed' | 'dropped', number>>;
 
 const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });
@@ -40,18 +40,19 @@ const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });
  *
  * **Problem.** Samples come in order, from reads that end in any order, into memory that is bounded;
  * consumers take the next ones, or ask for objects by name, and give memory back whenever they like. None of
- * that may end in everybody waiting for everybody.
+ * that may end in a deadlock.
  *
  * **Moving parts.** The *look-ahead* knows the next access and its size. *Admission* gives it memory,
  * strictly in order. The *window* holds what was admitted and not taken, in order. *Delivery* gives consumers
- * what is at its head, or has them wait; or they pick an entry by its key. *Lent* samples have left the
- * window and hold their memory until they are released. A queue does nothing by itself: whoever has it calls
- * `admit` and `read` when a producer is free, and is told by *ports* when that may be worth it.
+ * the samples at its head, or lets them wait; consumers may also pick an entry by its key. *Lent* samples
+ * have left the window and hold their memory until they are released. A queue does nothing by itself. Its
+ * owner calls `admit` and `read` when a producer is free; the *ports* tell the owner when that may be worth
+ * it.
  *
- * **Invariants.** What is admitted precedes, in the sequence, all that is not (PRISMA's ordered admission).
- * What is in the window is being read, or there, so whoever wants it gets it whatever else happens. A
- * consumer that waits for the next sample while the window is empty gets it admitted, if need be in memory of
- * its own: so there is no deadlock with any limit, also when consumers hold all memory. Beyond its limit a
+ * **Invariants.** What is admitted precedes, in the sequence, all that is not (PRISMA's ordered admission). A
+ * sample in the window is being read, or there, so a consumer that wants it gets it whatever else happens. If
+ * a consumer waits for the next sample while the window is empty, that sample is admitted, if need be in
+ * memory of its own. So no limit leads to a deadlock, even when consumers hold all memory. Beyond its limit a
  * queue holds one such sample in the window, and what its consumers do not release. Memory is given back
  * exactly once.
  */
@@ -71,7 +72,7 @@ export class SampleQueue {
   readonly #named: NamedReads;
   readonly #reads = new Set<Promise<void>>();
   readonly #counts = { samples: 0, bytes: 0, bypassed: 0, dropped: 0 };
-  /** What ended it, and where it stood then. */
+  /** The error that ended it, and where it stood then. */
   #failure: { readonly error: unknown; readonly position: SequencePosition } | undefined;
 
   constructor({ source, accesses, start, lending, skips, clock, ports }: QueueParts) {

@@ -6,13 +6,13 @@ import type { Sample } from '../sample.js';
 /** A consumer that came before its sample was there. */
 export interface Waiter {
   readonly most: number;
-  /** The epoch that they must be of, if it matters. */
+  /** The epoch that its samples must be of, if it matters. */
   readonly epoch: number | undefined;
   readonly resolve: (samples: readonly Sample[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Consumers that wait, who came first first, and for how long they did. */
+/** Consumers that wait, in the order in which they came, and how long consumers have waited. */
 export class Waiters {
   readonly #clock: Clock;
   readonly #onChange: (waiting: number) => void;
@@ -22,7 +22,7 @@ export class Waiters {
   /** Milliseconds that consumers waited, summed over them. */
   stallMs = 0;
 
-  /** @param onChange Told by how many the number of those who wait has changed. */
+  /** @param onChange Called with the change in the number of consumers that wait. */
   constructor(clock: Clock, onChange: (change: number) => void) {
     this.#clock = clock;
     this.#onChange = onChange;
@@ -32,7 +32,7 @@ export class Waiters {
     return this.#waiting;
   }
 
-  /** Waits until it is first and resolved, or all are rejected. An abort leaves the queue. */
+  /** Waits until this consumer is first and is served, or all are rejected. An abort leaves the queue. */
   wait(wanted: Pick<Waiter, 'most' | 'epoch'>, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
     return this.during(
       new Promise((resolve, reject) => {
@@ -92,7 +92,7 @@ export class Waiters {
     this.#isServing = false;
   }
 
-  /** Who has waited longest; undefined if nobody waits for the next sample. */
+  /** The consumer that has waited longest; undefined if nobody waits for the next sample. */
   first(): Waiter | undefined {
     while (this.#queue.peekFront()?.isGone === true) this.#queue.shift();
     return this.#queue.peekFront();

@@ -8,7 +8,7 @@ type Placed = Entry | { readonly state: 'gone'; readonly access: Access };
 
 /** Entries that were admitted and not taken, in the order of the sequence and by the key of their object. */
 export class Window {
-  /** Not a linked list, whose nodes that are gone keep those behind them from the collector. */
+  /** Not a linked list: its removed nodes would keep those behind them from the garbage collector. */
   readonly #entries = new Denque<Placed>();
   /** Of an object that is in it more than once, in order. */
   readonly #byKey = new Map<string, Entry[]>();
@@ -29,7 +29,10 @@ export class Window {
     else same.push(entry);
   }
 
-  /** An access was taken before it was admitted: its place is kept as long as there are entries before it. */
+  /**
+   * Notes that an access was taken before it was admitted. Its place is kept as long as there are entries
+   * before it.
+   */
   pass(access: Access): void {
     this.#entries.push({ state: 'gone', access });
   }
@@ -43,12 +46,12 @@ export class Window {
     }
   }
 
-  /** The first of an object that is not held for somebody else. */
+  /** The first entry of an object that is not held for another consumer. */
   find(key: string): Entry | undefined {
     return this.#byKey.get(key)?.find(({ isHeld }) => !isHeld);
   }
 
-  /** Takes out an entry that has settled, wherever it stands; its memory is the caller's to give back. */
+  /** Takes out an entry that has settled, wherever it stands. The caller gives back its memory. */
   remove(entry: Entry): Block {
     const { key } = entry.access;
     const same = this.#byKey.get(key);

@@ -9,63 +9,66 @@ interface Batched {
 }
 
 /**
- * A batch is to take about so long: samples of a longer one come late, a shorter one costs more than it
- * reads.
+ * The time that a batch should take. The samples of a longer batch come late; a shorter batch costs more than
+ * it reads.
  */
 const BATCH_MS = 2;
 /**
- * Storage from which a read takes longer, for each of those that are under way with it, is not worth a try:
- * in Node's thread pool that comes to a third of it, where the files are in memory.
+ * Storage is not worth a try if a read takes longer than this, divided by the number under way. In Node's
+ * thread pool the quotient is a third of this where the files are in memory.
  */
 const FAST_READ_MS = 0.5;
 /**
- * Storage from which not even the fastest of many reads came sooner is slow, however many were under way:
- * where the files are in memory, some of them find nobody before them.
+ * Storage is slow if not even the fastest of many reads came sooner, however many were under way. Where the
+ * files are in memory, some reads find no other before them.
  */
 const FASTEST_READ_MS = 4;
 /**
- * A read that came so soon came from memory, however long others take: where the processor is busy with
- * something else all wait for it, and batches cost it less. There a try goes on though a batch was slow, as
- * the next one may find the processor free.
+ * A read that came so soon came from memory, however long other reads take. Where the processor is busy with
+ * something else, all reads wait for it, and batches cost it less. A try then goes on even if a batch was
+ * slow, because the next one may find the processor free.
  */
 const READ_OF_MEMORY_MS = 1;
-/** Samples of a batch that take no longer each come from storage that is as fast as memory. */
+/** If the samples of a batch take no longer each, they come from storage that is as fast as memory. */
 const FAST_SAMPLE_MS = 0.08;
 /**
- * Samples of a batch that take longer each are requests to slow storage, that would better be made one by
+ * If the samples of a batch take longer each, they are requests to slow storage, which are better made one by
  * one.
  */
 const SLOW_SAMPLE_MS = 0.4;
-/** Slow batches after which it is not chance: a thread that starts, memory that nobody has touched. */
+/**
+ * Slow batches in a row after which the cause is not chance, such as a thread that starts or memory that was
+ * never touched.
+ */
 const SLOW_IN_A_ROW = 32;
-/** What they are taken to take at first. */
+/** The time of a sample of a batch that is assumed at first. */
 const EXPECTED_SAMPLE_MS = 0.1;
 /** Reads one by one after which a batch is tried; four times as many with each that was slow. */
 const FIRST_PAUSE = 16;
 const LONGER = 4;
-/** Batches of a try at most: the first ones may find threads that have yet to warm up. */
+/** The most batches of a try. The first ones may find threads that have yet to warm up. */
 const BATCHES_OF_A_TRY = 12;
 const LAST_PAUSE = 65_536;
 /**
- * A message between threads is cheap enough for so many; more would let a thread wait while the next batch is
- * put together.
+ * The most samples of a batch. With so many, a message between threads is cheap enough; with more, a thread
+ * would wait while the next batch is put together.
  */
 const MOST_SAMPLES = 16;
 /**
- * Batches under way, so that each of two threads has one to go on with. More only take memory out of the
- * caches.
+ * Batches under way, so that each of two threads has one to go on with. More would only push memory out of
+ * the caches.
  */
 const BATCHES_UNDER_WAY = 4;
-/** The last one's part in a mean. */
+/** The weight of the newest value in a mean. */
 const NEWEST = 0.25;
 /** Batches that a producer's part of the memory is to hold, so that one is read while others wait. */
 const BATCHES_IN_MEMORY = 2;
 
 /**
- * How many samples a producer reads at once. From storage that is as fast as memory a promise a sample costs
- * more than the reading; from slow storage each read is a request of its own, so that producers count
- * requests. Single reads that wait for each other do not tell one from the other; so now and then a few
- * batches are tried while nothing else is read, and their times do.
+ * Decides how many samples a producer reads at once. From storage that is as fast as memory, one promise per
+ * sample costs more than the read. From slow storage, each read is a request of its own, so that producers
+ * count requests. Single reads that wait for each other do not tell the two apart. So now and then a few
+ * batches are tried while nothing else is read; their times tell.
  */
 export class BatchSize {
   /** Milliseconds a sample, of batches. */
@@ -77,11 +80,11 @@ export class BatchSize {
   #pause = FIRST_PAUSE;
   /** Reads one by one since the last try. */
   #singles = 0;
-  /** Milliseconds of one lately, divided by those under way. */
+  /** Mean milliseconds of recent single reads, each divided by the number under way. */
   #singleMs = 0;
-  /** Milliseconds of the fastest one since the last try. */
+  /** Milliseconds of the fastest single read since the last try. */
   #fastestMs = Infinity;
-  /** Where those since the last try were read from; undefined before the first. */
+  /** Where single reads since the last try were read from; undefined before the first. */
   #place: Place | undefined;
   /** Whether that was more than one place, of which one may be fast and another slow. */
   #isMixed = false;
@@ -91,7 +94,7 @@ export class BatchSize {
     return queue.readsBatches && !this.#isFast && (this.#isTrying || this.#mayTry);
   }
 
-  /** Producers that there is use for, if so many requests may be under way. */
+  /** Returns the producers that are of use if `most` requests may be under way. */
   usable(queue: Batched, most: number): number {
     return queue.readsBatches && this.#isFast ? producersOfBatches(most) : most;
   }
@@ -99,7 +102,8 @@ export class BatchSize {
   /**
    * @param producers Producers that share the queue's memory.
    * @param most Requests that may be under way.
-   * @param free Of those, the ones that are not: a batch may be as many as it has samples.
+   * @param free The part of `most` that is not under way. A batch may count as many requests as it has
+   * samples.
    */
   limits(queue: Batched, producers: number, most: number, free: number): BatchLimits {
     if (!queue.readsBatches || !(this.#isFast || this.#mayTry)) return { samples: 1, bytes: Infinity };
@@ -108,7 +112,7 @@ export class BatchSize {
     return { samples: Math.max(1, samples), bytes: queue.memory.limit / (atWork * BATCHES_IN_MEMORY) };
   }
 
-  /** A producer reads so many samples at once. */
+  /** Called when a producer begins to read `samples` at once. */
   began(samples: number): void {
     if (this.#isFast || !this.#mayTry) return;
     if (samples > 1) this.#isTrying = true;
@@ -143,7 +147,7 @@ export class BatchSize {
   #judgeTry(sampleMs: number): void {
     this.#isTrying = false;
     this.#isFast = sampleMs <= FAST_SAMPLE_MS;
-    // What was slow before was the machine, or another epoch.
+    // Earlier slowness came from the machine, or from another epoch.
     if (this.#isFast) this.#pause = FIRST_PAUSE;
     this.#batchesOfTry += 1;
     const mayGoOn =
@@ -176,7 +180,7 @@ function producersOfBatches(most: number): number {
   return Math.floor(most / samplesWithin(most));
 }
 
-/** Samples of a batch at most, if so many requests may be under way. */
+/** Returns the most samples of a batch if `most` requests may be under way. */
 function samplesWithin(most: number): number {
   return Math.max(1, Math.min(MOST_SAMPLES, Math.floor(most / BATCHES_UNDER_WAY)));
 }

@@ -2,7 +2,8 @@ import { Arena, blockOfItsOwn, memoryOf, type Block } from './arena.js';
 import type { MemoryPort } from './queue-ports.js';
 
 /**
- * What the queues of a buffer hold together, also those that have ended while their consumers hold samples.
+ * The memory that the queues of a buffer hold together. It includes queues that have ended while their
+ * consumers hold samples.
  */
 export class BufferMemory {
   heldBytes = 0;
@@ -27,7 +28,7 @@ export class QueueMemory implements MemoryPort {
 
   /**
    * @param capacity Bytes that `limit` may grow to.
-   * @param shared What it counts for with all others.
+   * @param shared The memory of all queues, in which this one is counted.
    */
   constructor(capacity: number, shared: BufferMemory) {
     this.#shared = shared;

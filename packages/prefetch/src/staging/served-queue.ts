@@ -20,10 +20,10 @@ export class ServedQueue {
   readonly queue: SampleQueue;
   readonly memory: QueueMemory;
   readonly epochs: Epochs;
-  /** Its part of the memory beside those of the others. */
+  /** The weight of its share of the memory, relative to other queues. */
   readonly weight: number;
   readonly size = new BatchSize();
-  /** Producers that its source has use for. */
+  /** Producers that are of use for its source. */
   readonly mostProducers: number;
   /** Whether its source reads many objects at once. */
   readonly readsBatches: boolean;
@@ -48,7 +48,7 @@ export class ServedQueue {
     return this.size.isAlone(this);
   }
 
-  /** How much it holds, for its weight. */
+  /** Bytes that it holds, divided by its weight. */
   get usedShare(): number {
     return this.memory.heldBytes / this.weight;
   }

@@ -1,12 +1,12 @@
 import { isTieredError, TieredError } from '@tiered/core';
 import type { Access } from '../sequence/access-sequence.js';
 
-/** A sample that was left out. */
+/** A sample that was skipped because it could not be read. */
 export interface SkippedSample extends Access {
   readonly error: unknown;
 }
 
-/** What is done about samples that cannot be read. */
+/** What to do about samples that cannot be read. */
 export interface SkipRules {
   readonly onError: 'throw' | 'skip';
   readonly maxSkipped: number;
@@ -18,9 +18,9 @@ export class Skips {
   readonly #rules: SkipRules;
   #epoch = 0;
   #inEpoch = 0;
-  /** Samples left out in all. */
+  /** Samples skipped in total. */
   count = 0;
-  /** Whether somebody is just being told of one, which is still the first of its queue. */
+  /** Whether `onSkip` is being called; the sample is still the first of its queue then. */
   isTelling = false;
 
   constructor(rules: SkipRules) {
@@ -31,7 +31,7 @@ export class Skips {
     return this.#rules.onError === 'skip';
   }
 
-  /** Leaves a sample out; or says what the sequence ends with instead. */
+  /** Skips a sample, or returns the error that the sequence ends with instead. */
   skip({ key, epoch, position }: Access, error: unknown): { readonly error: unknown } | undefined {
     if (!this.areAllowed) return { error };
     if (epoch !== this.#epoch) this.#inEpoch = 0;

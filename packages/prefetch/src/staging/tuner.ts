@@ -10,7 +10,7 @@ import type {
 
 /** What a tuner works with. */
 export interface TunerParts {
-  /** Undefined to leave everything as it is. */
+  /** Undefined to change nothing. */
   readonly autotuner: Autotuner | undefined;
   readonly fixed: Partial<Tuning>;
   readonly limits: Pick<TuningLimits, 'producers' | 'memoryBytes'>;
@@ -49,7 +49,7 @@ export class Tuner {
     };
   }
 
-  /** What is in force now. */
+  /** The settings now in force. */
   get tuning(): Tuning {
     return this.#tuning;
   }

@@ -67,7 +67,7 @@ export class NamedReads {
     const { offset = 0, signal } = options;
     signal?.throwIfAborted();
     this.#throwIfEnded();
-    // Whoever reads to the end of a file asks once more, and takes nothing with that.
+    // A reader of a file asks once more after the end; that call takes nothing.
     if (offset > 0 && offset >= (sizeOf(source, key) ?? Infinity)) return 0;
     for (let entry = window.find(key); entry !== undefined; entry = window.find(key)) {
       const read = this.#fromEntry(entry, target, offset, signal);
@@ -78,16 +78,17 @@ export class NamedReads {
     return this.#bypass(key, target, offset, signal);
   }
 
-  /**
-   * Ends the reads that are at the source, and resolves when none writes to its target any more. Idempotent.
-   */
+  /** Ends the reads from the source. Resolves when none writes to its target any more. Idempotent. */
   async end(reason: Error): Promise<void> {
     this.#ending.abort(reason);
     await this.#scope.close(reason);
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls);
   }
 
-  /** Whether an entry is held, because its object is being read by name: each such read holds one. */
+  /**
+   * Holds an entry if its object is being read by name. Each such read holds one entry. Returns whether it is
+   * held.
+   */
   hold(entry: Entry, failure: Failure): boolean {
     const read = this.#underWay.get(entry.access.key)?.find((each) => each.entry === undefined);
     if (read === undefined) return false;
@@ -108,7 +109,7 @@ export class NamedReads {
     return new Promise((resolve, reject) => {
       entry.whenSettled(() => {
         const failure = this.#parts.failure();
-        // Its memory is the caller's again.
+        // The target belongs to the caller again.
         if (signal?.aborted === true) resolve(undefined);
         else if (failure !== undefined) reject(failure.error);
         else if (entry.state === 'ready') resolve(this.#copy(entry, target, offset));
@@ -129,7 +130,7 @@ export class NamedReads {
     return part.byteLength;
   }
 
-  /** Reads what was not admitted from the source. */
+  /** Reads an object from the source, because it was not admitted. */
   async #bypass(
     key: string,
     target: Uint8Array,
@@ -170,7 +171,8 @@ export class NamedReads {
   }
 
   /**
-   * Bytes of an object; more than any has if that cannot be told, which fails no read: its bytes are there.
+   * Returns the bytes of an object, or more than any has if its size is not known. That fails no read: its
+   * bytes are there.
    */
   async #askForSize(key: string, signal: AbortSignal | undefined): Promise<number> {
     try {
@@ -221,8 +223,8 @@ export class NamedReads {
 }
 
 /**
- * Whether a read came to the end of an object, and did not begin there: whoever asks once more takes nothing
- * with that.
+ * Whether a read came to the end of an object and did not begin there. A reader asks once more after the end;
+ * that call takes nothing.
  */
 function reachesEnd(offset: number, count: number, size: number): boolean {
   return offset + count >= size && (count > 0 || offset === 0);

@@ -3,14 +3,14 @@ import type { Block } from './arena.js';
 /** Gives a queue memory for its samples. */
 export interface MemoryPort {
   /**
-   * Memory for a sample; undefined if there is no room.
-   * @param isNeeded Whether it is to be found in any case, beyond the limits if need be.
-   * @throws RangeError if it is needed, and there is none at all.
+   * Returns memory for a sample; undefined if there is no room.
+   * @param isNeeded Whether memory must be found in any case, beyond the limits if need be.
+   * @throws RangeError if `isNeeded` and no memory can be had.
    */
   take(bytes: number, isNeeded: boolean): Block | undefined;
   /**
-   * Memory for an object that has another size than it was told: found in any case.
-   * @throws RangeError if there is none at all.
+   * Returns memory for an object that has another size than expected. It is found in any case.
+   * @throws RangeError if no memory can be had.
    */
   outside(bytes: number): Block;
   /** Whether there is room for a sample, or nothing beside it, with what other queues hold. */
@@ -24,11 +24,9 @@ export interface MemoryPort {
 export interface WorkPort {
   /** Something may be admitted, or is wanted: a consumer came or left, or an access has come. */
   available(): void;
-  /**
-   * Memory was given back. Told for each sample, so that it has to cost nothing while there is room anyway.
-   */
+  /** Memory was given back. Called for each sample, so it must cost nothing while there is room anyway. */
   released(): void;
-  /** The last sample was taken, or the queue has failed. May be told more than once. */
+  /** The last sample was taken, or the queue has failed. May be called more than once. */
   ended(): void;
 }
 
@@ -36,7 +34,7 @@ export interface WorkPort {
 export interface FlowPort {
   /** So many more consumers wait. */
   starving(change: number): void;
-  /** The next sample had no room when its turn came. Told once for each. */
+  /** The next sample had no room when its turn came. Called once for each sample. */
   refused(): void;
   /** A sample was put in or taken out. */
   moved(taken: Taken): void;
@@ -49,7 +47,7 @@ export interface Taken {
   readonly epoch: number;
 }
 
-/** All that a queue knows of whoever has it. */
+/** All that a queue knows of its owner. */
 export interface QueuePorts {
   readonly memory: MemoryPort;
   readonly work: WorkPort;

@@ -1,7 +1,7 @@
 import type { Tuning } from '../autotuner/autotuner.js';
 import type { ServedQueue } from './served-queue.js';
 
-/** The queues that producers serve: whose turn it is, and which part of everything each has. */
+/** The queues that producers serve. Decides whose turn it is, and shares memory and samples among them. */
 export class QueueSet implements Iterable<ServedQueue> {
   readonly #queues = new Set<ServedQueue>();
 
@@ -25,21 +25,25 @@ export class QueueSet implements Iterable<ServedQueue> {
   }
 
   /**
-   * The one that is to try a batch alone. One that admits nothing would keep the others waiting for as long.
+   * The queue that is to try a batch alone. A queue that admits nothing is not chosen, as the others would
+   * wait for it.
    */
   get trying(): ServedQueue | undefined {
     for (const served of this.#queues) if (!served.isPassedOver && served.isAlone) return served;
     return undefined;
   }
 
-  /** Producers that the sources have use for. */
+  /** Producers that are of use for the sources. */
   get mostProducers(): number {
     let most = 1;
     for (const { mostProducers } of this.#queues) most = Math.max(most, mostProducers);
     return most;
   }
 
-  /** Producers that there is use for, if so many requests may be under way: fewer where they read batches. */
+  /**
+   * Returns the producers that are of use if `maxProducers` requests may be under way. There are fewer where
+   * they read batches.
+   */
   usableProducers(maxProducers: number): number {
     let usable = 1;
     for (const served of this.#queues) usable = Math.max(usable, served.size.usable(served, maxProducers));
@@ -47,7 +51,8 @@ export class QueueSet implements Iterable<ServedQueue> {
   }
 
   /**
-   * The one that tries a batch, those whose consumer waits, then those that hold the least of their share.
+   * Returns the queues in the order in which to serve them: the one that tries a batch, then those whose
+   * consumer waits, then those that hold the least of their share.
    */
   inOrder(): Iterable<ServedQueue> {
     if (this.#queues.size < 2) return this.#queues;

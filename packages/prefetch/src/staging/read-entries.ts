@@ -34,8 +34,8 @@ async function readAtOnce(source: SampleSource, batch: readonly Entry[], signal:
 }
 
 /**
- * How each read of the batch ended; none if the batch failed as such, which says nothing of the objects in
- * it.
+ * Returns how each read of the batch ended. The list is empty if the batch failed as a whole, which says
+ * nothing about its objects.
  */
 async function outcomesOf(
   source: SampleSource,

@@ -11,8 +11,8 @@ export class Room {
   readonly #memory: MemoryPort;
   readonly #waiters: Waiters;
   /**
-   * Samples that may be there for consumers, PRISMA's N, beside those that as many producers read, or hold
-   * until there is room.
+   * Samples that may be there for consumers, PRISMA's N. Samples that the producers read, or hold until there
+   * is room, are not counted.
    */
   mostSamples = Infinity;
   producers = Infinity;
@@ -25,7 +25,8 @@ export class Room {
   }
 
   /**
-   * Whether each of its producers has a sample to read: there may be room for more, and nobody to read them.
+   * Whether each of its producers has a sample to read. There may be room for more samples, but no producer
+   * to read them.
    */
   get areProducersBusy(): boolean {
     const { count, settled } = this.#window;

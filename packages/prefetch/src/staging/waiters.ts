@@ -72,10 +72,11 @@ export class Waiters {
   }
 
   /**
-   * Gives those who wait what there is for each, one after the other, until there is nothing for the next.
-   * What is collected may lead back here: not to the one who is just being served, who would be told of an
-   * end in place of the sample.
-   * @param collect Undefined if nothing is there. What it throws is told to who waits.
+   * Gives each consumer that waits what there is for it, one after the other, until there is nothing for the
+   * next. To collect may lead back here. The consumer being served must not be served again then: it would
+   * get an end in place of its sample.
+   * @param collect Returns undefined if nothing is there. If it throws, the consumer that waits gets the
+   * error.
    */
   serve(collect: (waiter: Waiter) => readonly Sample[] | undefined): void {
     if (this.#isServing) return;

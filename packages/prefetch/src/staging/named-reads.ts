@@ -171,8 +171,8 @@ export class NamedReads {
   }
 
   /**
-   * Returns the bytes of an object, or more than any has if its size is not known. That fails no read: its
-   * bytes are there.
+   * Returns the bytes of an object, or more than any has if its size is not known. An unknown size fails no
+   * read, as the bytes have been read.
    */
   async #askForSize(key: string, signal: AbortSignal | undefined): Promise<number> {
     try {

@@ -73,8 +73,8 @@ export class Waiters {
 
   /**
    * Gives each consumer that waits what there is for it, one after the other, until there is nothing for the
-   * next. To collect may lead back here. The consumer being served must not be served again then: it would
-   * get an end in place of its sample.
+   * next. `collect` may lead back here. The consumer being served must not be served again then: it would get
+   * an end in place of its sample.
    * @param collect Returns undefined if nothing is there. If it throws, the consumer that waits gets the
    * error.
    */

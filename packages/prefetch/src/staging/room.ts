@@ -11,8 +11,8 @@ export class Room {
   readonly #memory: MemoryPort;
   readonly #waiters: Waiters;
   /**
-   * Samples that may be there for consumers, PRISMA's N. Samples that the producers read, or hold until there
-   * is room, are not counted.
+   * The most samples that may be there for consumers, PRISMA's N. As many more as there are producers may be
+   * on their way: being read, or held until there is room.
    */
   mostSamples = Infinity;
   producers = Infinity;

@@ -163,7 +163,7 @@ async function measureMemory(options: BenchOptions, rows: Row[], checks: Check[]
     const tiers = [{ driver: new MemoryDriver(), quota: objects * size }];
     const placement = new PlacementHandler();
     const hierarchy = new Hierarchy({ source, tiers, placement, ...(model && { model }) });
-    await hierarchy.start();
+    await hierarchy.open();
     for (const key of keys) await hierarchy.place(key);
     return hierarchy;
   };
@@ -209,7 +209,7 @@ function addRows(rows: Row[], name: string, timings: Timings, reads: number, bas
 
 function startOnDisk(source: MemoryDriver, root: string, quota: number): Promise<Hierarchy> {
   const tiers = [{ driver: new FileSystemDriver({ root, writable: true }), quota }];
-  return new Hierarchy({ source, tiers, placement: new PlacementHandler() }).start();
+  return new Hierarchy({ source, tiers, placement: new PlacementHandler() }).open();
 }
 
 /** Where the copies are, by their keys: their names have a tag behind that. */

@@ -66,7 +66,7 @@ async function measure(
   const source = () => new FileSystemDriver({ root: path.join(directory, 'source') });
   const driver = source();
   await driver.open({});
-  await using plain = await new Hierarchy({ source: source() }).start();
+  await using plain = await new Hierarchy({ source: source() }).open();
   await using tiered = await onTier(source(), path.join(directory, 'tier'), keys, files * bytes);
   const reader = CReader.available ? await startReader(which, directory, keys) : undefined;
   const setups: Setups = {
@@ -120,7 +120,7 @@ async function onTier(
   quota: number,
 ): Promise<Hierarchy> {
   const tiers = [{ driver: new FileSystemDriver({ root, writable: true }), quota }];
-  const hierarchy = await new Hierarchy({ source, tiers, placement: new PlacementHandler() }).start();
+  const hierarchy = await new Hierarchy({ source, tiers, placement: new PlacementHandler() }).open();
   await Promise.all(keys.map((key) => hierarchy.place(key)));
   return hierarchy;
 }

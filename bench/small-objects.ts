@@ -162,7 +162,7 @@ async function startOn(
     tiers: [{ driver, quota, layout }],
     placement: new PlacementHandler(),
   });
-  return hierarchy.start();
+  return hierarchy.open();
 }
 
 /** As a first epoch does: many reads at a time, and everything is placed. */

@@ -37,7 +37,7 @@ await using hierarchy = await new Hierarchy({
   source: new ThrottleDriver(dataset, { latencyMs: LATENCY_MS, bytesPerSecond: BYTES_PER_SECOND }),
   tiers: [{ driver: new MemoryDriver({ name: 'ram' }), quota: QUOTA }],
   placement: new PlacementHandler({ policy: frequency({ plan, sampleOf: (key) => sampleOf.get(key) }) }),
-}).start();
+}).open();
 
 function* inOrder(): Generator<string> {
   for (const sample of fillOrder({ plan, first: accesses?.first ?? [] })) yield keys[sample] ?? '';

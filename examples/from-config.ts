@@ -14,7 +14,7 @@ process.env['TIERED_DATASET'] = dataset;
 process.env['TIERED_CACHE'] = path.join(directory, 'cache');
 
 const hierarchy = await loadHierarchy(new URL('tiers.yaml', import.meta.url));
-await hierarchy.start();
+await hierarchy.open();
 for (let epoch = 0; epoch < 2; epoch++) {
   for (const key of ['a', 'b', 'c'])
     console.log(`epoch ${epoch}: ${key}, ${(await hierarchy.read(key)).byteLength} bytes`);

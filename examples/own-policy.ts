@@ -53,7 +53,7 @@ try {
       { driver: disk('disk-b'), quota: '16MB' },
     ],
     placement: new PlacementHandler({ policy: striped }),
-  }).start();
+  }).open();
   for await (const page of hierarchy.list()) for (const { key } of page) await hierarchy.read(key);
   await hierarchy.idle();
   for (const { driver, usedBytes } of hierarchy.stats().tiers) console.log(driver, usedBytes / 1e6, 'MB');

@@ -15,7 +15,7 @@ async function train(dataset: string, cache: string): Promise<void> {
   const disk = { driver: new FileSystemDriver({ root: cache, writable: true }), quota: '200GiB' };
   const source = new FileSystemDriver({ root: dataset });
   const placement = new PlacementHandler();
-  await using hierarchy = await new Hierarchy({ source, tiers: [ram, disk], placement }).start();
+  await using hierarchy = await new Hierarchy({ source, tiers: [ram, disk], placement }).open();
   const keys: string[] = [];
   for await (const page of hierarchy.list()) keys.push(...page.map(({ key }) => key));
   const order = shuffledSequence(keys.sort(), { seed: 42, epochs: 2 });

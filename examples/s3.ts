@@ -21,7 +21,7 @@ const ram = { driver: new MemoryDriver({ name: 'ram' }), quota: '3MiB' };
 const disk = { driver: new FileSystemDriver({ root: directory, writable: true }), quota: '4MiB' };
 const source = new S3Driver({ ...where, proxy: 'none' });
 const hierarchy = new Hierarchy({ source, tiers: [ram, disk], placement: new PlacementHandler() });
-await hierarchy.start();
+await hierarchy.open();
 for (let epoch = 1; epoch <= 2; epoch++) {
   for (let i = 0; i < 10; i++) await hierarchy.read(String(i));
   await hierarchy.idle();

@@ -40,7 +40,7 @@ async function start(driver: StorageDriver, source?: StorageDriver, clock = new 
     placement,
     clock,
   });
-  await hierarchy.start();
+  await hierarchy.open();
   await hierarchy.idle();
   return hierarchy;
 }

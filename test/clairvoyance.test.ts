@@ -55,7 +55,7 @@ describe('from the seed of a training to what is on each tier', () => {
           { driver: new FileSystemDriver({ root: scratch, writable: true }), quota: '4MiB' },
         ],
         placement: new PlacementHandler({ policy: frequency({ plan, sampleOf }), chunk: 1000 }),
-      }).start();
+      }).open();
       const order = [...fillOrder({ plan, first: table.first })].map((sample) => `s${sample}`);
       const filling = placeInOrder(hierarchy, order);
       const prefetcher = new Prefetcher(hierarchy, samplerSequence(sampler, 1, keys), { producers: 4 });

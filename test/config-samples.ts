@@ -64,7 +64,7 @@ export function someConfig(noting: string): fc.Arbitrary<HierarchyConfig> {
       fc.oneof(
         anyOptions.map((options) => ({ ...options, driver: noting })),
         fc
-          .record({ driver: fc.constant('memory'), capacity: large, name: fc.string({ minLength: 1 }) })
+          .record({ driver: fc.constant('memory'), name: fc.string({ minLength: 1 }) })
           .map(({ name, ...memory }) => ({ ...memory, name: name.replaceAll('$', 'S') })),
       ),
       decorators,

@@ -32,7 +32,7 @@ describe('loadHierarchy', () => {
         scan: true`,
     });
     const hierarchy = await loadHierarchy(path.join(directory, 'config/tiers.yaml'));
-    await hierarchy.start();
+    await hierarchy.open();
     expect(hierarchy.namespace.count).toBe(2);
     expect(Buffer.from(await hierarchy.read('a')).toString()).toBe('content of a');
     expect(await hierarchy.place('b')).toBe(1);
@@ -59,7 +59,7 @@ describe('loadHierarchy', () => {
       { source, placement: {} },
       { source, tiers: [], placement: { policy: 'firstFit' } },
     ]) {
-      const hierarchy = await (await loadHierarchy(config)).start();
+      const hierarchy = await (await loadHierarchy(config)).open();
       expect(hierarchy.stats().tiers).toHaveLength(config.tiers?.length ?? 0);
       await hierarchy.close();
     }
@@ -74,7 +74,7 @@ describe('loadHierarchy', () => {
       const [source] = made;
       const key = `${hierarchy.stats().source.driver.slice('noting/'.length)}object`;
       await source?.driver.write(key, new Uint8Array(1000), { size: 1000 });
-      await clock.run(hierarchy.start());
+      await clock.run(hierarchy.open());
       await clock.run(hierarchy.read('object'));
       await clock.run(hierarchy.idle());
       await clock.run(hierarchy.read('object', { offset: 500 }));

@@ -42,7 +42,7 @@ async function startPlaced(around: Around) {
   hierarchy.on('tierFault', ({ error, key }) => told.push(`${(error as { code: string }).code} ${key}`));
   hierarchy.on('tierOutOfService', ({ use, retryInMs }) => told.push(`${use} out for ${retryInMs}`));
   hierarchy.on('tierInService', ({ use }) => told.push(`${use} back`));
-  await hierarchy.start();
+  await hierarchy.open();
   for (const key of KEYS) await hierarchy.place(key);
   return { hierarchy, clock, told };
 }

@@ -108,7 +108,7 @@ describe('levels that share storage', () => {
     ).toEqual([]);
   });
 
-  it('[L1] that meet through a symbolic link are refused by start(), before anything is deleted', async () => {
+  it('[L1] that meet through a symbolic link are refused by open(), before anything is deleted', async () => {
     const directory = await temporaryDirectory();
     const [real, link] = [path.join(directory, 'real'), path.join(directory, 'link')];
     const kept = at(real);
@@ -117,16 +117,16 @@ describe('levels that share storage', () => {
     await kept.close();
     await fs.symlink(real, link);
     const hierarchy = hierarchyOf(new MemoryDriver(), at(real), at(link));
-    await expect(hierarchy.start()).rejects.toEqual(REFUSED);
+    await expect(hierarchy.open()).rejects.toEqual(REFUSED);
     expect(await fs.readdir(real)).toContain('object');
   });
 
-  it('[L1] that meet through a link in the way to a tier that does not exist yet are refused by start()', async () => {
+  it('[L1] that meet through a link in the way to a tier that does not exist yet are refused by open()', async () => {
     const directory = await temporaryDirectory();
     const [real, link] = [path.join(directory, 'real'), path.join(directory, 'link')];
     await fs.mkdir(real);
     await fs.symlink(real, link);
     const source = new FileSystemDriver({ root: real });
-    await expect(hierarchyOf(source, at(path.join(link, 'cache'))).start()).rejects.toEqual(REFUSED);
+    await expect(hierarchyOf(source, at(path.join(link, 'cache'))).open()).rejects.toEqual(REFUSED);
   });
 });

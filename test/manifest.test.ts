@@ -53,7 +53,7 @@ describe('a manifest', () => {
     ])
       expect(() => hierarchyOver('source', { manifest })).toThrow(expect.objectContaining(inside));
     const { hierarchy } = hierarchyOver('source', { manifest: at('source.manifest') });
-    await hierarchy.start();
+    await hierarchy.open();
     await hierarchy.close();
     await fs.symlink(at('source', 'b'), at('link'));
     const odd = {
@@ -64,19 +64,19 @@ describe('a manifest', () => {
       expect.objectContaining(inside),
     );
     const linked = hierarchyOver('source', { manifest: at('link', 'manifest') });
-    await expect(linked.hierarchy.start()).rejects.toMatchObject(inside);
+    await expect(linked.hierarchy.open()).rejects.toMatchObject(inside);
     expect((await fs.readdir(at('source'), { recursive: true })).sort()).toEqual(['a', 'b', 'b/c', 'b/d']);
   });
 
   it('[M1] spares the second start the listing, and tells the same', async () => {
     const first = hierarchyOver();
-    await first.hierarchy.start();
+    await first.hierarchy.open();
     await expectAll(first.hierarchy);
     const described = first.hierarchy.namespace.count;
     await first.hierarchy.close();
     expect(first.listings()).toBeGreaterThan(0);
     const second = hierarchyOver();
-    await second.hierarchy.start();
+    await second.hierarchy.open();
     expect(second.listings()).toBe(0);
     expect(second.told).toEqual(['3 objects, 3000 bytes']);
     expect(second.hierarchy.namespace.count).toBe(described);
@@ -88,18 +88,18 @@ describe('a manifest', () => {
 
   it('[M1] that is older than the source costs a look at what has changed, and nothing wrong is served', async () => {
     const first = hierarchyOver();
-    await (await first.hierarchy.start()).close();
+    await (await first.hierarchy.open()).close();
     await fs.writeFile(at('source', 'a'), someBytes(1500, 77));
     await fs.writeFile(at('source', 'new'), someBytes(10, 78));
     const second = hierarchyOver();
-    await second.hierarchy.start();
+    await second.hierarchy.open();
     await expectAll(second.hierarchy);
     expect(await second.hierarchy.read('new')).toEqual(someBytes(10, 78));
     expect(second.listings()).toBe(0);
     await second.hierarchy.rescan();
     await second.hierarchy.close();
     const third = hierarchyOver();
-    await third.hierarchy.start();
+    await third.hierarchy.open();
     expect(third.told).toEqual(['4 objects, 3510 bytes']);
     await third.hierarchy.close();
   });
@@ -107,24 +107,24 @@ describe('a manifest', () => {
   it('[M2] that is damaged, or cannot be written, costs a listing', async () => {
     await fs.writeFile(at('manifest'), 'nonsense');
     const damaged = hierarchyOver();
-    await damaged.hierarchy.start();
+    await damaged.hierarchy.open();
     expect(damaged.told).toEqual(['TIERED_DATA_CORRUPT', '3 objects, 3000 bytes']);
     await damaged.hierarchy.close();
     const mended = hierarchyOver();
-    await (await mended.hierarchy.start()).close();
+    await (await mended.hierarchy.open()).close();
     expect(mended.listings()).toBe(0);
     const homeless = hierarchyOver('source', { manifest: at('missing', 'manifest') });
-    await homeless.hierarchy.start();
+    await homeless.hierarchy.open();
     expect(homeless.told).toEqual(['3 objects, 3000 bytes', 'TIERED_NOT_FOUND']);
     await expectAll(homeless.hierarchy);
     await homeless.hierarchy.close();
   });
 
   it('[M2] of another source is refused, and left as it is', async () => {
-    await (await hierarchyOver().hierarchy.start()).close();
+    await (await hierarchyOver().hierarchy.open()).close();
     const before = await fs.readFile(at('manifest'));
     await fs.cp(at('source'), at('other'), { recursive: true });
-    await expect(hierarchyOver('other').hierarchy.start()).rejects.toMatchObject({
+    await expect(hierarchyOver('other').hierarchy.open()).rejects.toMatchObject({
       code: 'TIERED_CONFIG_INVALID',
     });
     expect(await fs.readFile(at('manifest'))).toEqual(before);

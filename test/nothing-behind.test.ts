@@ -51,9 +51,9 @@ it('[R1] whatever a tier wrote before it failed, nothing of it is left behind wh
         const driver = new Torn(new MemoryDriver());
         const placement = new PlacementHandler({ chunk: 250 });
         await using hierarchy = new Hierarchy({ source, tiers: [{ driver, quota }], placement });
-        await hierarchy.start();
+        await hierarchy.open();
         await hierarchy.place('a');
-        const handle = await hierarchy.open('a');
+        const handle = await hierarchy.handle('a');
         await put(source, now, NEW);
         driver.tear = tear;
 

@@ -35,7 +35,7 @@ it('copies of one dataset on a server are not served as those of another', async
       tiers: [{ driver: tier, quota: '1MiB' }],
       placement: new PlacementHandler(),
     });
-    await hierarchy.start();
+    await hierarchy.open();
     try {
       const text = Buffer.from(await hierarchy.read('object')).toString();
       await hierarchy.idle();

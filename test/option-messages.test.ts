@@ -59,7 +59,7 @@ describe('a message about an option', () => {
     expect(messageOf(() => new Hierarchy({ source, tiers: [tier], placement }))).toMatch(
       /^tiers\[0\]\.quota: .*"10 XB"/,
     );
-    expect(messageOf(() => new MemoryDriver({ capacity: '10 XB' }))).toMatch(/^capacity: /);
+    expect(messageOf(() => new MemoryDriver({ quota: '10 XB' }))).toMatch(/^quota: /);
   });
 
   it('says how a driver becomes one that can be a tier', () => {
@@ -94,14 +94,14 @@ describe('a message about an option', () => {
       return hierarchy;
     };
     const again = {
-      code: 'TIERED_ALREADY_STARTED',
+      code: 'TIERED_ALREADY_OPEN',
       message: expect.stringMatching(/^placement: .* make a new PlacementHandler/) as string,
     };
-    const first = await make().start();
-    await expect(make().start()).rejects.toMatchObject(again);
+    const first = await make().open();
+    await expect(make().open()).rejects.toMatchObject(again);
     expect(await first.read('a'), 'the first goes on').toHaveLength(10);
     await first.close();
-    await expect(make().start()).rejects.toMatchObject(again);
+    await expect(make().open()).rejects.toMatchObject(again);
   });
 
   it('refuses "~", which would be a directory of that name, and says what to write', () => {

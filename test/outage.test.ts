@@ -17,7 +17,7 @@ async function onFailingServer(options: object) {
   server.put(BUCKET, 'a', BYTES);
   const clock = new ManualClock();
   const s3 = { driver: 's3', bucket: BUCKET, endpoint: server.endpoint, anonymous: true, proxy: 'none' };
-  const hierarchy = await (await loadHierarchy({ source: { ...s3, ...options } }, { clock })).start();
+  const hierarchy = await (await loadHierarchy({ source: { ...s3, ...options } }, { clock })).open();
   onTestFinished(() => hierarchy.close());
   server.faults.set([{ fault: { kind: 'status', status: 503, code: 'SlowDown' } }]);
   const pass = async (ms: number) => {
@@ -82,7 +82,7 @@ describe('a source that fails for a while', () => {
     ] as const) {
       const clock = new ManualClock();
       const hierarchy = await loadHierarchy(config(options), { clock });
-      await expect(clock.run(hierarchy.start())).rejects.toThrow(/attempts.*deadlineMs|deadlineMs.*attempts/);
+      await expect(clock.run(hierarchy.open())).rejects.toThrow(/attempts.*deadlineMs|deadlineMs.*attempts/);
       expect(clock.now()).toBeGreaterThan(least);
       expect(clock.now()).toBeLessThan(most);
     }
@@ -96,7 +96,7 @@ describe('a source that fails for a while', () => {
     await fs.writeFile(path.join(root, 'a'), BYTES);
     const clock = new ManualClock();
     const source = { driver: 'fs', root, retry: { deadlineMs: 10 * MINUTE } };
-    const hierarchy = await (await loadHierarchy({ source }, { clock })).start();
+    const hierarchy = await (await loadHierarchy({ source }, { clock })).open();
     onTestFinished(() => hierarchy.close());
     await fs.rename(root, away);
     const reading = outcomeOf(hierarchy.read('a'));

@@ -17,7 +17,7 @@ const COUNT = 800;
 const SIZE = 10_000;
 const ALL = 2 * COUNT * SIZE;
 /** Room for what is read ahead: a part of an epoch. */
-const STAGING = { memory: 200 * SIZE, maxProducers: 24 };
+const STAGING = { memory: 200 * SIZE, concurrency: 24 };
 
 type Throttle = Omit<ThrottleDriverOptions, 'clock'>;
 
@@ -78,7 +78,7 @@ async function profiled(loading: Loading) {
     }),
     clock,
   });
-  await clock.run(hierarchy.start());
+  await clock.run(hierarchy.open());
   if (isFilled) await clock.run(Promise.all(keys.map((key) => hierarchy.place(key))));
   const prefetcher = new Prefetcher(hierarchy, shuffledSequence(keys, { seed: 1, epochs }), {
     clock,

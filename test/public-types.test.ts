@@ -25,7 +25,7 @@ describe('public types', () => {
     expectTypeOf<Hierarchy['readInto']>().returns.resolves.toEqualTypeOf<number>();
     expectTypeOf<Hierarchy['readMany']>().parameter(0).toEqualTypeOf<readonly HierarchyReadRequest[]>();
     expectTypeOf<Hierarchy['readMany']>().returns.resolves.toEqualTypeOf<readonly ReadOutcome[]>();
-    expectTypeOf<Hierarchy['start']>().returns.resolves.toEqualTypeOf<Hierarchy>();
+    expectTypeOf<Hierarchy['open']>().returns.resolves.toEqualTypeOf<Hierarchy>();
     expectTypeOf<Hierarchy['stat']>().returns.resolves.toExtend<ObjectStat & { readonly level: number }>();
     expectTypeOf<Hierarchy>().toExtend<AsyncDisposable>();
     expectTypeOf<HierarchyEvents['placed']>().parameter(0).toHaveProperty('key').toEqualTypeOf<string>();

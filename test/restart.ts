@@ -44,7 +44,7 @@ export async function restart(place: Place): Promise<Restart> {
   const dropped: string[] = [];
   hierarchy.on('tierFault', (fault) => faults.push(fault));
   hierarchy.on('dropped', ({ key, reason }) => dropped.push(`${key} ${reason}`));
-  await hierarchy.start();
+  await hierarchy.open();
   return { hierarchy, brought, faults, dropped };
 }
 

@@ -37,7 +37,7 @@ describe('a hierarchy on S3', () => {
       source: new S3Driver({ ...optionsFor(server), writable: false }),
       tiers: [{ driver: new FileSystemDriver({ root, writable: true }), quota: '4MiB' }],
       placement: new PlacementHandler(),
-    }).start();
+    }).open();
     for (let round = 0; round < 3; round++) {
       for (const [i, key] of keys.entries())
         expect(Buffer.compare(await hierarchy.read(key), someBytes(100 + i, i))).toBe(0);
@@ -58,8 +58,8 @@ describe('a hierarchy on S3', () => {
     server.createBucket(BUCKET, { public: true });
     server.put(BUCKET, 'train/1', someBytes(100, 1));
     const s3 = { driver: 's3', bucket: BUCKET, endpoint: server.endpoint, anonymous: true, proxy: 'none' };
-    const hierarchy = await loadHierarchy({ source: { ...s3, prefix: 'train/', partBytes: '8MiB' } });
-    await hierarchy.start();
+    const hierarchy = await loadHierarchy({ source: { ...s3, prefix: 'train/', chunk: '8MiB' } });
+    await hierarchy.open();
     expect(await hierarchy.read('1')).toHaveLength(100);
     await hierarchy.close();
   });
@@ -67,7 +67,7 @@ describe('a hierarchy on S3', () => {
   it('is refused from a configuration with secrets, or with options that cannot work', async () => {
     for (const options of [
       { bucket: 'data', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } },
-      { bucket: 'data', partBytes: '1MiB' },
+      { bucket: 'data', chunk: '1MiB' },
       { bucket: 'data', proxy: 'somewhere' },
       { bucket: 'data', endpoint: 'ftp://host' },
       { endpoint: 'http://host' },

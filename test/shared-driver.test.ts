@@ -62,21 +62,21 @@ describe.each(Object.entries(SOURCES))('a source of two hierarchies: %s', (_, ma
     const source = await make();
     const one = new Hierarchy({ source });
     const two = new Hierarchy({ source });
-    await Promise.all([one.start(), two.start()]);
+    await Promise.all([one.open(), two.open()]);
     await one.close();
     expect(await read(two)).toEqual(BYTES);
-    const three = await new Hierarchy({ source }).start();
+    const three = await new Hierarchy({ source }).open();
     await two.close();
     expect(await read(three)).toEqual(BYTES);
     await three.close();
-    const four = await new Hierarchy({ source }).start();
+    const four = await new Hierarchy({ source }).open();
     expect(await read(four)).toEqual(BYTES);
     await four.close();
   });
 
   it('[C1] stays open when another hierarchy is closed that was never started', async () => {
     const source = await make();
-    const one = await new Hierarchy({ source }).start();
+    const one = await new Hierarchy({ source }).open();
     await new Hierarchy({ source }).close();
     expect(await read(one)).toEqual(BYTES);
     await one.close();
@@ -92,15 +92,15 @@ describe('the driver of a tier', () => {
         (inner: StorageDriver) => new RetryDriver(inner),
       ]) {
         const source = await (SOURCES['memory'] as () => Promise<StorageDriver>)();
-        const one = await tierOf(source, driver).start();
+        const one = await tierOf(source, driver).open();
         await one.place('a');
-        const starting = tierOf(source, wrap(driver)).start();
+        const starting = tierOf(source, wrap(driver)).open();
         await expect(starting).rejects.toThrow(/^tiers\[0\]\.driver: .*make a new driver for each hierarchy/);
         await expect(starting).rejects.toEqual(MISTAKE);
         expect(await read(one)).toEqual(BYTES);
         expect(one.stats().tiers[0]).toMatchObject({ reads: 1, faults: 0 });
         await one.close();
-        await (await tierOf(source, wrap(driver)).start()).close();
+        await (await tierOf(source, wrap(driver)).open()).close();
       }
     }
   });
@@ -121,15 +121,15 @@ describe('the driver of a tier', () => {
       ] as const) {
         const driver = await make();
         const source = await (SOURCES['memory'] as () => Promise<StorageDriver>)();
-        const one = await tierOf(source, first(driver)).start();
+        const one = await tierOf(source, first(driver)).open();
         await one.place('a');
-        const starting = tierOf(source, second(driver)).start();
+        const starting = tierOf(source, second(driver)).open();
         await expect(starting).rejects.toThrow(/^tiers\[0\]\.driver: .*make a new driver for each hierarchy/);
         await expect(starting).rejects.toEqual(MISTAKE);
         expect(await read(one)).toEqual(BYTES);
         expect(one.stats().tiers[0]).toMatchObject({ faults: 0 });
         await one.close();
-        await (await tierOf(source, first(driver)).start()).close();
+        await (await tierOf(source, first(driver)).open()).close();
       }
     }
   });
@@ -138,7 +138,7 @@ describe('the driver of a tier', () => {
     const memory = new MemoryDriver();
     const source = await (SOURCES['memory'] as () => Promise<StorageDriver>)();
     const [one, two] = await Promise.all(
-      ['one/', 'two/'].map((prefix) => tierOf(source, new PrefixDriver(memory, prefix)).start()),
+      ['one/', 'two/'].map((prefix) => tierOf(source, new PrefixDriver(memory, prefix)).open()),
     );
     await one?.place('a');
     await one?.close();

@@ -122,7 +122,7 @@ async function holding(
     tiers.push(tier);
     return tier;
   });
-  await hierarchy.start();
+  await hierarchy.open();
   let isReleased = false;
   // Again and again: room that is first to be asked for is there a little later.
   const placing = [...objectsOf(place).keys()].slice(0, 12).map(async (key) => {
@@ -338,7 +338,7 @@ it('[T3] [Q1] an index that is deleted while it is in use: who has lost it publi
   const first = await holding('writeAt', place);
   for (const end of ['', '-wal', '-shm']) fs.rmSync(indexOf(place, 0) + end);
   const second = hierarchyOf(place).hierarchy;
-  await second.start();
+  await second.open();
   await readEpoch(second, objectsOf(place), new Random(1));
   await second.idle();
   await first.release();
@@ -356,7 +356,7 @@ it('[T3] [Q1] a smaller quota holds also over what was on its way when its proce
   const small: Place = { ...large, quotas: [900_000] };
   const first = await holding('publish', large);
   const joined = hierarchyOf(small).hierarchy;
-  await joined.start();
+  await joined.open();
   await first.release();
   expectSound([small]);
   await Promise.all([first.hierarchy.close(), joined.close()]);
@@ -366,10 +366,10 @@ it('[T3] [Q1] a smaller quota holds also if the tier is full of another dataset'
   const val = newPlace(4_800_000, 'val');
   const training: Place = { ...newPlace(4_800_000, 'train', 1000), quotas: [900_000] };
   const [first, second] = [hierarchyOf(val).hierarchy, hierarchyOf(training).hierarchy];
-  await first.start();
+  await first.open();
   await readEpoch(first, objectsOf(val), new Random(1));
   await first.idle();
-  await second.start();
+  await second.open();
   expectSound([training, val]);
   for (const place of [val, training])
     await readEpoch(place === val ? first : second, objectsOf(place), new Random(2));
@@ -381,11 +381,11 @@ it('[T3] [R1] [R2] a directory that is emptied while it is in use, and filled by
   const val = newPlace(4_800_000, 'val');
   const training = newPlace(4_800_000, 'train', 1000);
   const [first, second] = [hierarchyOf(val).hierarchy, hierarchyOf(training).hierarchy];
-  await first.start();
+  await first.open();
   await fillTiers(val, first, objectsOf(val).keys());
   for (const name of fs.readdirSync(tierOf(val, 0)))
     fs.rmSync(path.join(tierOf(val, 0), name), { recursive: true });
-  await second.start();
+  await second.open();
   await fillTiers(training, second, [...objectsOf(training).keys()].slice(0, OBJECTS / 2));
   // Names are never used twice: who believes in a copy of before finds nothing, and never something else.
   for (let epoch = 0; epoch < 2; epoch++) {

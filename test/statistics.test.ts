@@ -31,7 +31,7 @@ async function started(quota: number, clock: ManualClock): Promise<Hierarchy> {
       source: new ThrottleDriver(memory, { latencyMs: 10, clock }),
       ...(quota > 0 && { tiers, placement: new PlacementHandler({ chunk: CHUNK }) }),
       clock,
-    }).start(),
+    }).open(),
   );
 }
 
@@ -51,7 +51,7 @@ async function made(
     await hierarchy.readMany(ranges.map(({ key, at }) => ({ key, offset: at, target: target() })));
   else if (kind === 'handle')
     await Promise.all(
-      ranges.map(async ({ key, at }) => (await hierarchy.open(key)).readInto(target(), { offset: at })),
+      ranges.map(async ({ key, at }) => (await hierarchy.handle(key)).readInto(target(), { offset: at })),
     );
   else {
     const prefetcher = new Prefetcher(hierarchy, listSequence(keys), { clock });

@@ -61,7 +61,7 @@ async function start(tier: StorageDriver, { quota = ROOM, source = sourceDriver(
   const hierarchy = new Hierarchy({ source: counted, tiers, placement, clock });
   const faults: TierFault[] = [];
   hierarchy.on('tierFault', (fault) => faults.push(fault));
-  return { hierarchy: await hierarchy.start(), source: counted, faults, clock };
+  return { hierarchy: await hierarchy.open(), source: counted, faults, clock };
 }
 
 async function expectRight(hierarchy: Hierarchy, keys: Iterable<string> = objects.keys()): Promise<void> {
@@ -403,7 +403,7 @@ describe('what a hierarchy survives', () => {
             tiers,
             placement: new PlacementHandler({ chunk: 700 }),
             clock,
-          }).start();
+          }).open();
           for (let i = 0; i < reads.length; i += 5) {
             const some = reads.slice(i, i + 5).map(async ({ key, offset, length }) => {
               const got = await hierarchy.read(key, { offset, length });

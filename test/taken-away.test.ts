@@ -24,7 +24,7 @@ async function startPlaced() {
   const driver = new MemoryDriver();
   const placement = new PlacementHandler({ chunk: SIZE });
   const hierarchy = new Hierarchy({ source, tiers: [{ driver, quota: 2 * SIZE * KEYS.length }], placement });
-  await hierarchy.start();
+  await hierarchy.open();
   for (const key of KEYS) await hierarchy.place(key);
   return { hierarchy, driver };
 }
@@ -90,7 +90,7 @@ it.each(['nothing is placed', 'it is being placed'])(
     const quota = where === 'nothing is placed' ? SIZE - 1 : SIZE;
     const placement = new PlacementHandler({ chunk: 10 });
     const hierarchy = new Hierarchy({ source, tiers: [{ driver: new MemoryDriver(), quota }], placement });
-    await hierarchy.start();
+    await hierarchy.open();
     const targets = Array.from({ length: 3 }, () => new Uint8Array(SIZE));
     const reads = targets.map((target) => outcomeOf(hierarchy.readInto('0', target)));
     await settled();

@@ -50,7 +50,7 @@ describe('what nobody listens to', () => {
   it('[R2] a tier that was deleted is told in a line, and not again and again', async () => {
     const root = path.join(await temporaryDirectory(), 'tier');
     const { hierarchy, lines, epoch } = await startOn(root, []);
-    await hierarchy.start();
+    await hierarchy.open();
     await fs.rm(root, { recursive: true });
     await fs.writeFile(root, 'something else');
     for (let i = 0; i < 5; i++) await epoch();
@@ -63,7 +63,7 @@ describe('what nobody listens to', () => {
 
   it('[Q2] a tier whose disk is full is told in a line', async () => {
     const { hierarchy, lines, epoch } = await startOn(await temporaryDirectory(), [FULL]);
-    await hierarchy.start();
+    await hierarchy.open();
     for (let i = 0; i < 3; i++) await epoch();
     expect(lines.filter((line) => line.includes('is full'))).toHaveLength(1);
     expect(lines.length).toBeLessThanOrEqual(3);
@@ -75,7 +75,7 @@ describe('what nobody listens to', () => {
       { operations: ['open', 'openIndex'], fault: { kind: 'fail', code: 'TIERED_UNAVAILABLE' } },
     ];
     const { hierarchy, lines, epoch } = await startOn(await temporaryDirectory(), rules, { clock });
-    await hierarchy.start();
+    await hierarchy.open();
     for (let i = 0; i < 3; i++) await epoch();
     expect(lines.filter((line) => line.includes('cannot be used'))).toHaveLength(1);
     await clock.advance(600_000);
@@ -89,7 +89,7 @@ describe('what nobody listens to', () => {
     for (const name of ['file', 'file/cache']) {
       const root = path.join(directory, name);
       const { hierarchy, lines, epoch } = await startOn(root, []);
-      await hierarchy.start();
+      await hierarchy.open();
       await epoch();
       expect(lines[0]).toContain(`tier 0 (fs:${root}) cannot be used (TIERED_UNAVAILABLE: `);
       expect(lines.length).toBeGreaterThan(1);
@@ -104,7 +104,7 @@ describe('what nobody listens to', () => {
     await fs.writeFile(damaged, 'no manifest');
     const told = async (manifest: string) => {
       const { hierarchy, lines } = await startOn(path.join(directory, 'tier'), [], { manifest });
-      await hierarchy.start();
+      await hierarchy.open();
       await hierarchy.close();
       return lines;
     };
@@ -126,7 +126,7 @@ describe('what nobody listens to', () => {
     onTestFinished(() => void process.off('warning', take));
     for (let i = 0; i < 15; i++) {
       const { hierarchy, epoch } = await startOn(await temporaryDirectory(), [BROKEN], { warn: undefined });
-      await hierarchy.start();
+      await hierarchy.open();
       await epoch();
       await hierarchy.close();
     }
@@ -138,7 +138,7 @@ describe('what nobody listens to', () => {
     const { hierarchy, lines, epoch } = await startOn(await temporaryDirectory(), [BROKEN]);
     let faults = 0;
     hierarchy.on('tierFault', () => (faults += 1));
-    await hierarchy.start();
+    await hierarchy.open();
     await epoch();
     expect(faults).toBeGreaterThan(2);
     expect(lines).toEqual([]);

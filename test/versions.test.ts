@@ -53,7 +53,7 @@ async function start(versions: VersionPolicy | undefined, { tiers = true } = {})
     placement: new PlacementHandler({ chunk: 400 }),
     ...(versions && { versions }),
   });
-  return { source, hierarchy: await hierarchy.start() };
+  return { source, hierarchy: await hierarchy.open() };
 }
 
 describe.each(Object.entries(WAYS))('an object of the source that was %s', (_, change) => {
@@ -129,7 +129,7 @@ describe('a source whose driver keeps files open, and a file that was read befor
     new Hierarchy({
       versions,
       source: new FileSystemDriver({ root: path.join(directory, 'source') }),
-    }).start();
+    }).open();
   const CHANGES = {
     ...WAYS,
     'deleted and made anew': async (bytes: Uint8Array) => {
@@ -232,7 +232,7 @@ class Restless extends InterceptingDriver {
 it('[V4] ignore: a source whose versions fit nothing is read all the same', async () => {
   const source = new Restless(new FileSystemDriver({ root: path.join(directory, 'source') }));
   for (let i = 0; i < 20; i++) await fs.writeFile(path.join(directory, 'source', `b${i}`), OLD);
-  const hierarchy = await new Hierarchy({ source, versions: 'ignore' }).start();
+  const hierarchy = await new Hierarchy({ source, versions: 'ignore' }).open();
   for (let i = 0; i < 20; i++) expect(await hierarchy.read(`b${i}`)).toEqual(OLD);
   expect(hierarchy.stats().source.reads).toBeLessThan(30);
   await hierarchy.close();
@@ -263,7 +263,7 @@ it('[V4] ignore: one object that changes all the time says nothing of the versio
       placement: new PlacementHandler({ chunk: 10_000 }),
       versions: 'ignore',
     });
-    await hierarchy.start();
+    await hierarchy.open();
     await expect(hierarchy.read('a')).rejects.toMatchObject({ code: 'TIERED_SOURCE_CHANGED' });
     expect(source.times).toBe(0);
     expect(await hierarchy.read('a')).toHaveLength(4 * OLD.byteLength);

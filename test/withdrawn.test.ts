@@ -27,7 +27,7 @@ it.each(['read', 'readInto'] as const)(
     const driver = new Late(new MemoryDriver());
     const placement = new PlacementHandler({ chunk: 100 });
     await using hierarchy = new Hierarchy({ source, tiers: [{ driver, quota: 100 }], placement });
-    await hierarchy.start();
+    await hierarchy.open();
     await hierarchy.place('a');
     const target = new Uint8Array(100);
     const reading =

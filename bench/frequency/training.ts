@@ -91,7 +91,7 @@ export class Training {
         },
       ],
       placement: new PlacementHandler({ policy: frequency({ plan, sampleOf: dataset.sampleOf }) }),
-    }).start();
+    }).open();
     const order = Array.from(fillOrder({ plan, first: accesses.first }), String);
     const { left } = await placeInOrder(hierarchy, order);
     if (left > 0) throw new Error(`${left} planned samples have found no room`);

@@ -47,7 +47,7 @@ async function run(task: TierTask, progress: (text: string) => void): Promise<Ti
       : [{ driver: new FileSystemDriver({ root: tier, writable: true }), quota: QUOTA }];
   const placement = new PlacementHandler();
   const hierarchy = new Hierarchy({ source, tiers, manifest, ...(tiers.length > 0 && { placement }) });
-  const startSeconds = await secondsOf(() => hierarchy.start());
+  const startSeconds = await secondsOf(() => hierarchy.open());
   const afterStart = memory();
   const fillSeconds = await secondsOf(async () => {
     if (task.fill === true) await fill(hierarchy, source, task, progress);

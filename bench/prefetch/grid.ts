@@ -35,7 +35,7 @@ export async function againstGrid(
     for (const memory of quick ? MEMORY.slice(0, 1) : MEMORY) {
       for (const producers of all) {
         progress(`${name}: ${producers} producers, ${memory}`);
-        const fixed = { producers, maxProducers: 64, memory, autotuner: false as const };
+        const fixed = { producers, concurrency: 64, memory, autotuner: false as const };
         points.push({ producers, memory, seconds: await secondsOf(() => prefetched(fixed)(work)) });
       }
       for (let i = 0; i < 2; i++) tuned.push(await tunedRun(work));

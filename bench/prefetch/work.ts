@@ -33,7 +33,7 @@ export async function makeFiles(
  */
 export async function openWork(dataset: Dataset, source: Source, count = dataset.count): Promise<Work> {
   const driver = source.open(dataset.directory);
-  const hierarchy = await new Hierarchy({ source: driver }).start();
+  const hierarchy = await new Hierarchy({ source: driver }).open();
   const rounds = Math.ceil(count / dataset.count);
   const order = Array.from({ length: rounds }, (_, i) => [
     ...new Random(SEED, i).permutation(dataset.count),

@@ -24,7 +24,7 @@ const loops: Record<LoopName, Loop> = {
 
 const paths = readFileSync(list, 'utf8').trimEnd().split('\n');
 const driver = new FileSystemDriver({ root: directory });
-const hierarchy = await new Hierarchy({ source: driver }).start();
+const hierarchy = await new Hierarchy({ source: driver }).open();
 const keys = paths.map((one) => path.relative(directory, one));
 const work: Work = { directory, keys, size: Number(size), driver, hierarchy };
 

@@ -15,7 +15,7 @@ const MOST_SOCKETS = 128;
 
 /** `S3Driver`. */
 export async function ours(server: BenchServer, bucket: string): Promise<Client> {
-  const driver = new S3Driver({ ...server, bucket, connections: MOST_SOCKETS });
+  const driver = new S3Driver({ ...server, bucket, concurrency: MOST_SOCKETS });
   await driver.open({});
   return {
     read: (key, target, offset) => driver.readInto(key, target, { offset }),

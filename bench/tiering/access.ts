@@ -18,7 +18,7 @@ export function throughHierarchy(hierarchy: Hierarchy): Access {
   return {
     read: ({ key }) => hierarchy.read(key),
     open: async ({ key }) => {
-      const handle = await hierarchy.open(key);
+      const handle = await hierarchy.handle(key);
       return { readInto: (target, offset) => handle.readInto(target, { offset }) };
     },
   };

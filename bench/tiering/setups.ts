@@ -55,7 +55,7 @@ export const ROOM_FOR_SOME = 0.56;
 export const sourceOnly: Setup = {
   name: 'source only',
   everyRound: true,
-  open: async ({ source, loader }) => plain(await new Hierarchy({ source }).start(), loader),
+  open: async ({ source, loader }) => plain(await new Hierarchy({ source }).open(), loader),
 };
 
 /** One epoch is enough: all are alike, and it costs as much as the slowest setup. */
@@ -84,7 +84,7 @@ export const localBySdk: Setup = {
   name: `local only, SDK (${native().available ? 'native threads' : "Node's pool"})`,
   local: true,
   open: async ({ dataset: { directory }, loader }) =>
-    plain(await new Hierarchy({ source: new FileSystemDriver({ root: directory }) }).start(), loader),
+    plain(await new Hierarchy({ source: new FileSystemDriver({ root: directory }) }).open(), loader),
 };
 
 export const filledFirst: Setup = {
@@ -135,7 +135,7 @@ async function withTier({ source, dataset, loader, cache }: Surroundings, room: 
     quota: quotaOnDisk(Math.floor(room * dataset.bytes), Math.floor(room * dataset.objects.length)),
   };
   const hierarchy = new Hierarchy({ source, tiers: [tier], placement: new PlacementHandler() });
-  return { ...plain(await hierarchy.start(), loader), hierarchy };
+  return { ...plain(await hierarchy.open(), loader), hierarchy };
 }
 
 function plain(hierarchy: Hierarchy, loader: Loader): Opened {

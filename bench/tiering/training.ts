@@ -56,7 +56,7 @@ async function train(training: Training): Promise<Trained> {
     tiers: [{ driver, quota: tier.quota }],
     placement: new PlacementHandler({ ...placement }),
   });
-  await hierarchy.start();
+  await hierarchy.open();
   const byKey = new Map(objects.map((object) => [object.key, object]));
   const epochs: TrainedEpoch[] = [];
   let mark = { at: systemClock.now(), operations: 0, bytes: 0 };

@@ -68,7 +68,7 @@ async function measure(setup: Setup, experiment: Experiment, scratch: string): P
   const { dataset, progress, seed, signal, testDigits } = experiment;
   const source = new MetricsDriver(experiment.source.connect());
   const surroundings = { source, scratch, localDirectory: dataset.directory, bytes: dataset.bytes };
-  await using hierarchy = await setup.build(surroundings).start({ signal });
+  await using hierarchy = await setup.build(surroundings).open({ signal });
   let keptBytes = 0;
   hierarchy.on('placed', ({ bytes }) => (keptBytes += bytes));
   const meter = new Meter(source, hierarchy, setup.levels);

@@ -200,7 +200,7 @@ async function patiently<T>(work: Promise<T>, what: string): Promise<T> {
 /** A start that meets no faults, in this process: every byte is the source's, and the quota holds. */
 async function inspect(place: Place, keys: readonly string[], figures: Figures): Promise<void> {
   const { hierarchy } = hierarchyOf(place);
-  await hierarchy.start();
+  await hierarchy.open();
   try {
     for (const key of keys) {
       const bytes = await hierarchy.read(key);

@@ -59,7 +59,7 @@ async function begin(): Promise<ReturnType<typeof hierarchyOf>> {
   begun.hierarchy.on('tierFault', ({ error }) =>
     outcome.faults.push(isTieredError(error) ? error.code : String(error)),
   );
-  await begun.hierarchy.start();
+  await begun.hierarchy.open();
   return begun;
 }
 

@@ -29,7 +29,7 @@ async function live(place: Place, index: number, { seed, kill }: Life): Promise<
   hierarchy.on('tierFault', ({ operation, key, error }) =>
     say(index, 'fault', key, operation, String(error)),
   );
-  await hierarchy.start();
+  await hierarchy.open();
   say(index, 'started');
   const objects = objectsOf(place);
   const random = new Random(seed, index);

@@ -65,6 +65,6 @@ async function answer(request: Request): Promise<void> {
 hierarchy.on('placed', ({ key }) => say({ say: 'placed', key }));
 hierarchy.on('dropped', ({ key }) => say({ say: 'dropped', key }));
 hierarchy.on('tierFault', ({ key, error }) => say({ say: 'fault', key: `${key}: ${String(error)}` }));
-await hierarchy.start();
+await hierarchy.open();
 process.on('message', (request: Request) => void answer(request));
 done();

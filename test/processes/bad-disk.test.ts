@@ -45,7 +45,7 @@ it.each([
   '[R2] a tier whose disk is %s at the start: reads are served, the fault is told, and the tier comes back when the disk does',
   async (_, spoil, mend) => {
     const first = hierarchyOf(place).hierarchy;
-    await first.start();
+    await first.open();
     await first.close();
     spoil();
     const clock = new ManualClock();
@@ -54,7 +54,7 @@ it.each([
     hierarchy.on('tierFault', ({ error }) => faults.push((error as { code?: string }).code ?? String(error)));
     let mended = false;
     try {
-      await hierarchy.start();
+      await hierarchy.open();
       const readAll = async () => {
         for (const key of keys) {
           const bytes = fs.readFileSync(path.join(sourceOf(place), key));

@@ -92,7 +92,7 @@ it.each([
     try {
       await killTheseOften(place, new Random(SEED), kills);
       const { hierarchy } = hierarchyOf(place);
-      await hierarchy.start();
+      await hierarchy.open();
       for (const key of keys)
         expect(
           Buffer.compare(await hierarchy.read(key), fs.readFileSync(path.join(sourceOf(place), key))),

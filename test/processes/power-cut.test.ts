@@ -29,7 +29,7 @@ afterEach(() => fs.rmSync(directory, { recursive: true, force: true }));
  */
 async function live(earlier: string): Promise<void> {
   const { hierarchy } = hierarchyOf(place);
-  await hierarchy.start();
+  await hierarchy.open();
   const half = keys.length >> 1;
   const readAll = async (some: readonly string[]) => {
     for (const key of some) {

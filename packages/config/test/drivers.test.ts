@@ -197,7 +197,7 @@ describe('what a level has around its driver', () => {
     const config = { source: { driver: flaky, failures: 0, ...level }, scan: false };
     const hierarchy = await loadHierarchy(config, { clock });
     try {
-      await clock.run(hierarchy.start());
+      await clock.run(hierarchy.open());
       const started = clock.now();
       const all = Array.from({ length: reads }, (_, offset) =>
         hierarchy.read('object', { offset, length: 100 }),
@@ -231,7 +231,7 @@ describe('what a level has around its driver', () => {
       limit: { concurrency: 1 },
     };
     const hierarchy = await loadHierarchy({ source }, { clock });
-    await clock.run(hierarchy.start());
+    await clock.run(hierarchy.open());
     const begin = clock.now();
     for (let i = 0; i < 5; i++) await clock.run(hierarchy.read('object'));
     expect(clock.now() - begin).toBe(4 * 10 + 20);
@@ -248,7 +248,7 @@ describe('what a level has around its driver', () => {
   it('is a prefix next to the driver', async () => {
     expect(await timeToRead({ prefix: 'obj' })).toBe('TIERED_NOT_FOUND');
     const hierarchy = await loadHierarchy({ source: { driver: flaky, failures: 0, prefix: 'obj' } });
-    await hierarchy.start();
+    await hierarchy.open();
     expect((await hierarchy.read('ect')).byteLength).toBe(1000);
     await hierarchy.close();
   });

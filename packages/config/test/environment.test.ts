@@ -112,7 +112,7 @@ describe('the value of a variable', () => {
         const configs = [
           { source: { driver, how: 'issue', key: '${KEY}' } },
           { source: { driver, key: 'a ${KEY} b' } },
-          { source: { driver: 'memory', capacity: '${KEY}' } },
+          { source: { driver: 'memory', throttle: { bytesPerSecond: '${KEY}' } } },
           { source: { driver: '${KEY}' } },
           { source: { driver: '${NAME}' } },
           { source: { driver: 'memory', retry: '${KEY}' } },

@@ -41,7 +41,7 @@ describe('a mistake in a configuration', () => {
     ['a field nobody knows', { ...sourceWith({}), sources: [] }, 'sources'],
     ['a schema that is no address', { ...sourceWith({}), $schema: 1 }, '$schema'],
     ['an option nobody knows', sourceWith({ root: '/data' }), 'source.root'],
-    ['a wrong option of the driver', sourceWith({ capacity: '8GB/s' }), 'source.capacity'],
+    ['a wrong option of the driver', sourceWith({ name: 8 }), 'source.name'],
     ['an empty prefix', sourceWith({ prefix: '' }), 'source.prefix'],
     ['retries that are a number', sourceWith({ retry: 4 }), 'source.retry'],
     ['no attempts', sourceWith({ retry: { attempts: 0 } }), 'source.retry.attempts'],
@@ -103,7 +103,7 @@ describe('a mistake in a configuration', () => {
   it('is told with the name that was meant, of the level or of the driver', async () => {
     const close = {
       Driver: 'driver',
-      capacty: 'capacity',
+      nmae: 'name',
       perfix: 'prefix',
       retries: 'retry',
       throtle: 'throttle',
@@ -114,7 +114,7 @@ describe('a mistake in a configuration', () => {
       expect(problem?.text).toContain(`${meant}?`);
     }
     const [far] = await problemsOf(sourceWith({ zzzzzzzz: 1 }));
-    for (const known of ['driver', 'prefix', 'retry', 'limit', 'throttle', 'name', 'capacity']) {
+    for (const known of ['driver', 'prefix', 'retry', 'limit', 'throttle', 'name']) {
       expect(far?.text).toContain(known);
     }
     const [inside] = await problemsOf(sourceWith({ limit: { concurrency: 1, maxconcurrency: 2 } }));
@@ -127,7 +127,7 @@ describe('a mistake in a configuration', () => {
         'scan: 1', // 1
         'source:', // 2
         '  driver: memory',
-        '  capacity: much', // 4
+        '  name: 8', // 4
         '  retry: { attempts: 0, tries: 3 }', // 5
         '  limit: {}', // 6
         'thing: []', // 7
@@ -135,7 +135,7 @@ describe('a mistake in a configuration', () => {
     );
     expect((await problemsOf(file)).map(({ at, field }) => [at, field])).toEqual([
       ['1:1', 'scan'],
-      ['4:3', 'source.capacity'],
+      ['4:3', 'source.name'],
       ['5:12', 'source.retry.attempts'],
       ['5:25', 'source.retry.tries'],
       ['6:3', 'source.limit.concurrency'],
@@ -183,7 +183,7 @@ describe('a configuration without tiers', () => {
     await expect(hierarchy.read('object')).rejects.toEqual(
       expect.objectContaining({ code: 'TIERED_NOT_OPEN' }),
     );
-    await hierarchy.start();
+    await hierarchy.open();
     await expect(hierarchy.read('object')).rejects.toEqual(
       expect.objectContaining({ code: 'TIERED_NOT_FOUND' }),
     );

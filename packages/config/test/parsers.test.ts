@@ -36,7 +36,7 @@ describe('who makes a hierarchy in code', () => {
       import { FileSystemDriver } from '@tiered/node-fs-adapter';
       import { OpenDalDriver } from '@tiered/opendal-adapter';
       import { S3Driver } from '@tiered/s3-adapter';
-      const hierarchy = await new Hierarchy({ source: new MemoryDriver() }).start();
+      const hierarchy = await new Hierarchy({ source: new MemoryDriver() }).open();
       const parts = [PlacementHandler, FileSystemDriver, OpenDalDriver, S3Driver].map((part) => typeof part);
       console.log(...parts, hierarchy.stats().source.driver);`;
     expect(await withoutParsers(code)).toBe('function function function function memory');

@@ -168,7 +168,7 @@ export interface Placement {
    */
   assertTiers(tiers: readonly Tier[]): void;
   /** Starts the placement. Called once, after the drivers are open and before the first read. */
-  start(host: PlacementHost, options: OperationOptions): Promise<void>;
+  open(host: PlacementHost, options: OperationOptions): Promise<void>;
   /**
    * Reads exactly `length` bytes of an object that has to come from the source. The range was checked against
    * the object's size, and is not empty. May place the object as a side effect.

@@ -82,8 +82,8 @@ describe('Hierarchy options', () => {
 
 describe('Hierarchy over a source alone', () => {
   it('[R1] gives exactly the bytes of the source for any range, as a view or into memory', async () => {
-    await using hierarchy = await new Hierarchy({ source: await memoryWith({ a: DIGITS }) }).start();
-    const handle = await hierarchy.open('a');
+    await using hierarchy = await new Hierarchy({ source: await memoryWith({ a: DIGITS }) }).open();
+    const handle = await hierarchy.handle('a');
     await fc.assert(
       fc.asyncProperty(fc.nat(120), fc.nat(120), async (offset, length) => {
         const expected = DIGITS.subarray(offset, offset + length);
@@ -106,20 +106,20 @@ describe('Hierarchy over a source alone', () => {
     [0, Number.NaN],
     [Infinity, 1],
   ])('refuses the range %d, %d', async (offset, length) => {
-    await using hierarchy = await new Hierarchy({ source: await memoryWith({ a: DIGITS }) }).start();
+    await using hierarchy = await new Hierarchy({ source: await memoryWith({ a: DIGITS }) }).open();
     await expect(hierarchy.read('a', { offset, length })).rejects.toMatchObject(code('TIERED_RANGE_INVALID'));
   });
 
   it.each(['', 'a\0b', '\ud800', 7 as unknown as string])('refuses the key %j', async (key) => {
-    await using hierarchy = await new Hierarchy({ source: new MemoryDriver() }).start();
+    await using hierarchy = await new Hierarchy({ source: new MemoryDriver() }).open();
     await expect(hierarchy.read(key)).rejects.toMatchObject(code('TIERED_KEY_INVALID'));
   });
 
   it('[E1] says which object is missing', async () => {
-    await using hierarchy = await new Hierarchy({ source: new MemoryDriver() }).start();
+    await using hierarchy = await new Hierarchy({ source: new MemoryDriver() }).open();
     for (const call of [
       hierarchy.read('x'),
-      hierarchy.open('x'),
+      hierarchy.handle('x'),
       hierarchy.stat('x'),
       hierarchy.place('x'),
     ]) {
@@ -132,7 +132,7 @@ describe('Hierarchy over a source alone', () => {
     const hierarchy = new Hierarchy({ source });
     const progress: unknown[] = [];
     hierarchy.on('scan', (event) => progress.push(event));
-    await hierarchy.start();
+    await hierarchy.open();
     expect(progress).toEqual([{ objects: 3, bytes: 300 }]);
     expect(await hierarchy.stat('b')).toMatchObject({ key: 'b', size: 100, level: 0 });
     const keys: string[] = [];
@@ -145,9 +145,9 @@ describe('Hierarchy over a source alone', () => {
   it('without a scan asks once for an object, however many want it, and lists the source itself', async () => {
     const holding = new HoldingDriver(await memoryWith({ a: DIGITS, b: DIGITS }), { operations: ['stat'] });
     const source = new MetricsDriver(holding);
-    await using hierarchy = await new Hierarchy({ source, scan: false }).start();
+    await using hierarchy = await new Hierarchy({ source, scan: false }).open();
     const impatient = new AbortController();
-    const reads = [hierarchy.read('a'), hierarchy.read('a', { length: 5 }), hierarchy.open('a')];
+    const reads = [hierarchy.read('a'), hierarchy.read('a', { length: 5 }), hierarchy.handle('a')];
     const aborted = hierarchy.read('a', { signal: impatient.signal });
     impatient.abort(new Error('too slow'));
     await expect(aborted).rejects.toThrow('too slow');
@@ -162,7 +162,7 @@ describe('Hierarchy over a source alone', () => {
 
   it('an object that became shorter is read as it is now', async () => {
     const source = await memoryWith({ a: DIGITS });
-    await using hierarchy = await new Hierarchy({ source }).start();
+    await using hierarchy = await new Hierarchy({ source }).open();
     await source.write('a', DIGITS.subarray(0, 40), { size: 40 });
     expect(await hierarchy.read('a')).toEqual(DIGITS.subarray(0, 40));
   });
@@ -170,7 +170,7 @@ describe('Hierarchy over a source alone', () => {
   it('[V2] behind the end that is known of an object nothing is asked for, until a listing shows another', async () => {
     const source = await memoryWith({ empty: new Uint8Array(), short: DIGITS.subarray(0, 10) });
     const counted = new MetricsDriver(source);
-    await using hierarchy = await new Hierarchy({ source: counted }).start();
+    await using hierarchy = await new Hierarchy({ source: counted }).open();
     for (const key of ['empty', 'short']) await source.write(key, DIGITS, { size: 100 });
     expect(await hierarchy.read('empty')).toEqual(new Uint8Array());
     expect(await hierarchy.read('short', { offset: 10 })).toEqual(new Uint8Array());
@@ -192,7 +192,7 @@ describe('Hierarchy over a source alone', () => {
     }
     const source = new Restless();
     await source.write('a', DIGITS, { size: 100 });
-    await using hierarchy = await new Hierarchy({ source }).start();
+    await using hierarchy = await new Hierarchy({ source }).open();
     await expect(hierarchy.read('a')).rejects.toMatchObject(code('TIERED_SOURCE_CHANGED'));
     await expect(hierarchy.readInto('a', new Uint8Array(10))).rejects.toMatchObject(
       code('TIERED_SOURCE_CHANGED'),
@@ -201,7 +201,7 @@ describe('Hierarchy over a source alone', () => {
   });
 
   it('counts what the source gave', async () => {
-    await using hierarchy = await new Hierarchy({ source: await memoryWith({ a: DIGITS }) }).start();
+    await using hierarchy = await new Hierarchy({ source: await memoryWith({ a: DIGITS }) }).open();
     await hierarchy.read('a', { length: 30 });
     await hierarchy.readInto('a', new Uint8Array(20));
     expect(hierarchy.stats()).toMatchObject({
@@ -218,13 +218,13 @@ it('a driver that describes an object without a version is told so at start', as
       yield [{ key: 'a', size: 5 } as ObjectStat];
     }
   }
-  await expect(new Hierarchy({ source: new Careless() }).start()).rejects.toThrow(/version/);
+  await expect(new Hierarchy({ source: new Careless() }).open()).rejects.toThrow(/version/);
 });
 
 describe('Hierarchy lifecycle', () => {
   it('[C1] close ends reads that wait for the source, and waits until the source has let go', async () => {
     const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['read'] });
-    const hierarchy = await new Hierarchy({ source }).start();
+    const hierarchy = await new Hierarchy({ source }).open();
     const read = expect(hierarchy.read('a')).rejects.toMatchObject(code('TIERED_CLOSED'));
     await settled();
     let closed = false;
@@ -241,7 +241,7 @@ describe('Hierarchy lifecycle', () => {
   it('[C1] a read that finds its object changed while the hierarchy closes is TIERED_CLOSED', async () => {
     const inner = await memoryWith({ a: DIGITS, b: DIGITS });
     const source = new HoldingDriver(inner, { operations: ['stat', 'read'] });
-    const hierarchy = await new Hierarchy({ source, scan: false }).start();
+    const hierarchy = await new Hierarchy({ source, scan: false }).open();
     const reads = ['a', 'b'].map((key) =>
       expect(hierarchy.read(key)).rejects.toMatchObject(code('TIERED_CLOSED')),
     );
@@ -259,7 +259,7 @@ describe('Hierarchy lifecycle', () => {
   it('[C1] close ends a listing of the source, whether it rests or waits for a page', async () => {
     for (const rests of [true, false]) {
       const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['list'] });
-      const hierarchy = await new Hierarchy({ source, scan: false }).start();
+      const hierarchy = await new Hierarchy({ source, scan: false }).open();
       const listing = hierarchy.list();
       const first = listing.next();
       if (rests) {
@@ -279,7 +279,7 @@ describe('Hierarchy lifecycle', () => {
 
   it('[B1] abort ends one read at once, and leaves no listener on its signal', async () => {
     const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['read'] });
-    const hierarchy = await new Hierarchy({ source }).start();
+    const hierarchy = await new Hierarchy({ source }).open();
     const controller = new AbortController();
     const read = hierarchy.read('a', { signal: controller.signal });
     await settled();
@@ -296,7 +296,7 @@ describe('Hierarchy lifecycle', () => {
     const note = (warning: Error) => warnings.push(warning);
     process.on('warning', note);
     const source = new HoldingDriver(await memoryWith({ a: DIGITS }), { operations: ['read'] });
-    const hierarchy = await new Hierarchy({ source }).start();
+    const hierarchy = await new Hierarchy({ source }).open();
     const { signal } = new AbortController();
     const reads = Array.from({ length: 30 }, () => hierarchy.read('a', { signal }));
     await source.releaseAll();
@@ -312,15 +312,15 @@ describe('Hierarchy lifecycle', () => {
       rules: [{ operations: ['list'], fault: { kind: 'fail' } }],
     });
     const hierarchy = new Hierarchy({ source: failing });
-    await expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_FAULT_INJECTED'));
+    await expect(hierarchy.open()).rejects.toMatchObject(code('TIERED_FAULT_INJECTED'));
     await expect(hierarchy.read('a')).rejects.toMatchObject(code('TIERED_CLOSED'));
-    await expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_CLOSED'));
+    await expect(hierarchy.open()).rejects.toMatchObject(code('TIERED_CLOSED'));
   });
 
   it('close during start ends the start', async () => {
     const source = new HoldingDriver(new MemoryDriver(), { operations: ['list'] });
     const hierarchy = new Hierarchy({ source });
-    const starting = expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_CLOSED'));
+    const starting = expect(hierarchy.open()).rejects.toMatchObject(code('TIERED_CLOSED'));
     await settled();
     const closing = hierarchy.close();
     await source.releaseAll();
@@ -331,8 +331,8 @@ describe('Hierarchy lifecycle', () => {
   it('start twice is refused, close before start is fine, stats work in every state', async () => {
     const hierarchy = new Hierarchy({ source: new MemoryDriver() });
     expect(hierarchy.stats().activeReads).toBe(0);
-    await hierarchy.start();
-    await expect(hierarchy.start()).rejects.toMatchObject(code('TIERED_ALREADY_STARTED'));
+    await hierarchy.open();
+    await expect(hierarchy.open()).rejects.toMatchObject(code('TIERED_ALREADY_OPEN'));
     let closed = 0;
     hierarchy.on('closed', () => closed++);
     await Promise.all([hierarchy.close(), hierarchy.close()]);
@@ -343,7 +343,7 @@ describe('Hierarchy lifecycle', () => {
 
 it("[R1] the memory of what was read is the caller's to give away, also where no byte was", async () => {
   const source = await memoryWith({ empty: new Uint8Array() });
-  await using hierarchy = await new Hierarchy({ source }).start();
+  await using hierarchy = await new Hierarchy({ source }).open();
   const { buffer } = await hierarchy.read('empty');
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
   const another = await hierarchy.read('empty');

@@ -47,12 +47,12 @@ describe('the views that MemoryDriver.read gives', () => {
 
 describe('the capacity of a MemoryDriver', () => {
   it.each<[unknown]>([[-1], [1.5], ['much'], [Number.NaN], [null]])('cannot be %o', (capacity) => {
-    const make = () => new MemoryDriver({ capacity: capacity as ByteSize });
+    const make = () => new MemoryDriver({ quota: capacity as ByteSize });
     expect(make).toThrow(withCode('TIERED_CONFIG_INVALID'));
   });
 
   it('takes what fits to the byte, and refuses one byte more without losing anything', async () => {
-    const driver = new MemoryDriver({ capacity: '1KiB' });
+    const driver = new MemoryDriver({ quota: '1KiB' });
     await put(driver, 'a', 1000);
     await expect(put(driver, 'b', 25)).rejects.toEqual(withCode('TIERED_NO_SPACE'));
     expect(await driver.usage({})).toEqual({ bytes: 1000, objects: 1, freeBytes: 24 });
@@ -62,7 +62,7 @@ describe('the capacity of a MemoryDriver', () => {
   });
 
   it('counts only the difference when an object is replaced, and keeps the old one if the new one does not fit', async () => {
-    const driver = new MemoryDriver({ capacity: 100 });
+    const driver = new MemoryDriver({ quota: 100 });
     await put(driver, 'a', 80);
     await put(driver, 'a', 100);
     await expect(put(driver, 'a', 101)).rejects.toEqual(withCode('TIERED_NO_SPACE'));
@@ -70,7 +70,7 @@ describe('the capacity of a MemoryDriver', () => {
   });
 
   it('is not exceeded by two writes whose pieces come at the same time', async () => {
-    const driver = new MemoryDriver({ capacity: 100 });
+    const driver = new MemoryDriver({ quota: 100 });
     const outcomes = ['a', 'b'].map((key) =>
       outcomeOf(driver.write(key, onlyOnce(pattern(60)), { size: 60 })),
     );
@@ -82,7 +82,7 @@ describe('the capacity of a MemoryDriver', () => {
   });
 
   it('is looked at when an object in parts is begun, and again when it is published', async () => {
-    const driver = new MemoryDriver({ capacity: 100 });
+    const driver = new MemoryDriver({ quota: 100 });
     await expect(driver.create('a', { size: 101 })).rejects.toMatchObject({
       code: 'TIERED_NO_SPACE',
       operation: 'create',
@@ -96,7 +96,7 @@ describe('the capacity of a MemoryDriver', () => {
   });
 
   it('is refused before the first piece is asked for', async () => {
-    const driver = new MemoryDriver({ capacity: 10 });
+    const driver = new MemoryDriver({ quota: 10 });
     let asked = false;
     async function* pieces() {
       asked = true;
@@ -118,7 +118,7 @@ describe('the usage of a MemoryDriver', () => {
   });
 
   it('does not count writes that failed, and deleting what is not there changes nothing', async () => {
-    const driver = new MemoryDriver({ capacity: 100 });
+    const driver = new MemoryDriver({ quota: 100 });
     await put(driver, 'a', 10);
     for (const size of [4, 6]) {
       const writing = driver.write('b', onlyOnce(pattern(5)), { size });
@@ -133,7 +133,7 @@ describe('the usage of a MemoryDriver', () => {
     const change = fc.oneof(fc.record({ key, size: fc.nat({ max: 60 }) }), fc.record({ key }));
     await fc.assert(
       fc.asyncProperty(fc.array(change, { maxLength: 30 }), async (changes) => {
-        const driver = new MemoryDriver({ capacity: 100 });
+        const driver = new MemoryDriver({ quota: 100 });
         const model = new Map<string, number>();
         const used = () => [...model.values()].reduce((sum, size) => sum + size, 0);
         for (const step of changes) {

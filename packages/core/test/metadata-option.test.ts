@@ -12,7 +12,7 @@ it('a hierarchy works with the namespace that it was given: what that knows cost
   const source = new MetricsDriver(storage);
   const metadata = new MetadataContainer(0);
   metadata.put(await storage.stat('known', {}));
-  await using hierarchy = await new Hierarchy({ source, scan: false, metadata }).start();
+  await using hierarchy = await new Hierarchy({ source, scan: false, metadata }).open();
   expect(Buffer.from(await hierarchy.read('known')).toString()).toBe('known');
   expect(source.metrics().operations.stat).toBeUndefined();
   await hierarchy.read('new');
@@ -32,9 +32,9 @@ it('a namespace of another number of tiers, with copies, beside a manifest, or o
   await refused({ metadata: {} }, /^metadata: .*new MetadataContainer\(0\)/);
   await refused({ metadata: new MetadataContainer(0), manifest: 'file' }, /^metadata: .*manifest/);
   const metadata = new MetadataContainer(0);
-  await using first = await make({ metadata }).start();
-  await expect(make({ metadata }).start()).rejects.toMatchObject({
-    code: 'TIERED_ALREADY_STARTED',
+  await using first = await make({ metadata }).open();
+  await expect(make({ metadata }).open()).rejects.toMatchObject({
+    code: 'TIERED_ALREADY_OPEN',
     message: expect.stringMatching(/^metadata: .*make a new MetadataContainer/) as string,
   });
   expect(await first.read('a')).toHaveLength(1);

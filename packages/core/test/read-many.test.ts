@@ -36,8 +36,8 @@ const wholes = (keys: readonly string[], bytes = 100) =>
 describe('Hierarchy.readMany', () => {
   it('[R1] means the same as as many calls of readInto, for any keys and ranges', async () => {
     const source = await sourceOf(0, 1, 50, 100);
-    await using scanned = await new Hierarchy({ source }).start();
-    await using unscanned = await new Hierarchy({ source, scan: false }).start();
+    await using scanned = await new Hierarchy({ source }).open();
+    await using unscanned = await new Hierarchy({ source, scan: false }).open();
     const request = fc.record({
       key: fc.constantFrom('0', '1', '2', '3', 'none', '', 'a\0b', '\ud800'),
       offset: fc.oneof(fc.nat(120), fc.constantFrom(undefined, -1, 0.5, Number.NaN)),
@@ -70,7 +70,7 @@ describe('Hierarchy.readMany', () => {
 
   it('asks the source once, for the versions that are known, and counts each read', async () => {
     const source = await sourceOf(100, 100, 100);
-    await using hierarchy = await new Hierarchy({ source }).start();
+    await using hierarchy = await new Hierarchy({ source }).open();
     await hierarchy.readMany(wholes(['0', '2', '0']));
     const version = async (key: string) => (await source.stat(key, {})).version;
     expect(source.asked).toMatchObject([
@@ -89,7 +89,7 @@ describe('Hierarchy.readMany', () => {
     const source = new FaultDriver(await sourceOf(100, 100, 100), {
       rules: [{ operations: ['readInto'], key: /1/, fault: { kind: 'fail', code: 'TIERED_IO' } }],
     });
-    await using hierarchy = await new Hierarchy({ source }).start();
+    await using hierarchy = await new Hierarchy({ source }).open();
     expect(await hierarchy.readMany(wholes(['0', '1', 'none', '2']))).toEqual([
       { bytes: 100 },
       { error: code('TIERED_IO') },
@@ -107,7 +107,7 @@ describe('Hierarchy.readMany', () => {
     '[V2] [V3] [V4] an object that became shorter is read as the policy %s says',
     async (versions, expected) => {
       const source = await sourceOf(100, 100);
-      await using hierarchy = await new Hierarchy({ source, versions }).start();
+      await using hierarchy = await new Hierarchy({ source, versions }).open();
       await source.write('0', someBytes(40, 7), { size: 40 });
       const requests = wholes(['0', '1']);
       expect(await hierarchy.readMany(requests)).toEqual([expected, { bytes: 100 }]);
@@ -123,13 +123,13 @@ describe('Hierarchy.readMany', () => {
     }
     const source = new Restless();
     await source.write('0', someBytes(10, 0), { size: 10 });
-    await using hierarchy = await new Hierarchy({ source }).start();
+    await using hierarchy = await new Hierarchy({ source }).open();
     expect(await hierarchy.readMany(wholes(['0']))).toEqual([{ error: code('TIERED_SOURCE_CHANGED') }]);
   });
 
   it('[B1] an aborted batch rejects with the reason once nothing is written any more, and leaves no listener', async () => {
     const source = new HoldingDriver(await sourceOf(100, 100), { operations: ['readInto'] });
-    await using hierarchy = await new Hierarchy({ source }).start();
+    await using hierarchy = await new Hierarchy({ source }).open();
     const controller = new AbortController();
     const reason = new Error('enough');
     let over = false;
@@ -148,7 +148,7 @@ describe('Hierarchy.readMany', () => {
 
   it('[C1] close ends a batch that waits for the source, and waits until the source has let go', async () => {
     const source = new HoldingDriver(await sourceOf(100, 100), { operations: ['readInto'] });
-    const hierarchy = await new Hierarchy({ source }).start();
+    const hierarchy = await new Hierarchy({ source }).open();
     const rejected = expect(hierarchy.readMany(wholes(['0', '1']))).rejects.toEqual(code('TIERED_CLOSED'));
     await settled();
     expect(hierarchy.stats().activeReads).toBe(2);

@@ -24,7 +24,7 @@ const schema = group('options of the driver', {
         'What the service needs to know, as OpenDAL documents it, in snake_case, every value as text; take secrets from ' +
         '${NAME}. Directories of fs are relative to the file. Default: none.',
     }),
-  maxInFlight: wholeNumber(1, {
+  concurrency: wholeNumber(1, {
     title: 'Requests',
     description: 'HTTP requests under way at the same time. Default: 64.',
   }).optional(),

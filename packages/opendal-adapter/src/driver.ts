@@ -222,7 +222,7 @@ export class OpenDalDriver implements StorageDriver {
   }
 
   async #operator(): Promise<OpenDalOperator> {
-    const { service, config, operator, maxInFlight, writable } = this.#options;
+    const { service, config, operator, concurrency, writable } = this.#options;
     if (operator !== undefined || service === undefined) {
       invariant(operator !== undefined, 'neither a service nor an operator was given');
       return operator;
@@ -237,7 +237,7 @@ export class OpenDalDriver implements StorageDriver {
       .sort((a, b) => b.length - a.length);
     if (this.#traits.files && writable) assertAtomicFiles(options);
     try {
-      return await makeOperator(service, { ...options }, { local: this.#traits.local, maxInFlight });
+      return await makeOperator(service, { ...options }, { local: this.#traits.local, concurrency });
     } catch (error) {
       const explained = this.#explained(error, 'open', '');
       throw kindOf(error) === 'Unsupported' ? unknownService(this.name, service, explained) : explained;

@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<string, Meaning>> = {
     code: 'TIERED_PERMISSION',
     advice: 'access is denied; check the credentials and rights',
   },
-  RateLimited: { code: 'TIERED_IO', advice: 'the service asks for fewer requests; lower maxInFlight' },
+  RateLimited: { code: 'TIERED_IO', advice: 'the service asks for fewer requests; lower concurrency' },
   AlreadyExists: { code: 'TIERED_KEY_CONFLICT', advice: 'another object stands where a directory must be' },
   ConditionNotMatch: { code: 'TIERED_SOURCE_CHANGED', advice: 'it was changed since it was listed' },
   ConfigInvalid: { code: 'TIERED_CONFIG_INVALID', advice: 'OpenDAL refuses the options' },
@@ -31,7 +31,7 @@ const STATUSES: Readonly<Record<string, Meaning>> = {
   401: { code: 'TIERED_PERMISSION', advice: 'the service does not accept the credentials' },
   429: {
     code: 'TIERED_IO',
-    advice: 'the service asks for fewer requests; lower maxInFlight',
+    advice: 'the service asks for fewer requests; lower concurrency',
     retryable: true,
   },
 };

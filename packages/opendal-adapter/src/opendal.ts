@@ -85,7 +85,7 @@ interface OpenDalModule {
 
 /**
  * Loads OpenDAL and makes an operator. A remote service gets OpenDAL's own layers: requests have timeouts,
- * are retried if their error is temporary, and at most `maxInFlight` run at the same time. Local services
+ * are retried if their error is temporary, and at most `concurrency` run at the same time. Local services
  * have no temporary errors.
  * @throws TieredError `TIERED_CONFIG_INVALID` if the package or its binary cannot be loaded. OpenDAL's own
  * error for options that it refuses.
@@ -93,13 +93,13 @@ interface OpenDalModule {
 export async function makeOperator(
   service: string,
   options: Record<string, string>,
-  { local, maxInFlight }: { readonly local: boolean; readonly maxInFlight: number },
+  { local, concurrency }: { readonly local: boolean; readonly concurrency: number },
 ): Promise<OpenDalOperator> {
   const { Operator, RetryLayer, TimeoutLayer, ConcurrentLimitLayer } = await load();
   const operator = new Operator(service, options);
   if (local) return operator;
   const limit = new ConcurrentLimitLayer(OPERATIONS);
-  limit.httpPermits = maxInFlight;
+  limit.httpPermits = concurrency;
   const timeout = new TimeoutLayer();
   timeout.timeout = REQUEST_TIMEOUT_MS;
   timeout.ioTimeout = TRANSFER_TIMEOUT_MS;

@@ -52,7 +52,7 @@ export interface OpenDalServiceOptions extends CommonOptions {
    * HTTP requests under way at the same time, at least 1; the others wait. Default: 64, which keeps an object
    * store busy and stays well below what services begin to refuse. Has no effect on `fs` and `memory`.
    */
-  readonly maxInFlight?: number | undefined;
+  readonly concurrency?: number | undefined;
   readonly operator?: undefined;
 }
 
@@ -67,7 +67,7 @@ export interface OpenDalOperatorOptions extends CommonOptions {
    */
   readonly service?: string | undefined;
   readonly options?: undefined;
-  readonly maxInFlight?: undefined;
+  readonly concurrency?: undefined;
 }
 
 /** Options of `OpenDalDriver`: a service, or an operator. */
@@ -78,7 +78,7 @@ export interface CheckedDriverOptions {
   readonly service: string | undefined;
   readonly config: OpenDalConfig;
   readonly operator: OpenDalOperator | undefined;
-  readonly maxInFlight: number;
+  readonly concurrency: number;
   readonly prefix: string;
   readonly writable: boolean;
   readonly name: string;
@@ -88,16 +88,16 @@ export interface CheckedDriverOptions {
 
 /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
 export function checkedOptions(options: OpenDalDriverOptions): CheckedDriverOptions {
-  const { operator, options: config = {}, maxInFlight = 64, prefix = '', writable = false } = options;
+  const { operator, options: config = {}, concurrency = 64, prefix = '', writable = false } = options;
   const service = options.service?.toLowerCase();
   if (operator === undefined && (service === undefined || service === ''))
     throw configError('service', 'the name of a service of OpenDAL, or an operator instead', options.service);
-  for (const field of ['options', 'maxInFlight'] as const) {
+  for (const field of ['options', 'concurrency'] as const) {
     if (operator !== undefined && options[field] !== undefined)
       throw configError(field, 'nothing beside operator', {});
   }
   if (service === 'fs' && typeof config !== 'function') assertNoTilde('options.root', config['root'] ?? '');
-  assertCounts({ maxInFlight });
+  assertCounts({ concurrency });
   // Whatever the key, OpenDAL must keep the path as it is.
   if (problemOf(`${prefix}x`, traitsOf(service).files) !== undefined)
     throw configError('prefix', 'the beginning of a path, such as "train/"', prefix);
@@ -108,5 +108,5 @@ export function checkedOptions(options: OpenDalDriverOptions): CheckedDriverOpti
     told ?? (typeof config === 'function' ? undefined : locationOf(service ?? '', config, prefix));
   const name = options.name ?? `opendal:${location ?? service ?? 'operator'}`;
   const { clock = systemClock } = options;
-  return { service, config, operator, maxInFlight, prefix, writable, name, location, clock };
+  return { service, config, operator, concurrency, prefix, writable, name, location, clock };
 }

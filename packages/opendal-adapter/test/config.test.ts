@@ -16,7 +16,7 @@ describe('driver: opendal', () => {
       await hierarchy.close();
       await fs.rm(directory, { recursive: true });
     });
-    await hierarchy.start();
+    await hierarchy.open();
     expect(Buffer.from(await hierarchy.read('a')).toString()).toBe('hello');
   });
 
@@ -32,6 +32,6 @@ describe('driver: opendal', () => {
     const tier = { driver: 'opendal', service: 'fs', options: { root: 'x' }, quota: '1GiB' };
     const hierarchy = await loadHierarchy({ source: { driver: 'memory' }, tiers: [tier] });
     // A tier of files has to say where it keeps what is being written.
-    await expect(hierarchy.start()).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
+    await expect(hierarchy.open()).rejects.toEqual(withCode('TIERED_CONFIG_INVALID'));
   });
 });

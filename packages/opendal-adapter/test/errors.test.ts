@@ -80,7 +80,7 @@ describe('errors of OpenDalDriver', () => {
       'options beside an operator',
       { operator: new Operator('memory'), options: {} } as unknown as OpenDalDriverOptions,
     ],
-    ['no requests at all', { service: 'gcs', maxInFlight: 0 }],
+    ['no requests at all', { service: 'gcs', concurrency: 0 }],
     ['a prefix that leads up', { service: 'gcs', prefix: '../' }],
     ['a prefix that is absolute', { service: 'gcs', prefix: '/a/' }],
   ])('say at once that options cannot work: %s', (_, options) => {

@@ -26,7 +26,7 @@ const object: Answer = (request, response) => {
 };
 
 /** A driver on a server of this test. */
-async function driverOf(answer: Answer, options: { readonly maxInFlight?: number } = {}) {
+async function driverOf(answer: Answer, options: { readonly concurrency?: number } = {}) {
   const endpoint = await serving(answer);
   return opened(new OpenDalDriver({ service: 'http', options: { endpoint }, ...options }));
 }
@@ -94,7 +94,7 @@ describe('reads of OpenDalDriver over HTTP', () => {
     expect(Buffer.from(await driver.read('key', { offset: 0, length: 5 })).toString()).toBe('hello');
   });
 
-  it('are as many at the same time as maxInFlight says', async () => {
+  it('are as many at the same time as concurrency says', async () => {
     const two = gate();
     let waiting = 0;
     let most = 0;
@@ -107,7 +107,7 @@ describe('reads of OpenDalDriver over HTTP', () => {
           object(request, response);
         });
       },
-      { maxInFlight: 2 },
+      { concurrency: 2 },
     );
     await Promise.all(Array.from({ length: 20 }, () => driver.read('key', { offset: 0, length: 5 })));
     expect(most).toBe(2);

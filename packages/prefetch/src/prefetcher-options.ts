@@ -9,7 +9,7 @@ import type { PrefetcherState } from './state.js';
 /** Options of `Prefetcher`. */
 export interface PrefetcherOptions extends OperationOptions {
   /**
-   * Memory and producers to share with other prefetchers. `memory`, `producers`, `maxProducers`, `autotuner`
+   * Memory and producers to share with other prefetchers. `memory`, `producers`, `concurrency`, `autotuner`
    * and `debug` are then options of that buffer and must not be given here. Default: a buffer of its own.
    */
   readonly staging?: StagingBuffer | undefined;
@@ -58,7 +58,7 @@ export interface PrefetcherOptions extends OperationOptions {
   /** As in `StagingBuffer`. Default: tuned. */
   readonly producers?: number | undefined;
   /** As in `StagingBuffer`. Default: `producers`; if those are tuned, 64. */
-  readonly maxProducers?: number | undefined;
+  readonly concurrency?: number | undefined;
   /** As in `StagingBuffer`. Default: `adaptiveAutotuner()`. */
   readonly autotuner?: Autotuner | false | undefined;
   /** As in `StagingBuffer`. */
@@ -88,12 +88,12 @@ export function stagingOf({
   staging,
   memory,
   producers,
-  maxProducers,
+  concurrency,
   autotuner,
   debug,
   clock,
 }: PrefetcherOptions): StagingBuffer {
-  const own = { memory, producers, maxProducers, autotuner, debug };
+  const own = { memory, producers, concurrency, autotuner, debug };
   if (staging === undefined) return new StagingBuffer({ ...own, clock });
   for (const [field, value] of Object.entries(own)) {
     if (value !== undefined) throw configError(field, 'an option of the shared staging buffer', value);

@@ -51,7 +51,7 @@ export function started(
   source: StorageDriver,
   options: Omit<HierarchyOptions, 'source'> = {},
 ): Promise<Hierarchy> {
-  return new Hierarchy({ source, scan: false, ...options }).start();
+  return new Hierarchy({ source, scan: false, ...options }).open();
 }
 
 /** As `started`, closed when the test ends. */

@@ -11,7 +11,7 @@ const prefetchers: Record<string, object> = {
   'memory ': { memory: 2 ** 52 },
   'memory  ': { memory: '1 MiB', staging: new StagingBuffer() },
   producers: { producers: 0 },
-  maxProducers: { maxProducers: 0.5 },
+  concurrency: { concurrency: 0.5 },
   priority: { priority: 0 },
 };
 const buffers: Record<string, object> = {

@@ -173,7 +173,7 @@ it.each([
   { producers: 0 },
   { producers: 1.5 },
   { producers: NaN },
-  { maxProducers: 0 },
+  { concurrency: 0 },
   { memory: -1 },
   { memory: 'much' },
   { priority: 0 },

@@ -1,5 +1,5 @@
 import { byteSize, flag, group, milliseconds, text, wholeNumber } from '@tiered/config/fields';
-import { parseBytes, type ByteSize, type DriverFactory } from '@tiered/core';
+import type { DriverFactory } from '@tiered/core';
 import { hiddenConfigError } from '@tiered/core/internal';
 import { S3Driver } from './driver.js';
 import type { S3DriverOptions } from './options.js';
@@ -43,13 +43,13 @@ const schema = group('options of the driver', {
     description:
       'The proxy: environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), none or a URL. Default: environment.',
   }).optional(),
-  connections: wholeNumber(1, {
-    title: 'Connections',
+  concurrency: wholeNumber(1, {
+    title: 'Concurrency',
     description:
-      'Connections, and requests, at the same time; fewer are used when the server asks. Default: 64.',
+      'Requests under way at the same time, each on a connection of its own; fewer when the server asks. Default: 64.',
   }).optional(),
-  partBytes: byteSize(1, {
-    title: 'Part',
+  chunk: byteSize(1, {
+    title: 'Chunk',
     description: 'Longer reads and writes are split into parts of this size, at least 5 MiB. Default: 8 MiB.',
   }).optional(),
   listConcurrency: wholeNumber(1, {
@@ -67,7 +67,7 @@ const schema = group('options of the driver', {
     description:
       'Milliseconds without progress after which an operation gives up; 600000 survives an outage of ten minutes. Default: 60000.',
   }).optional(),
-  leastBytesPerSecond: wholeNumber(1, {
+  leastBytesPerSecond: byteSize(1, {
     title: 'Least rate',
     description: 'Bytes in a second that the body of an answer brings at least, on average. Default: 8192.',
   }).optional(),
@@ -81,22 +81,20 @@ const schema = group('options of the driver', {
 /** Options of `driver: s3` in a file. */
 export interface S3FileOptions extends Omit<
   S3DriverOptions,
-  'prefix' | 'credentials' | 'headers' | 'proxy' | 'partBytes' | 'writable' | 'seed' | 'clock'
+  'prefix' | 'credentials' | 'headers' | 'proxy' | 'writable' | 'seed' | 'clock'
 > {
   readonly anonymous?: boolean | undefined;
   readonly proxy?: string | undefined;
-  readonly partBytes?: ByteSize | undefined;
 }
 
 /** `driver: s3`: a bucket, written only if it is a tier. */
 export const driverFactory: DriverFactory<S3FileOptions> = {
   schema,
-  create: ({ anonymous, proxy, partBytes, ...options }, { role, clock }) =>
+  create: ({ anonymous, proxy, ...options }, { role, clock }) =>
     new S3Driver({
       ...options,
       ...(anonymous === true && { credentials: 'anonymous' }),
       ...(proxy !== undefined && { proxy: proxyOf(proxy) }),
-      ...(partBytes !== undefined && { partBytes: parseBytes(partBytes) }),
       writable: role === 'tier',
       clock,
     }),

@@ -31,7 +31,7 @@ import { wrongAnswer } from './http/failure.js';
 import { objectKeyOf } from './http/keys.js';
 import { listObjects } from './operations/listing.js';
 import { uploadInParts } from './operations/multipart.js';
-import { checkedOptions, type CheckedOptions, type S3DriverOptions } from './options.js';
+import { checkedOptions, type CheckedS3Options, type S3DriverOptions } from './options.js';
 import { RangeReader } from './operations/range-reader.js';
 
 interface Opened {
@@ -68,7 +68,7 @@ export class S3Driver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   readonly location: string;
-  readonly #options: CheckedOptions;
+  readonly #options: CheckedS3Options;
   readonly #endpoint: Endpoint;
   #opened: Opened | undefined;
 
@@ -98,7 +98,7 @@ export class S3Driver implements StorageDriver {
 
   /** Requests that may be under way at the same time now. Falls when the server asks to slow down. */
   get concurrency(): number {
-    return this.#opened?.client.concurrency ?? this.#options.connections;
+    return this.#opened?.client.concurrency ?? this.#options.concurrency;
   }
 
   async open({ signal }: OperationOptions): Promise<void> {
@@ -106,7 +106,7 @@ export class S3Driver implements StorageDriver {
     const client = new S3Client(this.#endpoint, this.#options);
     this.#opened = {
       client,
-      reader: new RangeReader(client, this.#options.partBytes),
+      reader: new RangeReader(client, this.#options.chunk),
       deletes: new Deletes(client, this.#options.clock),
     };
   }
@@ -161,10 +161,10 @@ export class S3Driver implements StorageDriver {
   }
 
   /**
-   * Follows the contract. Costs one GET for each `partBytes`. An empty target costs no request, and nothing
+   * Follows the contract. Costs one GET for each `chunk`. An empty target costs no request, and nothing
    * is checked then.
    *
-   * A read of up to `partBytes` from the beginning asks for the whole object, without a range, as long as the
+   * A read of up to `chunk` from the beginning asks for the whole object, without a range, as long as the
    * read before was of a whole object. Only then do servers send a checksum (`x-amz-checksum-*`), and it is
    * verified unless it is a checksum of parts. An object that turns out to be longer costs its connection.
    */
@@ -177,7 +177,7 @@ export class S3Driver implements StorageDriver {
   }
 
   /**
-   * Follows the contract. Up to twice `partBytes` the write is one PUT, which takes the object's memory.
+   * Follows the contract. Up to twice `chunk` the write is one PUT, which takes the object's memory.
    * Above, it is a multipart upload, which takes the memory of 5 parts, and is aborted if anything goes
    * wrong. If the last answer is lost, the object may be there although this rejects. An abort waits for the
    * answer to a request that publishes: the write succeeds if that request does.
@@ -190,7 +190,7 @@ export class S3Driver implements StorageDriver {
     const { signal, size, ifAbsent = false } = options;
     return this.#run('write', key, signal, async ({ client }, objectKey) => {
       if (!this.capabilities.write) throw unsupported(this, 'write');
-      const { partBytes } = this.#options;
+      const partBytes = this.#options.chunk;
       const pieces = (until = signal) => checkedPieces(this, key, data, { size, signal: until });
       const inParts = size > 2 * partBytes;
       const body = inParts ? undefined : await gathered(pieces(), data, () => memoryFor(size));

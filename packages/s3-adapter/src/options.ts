@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '@tiered/core';
+import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
 import { assertCounts, configError, hiddenConfigError } from '@tiered/core/internal';
 import type { CredentialsSource } from './http/credentials.js';
 
@@ -49,17 +49,17 @@ export interface S3DriverOptions {
    */
   readonly proxy?: 'environment' | 'none' | URL | undefined;
   /**
-   * Most connections at the same time, and so most requests; at least 1. How many are used adapts to the
-   * server: half as many after a 503 or 429, and one more after as many successes. Default: 64, which fills
-   * 10 Gbit/s with objects of 100 KB.
+   * Requests under way at the same time, each on a connection of its own; at least 1. How many are used
+   * adapts to the server: half as many after a 503 or 429, and one more after as many successes. Default: 64,
+   * which fills 10 Gbit/s with objects of 100 KB.
    */
-  readonly connections?: number | undefined;
+  readonly concurrency?: number | undefined;
   /**
-   * Bytes of a part, at least 5 MiB because S3 requires that for uploads. Longer reads are split into parts
-   * that are fetched at the same time; writes of more than twice as much are multipart uploads. Default: 8
-   * MiB, at which the overhead of a request hardly counts.
+   * Bytes of one request, at least 5 MiB because S3 requires that of the parts of an upload. Longer reads are
+   * split into parts that are fetched at the same time; writes of more than twice as much are multipart
+   * uploads. Default: 8 MiB, at which the overhead of a request hardly counts.
    */
-  readonly partBytes?: number | undefined;
+  readonly chunk?: ByteSize | undefined;
   /** Ranges of keys that are listed at the same time, at least 1. Default: 8. */
   readonly listConcurrency?: number | undefined;
   /**
@@ -85,7 +85,7 @@ export interface S3DriverOptions {
    * `timeoutMs` plus the time of its bytes at this rate. Default: 8192, which 64 connections reach together
    * on a line of 4 Mbit/s.
    */
-  readonly leastBytesPerSecond?: number | undefined;
+  readonly leastBytesPerSecond?: ByteSize | undefined;
   /**
    * Whether the driver may write and delete, as a tier does. Default: false, because the source is never
    * written.
@@ -103,8 +103,13 @@ type Optional = 'region' | 'endpoint' | 'pathStyle' | 'credentials' | 'profile';
 type Given<Options> = { readonly [Field in keyof Options]: Exclude<Options[Field], undefined> };
 
 /** The options with their defaults, checked. */
-export type CheckedOptions = Required<Given<Omit<S3DriverOptions, Optional>>> &
+export type CheckedS3Options = Required<
+  Given<Omit<S3DriverOptions, Optional | 'chunk' | 'leastBytesPerSecond'>>
+> &
   Pick<S3DriverOptions, Optional> & {
+    /** Bytes. */
+    readonly chunk: number;
+    readonly leastBytesPerSecond: number;
     /** Attempts as long as the server has never answered. */
     readonly firstAttempts: number;
   };
@@ -125,33 +130,33 @@ const RESERVED =
  * Checks options. No message shows a value that may be secret.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
-export function checkedOptions(options: S3DriverOptions): CheckedOptions {
+export function checkedOptions(options: S3DriverOptions): CheckedS3Options {
   const checked = {
     prefix: '',
     requesterPays: false,
     proxy: 'environment' as const,
-    connections: 64,
-    partBytes: 8 * 2 ** 20,
+    concurrency: 64,
     listConcurrency: 8,
     attempts: Infinity,
     firstAttempts: options.attempts ?? (options.deadlineMs === undefined ? FIRST_ATTEMPTS : Infinity),
     deadlineMs: 60_000,
     timeoutMs: 10_000,
-    leastBytesPerSecond: 8192,
     writable: false,
     seed: 0,
     clock: systemClock,
     ...defined(options),
+    chunk: parseBytes(options.chunk ?? '8MiB', 'chunk'),
+    leastBytesPerSecond: parseBytes(options.leastBytesPerSecond ?? 8192, 'leastBytesPerSecond'),
     headers: checkedHeaders(options.headers ?? {}),
   };
-  const { bucket, prefix, credentials, proxy, connections, listConcurrency, attempts, partBytes } = checked;
+  const { bucket, prefix, credentials, proxy, concurrency, listConcurrency, attempts, chunk } = checked;
   if (typeof bucket !== 'string' || !/^[\w.-]+$/.test(bucket))
     throw configError('bucket', 'the name of a bucket', bucket);
   if (typeof prefix !== 'string' || (prefix !== '' && !prefix.endsWith('/')) || !prefix.isWellFormed())
     throw configError('prefix', 'text that ends with "/"', prefix);
   if (options.attempts !== undefined) assertCounts({ attempts });
-  assertCounts({ connections, listConcurrency, leastBytesPerSecond: checked.leastBytesPerSecond });
-  assertCounts({ partBytes }, MIN_PART_BYTES);
+  assertCounts({ concurrency, listConcurrency, leastBytesPerSecond: checked.leastBytesPerSecond });
+  assertCounts({ chunk }, MIN_PART_BYTES);
   const { deadlineMs, timeoutMs } = checked;
   for (const [field, ms] of Object.entries({ deadlineMs, timeoutMs })) {
     if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);

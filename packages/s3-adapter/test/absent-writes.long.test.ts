@@ -13,7 +13,7 @@ const LOST = { times: 1, fault: { kind: 'reset', afterBytes: 0 } } as const;
 describe('a write with ifAbsent', () => {
   it('[O9] is made by one of several, the others are told, in one request or in parts', async () => {
     for (const size of [0, 1000, LARGE]) {
-      const { server, driver } = await place({ partBytes: PART });
+      const { server, driver } = await place({ chunk: PART });
       const versions = [1, 2, 3, 4].map((seed) => someBytes(size, seed));
       const write = (bytes: Uint8Array) => driver.write('object', bytes, { size, ifAbsent: true });
       const outcomes = await Promise.allSettled(versions.map(write));
@@ -28,7 +28,7 @@ describe('a write with ifAbsent', () => {
   });
 
   it('of a large object that is there sends nothing of it', async () => {
-    const { server, driver } = await place({ partBytes: PART });
+    const { server, driver } = await place({ chunk: PART });
     server.put(BUCKET, 'object', someBytes(1, 1));
     const write = driver.write('object', new Uint8Array(LARGE), { size: LARGE, ifAbsent: true });
     await expect(write).rejects.toMatchObject({ ...EXISTS, attempts: 1 });
@@ -38,7 +38,7 @@ describe('a write with ifAbsent', () => {
   it('[O9] knows its own object when an answer was lost, and that of another', async () => {
     for (const size of [1000, LARGE]) {
       const operation = size === LARGE ? 'CompleteMultipartUpload' : 'PutObject';
-      const { server, driver, clock } = await place({ partBytes: PART });
+      const { server, driver, clock } = await place({ chunk: PART });
       const bytes = someBytes(size, 1);
       const write = () => clock.run(driver.write('object', bytes, { size, ifAbsent: true }));
       server.faults.set([{ operation, ...LOST }]);
@@ -63,7 +63,7 @@ describe('a write with ifAbsent', () => {
       [1000, 'PutObject'],
       [LARGE, 'CompleteMultipartUpload'],
     ] as const) {
-      const { server, driver } = await place({ partBytes: PART });
+      const { server, driver } = await place({ chunk: PART });
       server.faults.set([{ operation, fault: { kind: 'status', status: 501, code: 'NotImplemented' } }]);
       const write = driver.write('object', new Uint8Array(size), { size, ifAbsent: true });
       await expect(write).rejects.toMatchObject({ code: 'TIERED_UNSUPPORTED', attempts: 1 });
@@ -99,7 +99,7 @@ describe('a write with ifAbsent', () => {
         }
       });
     });
-    const driver = await driverOn(endpoint, { partBytes: PART, writable: true });
+    const driver = await driverOn(endpoint, { chunk: PART, writable: true });
     const write = driver.write('object', new Uint8Array(LARGE), { size: LARGE, ifAbsent: true });
     await expect(write).rejects.toMatchObject(EXISTS);
     expect(completed).toBe(1);

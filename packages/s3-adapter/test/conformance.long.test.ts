@@ -26,5 +26,5 @@ describe('S3Driver for writing', () => {
 });
 
 describe('S3Driver for reading, below a prefix, with one connection', () => {
-  driverConformance({ test: it, factory: () => subject({ prefix: 'some/where/', connections: 1 }) });
+  driverConformance({ test: it, factory: () => subject({ prefix: 'some/where/', concurrency: 1 }) });
 });

@@ -52,7 +52,7 @@ describe('reads from a server that fails', () => {
       fc.boolean(),
       fc.nat(),
       async (faults, reads, weakEtags, seed) => {
-        const { server, driver, clock } = await place({ partBytes: PART, seed }, { faults, seed, weakEtags });
+        const { server, driver, clock } = await place({ chunk: PART, seed }, { faults, seed, weakEtags });
         for (const [key, [object]] of Object.entries(VERSIONS)) server.put(BUCKET, key, object);
         const one = async ([key, offset, length]: [string, number, number]) => {
           const memory = new Uint8Array(length + 20).fill(0xaa);
@@ -92,7 +92,7 @@ describe('reads from a server that fails', () => {
   it.each([false, true])(
     '[O1] never mix two versions: a read whose object is replaced is a typed error, weak ETags: %s',
     async (weakEtags) => {
-      const { server, driver, clock } = await place({ partBytes: PART }, { weakEtags });
+      const { server, driver, clock } = await place({ chunk: PART }, { weakEtags });
       const faults = [{ times: 1, fault: { kind: 'changeMidObject', afterBytes: 60_000 } }] as const;
       for (const [key, [object]] of Object.entries(VERSIONS)) {
         server.put(BUCKET, key, object);
@@ -116,7 +116,7 @@ describe('reads from a server that fails', () => {
   );
 
   it('[O1] have weak ETags compared, and not sent in If-Match, which no server could grant', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART }, { weakEtags: true });
+    const { server, driver, clock } = await place({ chunk: PART }, { weakEtags: true });
     for (const [key, [object, other]] of Object.entries(VERSIONS)) {
       server.put(BUCKET, key, object);
       const { version } = await driver.stat(key, {});

@@ -187,7 +187,7 @@ describe('an answer that trickles', () => {
           return undefined;
         });
       });
-      const options = { clock, attempts: 2, writable: true, partBytes: 5 * MIB, deadlineMs: 600_000 };
+      const options = { clock, attempts: 2, writable: true, chunk: 5 * MIB, deadlineMs: 600_000 };
       const driver = await driverOn(endpoint, options);
       const writing = clock.run(driver.write('object', new Uint8Array(11 * MIB), { size: 11 * MIB }));
       if (seconds < Infinity) await writing;

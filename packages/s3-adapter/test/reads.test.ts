@@ -7,7 +7,7 @@ const LARGE = someBytes(4 * PART + 1234, 2);
 
 describe('a long read', () => {
   it('is split into parts of one version, fetched at the same time, none of them past the end', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART });
+    const { server, driver, clock } = await place({ chunk: PART });
     server.put(BUCKET, 'large', LARGE);
     for (const [offset, length, requests] of [
       [0, LARGE.length, 5],
@@ -32,7 +32,7 @@ describe('a long read', () => {
   });
 
   it('tells how much is there, in the order of the bytes, whichever part comes first', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART });
+    const { server, driver, clock } = await place({ chunk: PART });
     server.put(BUCKET, 'large', LARGE);
     server.faults.set([{ after: 1, times: 1, fault: { kind: 'latency', medianMs: 1000 } }]);
     const target = Buffer.alloc(LARGE.length);
@@ -47,7 +47,7 @@ describe('a long read', () => {
   });
 
   it('takes memory for what the object has, however much is asked for', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART });
+    const { server, driver, clock } = await place({ chunk: PART });
     server.put(BUCKET, 'large', LARGE);
     server.put(BUCKET, 'small', LARGE.subarray(0, 10));
     for (const [key, bytes] of [
@@ -63,7 +63,7 @@ describe('a long read', () => {
   });
 
   it('that is aborted stops every part, and touches nothing afterwards', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART });
+    const { server, driver, clock } = await place({ chunk: PART });
     server.put(BUCKET, 'large', LARGE);
     server.faults.set([{ after: 2, fault: { kind: 'latency', medianMs: 1000 } }]);
     const reason = new Error('no longer wanted');
@@ -81,7 +81,7 @@ describe('a long read', () => {
 
 describe('a read', () => {
   it('that is aborted before, at or after the first byte rejects with the reason, and frees its place', async () => {
-    const { server, driver, clock } = await place({ connections: 1 });
+    const { server, driver, clock } = await place({ concurrency: 1 });
     server.put(BUCKET, 'large', LARGE);
     const reason = new Error('no longer wanted');
     for (const turns of [0, 1, 2, 3, 5, 8, 13]) {
@@ -184,14 +184,14 @@ describe('a read', () => {
 
 describe('connections', () => {
   it('are kept, are no more than allowed, and none is open after close()', async () => {
-    const { server, driver, clock } = await place({ connections: 3 });
+    const { server, driver, clock } = await place({ concurrency: 3 });
     server.put(BUCKET, 'object', someBytes(100, 1));
     server.faults.set([{ fault: { kind: 'latency', medianMs: 100 } }]);
     const reads = Promise.all(Array.from({ length: 30 }, () => readAll(driver, 'object')));
     while (clock.sleeping < 3) await clock.turn();
     await clock.run(reads);
     server.faults.set([]);
-    expect(server.maxInFlight).toBe(3);
+    expect(server.concurrency).toBe(3);
     expect(server.openSockets).toBe(3);
     await driver.stat('object', {});
     expect(server.openSockets).toBe(3);

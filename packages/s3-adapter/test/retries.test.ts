@@ -135,7 +135,7 @@ describe('retries', () => {
 
 describe('the number of requests at the same time', () => {
   it('[O4] is halved once for a burst of SlowDown, and grows back with successes', async () => {
-    const { server, driver, clock } = await place({ connections: 16 });
+    const { server, driver, clock } = await place({ concurrency: 16 });
     server.put(BUCKET, 'object', someBytes(1000, 1));
     const readMany = (count: number) =>
       Promise.all(Array.from({ length: count }, () => readAll(driver, 'object')));
@@ -161,7 +161,7 @@ describe('the number of requests at the same time', () => {
   });
 
   it('never falls below one', async () => {
-    const { server, driver, clock } = await place({ connections: 4, attempts: 20 });
+    const { server, driver, clock } = await place({ concurrency: 4, attempts: 20 });
     server.put(BUCKET, 'object', someBytes(1000, 1));
     server.faults.set([{ times: 12, fault: slowDown }]);
     await clock.run(readAll(driver, 'object'));
@@ -169,7 +169,7 @@ describe('the number of requests at the same time', () => {
   });
 
   it('is not used up by pauses: others are served meanwhile', async () => {
-    const { server, driver, clock } = await place({ connections: 1 });
+    const { server, driver, clock } = await place({ concurrency: 1 });
     server.put(BUCKET, 'object', someBytes(1000, 1));
     server.faults.set([{ times: 1, fault: { ...slowDown, retryAfter: 30 } }]);
     const first = outcomeOf(readAll(driver, 'object'));
@@ -181,7 +181,7 @@ describe('the number of requests at the same time', () => {
   });
 
   it('is waited for no longer than the signal says', async () => {
-    const { server, driver, clock } = await place({ connections: 1 });
+    const { server, driver, clock } = await place({ concurrency: 1 });
     server.put(BUCKET, 'object', someBytes(1000, 1));
     server.faults.set([{ times: 1, fault: { kind: 'latency', medianMs: 1000 } }]);
     const first = outcomeOf(readAll(driver, 'object'));

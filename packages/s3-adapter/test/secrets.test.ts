@@ -62,7 +62,7 @@ describe('secrets', () => {
     ];
     for (const fault of faults) {
       const { server, driver, clock } = await place(
-        { credentials: CREDENTIALS, attempts: 2, partBytes: 5 * 2 ** 20 },
+        { credentials: CREDENTIALS, attempts: 2, chunk: 5 * 2 ** 20 },
         { credentials: CREDENTIALS },
       );
       server.put(BUCKET, 'object', someBytes(1000, 1));

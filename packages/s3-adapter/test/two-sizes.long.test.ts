@@ -39,7 +39,7 @@ async function changing(scriptOf: (request: number) => Script) {
     return response.write(body.subarray(0, breaksAfter), () => response.destroy());
   });
   const clock = new ManualClock();
-  const driver = await driverOn(endpoint, { clock, partBytes: PART, attempts: 3 });
+  const driver = await driverOn(endpoint, { clock, chunk: PART, attempts: 3 });
   return { driver, clock, requests: () => requests };
 }
 

@@ -35,7 +35,7 @@ async function begun(driver: S3Driver, clock: ManualClock) {
 
 describe('a large object', () => {
   it('is uploaded in parts, several at a time, from pieces of any size', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART });
+    const { server, driver, clock } = await place({ chunk: PART });
     server.faults.set([{ operation: 'UploadPart', fault: { kind: 'latency', medianMs: 100 } }]);
     const writing = driver.write('large', LARGE, { size: LARGE.length });
     while (clock.sleeping < 4) await clock.turn();
@@ -46,18 +46,18 @@ describe('a large object', () => {
       server.delete(BUCKET, 'large');
     }
     expect(server.requests).toMatchObject({ PutObject: 0, UploadPart: 16, CompleteMultipartUpload: 4 });
-    expect(server.maxInFlight).toBe(4);
+    expect(server.concurrency).toBe(4);
     expect(server.openUploads).toBe(0);
   });
 
   it('is one request up to the size of two parts', async () => {
-    const { server, driver } = await place({ partBytes: PART });
+    const { server, driver } = await place({ chunk: PART });
     await driver.write('object', LARGE.subarray(0, 2 * PART), { size: 2 * PART });
     expect(server.requests).toMatchObject({ PutObject: 1, CreateMultipartUpload: 0 });
   });
 
   it('comes through faults of every request of its upload', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART });
+    const { server, driver, clock } = await place({ chunk: PART });
     const status = { kind: 'status', status: 503, code: 'SlowDown' } as const;
     server.faults.set([
       { operation: 'CreateMultipartUpload', times: 2, fault: status },
@@ -76,7 +76,7 @@ describe('a large object', () => {
         { kind: 'status', status: 403, code: 'AccessDenied' },
         { kind: 'status', status: 500, code: 'InternalError' },
       ] as const) {
-        const { server, driver, clock } = await place({ partBytes: PART, attempts: 2 });
+        const { server, driver, clock } = await place({ chunk: PART, attempts: 2 });
         server.faults.set([{ operation, after: operation === 'UploadPart' ? 2 : 0, fault }]);
         await expect(clock.run(driver.write('large', LARGE, { size: LARGE.length }))).rejects.toMatchObject({
           code: fault.status === 403 ? 'TIERED_PERMISSION' : 'TIERED_IO',
@@ -90,7 +90,7 @@ describe('a large object', () => {
   });
 
   it('whose upload answers 200 with an error in it is not taken for written', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART, attempts: 3 });
+    const { server, driver, clock } = await place({ chunk: PART, attempts: 3 });
     server.faults.set([{ fault: { kind: 'errorIn200' } }]);
     await expect(clock.run(driver.write('large', LARGE, { size: LARGE.length }))).rejects.toMatchObject({
       code: 'TIERED_IO',
@@ -100,7 +100,7 @@ describe('a large object', () => {
   });
 
   it('[O6] that is aborted before it is published leaves nothing', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART });
+    const { server, driver, clock } = await place({ chunk: PART });
     for (const operation of ['CreateMultipartUpload', 'UploadPart'] as const) {
       server.faults.set([{ operation, fault: { kind: 'latency', medianMs: 1000 } }]);
       const { writing, abort } = await begun(driver, clock);
@@ -116,7 +116,7 @@ describe('a large object', () => {
   });
 
   it('[O6] that is aborted while it is published waits for that, and succeeds', async () => {
-    const { server, driver, clock } = await place({ partBytes: PART });
+    const { server, driver, clock } = await place({ chunk: PART });
     const operation = 'CompleteMultipartUpload';
     server.faults.set([{ operation, fault: { kind: 'latency', medianMs: 1000 } }]);
     const { writing, abort } = await begun(driver, clock);
@@ -127,7 +127,7 @@ describe('a large object', () => {
   });
 
   it('[O6] that comes in too few or too many bytes leaves nothing', async () => {
-    const { server, driver } = await place({ partBytes: PART });
+    const { server, driver } = await place({ chunk: PART });
     for (const size of [LARGE.length - 1, LARGE.length + 1]) {
       await expect(driver.write('large', inPieces(LARGE, 1_000_000), { size })).rejects.toMatchObject({
         code: 'TIERED_SIZE_MISMATCH',
@@ -139,7 +139,7 @@ describe('a large object', () => {
 
   it('[O6] that is aborted, or whose part is refused, does not wait for pieces that do not come', async () => {
     for (const isRefused of [false, true]) {
-      const { server, driver, clock } = await place({ partBytes: PART });
+      const { server, driver, clock } = await place({ chunk: PART });
       const denied = { kind: 'status', status: 403, code: 'AccessDenied' } as const;
       if (isRefused) server.faults.set([{ operation: 'UploadPart', fault: denied }]);
       const controller = new AbortController();

@@ -74,7 +74,7 @@ export class S3Server implements AsyncDisposable {
   readonly seed: number;
   readonly requests: S3RequestCounts;
   #inFlight = 0;
-  #maxInFlight = 0;
+  #concurrency = 0;
   #identities = 0;
   #closing: Promise<void> | undefined;
   readonly #options: S3ServerOptions;
@@ -125,8 +125,8 @@ export class S3Server implements AsyncDisposable {
   }
 
   /** The most requests at one time so far. */
-  get maxInFlight(): number {
-    return this.#maxInFlight;
+  get concurrency(): number {
+    return this.#concurrency;
   }
 
   /** Uploads that were neither completed nor aborted. */
@@ -185,7 +185,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#maxInFlight = Math.max(this.#maxInFlight, ++this.#inFlight);
+    this.#concurrency = Math.max(this.#concurrency, ++this.#inFlight);
     const gone = new AbortController();
     response.once('close', () => {
       this.#inFlight--;

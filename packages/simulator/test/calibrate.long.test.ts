@@ -239,7 +239,7 @@ describe('a profile', () => {
       tiers: [{ driver: new MemoryDriver(), quota: '1MiB' }],
       placement: new PlacementHandler(),
       model,
-    }).start();
+    }).open();
     await hierarchy.place('a');
     await Promise.all(Array.from({ length: 16 }, () => hierarchy.read('a')));
     expect(hierarchy.stats().tiers[0]?.reads).toBeLessThan(16);

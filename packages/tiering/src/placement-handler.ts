@@ -121,7 +121,7 @@ export class PlacementHandler implements Placement {
   }
 
   /** Opens the tiers, and begins to adopt their copies that are of the present versions. */
-  async start(host: PlacementHost, options: OperationOptions): Promise<void> {
+  async open(host: PlacementHost, options: OperationOptions): Promise<void> {
     const checksum = await loadChecksum();
     const budget = new MemoryBudget(this.#memoryBytes, host.clock);
     const gate = new SourceGate(this.#concurrency);

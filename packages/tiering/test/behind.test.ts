@@ -21,7 +21,7 @@ function startWith(
   tier: { readonly driver: StorageDriver; readonly quota: number },
   options: PlacementHandlerOptions,
 ): Promise<Hierarchy> {
-  return new Hierarchy({ source, tiers: [tier], placement: new PlacementHandler(options), clock }).start();
+  return new Hierarchy({ source, tiers: [tier], placement: new PlacementHandler(options), clock }).open();
 }
 
 /** Keeps the whole of what is written in memory until it is published, as stores behind a network do. */

@@ -28,7 +28,7 @@ async function place(bytes: Uint8Array, around = (driver: ThrottleDriver) => dri
   const placement = new PlacementHandler({ chunk: 16 * MIB });
   return {
     clock,
-    hierarchy: await new Hierarchy({ source: around(link), tiers: [tier], placement, clock }).start(),
+    hierarchy: await new Hierarchy({ source: around(link), tiers: [tier], placement, clock }).open(),
   };
 }
 

@@ -107,7 +107,7 @@ describe('chunks of an object that is being placed', () => {
       memory: 100,
       concurrency: 1,
     });
-    const handle = await hierarchy.open('0');
+    const handle = await hierarchy.handle('0');
     const first = handle.read({ length: 100 });
     await settled();
     await held.release({ index: 0 });

@@ -37,7 +37,7 @@ export function startHierarchy(
   tiers: readonly TierOptions[],
   options: PlacementHandlerOptions = {},
 ): Promise<Hierarchy> {
-  return new Hierarchy({ source, tiers, placement: new PlacementHandler({ chunk: 10, ...options }) }).start();
+  return new Hierarchy({ source, tiers, placement: new PlacementHandler({ chunk: 10, ...options }) }).open();
 }
 
 /**

@@ -158,7 +158,7 @@ describe('what readers leave behind', () => {
       tiers: [{ driver: tier, quota: 1000 }],
       placement: new PlacementHandler({ chunk: 10 }),
     });
-    await h.start({ signal: abort.signal });
+    await h.open({ signal: abort.signal });
     await until(() => held.held.length === 1);
     abort.abort(new Error('enough'));
     const closing = h.close();
@@ -189,7 +189,7 @@ describe('place', () => {
       tiers: [{ driver: tier, quota: 1000 }],
       placement: new PlacementHandler({ chunk: 10 }),
       clock: new Clock(),
-    }).start();
+    }).open();
     await h.place('0');
     await source.write('0', someBytes(20, 9), { size: 20 });
     await h.rescan();
@@ -289,7 +289,7 @@ it('[Q1] [C1] what could not be deleted is tried again in the background, until 
     const clock = new ManualClock();
     const placement = new PlacementHandler({ chunk: 10 });
     const h = new Hierarchy({ source, tiers: [{ driver, quota: 1000 }], placement, clock });
-    await h.start();
+    await h.open();
     await h.place('0');
     await source.write('0', someBytes(30, 7), { size: 30 });
     await h.rescan();

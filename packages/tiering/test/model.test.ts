@@ -96,7 +96,7 @@ async function world(
     })),
     placement: new PlacementHandler(handler),
   });
-  return { objects, storage, source, drivers, hierarchy: await hierarchy.start() };
+  return { objects, storage, source, drivers, hierarchy: await hierarchy.open() };
 }
 
 /**

@@ -168,7 +168,7 @@ describe('policies over epochs', () => {
     });
     const promoted: string[] = [];
     hierarchy.on('placed', ({ key, level }) => promoted.push(`${key} on ${level}`));
-    await hierarchy.start();
+    await hierarchy.open();
     for (const key of objects.keys()) expect(await hierarchy.place(key)).toBe(1);
     for (const key of objects.keys()) {
       expect(await hierarchy.read(key)).toEqual(objects.get(key));

@@ -32,7 +32,7 @@ export async function start(
   const faults: string[] = [];
   hierarchy.on('dropped', ({ key, reason }) => dropped.push(`${key} ${reason}`));
   hierarchy.on('tierFault', ({ operation }) => faults.push(operation));
-  await hierarchy.start();
+  await hierarchy.open();
   await hierarchy.idle();
   return { hierarchy, dropped, faults, brought: () => source.metrics().operations.readInto?.bytes ?? 0 };
 }

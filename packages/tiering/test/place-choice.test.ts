@@ -17,7 +17,7 @@ async function placed(model: FetchModel, source = new MetricsDriver(new MemoryDr
     tiers: [{ driver: tier, quota: 1000 }],
     placement: new PlacementHandler({ chunk: 10 }),
     model,
-  }).start();
+  }).open();
   await hierarchy.place('0');
   return { hierarchy, tier, source };
 }

@@ -140,7 +140,7 @@ describe('PlacementHandler', () => {
     const objects = objectsOf([1000]);
     const source = new MetricsDriver(await memoryWith(objects));
     const hierarchy = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: 1000 }]);
-    const handle = await hierarchy.open('0');
+    const handle = await hierarchy.handle('0');
     await handle.read({ length: 10 });
     await hierarchy.idle();
     const before = hierarchy.stats();
@@ -245,7 +245,7 @@ describe('PlacementHandler', () => {
     await source.write('huge', someBytes(100, 1), { size: 100 });
     const tier = { driver: new MemoryDriver(), quota: Number.MAX_SAFE_INTEGER };
     const placement = new PlacementHandler({ chunk: 100 });
-    const hierarchy = await new Hierarchy({ source, tiers: [tier], placement, scan: false }).start();
+    const hierarchy = await new Hierarchy({ source, tiers: [tier], placement, scan: false }).open();
     expect(await hierarchy.read('huge', { length: 10 })).toEqual(someBytes(100, 1).subarray(0, 10));
     assertNothingHeld(hierarchy.stats());
     await hierarchy.close();
@@ -285,7 +285,7 @@ describe('PlacementHandler', () => {
       placement,
       scan: false,
     });
-    await hierarchy.start();
+    await hierarchy.open();
     await hierarchy.read('0');
     // The copy of 1 waits for its turn in the pool while 1 becomes another object.
     await hierarchy.read('1');
@@ -319,7 +319,7 @@ describe('PlacementHandler', () => {
       placement: new PlacementHandler({ chunk: 100 }),
       scan: false,
     });
-    await hierarchy.start();
+    await hierarchy.open();
     await hierarchy.place('0');
     const changed = someBytes(150, 99);
     await source.write('0', changed, { size: 150 });

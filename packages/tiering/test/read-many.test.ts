@@ -79,7 +79,7 @@ describe('readMany of a hierarchy with tiers', () => {
         tiers: [{ driver: tier, quota: 1000 }],
         placement: new PlacementHandler({ chunk: 10 }),
         clock,
-      }).start();
+      }).open();
       for (const key of KEYS) await hierarchy.place(key);
       const faults: string[] = [];
       hierarchy.on('tierFault', ({ key }) => faults.push(key));

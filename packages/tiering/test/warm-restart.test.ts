@@ -26,7 +26,7 @@ async function world(sizes: readonly number[], tierCount = 1) {
     });
     const dropped: string[] = [];
     hierarchy.on('dropped', ({ key, reason }) => dropped.push(`${key} ${reason}`));
-    await hierarchy.start();
+    await hierarchy.open();
     return { hierarchy, dropped, brought: () => source.metrics().operations.readInto?.bytes ?? 0 };
   };
   const change = async (key: string, bytes: Uint8Array) => {
@@ -126,7 +126,7 @@ describe('warm restart', () => {
     const driver = new FaultDriver(tiers[0] ?? new MemoryDriver(), { rules });
     const source = new MetricsDriver(storage);
     const placement = new PlacementHandler({ chunk: 100 });
-    const hierarchy = await new Hierarchy({ source, tiers: [{ driver, quota: 1000 }], placement }).start();
+    const hierarchy = await new Hierarchy({ source, tiers: [{ driver, quota: 1000 }], placement }).open();
     await readAll(hierarchy, objects);
     await readAll(hierarchy, objects);
     expect(source.metrics().operations.readInto?.bytes).toBe(100);
@@ -240,7 +240,7 @@ describe('several hierarchies on one tier', () => {
       await source.write('a', bytes, { size: 100 });
       const placement = new PlacementHandler({ chunk: 100 });
       const hierarchy = new Hierarchy({ source, tiers: [{ driver: tier, quota: 10_000 }], placement });
-      return { bytes, hierarchy: await hierarchy.start() };
+      return { bytes, hierarchy: await hierarchy.open() };
     };
     const [train, val] = [await make('train', 1), await make('val', 2)];
     for (let i = 0; i < 3; i++) {

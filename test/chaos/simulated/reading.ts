@@ -61,7 +61,7 @@ export class Reading {
         check.bytes(filledPart(target, await hierarchy.readInto(key, target, { offset, signal })));
         return;
       }
-      const reader = how === 'handle' ? await hierarchy.open(key, { signal }) : undefined;
+      const reader = how === 'handle' ? await hierarchy.handle(key, { signal }) : undefined;
       const range = { offset, length, signal };
       const bytes = await (reader === undefined ? hierarchy.read(key, range) : reader.read(range));
       check.bytes(bytes);

@@ -188,7 +188,7 @@ export class World {
     const known = new Knowledge(this.#dataset, options);
     this.#known.set(life, known);
     known.begin(KEYS);
-    const starting = life.hierarchy.start().then(
+    const starting = life.hierarchy.open().then(
       () => {
         known.listed(KEYS);
         life.isStarted = true;

@@ -13,7 +13,7 @@ hierarchy.on('dropped', ({ key }) => fs.writeSync(log, `dropped ${key}`));
 hierarchy.on('tierFault', ({ error }) => {
   throw error;
 });
-await hierarchy.start();
+await hierarchy.open();
 for (const key of JSON.parse(order) as string[]) {
   await hierarchy.read(key);
   // Not all, so that things are under way at the same time.

@@ -112,6 +112,6 @@ hierarchy.on('tierFault', ({ operation, error }) => {
   const { code = '', message = String(error) } = error as { code?: string; message?: string };
   say({ say: 'fault', operation, code, message });
 });
-await hierarchy.start();
+await hierarchy.open();
 (port ?? process).on('message', (request: Request) => void answer(request));
 done();

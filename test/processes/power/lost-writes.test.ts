@@ -60,7 +60,7 @@ async function expectGoesOn(
   const { hierarchy, brought } = hierarchyOf({ ...place, fsync: false });
   const faults: unknown[] = [];
   hierarchy.on('tierFault', ({ operation, error }) => faults.push([operation, error]));
-  await hierarchy.start();
+  await hierarchy.open();
   expect(faults, 'at the start').toEqual([]);
   const isRight = async (key: string) => {
     const bytes = fs.readFileSync(path.join(sourceOf(place), key));

@@ -20,14 +20,14 @@ export const states: readonly ConformanceTest[] = [
         () => hierarchy.read('object'),
         () => hierarchy.readInto('object', new Uint8Array(1)),
         () => hierarchy.readMany([{ key: 'object', target: new Uint8Array(1) }]),
-        () => hierarchy.open('object'),
+        () => hierarchy.handle('object'),
         () => hierarchy.stat('object'),
         () => hierarchy.list().next(),
       ];
       // All at once: a start on memory is over after a few turns.
       const refuseAll = (code: ErrorCode) => Promise.all(calls.map((call) => assertCode(call(), code)));
       await refuseAll('TIERED_NOT_OPEN');
-      const starting = hierarchy.start();
+      const starting = hierarchy.open();
       await refuseAll('TIERED_NOT_OPEN');
       await starting;
       assertBytes(
@@ -41,7 +41,7 @@ export const states: readonly ConformanceTest[] = [
       await refuseAll('TIERED_CLOSED');
       await closing;
       await refuseAll('TIERED_CLOSED');
-      await assertCode(hierarchy.start(), 'TIERED_CLOSED');
+      await assertCode(hierarchy.open(), 'TIERED_CLOSED');
       assert.equal(
         subject.openResources?.() ?? 0,
         0,
@@ -55,7 +55,7 @@ export const states: readonly ConformanceTest[] = [
       const reason = new Error('no longer wanted');
       const hierarchy = new Hierarchy({ source: subject.driver });
       const controller = new AbortController();
-      const starting = hierarchy.start({ signal: controller.signal });
+      const starting = hierarchy.open({ signal: controller.signal });
       controller.abort(reason);
       await assert.rejects(starting, reason);
       await assertCode(hierarchy.read('object'), 'TIERED_CLOSED');

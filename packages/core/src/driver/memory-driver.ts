@@ -34,7 +34,7 @@ export interface MemoryDriverOptions {
    * The most bytes it takes. More is `TIERED_NO_SPACE`. Default: no bound of its own, because the quota of
    * its tier is one. Set it when you use the driver alone.
    */
-  readonly capacity?: ByteSize | undefined;
+  readonly quota?: ByteSize | undefined;
 }
 
 interface StoredObject {
@@ -64,11 +64,11 @@ export class MemoryDriver implements StorageDriver {
   readonly capabilities: DriverCapabilities;
   readonly location = undefined;
   readonly #objects = new Map<string, StoredObject>();
-  readonly #capacity: number;
+  readonly #quota: number;
   #bytes = 0;
   #writes = 0;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for a capacity that is not a size. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that is not a size. */
   constructor(options: MemoryDriverOptions = {}) {
     this.name = options.name ?? 'memory';
     this.capabilities = Object.freeze({
@@ -81,7 +81,7 @@ export class MemoryDriver implements StorageDriver {
       index: false,
       buffersWrites: false,
     });
-    this.#capacity = options.capacity === undefined ? Infinity : parseBytes(options.capacity, 'capacity');
+    this.#quota = options.quota === undefined ? Infinity : parseBytes(options.quota, 'quota');
   }
 
   async open({ signal }: OperationOptions): Promise<void> {
@@ -163,7 +163,7 @@ export class MemoryDriver implements StorageDriver {
 
   async usage({ signal }: OperationOptions): Promise<DriverUsage> {
     signal?.throwIfAborted();
-    const freeBytes = this.#capacity === Infinity ? undefined : this.#capacity - this.#bytes;
+    const freeBytes = this.#quota === Infinity ? undefined : this.#quota - this.#bytes;
     return { bytes: this.#bytes, objects: this.#objects.size, freeBytes };
   }
 
@@ -217,12 +217,12 @@ export class MemoryDriver implements StorageDriver {
   }
 
   #assertRoom(operation: Operation, key: string, size: number): void {
-    if (this.#bytes - this.#sizeOf(key) + size <= this.#capacity) return;
+    if (this.#bytes - this.#sizeOf(key) + size <= this.#quota) return;
     throw this.#noSpace(
       operation,
       key,
       size,
-      `it holds ${this.#bytes} of ${this.#capacity} bytes; raise its capacity`,
+      `it holds ${this.#bytes} of ${this.#quota} bytes; raise its quota`,
     );
   }
 

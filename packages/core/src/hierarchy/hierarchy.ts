@@ -9,7 +9,7 @@ import type {
 import { closedError, TieredError } from '../support/errors.js';
 import { Catalog } from './catalog.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
-import { checkedOptions, type CheckedOptions, type HierarchyOptions } from './options.js';
+import { checkedOptions, type CheckedHierarchyOptions, type HierarchyOptions } from './options.js';
 import { KeptManifest } from '../namespace/kept-manifest.js';
 import { assertApart } from '../driver/locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from '../namespace/metadata-container.js';
@@ -54,7 +54,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   readonly #source: StorageDriver;
   readonly #tiers: readonly Tier[];
   readonly #placement: Placement;
-  readonly #options: CheckedOptions;
+  readonly #options: CheckedHierarchyOptions;
   #path: ReadPath;
   #host: PlacementHost;
   readonly #scope = new OperationScope();
@@ -118,15 +118,15 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 
   /**
    * Opens every driver and takes in the source's listing; the event `scan` reports its progress. Resolves to
-   * this hierarchy, so that `await using h = await new Hierarchy({...}).start()` works. If it fails or is
+   * this hierarchy, so that `await using h = await new Hierarchy({...}).open()` works. If it fails or is
    * aborted, everything that it opened is closed again, and the hierarchy stays closed.
    */
-  async start(options: OperationOptions = NO_OPTIONS): Promise<this> {
+  async open(options: OperationOptions = NO_OPTIONS): Promise<this> {
     if (this.#state !== 'new') {
       if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
       throw new TieredError(
-        'TIERED_ALREADY_STARTED',
-        'start() was called twice; call it once and share the hierarchy.',
+        'TIERED_ALREADY_OPEN',
+        'open() was called twice; call it once and share the hierarchy.',
       );
     }
     this.#state = 'starting';
@@ -150,7 +150,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     // Checked again before anything is deleted, because links are resolved now.
     assertApart(this.#source, this.#tiers);
     if (this.#options.scan) await this.#knowSource(signal);
-    await this.#placement.start(this.#host, { signal });
+    await this.#placement.open(this.#host, { signal });
     signal.throwIfAborted();
     this.#state = 'open';
   }
@@ -236,11 +236,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Opens an object for many reads. The handle looks the key up once. Its reads move to a faster tier by
+   * Gives a handle on an object, for many reads. It looks the key up once. Its reads move to a faster tier by
    * themselves once the object is placed there.
    * @throws As `read` does.
    */
-  async open(key: string, options: OperationOptions = NO_OPTIONS): Promise<ObjectHandle> {
+  async handle(key: string, options: OperationOptions = NO_OPTIONS): Promise<ObjectHandle> {
     this.#assertUsable(options.signal);
     const known = this.#namespace.find(key);
     const id = known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known;
@@ -337,7 +337,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
 
   /**
    * Ends everything. Reads that wait for the source reject with `TIERED_CLOSED`, fills are abandoned without
-   * a trace, and drivers are closed once nothing uses them. Idempotent. May be called during `start` too.
+   * a trace, and drivers are closed once nothing uses them. Idempotent. May be called during `open` too.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -372,6 +372,6 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       return;
     }
     if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
-    throw new TieredError('TIERED_NOT_OPEN', 'The hierarchy is not ready; await start() first.');
+    throw new TieredError('TIERED_NOT_OPEN', 'The hierarchy is not ready; await open() first.');
   }
 }

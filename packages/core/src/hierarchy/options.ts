@@ -16,7 +16,7 @@ export interface HierarchyOptions {
   /** Decides what is kept where: `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
   readonly placement?: Placement | undefined;
   /**
-   * Whether `start` lists the source, so that every size is known before the first read. If not, each object
+   * Whether `open` lists the source, so that every size is known before the first read. If not, each object
    * costs one `stat` when it is first used. Default: true if the source can list.
    */
   readonly scan?: boolean | undefined;
@@ -52,7 +52,7 @@ export interface HierarchyOptions {
 }
 
 /** The options with their defaults. */
-export interface CheckedOptions extends HierarchyOptions {
+export interface CheckedHierarchyOptions extends HierarchyOptions {
   readonly tiers: readonly TierOptions[];
   readonly scan: boolean;
   readonly versions: VersionPolicy;
@@ -63,7 +63,7 @@ export interface CheckedOptions extends HierarchyOptions {
  * Fills in the defaults, and checks what can be checked before anything is opened.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
-export function checkedOptions(options: HierarchyOptions): CheckedOptions {
+export function checkedOptions(options: HierarchyOptions): CheckedHierarchyOptions {
   const { source, tiers = [], placement, clock = systemClock } = options;
   assertDriver('source', source);
   assertList('tiers', tiers);

@@ -9,7 +9,7 @@ const holders = new WeakMap<object, object>();
  * @param part A placement, or a namespace.
  * @param hierarchy Who gets it.
  * @param field The option that brought the part, and what to make anew, for the message.
- * @throws TieredError `TIERED_ALREADY_STARTED` if another one had it.
+ * @throws TieredError `TIERED_ALREADY_OPEN` if another one had it.
  */
 export function useOnce(
   part: object,
@@ -18,7 +18,7 @@ export function useOnce(
 ): void {
   if (holders.has(part)) {
     const message = `${field}: it served another hierarchy, and ends with that one; make a new ${made} for each hierarchy.`;
-    throw new TieredError('TIERED_ALREADY_STARTED', message);
+    throw new TieredError('TIERED_ALREADY_OPEN', message);
   }
   holders.set(part, hierarchy);
 }

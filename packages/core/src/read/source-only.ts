@@ -24,7 +24,7 @@ export class SourceOnly implements Placement {
     // There are none.
   }
 
-  async start(host: PlacementHost): Promise<void> {
+  async open(host: PlacementHost): Promise<void> {
     this.#host = host;
   }
 

@@ -78,7 +78,7 @@ describe('PrefixDriver', () => {
   });
 
   it('usage counts what is below the prefix, and measures nothing else', async () => {
-    const inner = new MemoryDriver({ capacity: 100 });
+    const inner = new MemoryDriver({ quota: 100 });
     for (const key of ['x/1', 'x/2', 'y/3']) await inner.write(key, pattern(10), { size: 10 });
     expect(await new PrefixDriver(inner, 'x/').usage({})).toEqual({ bytes: 20, objects: 2 });
     expect(await new PrefixDriver(inner, 'z/').usage({})).toEqual({ bytes: 0, objects: 0 });

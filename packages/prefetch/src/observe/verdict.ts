@@ -130,7 +130,7 @@ function ofPlace(
     };
   const most =
     tuning.producers >= limits.producers
-      ? `, the most that is allowed: raise maxProducers${threadsToo(limits)}`
+      ? `, the most that is allowed: raise concurrency${threadsToo(limits)}`
       : '';
   return {
     ...where,

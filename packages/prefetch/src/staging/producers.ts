@@ -17,7 +17,7 @@ import { Tuner } from './tuner.js';
 /** Options of a staging buffer, checked. */
 export interface ProducersParts {
   readonly memoryBytes: number;
-  readonly maxProducers: number;
+  readonly concurrency: number;
   readonly fixed: Partial<Tuning>;
   readonly autotuner: Autotuner | undefined;
   readonly debug: ((line: string) => void) | undefined;
@@ -65,7 +65,7 @@ export class Producers {
   #isToWake = false;
 
   constructor(parts: ProducersParts) {
-    const { autotuner, fixed, memoryBytes, maxProducers, clock, debug, onTuned } = parts;
+    const { autotuner, fixed, memoryBytes, concurrency, clock, debug, onTuned } = parts;
     this.#parts = parts;
     this.#clock = clock;
     this.#meter = new Meter(clock);
@@ -73,7 +73,7 @@ export class Producers {
     this.#tuner = new Tuner({
       autotuner,
       fixed,
-      limits: { producers: maxProducers, memoryBytes },
+      limits: { producers: concurrency, memoryBytes },
       clock,
       onTuned: (event) => {
         this.#share();
@@ -115,8 +115,8 @@ export class Producers {
   }
 
   get #settings(): Settings {
-    const { maxProducers, memoryBytes } = this.#parts;
-    const limits = { producers: maxProducers, memoryBytes, readsAtOnce: this.#readsAtOnce || Infinity };
+    const { concurrency, memoryBytes } = this.#parts;
+    const limits = { producers: concurrency, memoryBytes, readsAtOnce: this.#readsAtOnce || Infinity };
     return { tuning: this.#tuner.tuning, limits };
   }
 
@@ -188,7 +188,7 @@ export class Producers {
   }
 
   get #isProducerFree(): boolean {
-    return this.#meter.busy < this.#mostAtWork && this.#requests < this.#parts.maxProducers;
+    return this.#meter.busy < this.#mostAtWork && this.#requests < this.#parts.concurrency;
   }
 
   /** Producers that may be at work now. */
@@ -198,7 +198,7 @@ export class Producers {
   }
 
   get #usableProducers(): number {
-    return this.#queues.usableProducers(this.#parts.maxProducers);
+    return this.#queues.usableProducers(this.#parts.concurrency);
   }
 
   /** Has a producer begin to read, of the first queue that admits something; false if none does. */
@@ -249,9 +249,9 @@ export class Producers {
   #limitsOf(served: ServedQueue): BatchLimits {
     // One that was passed over comes while others read: it would not try a batch alone.
     if (this.#meter.busy > 0 && served.isAlone) return { samples: 1, bytes: Infinity };
-    const { maxProducers } = this.#parts;
-    const free = maxProducers - this.#requests;
-    return served.size.limits(served, this.#tuner.tuning.producers, maxProducers, free);
+    const { concurrency } = this.#parts;
+    const free = concurrency - this.#requests;
+    return served.size.limits(served, this.#tuner.tuning.producers, concurrency, free);
   }
 
   #moved({ queue, memory, epochs }: ServedQueue, { samples, bytes, epoch }: Taken): void {

@@ -41,12 +41,12 @@ export class QueueSet implements Iterable<ServedQueue> {
   }
 
   /**
-   * Returns the producers that are of use if `maxProducers` requests may be under way. There are fewer where
+   * Returns the producers that are of use if `concurrency` requests may be under way. There are fewer where
    * they read batches.
    */
-  usableProducers(maxProducers: number): number {
+  usableProducers(concurrency: number): number {
     let usable = 1;
-    for (const served of this.#queues) usable = Math.max(usable, served.size.usable(served, maxProducers));
+    for (const served of this.#queues) usable = Math.max(usable, served.size.usable(served, concurrency));
     return usable;
   }
 

@@ -24,7 +24,7 @@ export interface StagingBufferOptions {
    * of these requests at once, for a moment; so set what it can bear, also beside its other load. Default:
    * `producers`; if those are tuned, 64.
    */
-  readonly maxProducers?: number | undefined;
+  readonly concurrency?: number | undefined;
   /** Other settings that are not tuned. Default: none. */
   readonly fixed?: FixedTuning | undefined;
   /**
@@ -75,18 +75,18 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     const {
       memory = '256MiB',
       producers,
-      maxProducers = producers ?? 64,
+      concurrency = producers ?? 64,
       fixed = {},
       autotuner,
       debug,
       clock = systemClock,
     } = options;
-    assertCounts({ producers: producers ?? 1, maxProducers });
+    assertCounts({ producers: producers ?? 1, concurrency });
     this.memoryBytes = parseBytes(memory, 'memory');
     assertReservable(this.memoryBytes, 'memory');
     this.#producers = new Producers({
       memoryBytes: this.memoryBytes,
-      maxProducers: Math.max(maxProducers, producers ?? 1),
+      concurrency: Math.max(concurrency, producers ?? 1),
       fixed: { ...fixedOf(fixed, this.memoryBytes), ...(producers === undefined ? {} : { producers }) },
       autotuner: autotuner === false ? undefined : (autotuner ?? adaptiveAutotuner()),
       debug,

@@ -78,12 +78,12 @@ it('[P10] who is to allow more reads is told of the driver too, if it makes no m
     begin: () => ({ ...first, reason: 'few' }),
     decide: () => ({ ...later, reason: 'many' }),
   };
-  const options = { maxProducers: 8, autotuner };
+  const options = { concurrency: 8, autotuner };
   const { verdict } = await profiled({ latencyMs: 10 }, 0, options, 8);
   expect(verdict.limit).toBe('source latency');
-  expect(verdict.text).toContain('raise maxProducers, and the 8 reads that the driver makes at a time');
+  expect(verdict.text).toContain('raise concurrency, and the 8 reads that the driver makes at a time');
   const boundless = await profiled({ latencyMs: 10 }, 0, options, 100);
-  expect(boundless.verdict.text).toContain('raise maxProducers)');
+  expect(boundless.verdict.text).toContain('raise concurrency)');
 });
 
 it('[P10] producers that stand still while consumers wait have too little memory', async () => {

@@ -134,7 +134,7 @@ describe('read', () => {
 
   it('many at the same time, more than the server serves at once, each get their own', async () => {
     const sizes = range(100).map((i) => i * 50);
-    const client = await connect(await serve(new ListReader(sizes), { maxRequests: 3 }));
+    const client = await connect(await serve(new ListReader(sizes), { concurrency: 3 }));
     const targets = sizes.map((size) => new Uint8Array(size));
     await Promise.all(targets.map((target, i) => client.readInto(keyOf(i), target)));
     for (const [i, target] of targets.entries()) expect(target).toEqual(bytesOf(i, i * 50));

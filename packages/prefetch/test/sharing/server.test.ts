@@ -31,7 +31,7 @@ describe('a client that breaks the protocol', () => {
   for (const [what, bytes] of Object.entries(breaches)) {
     it(`is closed alone, and told why if it listens: ${what}`, async () => {
       const reader = new ListReader(range(20).map((i) => i * 100));
-      const server = await serve(reader, { maxRequests: 4, maxSamples: 8 });
+      const server = await serve(reader, { concurrency: 4, maxSamples: 8 });
       const errors: unknown[] = [];
       server.on('clientFailed', ({ error }) => errors.push(error));
       const other = await connect(server);
@@ -114,7 +114,7 @@ describe('a client that does not read', () => {
 
   it('is not read from either, however much it asks for', async () => {
     const reader = new ListReader([1]);
-    const server = await serve(reader, { maxRequests: 100_000 });
+    const server = await serve(reader, { concurrency: 100_000 });
     const other = await connect(server);
     new RawClient(server).write(HELLO, ...range(50_000).map((i) => read(i + 1, 'none')));
     for (let i = 0; i < 1000; i++) await other.readInto(keyOf(0), new Uint8Array(1));
@@ -124,7 +124,7 @@ describe('a client that does not read', () => {
 
   it('gets everything when it reads again, whatever it asked for meanwhile', async () => {
     const reader = new ListReader([...range(12).map(() => 1_000_000), 100_000], { allowed: 12 });
-    const server = await serve(reader, { maxRequests: 1000 });
+    const server = await serve(reader, { concurrency: 1000 });
     const ids = range(900).map((i) => i + 10);
     const raw = new RawClient(server).write(
       HELLO,
@@ -242,7 +242,7 @@ describe('the server', () => {
   });
 
   it('refuses limits that allow nothing', async () => {
-    for (const limits of [{ maxClients: 0 }, { maxSamples: 0.5 }, { maxRequests: -1 }])
+    for (const limits of [{ maxClients: 0 }, { maxSamples: 0.5 }, { concurrency: -1 }])
       await expect(servePrefetcher(new ListReader([]), { path: socketPath(), ...limits })).rejects.toEqual(
         withCode('TIERED_CONFIG_INVALID'),
       );

@@ -274,7 +274,7 @@ describe('tuning', () => {
       { ...tuning, producers: 5 },
       { ...tuning, producers: 1000, memoryBytes: 1e12 },
     );
-    const staging = new StagingBuffer({ memory: 20 * UNIT, maxProducers: 8, autotuner, clock });
+    const staging = new StagingBuffer({ memory: 20 * UNIT, concurrency: 8, autotuner, clock });
     const prefetcher = new Prefetcher(hierarchy, sequence, { staging, clock });
     const reader = outcomeOf(collect(prefetcher));
     await clock.advance(50);
@@ -380,7 +380,7 @@ it.each([
   { memory: -1 },
   { memory: 'much' },
   { producers: 0 },
-  { maxProducers: 1.5 },
+  { concurrency: 1.5 },
 ])('%j is TIERED_CONFIG_INVALID', (options) => {
   expect(() => new StagingBuffer(options)).toThrow(withCode('TIERED_CONFIG_INVALID'));
 });

@@ -8,7 +8,7 @@ import type { Sink } from './exchange.js';
 import { Failure } from './failure.js';
 import { encodeKey, encodeQuery } from './keys.js';
 import { AdaptiveLimiter } from './limiter.js';
-import type { CheckedOptions } from '../options.js';
+import type { CheckedS3Options } from '../options.js';
 import { withRetries, type Tries } from './retries.js';
 import { Signer } from './signer.js';
 
@@ -55,21 +55,21 @@ export class S3Client {
   readonly #firstAttempts: number;
   #hasAnswered = false;
 
-  constructor(endpoint: Endpoint, options: CheckedOptions) {
-    const { headers, credentials, profile, clock, connections, timeoutMs, deadlineMs } = options;
+  constructor(endpoint: Endpoint, options: CheckedS3Options) {
+    const { headers, credentials, profile, clock, concurrency, timeoutMs, deadlineMs } = options;
     const { leastBytesPerSecond, proxy } = options;
     this.#endpoint = endpoint;
     this.#headers = options.requesterPays ? { ...headers, 'x-amz-request-payer': 'requester' } : headers;
     this.#credentials = new CredentialStore(credentials, profile, clock, deadlineMs);
     this.#signer = new Signer(endpoint);
     this.#connection = new Connection(endpoint, {
-      connections,
+      connections: concurrency,
       proxy,
       silenceMs: Math.min(timeoutMs, deadlineMs),
       leastBytesPerSecond,
       clock,
     });
-    this.#limiter = new AdaptiveLimiter(connections);
+    this.#limiter = new AdaptiveLimiter(concurrency);
     this.#random = new Random(options.seed);
     this.attempts = options.attempts;
     this.#firstAttempts = options.firstAttempts;

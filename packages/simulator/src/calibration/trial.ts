@@ -30,7 +30,7 @@ export async function withTrial<T>(
     clock,
   });
   try {
-    await hierarchy.start({ signal });
+    await hierarchy.open({ signal });
     // A part of a tier keeps no index: nothing is placed until its content was listed.
     await hierarchy.idle({ signal });
     return await work(hierarchy);

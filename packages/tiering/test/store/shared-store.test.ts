@@ -36,7 +36,7 @@ it('[C1] a tier that could not be opened to its end leaves nobody behind who loo
   const hierarchy = new Hierarchy({ source: new MemoryDriver(), tiers, placement: placement() });
   const faults: string[] = [];
   hierarchy.on('tierFault', ({ operation }) => faults.push(operation));
-  await hierarchy.start();
+  await hierarchy.open();
   expect(faults).toEqual(['openIndex']);
   const home = await tier.openIndex({});
   expect(await home.others()).toEqual([]);
@@ -53,7 +53,7 @@ it('[C1] close waits until a look at who uses the tier has ended', async () => {
     placement: placement(),
     clock,
   });
-  await hierarchy.start();
+  await hierarchy.open();
   while (driver.asked.length === 0) await clock.advance(250);
   const closed = hierarchy.close();
   for (let turns = 0; turns < 100; turns++) await settled();

@@ -23,7 +23,7 @@ async function member(
   const hierarchy = new Hierarchy({ source, tiers: [{ driver: tier, quota }], placement, clock });
   const faults: string[] = [];
   hierarchy.on('tierFault', ({ operation }) => faults.push(operation));
-  await hierarchy.start();
+  await hierarchy.open();
   await hierarchy.idle();
   const read = async (key: string) => {
     expect(await hierarchy.read(key)).toEqual(objects.get(key));

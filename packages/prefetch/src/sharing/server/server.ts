@@ -24,7 +24,7 @@ export interface ServePrefetcherOptions extends OperationOptions {
   /**
    * Calls of one client that are served at the same time, at least 1; more wait in the client. Default: 16.
    */
-  readonly maxRequests?: number | undefined;
+  readonly concurrency?: number | undefined;
   /**
    * Memory for each client that is shared with it, at most 1 GiB: its samples lie in there until it releases
    * them, and do not go through the socket. What does not fit goes through the socket. It is beside the
@@ -65,19 +65,19 @@ export async function servePrefetcher(
     signal,
     maxClients = 64,
     maxSamples = 256,
-    maxRequests = 16,
+    concurrency = 16,
     clientMemory = '64MiB',
   } = options;
   const memoryBytes = parseBytes(clientMemory, 'clientMemory');
   if (memoryBytes > MOST_SHARED_BYTES) throw configError('clientMemory', 'at most 1 GiB', clientMemory);
-  assertCounts({ maxClients, maxSamples, maxRequests });
+  assertCounts({ maxClients, maxSamples, concurrency });
   signal?.throwIfAborted();
   const listener = new net.Server();
   const server = new PrefetchServer(reader, listener, {
     path,
     maxClients,
     maxSamples,
-    maxRequests,
+    maxRequests: concurrency,
     memoryBytes: native().available ? memoryBytes : 0,
   });
   const removePath = await listenPrivately(listener, path);

@@ -1,5 +1,5 @@
 import {
-  frequency,
+  noPfs,
   localityAware,
   scaledDown,
   SCENARIOS,
@@ -38,16 +38,16 @@ const bench: Bench = {
 
 export default bench;
 
-/** Scenario 4 by frequency, the largest. */
+/** Scenario 4 by NoPFS, the largest. */
 async function cost(options: BenchOptions, rows: Row[], checks: Check[]): Promise<void> {
   options.progress('the cost of scenario 4');
   const before = process.cpuUsage();
-  const result = await run(named('4'), frequency(), options);
+  const result = await run(named('4'), noPfs(), options);
   const { user, system } = process.cpuUsage(before);
   rows.push(row('scenario 4, alone', result));
   checks.push(
-    atMost('scenario 4 by frequency, CPU', (user + system) / 1e6, 60, 's'),
-    atMost('scenario 4 by frequency, peak of memory', process.resourceUsage().maxRSS / 1e3, 2000, 'MB'),
+    atMost('scenario 4 by NoPFS, CPU', (user + system) / 1e6, 60, 's'),
+    atMost('scenario 4 by NoPFS, peak of memory', process.resourceUsage().maxRSS / 1e3, 2000, 'MB'),
   );
 }
 
@@ -71,8 +71,8 @@ async function published(options: BenchOptions, rows: Row[], checks: Check[]): P
   for (const gb of [1, 2, 4]) {
     const { system, ...rest } = named('3');
     const staging = { ...system.staging, capacityMB: gb * 1024 };
-    const result = await run({ ...rest, system: { ...system, staging } }, frequency(), options);
-    near(`scenario 3, frequency, staging buffer of ${gb} GB`, hours(result), 2.76, 'h');
+    const result = await run({ ...rest, system: { ...system, staging } }, noPfs(), options);
+    near(`scenario 3, NoPFS, staging buffer of ${gb} GB`, hours(result), 2.76, 'h');
   }
 }
 
@@ -85,26 +85,26 @@ async function assumptions(options: BenchOptions, rows: Row[]): Promise<void> {
   for (const name of ['3', '4', '5']) {
     const simulation = named(name);
     const { system } = simulation;
-    await add(`scenario ${name}, gamma: all`, { ...simulation, assumptions: { gamma: 'all' } }, frequency());
+    await add(`scenario ${name}, gamma: all`, { ...simulation, assumptions: { gamma: 'all' } }, noPfs());
     await add(
       `scenario ${name}, sourceShare: thread`,
       { ...simulation, assumptions: { sourceShare: 'thread' } },
-      frequency(),
+      noPfs(),
     );
-    await add(`scenario ${name}, filledBy: itself`, simulation, frequency({ filledBy: 'itself' }));
+    await add(`scenario ${name}, filledBy: itself`, simulation, noPfs({ filledBy: 'itself' }));
     await add(`scenario ${name}, keeps: all`, simulation, localityAware({ keeps: 'all' }));
     const source = { ...system.source, beyond: 'linear' } as const;
     if (name === '5')
-      await add('scenario 5, beyond: linear', { ...simulation, system: { ...system, source } }, frequency());
+      await add('scenario 5, beyond: linear', { ...simulation, system: { ...system, source } }, noPfs());
   }
   const dataset = named('3').dataset as NormalDataset;
   for (const truncate of ['redraw', 'clamp'] as const) {
     const simulation = { ...named('3'), dataset: { ...dataset, truncate } };
     await add(`scenario 3, truncate: ${truncate}`, simulation, find(STRATEGIES, 'perfect'));
-    await add(`scenario 3, truncate: ${truncate}`, simulation, frequency());
+    await add(`scenario 3, truncate: ${truncate}`, simulation, noPfs());
   }
   for (const epochs of [5, 12, 90])
-    await add(`scenario 3, ${epochs} epochs`, { ...named('3'), epochs }, frequency());
+    await add(`scenario 3, ${epochs} epochs`, { ...named('3'), epochs }, noPfs());
 }
 
 function named(name: string): Simulation {

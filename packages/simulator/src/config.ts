@@ -3,7 +3,7 @@ import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
 import { curveSchema as curve, positive } from './model/curve-schema.js';
 import type { Simulation } from './engine/simulate.js';
-import { frequency } from './strategies/frequency.js';
+import { noPfs } from './strategies/no-pfs.js';
 import { STRATEGIES } from './strategies/index.js';
 import { localityAware } from './strategies/shared-memory.js';
 import { MOST_LEVELS, type Strategy } from './strategies/strategy.js';
@@ -46,7 +46,7 @@ const policy = z.union(
   [
     z.string(),
     z.strictObject({
-      policy: z.literal('frequency'),
+      policy: z.literal('nopfs'),
       filledBy: z.enum(['anyone', 'itself']).optional(),
     }),
     z.strictObject({ policy: z.literal('locality-aware'), keeps: z.enum(['ram', 'all']).optional() }),
@@ -103,8 +103,8 @@ export function parseSimulation(value: unknown): ParsedSimulation {
 
 function strategyOf(named: z.infer<typeof policy>): Strategy {
   if (typeof named === 'string') return strategyNamed(named);
-  return named.policy === 'frequency'
-    ? frequency({ filledBy: named.filledBy ?? 'anyone' })
+  return named.policy === 'nopfs'
+    ? noPfs({ filledBy: named.filledBy ?? 'anyone' })
     : localityAware({ keeps: named.keeps ?? 'ram' });
 }
 

@@ -32,7 +32,7 @@ export { renderTable } from './report/table.js';
 export { scaledDown } from './engine/scaled-down.js';
 export { ault, SCENARIOS, type Scenario } from './model/scenarios.js';
 export { simulate, type SimulateOptions, type Simulation } from './engine/simulate.js';
-export { frequency, type FrequencyStrategyOptions } from './strategies/frequency.js';
+export { noPfs, type NoPfsOptions } from './strategies/no-pfs.js';
 export { STRATEGIES } from './strategies/index.js';
 export { placed } from './strategies/placed.js';
 export { localityAware, type LocalityAwareOptions } from './strategies/shared-memory.js';

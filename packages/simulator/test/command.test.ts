@@ -35,7 +35,7 @@ const document = {
   batchSize: 8,
   policies: [
     'naive',
-    { policy: 'frequency', filledBy: 'itself' },
+    { policy: 'nopfs', filledBy: 'itself' },
     { policy: 'locality-aware', keeps: 'all' },
   ],
 };
@@ -76,10 +76,10 @@ describe('tiered-simulate', () => {
     const { policies, ...rest } = document;
     expect(policies).not.toHaveLength(0);
     await writeFile(file, JSON.stringify(rest));
-    expect(await strategies()).toEqual(['frequency', 'frequency']);
+    expect(await strategies()).toEqual(['nopfs', 'nopfs']);
   });
 
-  it('tries all combinations of what is changed, by frequency', async () => {
+  it('tries all combinations of what is changed, by NoPFS', async () => {
     const { out } = await command('scenario', '1', '--what-if', 'ram=10,20', 'ssd=20,40', '--json');
     const rows = JSON.parse(out) as { setup: string; result: { strategy: string } }[];
     expect(rows.map(({ setup }) => setup)).toEqual([
@@ -88,7 +88,7 @@ describe('tiered-simulate', () => {
       'ram 20 GB, ssd 20 GB',
       'ram 20 GB, ssd 40 GB',
     ]);
-    expect(new Set(rows.map(({ result }) => result.strategy))).toEqual(new Set(['frequency']));
+    expect(new Set(rows.map(({ result }) => result.strategy))).toEqual(new Set(['nopfs']));
   });
 
   it('draws a chart', async () => {
@@ -96,7 +96,7 @@ describe('tiered-simulate', () => {
     await command('scenario', '1', '--epochs', '1', '--svg', file);
     const svg = await readFile(file, 'utf8');
     expect(svg).toMatch(/^<svg /);
-    for (const text of ['frequency', 'source', 'remote', 'ram', 'Scenario 1']) expect(svg).toContain(text);
+    for (const text of ['nopfs', 'source', 'remote', 'ram', 'Scenario 1']) expect(svg).toContain(text);
   });
 
   it('simulates a file', async () => {
@@ -146,7 +146,7 @@ describe('parseSimulation', () => {
   it('takes policies by name and with options; all if none is named', () => {
     expect(parseSimulation(document).strategies.map(({ name }) => name)).toEqual([
       'naive',
-      'frequency',
+      'nopfs',
       'locality-aware',
     ]);
     const { policies, ...rest } = document;

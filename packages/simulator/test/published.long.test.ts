@@ -1,4 +1,4 @@
-import { frequency, simulate, STRATEGIES, strategyNamed, type SimulationResult } from '@tiered/simulator';
+import { noPfs, simulate, STRATEGIES, strategyNamed, type SimulationResult } from '@tiered/simulator';
 import { describe, expect, it } from 'vitest';
 import { resultOf, scaled } from './scaled.js';
 
@@ -40,24 +40,24 @@ describe('scenario 3', () => {
     expect(Math.abs(hours(result, '3') / 2.13 - 1)).toBeLessThan(0.005);
   });
 
-  it.each([1, 2, 4])('takes 2.76 h by frequency with a staging buffer of %d GB, to 1 %', async (gb) => {
+  it.each([1, 2, 4])('takes 2.76 h by NoPFS with a staging buffer of %d GB, to 1 %', async (gb) => {
     const simulation = scaled('3', FACTORS['3']);
     const { system } = simulation;
     const staging = { ...system.staging, capacityMB: (gb * 1024) / FACTORS['3'] };
-    const result = await resultOf({ ...simulation, system: { ...system, staging } }, frequency());
+    const result = await resultOf({ ...simulation, system: { ...system, staging } }, noPfs());
     expect(Math.abs(hours(result, '3') / 2.76 - 1)).toBeLessThan(0.01);
   });
 
   it('is much slower with DeepIO in order, which does not count accesses', async () => {
     const results = await all('3');
-    const ratio = (results.get('deepio-ordered')?.seconds ?? 0) / (results.get('frequency')?.seconds ?? 1);
+    const ratio = (results.get('deepio-ordered')?.seconds ?? 0) / (results.get('nopfs')?.seconds ?? 1);
     expect(ratio).toBeGreaterThan(1.3);
   });
 
   it('comes to the same with fewer samples on smaller tiers', async () => {
     const [fewer, more] = [
-      await resultOf(scaled('3', 80), frequency()),
-      await resultOf(scaled('3', 20), frequency()),
+      await resultOf(scaled('3', 80), noPfs()),
+      await resultOf(scaled('3', 20), noPfs()),
     ];
     expect(Math.abs((fewer.seconds * 80) / (more.seconds * 20) - 1)).toBeLessThan(0.01);
   });
@@ -66,7 +66,7 @@ describe('scenario 3', () => {
 describe('scenario 4', () => {
   it('is faster where the dataset is not read, and only there', async () => {
     const results = await all('4');
-    const best = results.get('frequency')?.seconds ?? 0;
+    const best = results.get('nopfs')?.seconds ?? 0;
     for (const name of ['deepio-opportunistic', 'parallel-staging']) {
       const result = results.get(name);
       expect(result?.seconds).toBeLessThan(best);
@@ -84,9 +84,9 @@ describe('scenario 4', () => {
 });
 
 describe.each(NAMES)('scenario %s', (name) => {
-  it('is read in full by nothing faster than by frequency, to 0.2 %', async () => {
+  it('is read in full by nothing faster than by NoPFS, to 0.2 %', async () => {
     const results = await all(name);
-    const ours = results.get('frequency')?.seconds ?? Infinity;
+    const ours = results.get('nopfs')?.seconds ?? Infinity;
     expect(wholeDataset(results).length).toBeGreaterThan(6);
     for (const { seconds } of wholeDataset(results)) expect(ours).toBeLessThanOrEqual(seconds * 1.002);
   });

@@ -4,7 +4,7 @@ import {
   Copies,
   fetchFromSource,
   fetchLocal,
-  frequency,
+  noPfs,
   sampleSizes,
   simulate,
   STRATEGIES,
@@ -100,12 +100,12 @@ describe('a simulation', () => {
     );
   });
 
-  it('places by frequency as first fit does with one worker', async () => {
+  it('places by NoPFS as first fit does with one worker', async () => {
     await fc.assert(
       fc.asyncProperty(sizesMB, fc.integer({ min: 50, max: 400 }), async (sizes, capacityMB) => {
         const levels = alone.levels.map((level) => ({ ...level, capacityMB }));
         const [a, b] = await simulate(setup(sizes, { ...alone, levels }), [
-          frequency(),
+          noPfs(),
           strategyNamed('first-fit'),
         ]);
         expect({ ...a, strategy: '' }).toEqual({ ...b, strategy: '' });
@@ -125,7 +125,7 @@ describe('a simulation', () => {
     };
     // Half of 200 MB is brought at 50 MB/s, the other half read at 100 MB/s; then half is on the level.
     const sizes = Array.from({ length: 20 }, () => 10);
-    for (const name of ['first-fit', 'frequency']) {
+    for (const name of ['first-fit', 'nopfs']) {
       const { epochEnds } = await resultOf(setup(sizes, system, 2), strategyNamed(name));
       expect(epochEnds[0], name).toBeCloseTo(100 / 50 + 100 / 100, 5);
       expect(epochEnds[1], name).toBeCloseTo(3 + 100 / 100 + 100 / 1000, 5);
@@ -144,7 +144,7 @@ describe('a simulation', () => {
     const together = await simulate(scaled('3', 500), STRATEGIES);
     for (const [i, strategy] of STRATEGIES.entries())
       expect(await resultOf(scaled('3', 500), strategy)).toEqual(together[i]);
-    const other = await resultOf(scaled('3', 500, { seed: 1 }), frequency());
+    const other = await resultOf(scaled('3', 500, { seed: 1 }), noPfs());
     expect(other.seconds).not.toBe(together.at(-1)?.seconds);
   });
 
@@ -182,7 +182,7 @@ describe('strategies', () => {
   });
 
   it('read the source for each byte once in epoch 0 at least, unless order gives way', async () => {
-    for (const name of ['deepio-ordered', 'locality-aware', 'first-fit', 'lru', 'frequency'])
+    for (const name of ['deepio-ordered', 'locality-aware', 'first-fit', 'lru', 'nopfs'])
       expect(share(await by(name), 'source')).toBeGreaterThanOrEqual(1 / 6 - 1e-9);
     expect(share(await by('deepio-opportunistic'), 'source')).toBeLessThan(0.07);
   });
@@ -201,7 +201,7 @@ describe('strategies', () => {
     ];
     expect(staged.notCovered).toBeCloseTo(1 - 600 / 1529, 1);
     expect(deepio.notCovered).toBeCloseTo(1 - 200 / 1529, 1);
-    expect((await by('frequency', scaled('4', 500))).notCovered).toBe(0);
+    expect((await by('nopfs', scaled('4', 500))).notCovered).toBe(0);
   });
 
   it('do not start where nothing fits', async () => {

@@ -56,7 +56,7 @@ function addOptions(command: Command): void {
     .option('--policies <names>', `separated by commas: ${names}`, (text: string) => text.split(','))
     .option(
       '--what-if <changes...>',
-      'such as ram=10,20,40 ssd=20,40,80 (GB): all combinations; default: the policies of the file, else frequency',
+      'such as ram=10,20,40 ssd=20,40,80 (GB): all combinations; default: the policies of the file, else nopfs',
     )
     .option('--epochs <n>', 'how many', wholeNumber)
     .option('--seed <n>', 'decides sizes and orders', wholeNumber)
@@ -82,7 +82,7 @@ async function run(
   const changes: Change[] = whatIf?.map(parseChange) ?? [];
   // All policies for all combinations would be more than anybody can read.
   const isAll = changes.length > 0 && !parsed.areNamed;
-  const byDefault = isAll ? [strategyNamed('frequency')] : parsed.strategies;
+  const byDefault = isAll ? [strategyNamed('nopfs')] : parsed.strategies;
   const strategies = policies?.map(strategyNamed) ?? byDefault;
   const simulation = {
     ...parsed.simulation,

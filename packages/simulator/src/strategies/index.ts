@@ -1,4 +1,4 @@
-import { frequency } from './frequency.js';
+import { noPfs } from './no-pfs.js';
 import { parallelStaging } from './parallel-staging.js';
 import { firstFit, lru } from './placed.js';
 import {
@@ -24,5 +24,5 @@ export const STRATEGIES: readonly Strategy[] = [
   localityAware(),
   firstFit,
   lru,
-  frequency(),
+  noPfs(),
 ];

@@ -2,8 +2,8 @@ import { frequencyPlan, UNPLANNED } from '@tiered/tiering';
 import type { World } from '../engine/world.js';
 import { Copies, quotasOf, type Strategy } from './strategy.js';
 
-/** Options of `frequency`. */
-export interface FrequencyStrategyOptions {
+/** Options of `noPfs`. */
+export interface NoPfsOptions {
   /**
    * Who brings a sample to the workers that are to keep it. `'anyone'`: the worker that reads it from the
    * source first. Those that are to keep it know when it is in that worker's staging buffer, a storage class
@@ -17,9 +17,9 @@ export interface FrequencyStrategyOptions {
  * NoPFS: each worker keeps the samples that it will read most often, and reads others from the workers that
  * keep them (section 5). Its plans are those of the live policy.
  */
-export function frequency({ filledBy = 'anyone' }: FrequencyStrategyOptions = {}): Strategy {
+export function noPfs({ filledBy = 'anyone' }: NoPfsOptions = {}): Strategy {
   return {
-    name: 'frequency',
+    name: 'nopfs',
     start: async (world) => {
       const { workers } = world.sampler;
       const copies = await plannedCopies(world);

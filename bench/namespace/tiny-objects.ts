@@ -1,15 +1,10 @@
 import {
+  BaseDriver,
   notFound,
-  readEach,
-  unsupported,
-  type DriverCapabilities,
   type ListOptions,
   type ObjectStat,
   type ReadIntoOptions,
   type ReadOptions,
-  type ReadRequest,
-  type StorageDriver,
-  type OperationOptions,
 } from '@tiered/core';
 import { createHash } from 'node:crypto';
 
@@ -23,40 +18,25 @@ const PAGE = 1000;
  * A source as S3 shows it, of objects that are made when they are asked for: named as those of ImageNet, in a
  * thousand directories.
  */
-export class TinyObjects implements StorageDriver {
-  readonly name = 'tiny objects';
-  readonly capabilities: DriverCapabilities = Object.freeze({
-    list: true,
-    write: false,
-    delete: false,
-    usage: false,
-    sharedViews: false,
-    persistent: true,
-    index: false,
-    buffersWrites: false,
-  });
-  readonly location = undefined;
+export class TinyObjects extends BaseDriver {
   readonly #count: number;
 
   constructor(count: number) {
+    super({ name: 'tiny objects', capabilities: { list: true, usage: false } });
     this.#count = count;
   }
-
-  async open(): Promise<void> {}
-
-  async close(): Promise<void> {}
 
   *keys(): Generator<string> {
     for (let i = 0; i < this.#count; i++) yield keyAt(i);
   }
 
-  async stat(key: string): Promise<ObjectStat> {
+  protected async statObject(key: string): Promise<ObjectStat> {
     const index = Number(/_(\d+)\.JPEG$/.exec(key)?.[1] ?? Number.NaN);
     if (index < this.#count && keyAt(index) === key) return statOf(key);
     throw notFound(this, 'stat', key);
   }
 
-  async *list({ prefix = '' }: ListOptions): AsyncGenerator<readonly ObjectStat[]> {
+  protected override async *listObjects({ prefix = '' }: ListOptions): AsyncGenerator<readonly ObjectStat[]> {
     let page: ObjectStat[] = [];
     for (const key of this.keys()) {
       if (key.startsWith(prefix)) page.push(statOf(key));
@@ -67,38 +47,18 @@ export class TinyObjects implements StorageDriver {
     if (page.length > 0) yield page;
   }
 
-  async read(_: string, { offset, length }: ReadOptions): Promise<Uint8Array> {
+  protected async readRange(_: string, { offset, length }: ReadOptions): Promise<Uint8Array> {
     return new Uint8Array(Math.max(0, Math.min(length, TINY_BYTES - offset)));
   }
 
-  async readInto(_: string, target: Uint8Array, { offset }: ReadIntoOptions): Promise<number> {
+  protected override async readRangeInto(
+    _: string,
+    target: Uint8Array,
+    { offset }: ReadIntoOptions,
+  ): Promise<number> {
     const bytes = Math.max(0, Math.min(target.byteLength, TINY_BYTES - offset));
     target.fill(0, 0, bytes);
     return bytes;
-  }
-
-  readMany(requests: readonly ReadRequest[], options: OperationOptions) {
-    return readEach(this, requests, options);
-  }
-
-  async write(): Promise<void> {
-    throw unsupported(this, 'write');
-  }
-
-  async create(): Promise<never> {
-    throw unsupported(this, 'create');
-  }
-
-  async delete(): Promise<void> {
-    throw unsupported(this, 'delete');
-  }
-
-  async usage(): Promise<never> {
-    throw unsupported(this, 'usage');
-  }
-
-  async openIndex(): Promise<never> {
-    throw unsupported(this, 'openIndex');
   }
 }
 

@@ -11,12 +11,6 @@ export {
 } from './factories.js';
 export * from './decorators/index.js';
 export {
-  bufferedWriter,
-  checkedPieces,
-  notFound,
-  readEach,
-  unsupported,
-  versionChanged,
   type CreateOptions,
   type DriverCapabilities,
   type DriverUsage,
@@ -34,6 +28,14 @@ export {
   type WriteData,
   type WriteOptions,
 } from './driver/driver.js';
+export {
+  bufferedWriter,
+  checkedPieces,
+  notFound,
+  readEach,
+  unsupported,
+  versionChanged,
+} from './driver/helpers.js';
 export {
   ERROR_CODES,
   isTieredError,
@@ -62,3 +64,4 @@ export { Random } from './support/random.js';
 export type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read/options.js';
 export { statsBetween, type HierarchyStats, type ReadStats, type TierStats } from './hierarchy/stats.js';
 export { type Tier, type TierHealth, type TierLayout, type TierOptions, type TierUse } from './tier/tier.js';
+export { BaseDriver, type BaseDriverOptions } from './driver/base-driver.js';

@@ -38,5 +38,5 @@ export { identityOf } from './driver/locations.js';
 export { isMistake } from './tier/open-tier.js';
 export { memoryFor } from './support/memory-for.js';
 export { ABSENT } from './namespace/metadata-container.js';
-export { gathered, readOutcome } from './driver/driver.js';
+export { gathered, readOutcome } from './driver/helpers.js';
 export { NOTHING_PLACED, sourceChanged } from './placement.js';

@@ -1,24 +1,12 @@
 import {
-  bufferedWriter,
+  BaseDriver,
   isTieredError,
-  readEach,
   TieredError,
-  unsupported,
-  type CreateOptions,
-  type DriverCapabilities,
-  type DriverUsage,
   type ListOptions,
   type ObjectStat,
-  type ObjectWriter,
   type Operation,
   type OperationOptions,
-  type ReadIntoOptions,
   type ReadOptions,
-  type ReadOutcome,
-  type ReadRequest,
-  type IndexHome,
-  type StorageDriver,
-  type WriteData,
   type WriteOptions,
 } from '@tiered/core';
 import { configError, invariant, notOpenError, raceAbort } from '@tiered/core/internal';
@@ -31,7 +19,7 @@ import { makeOperator, type OpenDalOperator } from './opendal.js';
 import { checkedOptions, type CheckedDriverOptions, type OpenDalDriverOptions } from './options.js';
 import { readRange, statObject, type Target } from './ranges.js';
 import { traitsOf, unknownService, type ServiceTraits } from './services.js';
-import { assertAtomicFiles, conflict, gather, noConditions, taken } from './writes.js';
+import { assertAtomicFiles, conflict, noConditions, taken } from './writes.js';
 
 /**
  * Milliseconds for which `close` waits for calls that were aborted. Most end well before that, and a call
@@ -56,10 +44,7 @@ const SHORTEST_SECRET = 4;
  * **Cost.** A read copies its bytes once more than a dedicated driver; a write keeps the whole object in
  * memory.
  */
-export class OpenDalDriver implements StorageDriver {
-  readonly name: string;
-  readonly capabilities: DriverCapabilities;
-  readonly location: string | undefined;
+export class OpenDalDriver extends BaseDriver {
   readonly #options: CheckedDriverOptions;
   readonly #traits: ServiceTraits;
   readonly #calls = new Calls();
@@ -68,22 +53,14 @@ export class OpenDalDriver implements StorageDriver {
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor(options: OpenDalDriverOptions) {
-    this.#options = checkedOptions(options);
-    const { service, operator, name, location, writable } = this.#options;
-    this.#traits = traitsOf(service);
-    this.name = name;
-    this.location = location;
-    const lists = operator?.capability().list ?? this.#traits.lists;
-    this.capabilities = Object.freeze({
-      list: lists,
-      write: writable,
-      delete: writable,
-      usage: lists,
-      sharedViews: false,
-      persistent: !this.#traits.inMemory || operator !== undefined,
-      index: false,
-      buffersWrites: writable,
-    });
+    const checked = checkedOptions(options);
+    const { service, operator, name, location, writable } = checked;
+    const traits = traitsOf(service);
+    const list = operator?.capability().list ?? traits.lists;
+    const persistent = !traits.inMemory || operator !== undefined;
+    super({ name, location, capabilities: { list, write: writable, delete: writable, persistent } });
+    this.#options = checked;
+    this.#traits = traits;
   }
 
   /** Calls in OpenDAL that have not ended, including aborted ones that nobody waits for any more. */
@@ -97,8 +74,16 @@ export class OpenDalDriver implements StorageDriver {
    * are refused, or if the place of the objects is unknown; `TIERED_UNSUPPORTED` if this build of OpenDAL
    * does not have the service, or if the driver is to write and the service cannot.
    */
-  async open({ signal }: OperationOptions): Promise<void> {
-    signal?.throwIfAborted();
+  override open(options: OperationOptions): Promise<void> {
+    return super.open(options);
+  }
+
+  /** Follows the contract. Waits up to 5 seconds for calls that were aborted. */
+  override close(): Promise<void> {
+    return super.close();
+  }
+
+  protected override async openStorage({ signal }: OperationOptions): Promise<void> {
     const operator = await raceAbort(this.#operator(), signal);
     assertLocated(this.#options.service, this.location);
     const able = operator.capability();
@@ -115,21 +100,25 @@ export class OpenDalDriver implements StorageDriver {
     this.#opened = operator;
   }
 
-  /** Follows the contract. Waits up to 5 seconds for calls that were aborted. */
-  async close(): Promise<void> {
+  protected override async closeStorage(): Promise<void> {
     this.#opened = undefined;
     await this.#calls.end(this.#options.clock, CLOSE_WAIT_MS);
   }
 
-  async stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
+  protected override assertKey(_: Operation, key: string): void {
+    assertKey(this.#options.prefix + key, key, this.name, this.#traits.files);
+  }
+
+  protected async statObject(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
     const target = this.#target('stat', key);
     return this.#abortable('stat', key, signal, () => statObject(target));
   }
 
-  /** Follows the contract. Leaves out directories, and paths that are not valid keys here. */
-  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-    signal?.throwIfAborted();
-    if (!this.capabilities.list) throw unsupported(this, 'list');
+  /** Leaves out directories, and paths that are not valid keys here. */
+  protected override async *listObjects({
+    prefix = '',
+    signal,
+  }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     const operator = this.#running;
     const beginning = this.#options.prefix + prefix;
     const path = listingPath(beginning);
@@ -144,36 +133,22 @@ export class OpenDalDriver implements StorageDriver {
     }
   }
 
-  async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+  protected async readRange(key: string, options: ReadOptions): Promise<Uint8Array> {
     const target = this.#target('read', key);
     return this.#abortable('read', key, options.signal, () => readRange(target, options));
   }
 
-  async readInto(key: string, memory: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    const target = this.#target('readInto', key);
-    const range = { ...options, length: memory.byteLength };
-    // An abort rejects here, so that what comes late is not copied.
-    const bytes = await this.#abortable('readInto', key, options.signal, () => readRange(target, range));
-    memory.set(bytes);
-    return bytes.byteLength;
-  }
-
-  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
-    return readEach(this, requests, options);
-  }
-
   /**
-   * Follows the contract. Keeps pieces in memory until all have come. `ifAbsent` is `TIERED_UNSUPPORTED`
-   * where OpenDAL cannot let the service decide, and on `fs`, where OpenDAL looks and then renames. If the
-   * answer to a successful write is lost, OpenDAL repeats the write, and it fails with `TIERED_EXISTS`.
+   * `ifAbsent` is `TIERED_UNSUPPORTED` where OpenDAL cannot let the service decide, and on `fs`, where
+   * OpenDAL looks and then renames. If the answer to a successful write is lost, OpenDAL repeats the write,
+   * and it fails with `TIERED_EXISTS`.
    */
-  async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
-    options.signal?.throwIfAborted();
-    const { operator, path } = this.#writable('write', key);
+  protected override async writeObject(key: string, data: Uint8Array, options: WriteOptions): Promise<void> {
+    const { operator, path } = this.#target('write', key);
     const { ifAbsent = false } = options;
     if (ifAbsent && (this.#traits.files || !operator.capability().writeWithIfNotExists))
       throw noConditions(this, key);
-    const bytes = await gather(this, key, data, options);
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
     await this.#call('write', key, options.signal, async () => {
       // OpenDAL would notice only when it moves its temporary file in, and would leave that behind.
       const inTheWay = this.#traits.files ? await operator.stat(path).catch(() => undefined) : undefined;
@@ -183,16 +158,8 @@ export class OpenDalDriver implements StorageDriver {
     });
   }
 
-  async create(key: string, options: CreateOptions): Promise<ObjectWriter> {
-    options.signal?.throwIfAborted();
-    this.#writable('create', key);
-    return bufferedWriter(this, key, options);
-  }
-
-  /** Follows the contract. On `fs`, directories that have become empty stay. */
-  async delete(key: string, { signal }: OperationOptions): Promise<void> {
-    signal?.throwIfAborted();
-    if (!this.capabilities.delete) throw unsupported(this, 'delete');
+  /** On `fs`, directories that have become empty stay. */
+  protected override async deleteObject(key: string, { signal }: OperationOptions): Promise<void> {
     const target = this.#target('delete', key);
     await this.#call('delete', key, signal, async () => {
       try {
@@ -202,23 +169,6 @@ export class OpenDalDriver implements StorageDriver {
         if (!this.#traits.files || !(await this.#isMissing(target))) throw error;
       }
     });
-  }
-
-  async usage({ signal }: OperationOptions): Promise<DriverUsage> {
-    signal?.throwIfAborted();
-    if (!this.capabilities.usage) throw unsupported(this, 'usage');
-    let bytes = 0;
-    let objects = 0;
-    for await (const page of this.list({ signal })) {
-      objects += page.length;
-      for (const { size } of page) bytes += size;
-    }
-    return { bytes, objects };
-  }
-
-  async openIndex({ signal }: OperationOptions): Promise<IndexHome> {
-    signal?.throwIfAborted();
-    throw unsupported(this, 'openIndex');
   }
 
   async #operator(): Promise<OpenDalOperator> {
@@ -286,13 +236,7 @@ export class OpenDalDriver implements StorageDriver {
 
   #target(operation: Operation, key: string): Target {
     const path = this.#options.prefix + key;
-    assertKey(path, key, this.name, this.#traits.files);
     return { driver: this, operator: this.#running, traits: this.#traits, operation, key, path };
-  }
-
-  #writable(operation: Operation, key: string): Target {
-    if (!this.capabilities.write) throw unsupported(this, operation);
-    return this.#target(operation, key);
   }
 
   #keyOf(path: string, beginning: string): string | undefined {

@@ -1,39 +1,6 @@
-import {
-  checkedPieces,
-  TieredError,
-  type StorageDriver,
-  type WriteData,
-  type WriteOptions,
-} from '@tiered/core';
-import { configError, gathered } from '@tiered/core/internal';
+import { TieredError, type StorageDriver } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 import path from 'node:path';
-
-/**
- * Gathers all bytes of a write. OpenDAL's writers leave parts behind when they are not closed, and publish
- * when they are. Bytes that are given in one piece are not copied.
- */
-export async function gather(
-  driver: StorageDriver,
-  key: string,
-  data: WriteData,
-  options: WriteOptions,
-): Promise<Buffer> {
-  const pieces = checkedPieces(driver, key, data, options);
-  const whole = await gathered(pieces, data, () => allocate(driver, key, options.size));
-  return Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength);
-}
-
-function allocate(driver: StorageDriver, key: string, size: number): Uint8Array {
-  try {
-    return new Uint8Array(size);
-  } catch (cause) {
-    throw new TieredError(
-      'TIERED_NO_SPACE',
-      `${driver.name} cannot write ${size} bytes: an object is kept in memory until it is written, which is too much here.`,
-      { cause, driver: driver.name, operation: 'write', key },
-    );
-  }
-}
 
 /**
  * Without `atomic_write_dir` readers would see files half written. If it is inside the root, its files would

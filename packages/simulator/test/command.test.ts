@@ -33,11 +33,7 @@ const document = {
   system: ault,
   epochs: 2,
   batchSize: 8,
-  policies: [
-    'naive',
-    { policy: 'nopfs', filledBy: 'itself' },
-    { policy: 'locality-aware', keeps: 'all' },
-  ],
+  policies: ['naive', { policy: 'nopfs', filledBy: 'itself' }, { policy: 'locality-aware', keeps: 'all' }],
 };
 
 describe('tiered-simulate', () => {

@@ -1,22 +1,22 @@
-import {
-  readEach,
-  type CreateOptions,
-  type DriverCapabilities,
-  type DriverUsage,
-  type ListOptions,
-  type ObjectStat,
-  type ObjectWriter,
-  type Operation,
-  type OperationOptions,
-  type ReadIntoOptions,
-  type ReadOptions,
-  type ReadOutcome,
-  type ReadRequest,
-  type IndexHome,
-  type StorageDriver,
-  type WriteData,
-  type WriteOptions,
+import type {
+  CreateOptions,
+  DriverCapabilities,
+  DriverUsage,
+  ListOptions,
+  ObjectStat,
+  ObjectWriter,
+  Operation,
+  OperationOptions,
+  ReadIntoOptions,
+  ReadOptions,
+  ReadOutcome,
+  ReadRequest,
+  IndexHome,
+  StorageDriver,
+  WriteData,
+  WriteOptions,
 } from '../driver/driver.js';
+import { readEach } from '../driver/helpers.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
 import { isAround } from '../driver/ownership.js';
 

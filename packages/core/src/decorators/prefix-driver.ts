@@ -1,21 +1,21 @@
-import {
-  unsupported,
-  type CreateOptions,
-  type DriverCapabilities,
-  type DriverUsage,
-  type ListOptions,
-  type ObjectStat,
-  type ObjectWriter,
-  type OperationOptions,
-  type ReadIntoOptions,
-  type ReadOptions,
-  type ReadOutcome,
-  type ReadRequest,
-  type IndexHome,
-  type StorageDriver,
-  type WriteData,
-  type WriteOptions,
+import type {
+  CreateOptions,
+  DriverCapabilities,
+  DriverUsage,
+  ListOptions,
+  ObjectStat,
+  ObjectWriter,
+  OperationOptions,
+  ReadIntoOptions,
+  ReadOptions,
+  ReadOutcome,
+  ReadRequest,
+  IndexHome,
+  StorageDriver,
+  WriteData,
+  WriteOptions,
 } from '../driver/driver.js';
+import { unsupported } from '../driver/helpers.js';
 import { configError } from '../support/errors.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
 import { isAround } from '../driver/ownership.js';

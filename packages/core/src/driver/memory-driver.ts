@@ -1,29 +1,24 @@
 import { markAsUntransferable } from 'node:worker_threads';
 import { parseBytes, type ByteSize } from '../support/bytes.js';
-import {
-  checkedPieces,
-  notFound,
-  readEach,
-  unsupported,
-  versionChanged,
-  writerInto,
-  type CreateOptions,
-  type DriverCapabilities,
-  type DriverUsage,
-  type ListOptions,
-  type ObjectStat,
-  type ObjectWriter,
-  type Operation,
-  type OperationOptions,
-  type ReadIntoOptions,
-  type ReadOptions,
-  type ReadOutcome,
-  type ReadRequest,
-  type IndexHome,
-  type StorageDriver,
-  type WriteData,
-  type WriteOptions,
+import type {
+  CreateOptions,
+  DriverCapabilities,
+  DriverUsage,
+  ListOptions,
+  ObjectStat,
+  ObjectWriter,
+  Operation,
+  OperationOptions,
+  ReadIntoOptions,
+  ReadOptions,
+  ReadOutcome,
+  ReadRequest,
+  IndexHome,
+  StorageDriver,
+  WriteData,
+  WriteOptions,
 } from './driver.js';
+import { checkedPieces, notFound, readEach, unsupported, versionChanged, writerInto } from './helpers.js';
 import { TieredError } from '../support/errors.js';
 
 /** Options of `MemoryDriver`. */

@@ -1,4 +1,5 @@
-import { readOutcome, type Operation, type OperationOptions, type ReadOutcome } from '../driver/driver.js';
+import type { Operation, OperationOptions, ReadOutcome } from '../driver/driver.js';
+import { readOutcome } from '../driver/helpers.js';
 import { isTieredError } from '../support/errors.js';
 import { ABSENT } from '../namespace/metadata-container.js';
 import type { Placement, VersionPolicy } from '../placement.js';

@@ -3,13 +3,8 @@ import { BatchPath } from './batch-path.js';
 import type { CopyPlaces } from '../tier/copy-places.js';
 import { offsetInFile } from '../tier/packed-tag.js';
 import { clampLength } from '../hierarchy/validation.js';
-import {
-  versionChanged,
-  type Operation,
-  type OperationOptions,
-  type ReadOutcome,
-  type StorageDriver,
-} from '../driver/driver.js';
+import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from '../driver/driver.js';
+import { versionChanged } from '../driver/helpers.js';
 import { isTieredError, TieredError } from '../support/errors.js';
 import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { PlaceChoice } from './place-choice.js';

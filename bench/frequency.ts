@@ -1,6 +1,6 @@
 import { Random, systemClock } from '@tiered/core';
 import { accessTables, globalBatchSampler } from '@tiered/prefetch/sampling';
-import { clusterPlan, frequencyPlan } from '@tiered/tiering';
+import { clusterPlan, frequencyPlan } from '@tiered/tiering/plans';
 import { lognormalSizes, makeDataset } from './frequency/dataset.js';
 import { readMs, Training, type Rule, type Source, type Work } from './frequency/training.js';
 import { alternate, medianMs, ratio, type Timings } from './lib/alternate.js';

@@ -1,6 +1,6 @@
 import { Hierarchy, MemoryDriver, Random, systemClock, type FetchModel } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { fetchModelOf, type CalibrationProfile } from '@tiered/simulator';
+import { fetchModelOf, type CalibrationProfile } from '@tiered/simulator/calibration';
 import { PlacementHandler } from '@tiered/tiering';
 import fs from 'node:fs';
 import path from 'node:path';

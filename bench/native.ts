@@ -1,5 +1,5 @@
 import { failureOf, IoThreads, native } from '@tiered/native';
-import type { ReadRequest } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { SlowMount } from '../tools/fuse/slow-mount.js';

@@ -1,4 +1,6 @@
-import { strategyNamed, type CalibrationProfile, type Strategy } from '@tiered/simulator';
+import type { CalibrationProfile } from '@tiered/simulator/calibration';
+import { strategyNamed } from '@tiered/simulator/config';
+import type { Strategy } from '@tiered/simulator/strategies';
 import { median } from './lib/alternate.js';
 import type { Bench, Check, Row } from './lib/bench.js';
 import { withScratch } from './lib/scratch.js';

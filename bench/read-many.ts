@@ -1,4 +1,5 @@
-import { Hierarchy, type ReadOutcome, type ReadRequest } from '@tiered/core';
+import { Hierarchy, type ReadOutcome } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import { mkdir, writeFile } from 'node:fs/promises';

@@ -1,15 +1,6 @@
-import {
-  noPfs,
-  localityAware,
-  scaledDown,
-  SCENARIOS,
-  simulate,
-  STRATEGIES,
-  type NormalDataset,
-  type Simulation,
-  type SimulationResult,
-  type Strategy,
-} from '@tiered/simulator';
+import { scaledDown, simulate, type Simulation, type SimulationResult } from '@tiered/simulator';
+import { SCENARIOS, type NormalDataset } from '@tiered/simulator/model';
+import { noPfs, localityAware, STRATEGIES, type Strategy } from '@tiered/simulator/strategies';
 import { atMost, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 
 const HOUR = 3600;

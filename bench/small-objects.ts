@@ -1,4 +1,5 @@
-import { Hierarchy, MemoryDriver, type ReadRequest, type TierLayout } from '@tiered/core';
+import { Hierarchy, MemoryDriver, type TierLayout } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import { mkdir, rm, writeFile } from 'node:fs/promises';

@@ -3,10 +3,12 @@
  * keep. This is worker 2 of 4 of a training over four epochs, with room for a quarter of the dataset: its
  * plan, the filling in order of access, and the training beside it.
  */
-import { Hierarchy, MemoryDriver, ThrottleDriver } from '@tiered/core';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
 import { Prefetcher } from '@tiered/prefetch';
 import { accessTables, globalBatchSampler, samplerSequence } from '@tiered/prefetch/sampling';
-import { fillOrder, frequency, frequencyPlan, placeInOrder, PlacementHandler } from '@tiered/tiering';
+import { frequency, placeInOrder, PlacementHandler } from '@tiered/tiering';
+import { fillOrder, frequencyPlan } from '@tiered/tiering/plans';
 
 const SAMPLES = 1000;
 const EPOCHS = 4;

@@ -1,15 +1,8 @@
 // A driver of your own, and the conformance suite that tells whether it keeps the contract: objects in a
 // tar-like archive in memory, read-only. `BaseDriver` refuses what it cannot do. Run it:
 // node --conditions=tiered-source --import tsx examples/own-driver.ts
-import {
-  BaseDriver,
-  notFound,
-  versionChanged,
-  type ListOptions,
-  type ObjectStat,
-  type Operation,
-  type ReadOptions,
-} from '@tiered/core';
+import type { ListOptions, ObjectStat } from '@tiered/core';
+import { BaseDriver, notFound, versionChanged, type Operation, type ReadOptions } from '@tiered/core/driver';
 import { driverConformance } from '@tiered/core/conformance';
 import { test } from 'node:test';
 

@@ -1,13 +1,6 @@
-import {
-  FaultDriver,
-  Hierarchy,
-  MemoryDriver,
-  PrefixDriver,
-  Random,
-  type FaultRule,
-  type StorageDriver,
-} from '@tiered/core';
-import { assertNothingHeld, ManualClock, someBytes } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver, Random, type StorageDriver } from '@tiered/core';
+import { PrefixDriver } from '@tiered/core/decorators';
+import { FaultDriver, type FaultRule, assertNothingHeld, ManualClock, someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { S3Driver } from '@tiered/s3-adapter';
 import type { S3Server } from '@tiered/s3-server';

@@ -1,20 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { Hierarchy, InterceptingDriver, MemoryDriver, type DriverCall } from '@tiered/core';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { Prefetcher } from '@tiered/prefetch';
 import { accessTables, globalBatchSampler, samplerSequence } from '@tiered/prefetch/sampling';
-import {
-  clusterPlan,
-  fillOrder,
-  frequency,
-  frequencyPlan,
-  placeInOrder,
-  PlacementHandler,
-  UNPLANNED,
-} from '@tiered/tiering';
+import { frequency, placeInOrder, PlacementHandler } from '@tiered/tiering';
+import { clusterPlan, fillOrder, frequencyPlan, UNPLANNED } from '@tiered/tiering/plans';
 import { describe, expect, it } from 'vitest';
 
 /** Counts the reads of each object. */

@@ -1,15 +1,8 @@
+import { Hierarchy, MemoryDriver, Random, type StorageDriver } from '@tiered/core';
+import { InterceptingDriver, type DriverCall, type Operation } from '@tiered/core/driver';
 import {
   FaultDriver,
-  Hierarchy,
-  InterceptingDriver,
-  MemoryDriver,
-  Random,
-  type DriverCall,
   type FaultRule,
-  type Operation,
-  type StorageDriver,
-} from '@tiered/core';
-import {
   assertNothingHeld,
   HoldingDriver,
   ManualClock,

@@ -1,12 +1,6 @@
-import {
-  Hierarchy,
-  InterceptingDriver,
-  isTieredError,
-  MemoryDriver,
-  PrefixDriver,
-  RetryDriver,
-} from '@tiered/core';
-import type { DriverCall, StorageDriver } from '@tiered/core';
+import { Hierarchy, isTieredError, MemoryDriver, type StorageDriver } from '@tiered/core';
+import { PrefixDriver, RetryDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';

@@ -1,4 +1,5 @@
-import { Hierarchy, MetricsDriver, type HierarchyOptions } from '@tiered/core';
+import { Hierarchy, type HierarchyOptions } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
 import { someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';

@@ -1,11 +1,5 @@
-import {
-  Hierarchy,
-  InterceptingDriver,
-  MemoryDriver,
-  TieredError,
-  type DriverCall,
-  type StorageDriver,
-} from '@tiered/core';
+import { Hierarchy, MemoryDriver, TieredError, type StorageDriver } from '@tiered/core';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,13 +1,6 @@
-import {
-  Hierarchy,
-  InterceptingDriver,
-  MemoryDriver,
-  Random,
-  ThrottleDriver,
-  type DriverCall,
-  type StorageDriver,
-  type ThrottleDriverOptions,
-} from '@tiered/core';
+import { Hierarchy, MemoryDriver, Random, type StorageDriver } from '@tiered/core';
+import { ThrottleDriver, type ThrottleDriverOptions } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { ManualClock } from '@tiered/core/testing';
 import { shuffledSequence, Prefetcher, type PrefetcherOptions } from '@tiered/prefetch';
 import { PlacementHandler, type PlacementHandlerOptions } from '@tiered/tiering';

@@ -1,11 +1,5 @@
-import {
-  Hierarchy,
-  LimitDriver,
-  MemoryDriver,
-  PrefixDriver,
-  RetryDriver,
-  type StorageDriver,
-} from '@tiered/core';
+import { Hierarchy, MemoryDriver, type StorageDriver } from '@tiered/core';
+import { LimitDriver, PrefixDriver, RetryDriver } from '@tiered/core/decorators';
 import { someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { OpenDalDriver } from '@tiered/opendal-adapter';

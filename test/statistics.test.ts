@@ -1,4 +1,5 @@
-import { Hierarchy, MemoryDriver, ThrottleDriver, type HierarchyStats } from '@tiered/core';
+import { Hierarchy, MemoryDriver, type HierarchyStats } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
 import { ManualClock } from '@tiered/core/testing';
 import { listSequence, Prefetcher } from '@tiered/prefetch';
 import { PlacementHandler } from '@tiered/tiering';

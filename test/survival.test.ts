@@ -1,14 +1,14 @@
+import { Hierarchy, MemoryDriver, type StorageDriver, type TierFault } from '@tiered/core';
+import { MetricsDriver, RetryDriver } from '@tiered/core/decorators';
 import {
   FaultDriver,
-  Hierarchy,
-  MemoryDriver,
-  MetricsDriver,
-  RetryDriver,
   type FaultRule,
-  type StorageDriver,
-  type TierFault,
-} from '@tiered/core';
-import { assertNothingHeld, HoldingDriver, ManualClock, settled, someBytes } from '@tiered/core/testing';
+  assertNothingHeld,
+  HoldingDriver,
+  ManualClock,
+  settled,
+  someBytes,
+} from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';

@@ -1,12 +1,12 @@
 import {
   Hierarchy,
-  MetricsDriver,
   systemClock,
   type Clock,
   type Random,
   type StorageDriver,
   type TierLayout,
 } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
 import { someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { firstFit, lru, PlacementHandler, promoting } from '@tiered/tiering';

@@ -1,5 +1,5 @@
-import { FaultDriver, Hierarchy, MemoryDriver, type FaultRule, type HierarchyOptions } from '@tiered/core';
-import { ManualClock, someBytes } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver, type HierarchyOptions } from '@tiered/core';
+import { FaultDriver, type FaultRule, ManualClock, someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import fs from 'node:fs/promises';

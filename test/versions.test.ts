@@ -1,14 +1,13 @@
 import {
   Hierarchy,
-  InterceptingDriver,
   MemoryDriver,
-  MetricsDriver,
-  type DriverCall,
   type ListOptions,
   type ObjectStat,
   type OperationOptions,
   type VersionPolicy,
 } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';

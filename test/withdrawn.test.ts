@@ -1,4 +1,5 @@
-import { Hierarchy, InterceptingDriver, MemoryDriver, type DriverCall } from '@tiered/core';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { settled, someBytes } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import { expect, it } from 'vitest';

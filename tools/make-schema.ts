@@ -5,7 +5,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { OptionsSchema } from '@tiered/core';
+import type { OptionsSchema } from '@tiered/core/driver';
 import { format, resolveConfig } from 'prettier';
 import { hierarchySchema, sourceSchema, tierSchema } from '../packages/config/src/check/schema.js';
 import { driverNames, loadDriver, loadPlacement } from '../packages/config/src/drivers/modules.js';

@@ -1,17 +1,12 @@
 import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
-import { Hierarchy, MemoryDriver, MetricsDriver, ThrottleDriver } from '@tiered/core';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { MetricsDriver, ThrottleDriver } from '@tiered/core/decorators';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { Prefetcher } from '@tiered/prefetch';
 import { samplerSequence, type AccessTable, type Sampler } from '@tiered/prefetch/sampling';
-import {
-  fillOrder,
-  frequency,
-  frequencyPlan,
-  placeInOrder,
-  PlacementHandler,
-  UNPLANNED,
-} from '@tiered/tiering';
+import { frequency, placeInOrder, PlacementHandler } from '@tiered/tiering';
+import { fillOrder, frequencyPlan, UNPLANNED } from '@tiered/tiering/plans';
 import { countsOf } from '../lib/counts.js';
 import type { Dataset } from './dataset.js';
 import { quotaOnDisk } from '../lib/on-disk.js';

@@ -1,4 +1,4 @@
-import type { MetricsDriver } from '@tiered/core';
+import type { MetricsDriver } from '@tiered/core/decorators';
 
 /** What has reached a driver. */
 interface Counts {

@@ -1,11 +1,5 @@
-import {
-  BaseDriver,
-  notFound,
-  type ListOptions,
-  type ObjectStat,
-  type ReadIntoOptions,
-  type ReadOptions,
-} from '@tiered/core';
+import type { ListOptions, ObjectStat } from '@tiered/core';
+import { BaseDriver, notFound, type ReadIntoOptions, type ReadOptions } from '@tiered/core/driver';
 import { createHash } from 'node:crypto';
 
 /** Bytes of each object: what it takes to know of an object does not depend on its size. */

@@ -1,5 +1,7 @@
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { calibrate, simulate, systemOf, type CalibrationProfile, type Strategy } from '@tiered/simulator';
+import { simulate } from '@tiered/simulator';
+import { calibrate, systemOf, type CalibrationProfile } from '@tiered/simulator/calibration';
+import type { Strategy } from '@tiered/simulator/strategies';
 import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
 import { PIECE_BYTES } from '../tiering/dataset.js';

@@ -1,12 +1,6 @@
-import {
-  HedgeDriver,
-  InterceptingDriver,
-  Random,
-  systemClock,
-  ThrottleDriver,
-  type DriverCall,
-  type StorageDriver,
-} from '@tiered/core';
+import { Random, systemClock, type StorageDriver } from '@tiered/core';
+import { HedgeDriver, ThrottleDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { SlowMount } from '../../tools/fuse/slow-mount.js';
 

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, truncate } from 'node:fs/promises';
 import path from 'node:path';
-import { MetricsDriver, systemClock, ThrottleDriver, type Hierarchy, type StorageDriver } from '@tiered/core';
+import { systemClock, type Hierarchy, type StorageDriver } from '@tiered/core';
+import { MetricsDriver, ThrottleDriver } from '@tiered/core/decorators';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { SlowMount } from '../../tools/fuse/slow-mount.js';
 import { countsOf } from '../lib/counts.js';

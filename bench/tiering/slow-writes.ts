@@ -1,4 +1,6 @@
-import { ThrottleDriver, type DriverCall, type StorageDriver } from '@tiered/core';
+import type { StorageDriver } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
+import type { DriverCall } from '@tiered/core/driver';
 
 /** A tier that is slow to write and fast to read. */
 export class SlowWrites extends ThrottleDriver {

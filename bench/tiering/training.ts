@@ -1,4 +1,5 @@
-import { Hierarchy, MetricsDriver, systemClock } from '@tiered/core';
+import { Hierarchy, systemClock } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { Prefetcher, shuffledSequence, type Sample } from '@tiered/prefetch';
 import { PlacementHandler } from '@tiered/tiering';

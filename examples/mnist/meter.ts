@@ -1,4 +1,5 @@
-import type { Hierarchy, MetricsDriver } from '@tiered/core';
+import type { Hierarchy } from '@tiered/core';
+import type { MetricsDriver } from '@tiered/core/decorators';
 import type { Place } from './setups.js';
 
 /** What was read, and from where. */

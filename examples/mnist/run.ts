@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { MetricsDriver, systemClock, type Hierarchy } from '@tiered/core';
+import { systemClock, type Hierarchy } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
 import type { Dataset } from './dataset.js';
 import { Meter, type Use } from './meter.js';
 import type { Digits } from './mnist.js';

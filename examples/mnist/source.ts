@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ThrottleDriver, type StorageDriver } from '@tiered/core';
+import type { StorageDriver } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { S3Driver } from '@tiered/s3-adapter';
 import { S3Server } from '@tiered/s3-server';

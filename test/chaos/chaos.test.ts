@@ -1,4 +1,4 @@
-import type { ReadOptions } from '@tiered/core';
+import type { ReadOptions } from '@tiered/core/driver';
 import { loadChecksum } from '@tiered/core/internal';
 import { expect, it } from 'vitest';
 import { noFigures } from './figures.js';

@@ -1,12 +1,11 @@
+import { systemClock, type StorageDriver } from '@tiered/core';
 import {
   InterceptingDriver,
-  systemClock,
   type CreateOptions,
   type DriverCall,
   type ObjectWriter,
   type Operation,
-  type StorageDriver,
-} from '@tiered/core';
+} from '@tiered/core/driver';
 import fs from 'node:fs';
 
 /**

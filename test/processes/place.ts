@@ -1,4 +1,5 @@
-import { Hierarchy, MetricsDriver, type Clock, type TierLayout } from '@tiered/core';
+import { Hierarchy, type Clock, type TierLayout } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { firstFit, lru, PlacementHandler } from '@tiered/tiering';
 import path from 'node:path';

@@ -5,7 +5,8 @@ import {
   PutObjectAclCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import { InterceptingDriver, isTieredError, type DriverCall } from '@tiered/core';
+import { isTieredError } from '@tiered/core';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { driverConformance } from '@tiered/core/conformance';
 import { someBytes } from '@tiered/core/testing';
 import { S3Driver, type S3DriverOptions } from '@tiered/s3-adapter';

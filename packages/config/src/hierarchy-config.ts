@@ -1,13 +1,10 @@
+import type { ByteSize, Clock, TierLayout, VersionPolicy } from '@tiered/core';
 import type {
-  ByteSize,
-  Clock,
   HedgeDriverOptions,
   LimitDriverOptions,
   RetryDriverOptions,
   ThrottleDriverOptions,
-  TierLayout,
-  VersionPolicy,
-} from '@tiered/core';
+} from '@tiered/core/decorators';
 
 /** A hierarchy as a file or an object describes it; `docs/configuration.md` tells what each field means. */
 export interface HierarchyConfig {

@@ -1,20 +1,14 @@
 import {
-  HedgeDriver,
   Hierarchy,
   isTieredError,
-  LimitDriver,
-  PrefixDriver,
-  RetryDriver,
   systemClock,
-  ThrottleDriver,
   TieredError,
-  type DriverContext,
-  type FactoryContext,
   type HierarchyOptions,
-  type OptionsSchema,
-  type Placement,
   type StorageDriver,
 } from '@tiered/core';
+import { HedgeDriver, LimitDriver, PrefixDriver, RetryDriver, ThrottleDriver } from '@tiered/core/decorators';
+import type { DriverContext, FactoryContext, OptionsSchema } from '@tiered/core/driver';
+import type { Placement } from '@tiered/core/placement';
 import { describe, invariant, isDriver } from '@tiered/core/internal';
 import path from 'node:path';
 import { Problems } from './check/problems.js';

@@ -1,5 +1,5 @@
 import type { StorageDriver } from './driver/driver.js';
-import type { Placement } from './placement.js';
+import type { Placement } from './placement/placement.js';
 import type { Clock } from './support/clock.js';
 
 /*

@@ -39,4 +39,4 @@ export { isMistake } from './tier/open-tier.js';
 export { memoryFor } from './support/memory-for.js';
 export { ABSENT } from './namespace/metadata-container.js';
 export { gathered, readOutcome } from './driver/helpers.js';
-export { NOTHING_PLACED, sourceChanged } from './placement.js';
+export { NOTHING_PLACED, sourceChanged } from './placement/placement.js';

@@ -1,15 +1,13 @@
+import { TieredError, type ListOptions, type ObjectStat } from '@tiered/core';
 import {
   BaseDriver,
   notFound,
-  TieredError,
   versionChanged,
   type BaseDriverOptions,
-  type ListOptions,
-  type ObjectStat,
   type Operation,
   type ReadOptions,
   type WriteOptions,
-} from '@tiered/core';
+} from '@tiered/core/driver';
 import { driverConformance } from '@tiered/core/conformance';
 import { describe, expect, it } from 'vitest';
 

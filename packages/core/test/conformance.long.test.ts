@@ -1,21 +1,21 @@
+import { MemoryDriver, type StorageDriver } from '@tiered/core';
 import {
-  bufferedWriter,
-  FaultDriver,
   HedgeDriver,
-  InterceptingDriver,
   LimitDriver,
-  MemoryDriver,
   MetricsDriver,
   PrefixDriver,
   RetryDriver,
   ThrottleDriver,
+} from '@tiered/core/decorators';
+import {
+  bufferedWriter,
+  InterceptingDriver,
   type CreateOptions,
   type DriverCall,
   type ObjectWriter,
-  type StorageDriver,
-} from '@tiered/core';
+} from '@tiered/core/driver';
+import { FaultDriver, IndexedMemoryDriver } from '@tiered/core/testing';
 import { driverConformance } from '@tiered/core/conformance';
-import { IndexedMemoryDriver } from '@tiered/core/testing';
 import { describe, it } from 'vitest';
 
 /** As a driver that can only write whole objects. */

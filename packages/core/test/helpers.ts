@@ -1,15 +1,13 @@
 import { expect } from 'vitest';
 import {
-  InterceptingDriver,
   MemoryDriver,
-  type DriverCall,
   type ErrorCode,
   type ListOptions,
   type ObjectStat,
-  type Operation,
   type OperationOptions,
   type StorageDriver,
 } from '@tiered/core';
+import { InterceptingDriver, type DriverCall, type Operation } from '@tiered/core/driver';
 import { IndexedMemoryDriver, ManualClock } from '@tiered/core/testing';
 
 export { listenersOn, outcomeOf } from '@tiered/core/testing';

@@ -1,14 +1,8 @@
-import {
-  FaultDriver,
-  Hierarchy,
-  MemoryDriver,
-  MetricsDriver,
-  versionChanged,
-  type ObjectStat,
-  type Placement,
-  type TierOptions,
-} from '@tiered/core';
-import { HoldingDriver, settled } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver, type ObjectStat, type TierOptions } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { versionChanged } from '@tiered/core/driver';
+import type { Placement } from '@tiered/core/placement';
+import { FaultDriver, HoldingDriver, settled } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { Hierarchy, MemoryDriver, MetadataContainer, MetricsDriver } from '@tiered/core';
+import { Hierarchy, MemoryDriver, MetadataContainer } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
 import { expect, it } from 'vitest';
 
 async function sourceWith(...keys: string[]): Promise<MemoryDriver> {

@@ -1,13 +1,6 @@
-import {
-  FaultDriver,
-  Hierarchy,
-  MemoryDriver,
-  versionChanged,
-  type OperationOptions,
-  type ReadRequest,
-  type VersionPolicy,
-} from '@tiered/core';
-import { HoldingDriver, settled, someBytes } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver, type OperationOptions, type VersionPolicy } from '@tiered/core';
+import { versionChanged, type ReadRequest } from '@tiered/core/driver';
+import { FaultDriver, HoldingDriver, settled, someBytes } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { Hierarchy, MemoryDriver, type Placement } from '@tiered/core';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import type { Placement } from '@tiered/core/placement';
 import { ManualClock, outcomeOf, settled } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
 import { TierReads } from '../src/read/tier-reads.js';

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
-import { systemClock, TieredError, type Clock, type OperationOptions, type ReadRequest } from '@tiered/core';
+import { systemClock, TieredError, type Clock, type OperationOptions } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 import { configError } from '@tiered/core/internal';
 import { closedError, JobQueue } from './job-queue.js';
 import { binding } from './load.js';

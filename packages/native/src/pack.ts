@@ -1,4 +1,4 @@
-import type { ReadRequest } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 
 /**
  * A batch of reads in the form in which it goes to C: one text and one table, so that a read costs no object.

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { filePath, flag, group, oneOf, wholeNumber } from '@tiered/config/fields';
-import type { DriverFactory } from '@tiered/core';
+import type { DriverFactory } from '@tiered/core/driver';
 import { FileSystemDriver } from './driver.js';
 import { READERS } from './root/access.js';
 import type { FileSystemDriverOptions } from './options.js';

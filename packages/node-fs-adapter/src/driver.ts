@@ -1,25 +1,21 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import type { ListOptions, ObjectStat, OperationOptions, ReadOutcome, StorageDriver } from '@tiered/core';
 import {
   checkedPieces,
   unsupported,
   type CreateOptions,
   type DriverCapabilities,
   type DriverUsage,
-  type ListOptions,
-  type ObjectStat,
   type ObjectWriter,
   type Operation,
-  type OperationOptions,
   type ReadIntoOptions,
   type ReadOptions,
-  type ReadOutcome,
   type ReadRequest,
   type IndexHome,
-  type StorageDriver,
   type WriteData,
   type WriteOptions,
-} from '@tiered/core';
+} from '@tiered/core/driver';
 import { notOpenError } from '@tiered/core/internal';
 import { accessOf } from './root/access.js';
 import { BatchReads } from './read/batch-reads.js';

@@ -1,4 +1,5 @@
-import { isTieredError, TieredError, type ErrorCode, type Operation, type StorageDriver } from '@tiered/core';
+import { isTieredError, TieredError, type ErrorCode, type StorageDriver } from '@tiered/core';
+import type { Operation } from '@tiered/core/driver';
 
 interface Meaning {
   readonly code: ErrorCode;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { expected, group, text, wholeNumber } from '@tiered/config/fields';
-import type { DriverFactory } from '@tiered/core';
+import type { DriverFactory } from '@tiered/core/driver';
 import { assertNoTilde } from '@tiered/core/internal';
 import { z } from 'zod';
 import { OpenDalDriver } from './driver.js';

@@ -1,14 +1,11 @@
 import {
-  BaseDriver,
   isTieredError,
   TieredError,
   type ListOptions,
   type ObjectStat,
-  type Operation,
   type OperationOptions,
-  type ReadOptions,
-  type WriteOptions,
 } from '@tiered/core';
+import { BaseDriver, type Operation, type ReadOptions, type WriteOptions } from '@tiered/core/driver';
 import { configError, invariant, notOpenError, raceAbort } from '@tiered/core/internal';
 import { Calls } from './calls.js';
 import { fromOpenDal, isTaken, kindOf } from './errors.js';

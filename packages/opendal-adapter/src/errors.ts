@@ -1,5 +1,6 @@
 import { getSystemErrorName } from 'node:util';
-import { isTieredError, TieredError, type ErrorCode, type Operation } from '@tiered/core';
+import { isTieredError, TieredError, type ErrorCode } from '@tiered/core';
+import type { Operation } from '@tiered/core/driver';
 
 interface Meaning {
   readonly code: ErrorCode;

@@ -1,12 +1,5 @@
-import {
-  notFound,
-  TieredError,
-  versionChanged,
-  type ObjectStat,
-  type Operation,
-  type ReadOptions,
-  type StorageDriver,
-} from '@tiered/core';
+import { TieredError, type ObjectStat, type StorageDriver } from '@tiered/core';
+import { notFound, versionChanged, type Operation, type ReadOptions } from '@tiered/core/driver';
 import { mayBePastEnd } from './errors.js';
 import type { OpenDalOperator } from './opendal.js';
 import type { ServiceTraits } from './services.js';

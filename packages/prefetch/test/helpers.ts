@@ -1,12 +1,11 @@
 import {
   Hierarchy,
-  InterceptingDriver,
   MemoryDriver,
-  type DriverCall,
   type ErrorCode,
   type HierarchyOptions,
   type StorageDriver,
 } from '@tiered/core';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { ManualClock } from '@tiered/core/testing';
 import type { Access, Prefetcher, Sample, SampleReader } from '@tiered/prefetch';
 import { expect, onTestFinished } from 'vitest';

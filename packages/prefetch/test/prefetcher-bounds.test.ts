@@ -1,4 +1,4 @@
-import { ThrottleDriver } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
 import { ManualClock } from '@tiered/core/testing';
 import { listSequence, Prefetcher, StagingBuffer, type PrefetcherOptions } from '@tiered/prefetch';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import { FaultDriver } from '@tiered/core';
+import { FaultDriver } from '@tiered/core/testing';
 import { listSequence, Prefetcher, shuffledSequence, type Access } from '@tiered/prefetch';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { FaultDriver, MemoryDriver, type Clock, type FaultRule } from '@tiered/core';
+import { MemoryDriver, type Clock } from '@tiered/core';
+import { FaultDriver, type FaultRule } from '@tiered/core/testing';
 import {
   listSequence,
   Prefetcher,

@@ -1,4 +1,5 @@
-import type { DriverCall, Hierarchy } from '@tiered/core';
+import type { Hierarchy } from '@tiered/core';
+import type { DriverCall } from '@tiered/core/driver';
 import {
   listSequence,
   Prefetcher,

@@ -1,4 +1,4 @@
-import { FaultDriver } from '@tiered/core';
+import { FaultDriver } from '@tiered/core/testing';
 import {
   listSequence,
   Prefetcher,

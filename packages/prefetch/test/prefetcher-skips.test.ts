@@ -1,4 +1,4 @@
-import { FaultDriver, type FaultRule } from '@tiered/core';
+import { FaultDriver, type FaultRule } from '@tiered/core/testing';
 import {
   listSequence,
   Prefetcher,

@@ -1,5 +1,5 @@
 import { byteSize, flag, group, milliseconds, text, wholeNumber } from '@tiered/config/fields';
-import type { DriverFactory } from '@tiered/core';
+import type { DriverFactory } from '@tiered/core/driver';
 import { hiddenConfigError } from '@tiered/core/internal';
 import { S3Driver } from './driver.js';
 import type { S3DriverOptions } from './options.js';

@@ -1,3 +1,4 @@
+import type { ListOptions, ObjectStat, OperationOptions, ReadOutcome, StorageDriver } from '@tiered/core';
 import {
   bufferedWriter,
   checkedPieces,
@@ -6,20 +7,15 @@ import {
   type CreateOptions,
   type DriverCapabilities,
   type DriverUsage,
-  type ListOptions,
-  type ObjectStat,
   type ObjectWriter,
   type Operation,
-  type OperationOptions,
   type ReadIntoOptions,
   type ReadOptions,
-  type ReadOutcome,
   type ReadRequest,
   type IndexHome,
-  type StorageDriver,
   type WriteData,
   type WriteOptions,
-} from '@tiered/core';
+} from '@tiered/core/driver';
 import { gathered, memoryFor, notOpenError } from '@tiered/core/internal';
 import { assertAbsent, REPLACING, writeIfAbsent, type WriteHeaders } from './operations/absent-writes.js';
 import { etagOf, headerOf, lengthOf } from './http/answers.js';

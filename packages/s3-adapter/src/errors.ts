@@ -1,4 +1,5 @@
-import { TieredError, versionChanged, type Operation, type StorageDriver } from '@tiered/core';
+import { TieredError, type StorageDriver } from '@tiered/core';
+import { versionChanged, type Operation } from '@tiered/core/driver';
 import { Failure } from './http/failure.js';
 
 /** The details of an `S3ResponseError`. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { curveSchema as curve, positive } from './model/curve-schema.js';
 import type { Simulation } from './engine/simulate.js';
 import { noPfs } from './strategies/no-pfs.js';
-import { STRATEGIES } from './strategies/index.js';
+import { STRATEGIES } from './strategies/all.js';
 import { localityAware } from './strategies/shared-memory.js';
 import { MOST_LEVELS, type Strategy } from './strategies/strategy.js';
 

@@ -1,6 +1,6 @@
 import { systemClock } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
-import { parseProfile } from '@tiered/simulator';
+import { parseProfile } from '@tiered/simulator/calibration';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';

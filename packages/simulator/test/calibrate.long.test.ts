@@ -1,13 +1,6 @@
-import {
-  Hierarchy,
-  InterceptingDriver,
-  isTieredError,
-  MemoryDriver,
-  Random,
-  ThrottleDriver,
-  type DriverCall,
-  type StorageDriver,
-} from '@tiered/core';
+import { Hierarchy, isTieredError, MemoryDriver, Random, type StorageDriver } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { ManualClock, someBytes } from '@tiered/core/testing';
 import {
   calibrate,
@@ -15,9 +8,9 @@ import {
   initialProducersOf,
   parseProfile,
   systemOf,
-  throughput,
   unsteadyIn,
-} from '@tiered/simulator';
+} from '@tiered/simulator/calibration';
+import { throughput } from '@tiered/simulator/model';
 import { PlacementHandler } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
 

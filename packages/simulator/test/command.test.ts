@@ -1,5 +1,7 @@
 import { ManualClock } from '@tiered/core/testing';
-import { ault, parseSimulation, STRATEGIES, strategyNamed } from '@tiered/simulator';
+import { parseSimulation, strategyNamed } from '@tiered/simulator/config';
+import { ault } from '@tiered/simulator/model';
+import { STRATEGIES } from '@tiered/simulator/strategies';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';

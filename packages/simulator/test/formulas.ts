@@ -1,5 +1,5 @@
 /** The paper's formulas for a whole sequence of reads (section 4), to compare the timeline with. */
-import { write, type Megabytes, type Seconds, type SystemModel } from '@tiered/simulator';
+import { write, type Megabytes, type Seconds, type SystemModel } from '@tiered/simulator/model';
 
 /** read_i = fetch_i + write_i (section 4). */
 export function read(system: SystemModel, sizeMB: Megabytes, fetchSeconds: Seconds): Seconds {

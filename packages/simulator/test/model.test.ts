@@ -7,7 +7,7 @@ import {
   write,
   type StorageClass,
   type ThroughputCurve,
-} from '@tiered/simulator';
+} from '@tiered/simulator/model';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { avail, consumed, read } from './formulas.js';

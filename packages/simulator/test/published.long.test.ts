@@ -1,4 +1,6 @@
-import { noPfs, simulate, STRATEGIES, strategyNamed, type SimulationResult } from '@tiered/simulator';
+import { simulate, type SimulationResult } from '@tiered/simulator';
+import { strategyNamed } from '@tiered/simulator/config';
+import { noPfs, STRATEGIES } from '@tiered/simulator/strategies';
 import { describe, expect, it } from 'vitest';
 import { resultOf, scaled } from './scaled.js';
 

@@ -1,12 +1,6 @@
-import {
-  scaledDown,
-  SCENARIOS,
-  simulate,
-  type Assumptions,
-  type Simulation,
-  type SimulationResult,
-  type Strategy,
-} from '@tiered/simulator';
+import { scaledDown, simulate, type Simulation, type SimulationResult } from '@tiered/simulator';
+import { SCENARIOS, type Assumptions } from '@tiered/simulator/model';
+import type { Strategy } from '@tiered/simulator/strategies';
 
 /** A scenario of the paper, so many times smaller. */
 export function scaled(name: string, factor = 1, changes: Partial<Simulation> = {}): Simulation {

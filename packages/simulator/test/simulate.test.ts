@@ -1,18 +1,8 @@
 import { globalBatchSampler } from '@tiered/prefetch/sampling';
-import {
-  ault,
-  Copies,
-  fetchFromSource,
-  fetchLocal,
-  noPfs,
-  sampleSizes,
-  simulate,
-  STRATEGIES,
-  strategyNamed,
-  type Simulation,
-  type Strategy,
-  type SystemModel,
-} from '@tiered/simulator';
+import { simulate, type Simulation } from '@tiered/simulator';
+import { strategyNamed } from '@tiered/simulator/config';
+import { ault, fetchFromSource, fetchLocal, sampleSizes, type SystemModel } from '@tiered/simulator/model';
+import { Copies, noPfs, STRATEGIES, type Strategy } from '@tiered/simulator/strategies';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { avail, consumed, read } from './formulas.js';

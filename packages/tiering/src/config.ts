@@ -1,5 +1,5 @@
 import { byteSize, expected, flag, group, text, wholeNumber } from '@tiered/config/fields';
-import type { PlacementFactory } from '@tiered/core';
+import type { PlacementFactory } from '@tiered/core/placement';
 import { z } from 'zod';
 import { PlacementHandler } from './placement-handler.js';
 import type { PlacementHandlerOptions } from './options.js';

@@ -1,15 +1,6 @@
 export { placeInOrder, type FillCounts, type PlaceInOrderOptions } from './fill/place-in-order.js';
 export { PlacementHandler } from './placement-handler.js';
 export type { PlacementHandlerOptions } from './options.js';
-export {
-  clusterPlan,
-  type ClusterPlan,
-  type ClusterPlanOptions,
-  type SampleHolder,
-  type WorkerAccesses,
-} from './plans/cluster-plan.js';
-export { fillOrder, type FillOrderOptions } from './plans/fill-order.js';
-export { frequencyPlan, UNPLANNED, type FrequencyPlanOptions } from './plans/frequency-plan.js';
 export { firstFit } from './policies/first-fit.js';
 export { frequency, type FrequencyOptions } from './policies/frequency.js';
 export { lru } from './policies/lru.js';

@@ -2,15 +2,17 @@ import {
   isTieredError,
   parseBytes,
   type DropReason,
-  type ObjectRef,
   type OperationOptions,
-  type Placement,
-  type PlacementHost,
-  type PlacementRead,
-  type PlacementStats,
   type ReadOutcome,
   type Tier,
 } from '@tiered/core';
+import type {
+  ObjectRef,
+  Placement,
+  PlacementHost,
+  PlacementRead,
+  PlacementStats,
+} from '@tiered/core/placement';
 import {
   closedError,
   assertCounts,

@@ -1,4 +1,4 @@
-import type { PlacementHost, PlacementStats } from '@tiered/core';
+import type { PlacementHost, PlacementStats } from '@tiered/core/placement';
 import type { CopyIndex } from './copies/copy-index.js';
 import type { Haste } from './fill/haste.js';
 import type { MemoryBudget } from './source/memory-budget.js';

@@ -1,13 +1,6 @@
-import {
-  Hierarchy,
-  InterceptingDriver,
-  MemoryDriver,
-  MetricsDriver,
-  Random,
-  ThrottleDriver,
-  type DriverCall,
-  type StorageDriver,
-} from '@tiered/core';
+import { Hierarchy, MemoryDriver, Random, type StorageDriver } from '@tiered/core';
+import { MetricsDriver, ThrottleDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { assertNothingHeld, HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
 import { PlacementHandler, type PlacementHandlerOptions } from '@tiered/tiering';
 import fc from 'fast-check';

@@ -1,11 +1,6 @@
-import {
-  Hierarchy,
-  InterceptingDriver,
-  MemoryDriver,
-  ThrottleDriver,
-  TieredError,
-  type DriverCall,
-} from '@tiered/core';
+import { Hierarchy, MemoryDriver, TieredError } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { ManualClock, someBytes } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';

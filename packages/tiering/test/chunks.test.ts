@@ -1,13 +1,7 @@
-import {
-  FaultDriver,
-  InterceptingDriver,
-  MemoryDriver,
-  MetricsDriver,
-  type DriverCall,
-  type ObjectWriter,
-  type StorageDriver,
-} from '@tiered/core';
-import { HoldingDriver, outcomeOf, settled } from '@tiered/core/testing';
+import { MemoryDriver, type StorageDriver } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall, type ObjectWriter } from '@tiered/core/driver';
+import { FaultDriver, HoldingDriver, outcomeOf, settled } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
 import { ChunkSize } from '../src/source/chunk-size.js';
 import { SourceGate } from '../src/source/gate.js';

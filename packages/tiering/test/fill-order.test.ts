@@ -1,4 +1,4 @@
-import { clusterPlan, fillOrder, frequencyPlan, UNPLANNED } from '@tiered/tiering';
+import { clusterPlan, fillOrder, frequencyPlan, UNPLANNED } from '@tiered/tiering/plans';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

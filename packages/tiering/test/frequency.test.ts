@@ -1,5 +1,6 @@
 import { MemoryDriver, Random } from '@tiered/core';
-import { firstFit, frequency, frequencyPlan, UNPLANNED } from '@tiered/tiering';
+import { firstFit, frequency } from '@tiered/tiering';
+import { frequencyPlan, UNPLANNED } from '@tiered/tiering/plans';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryWith, objectsOf, startHierarchy } from './helpers.js';

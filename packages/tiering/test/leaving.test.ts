@@ -1,5 +1,13 @@
-import { FaultDriver, Hierarchy, InterceptingDriver, MemoryDriver, type DriverCall } from '@tiered/core';
-import { IndexedMemoryDriver, HoldingDriver, ManualClock, settled, someBytes } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
+import {
+  FaultDriver,
+  IndexedMemoryDriver,
+  HoldingDriver,
+  ManualClock,
+  settled,
+  someBytes,
+} from '@tiered/core/testing';
 import { PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
 import { memoryWith, objectsOf, startHierarchy, until } from './helpers.js';

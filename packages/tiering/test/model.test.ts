@@ -1,12 +1,6 @@
-import {
-  Hierarchy,
-  InterceptingDriver,
-  isTieredError,
-  MemoryDriver,
-  MetricsDriver,
-  type DriverCall,
-  type StorageDriver,
-} from '@tiered/core';
+import { Hierarchy, isTieredError, MemoryDriver, type StorageDriver } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { assertNothingHeld, someBytes } from '@tiered/core/testing';
 import { firstFit, lru, PlacementHandler, promoting } from '@tiered/tiering';
 import fc from 'fast-check';

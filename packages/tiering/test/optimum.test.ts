@@ -1,4 +1,5 @@
-import { Hierarchy, MemoryDriver, MetricsDriver, Random, type TierOptions } from '@tiered/core';
+import { Hierarchy, MemoryDriver, Random, type TierOptions } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
 import { assertNothingHeld, someBytes } from '@tiered/core/testing';
 import { firstFit, lru, PlacementHandler, promoting, type PlacementPolicy } from '@tiered/tiering';
 import fc from 'fast-check';

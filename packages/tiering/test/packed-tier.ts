@@ -1,4 +1,5 @@
-import { Hierarchy, MetricsDriver, Random, type StorageDriver, type TierLayout } from '@tiered/core';
+import { Hierarchy, Random, type StorageDriver, type TierLayout } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
 import type { ManualClock } from '@tiered/core/testing';
 import { PlacementHandler, type PlacementHandlerOptions } from '@tiered/tiering';
 import { expect } from 'vitest';

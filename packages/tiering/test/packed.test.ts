@@ -1,5 +1,7 @@
-import { FaultDriver, Hierarchy, MemoryDriver, type FaultRule } from '@tiered/core';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
 import {
+  FaultDriver,
+  type FaultRule,
   assertNothingHeld,
   HoldingDriver,
   IndexedMemoryDriver,

@@ -1,5 +1,6 @@
-import { FaultDriver, Hierarchy, MemoryDriver, MetricsDriver, type FetchModel } from '@tiered/core';
-import { assertNothingHeld, HoldingDriver } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver, type FetchModel } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { FaultDriver, assertNothingHeld, HoldingDriver } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
 import { memoryWith, objectsOf } from './helpers.js';

@@ -1,5 +1,5 @@
-import { FaultDriver, MemoryDriver } from '@tiered/core';
-import { HoldingDriver, listenersOn, outcomeOf, settled } from '@tiered/core/testing';
+import { MemoryDriver } from '@tiered/core';
+import { FaultDriver, HoldingDriver, listenersOn, outcomeOf, settled } from '@tiered/core/testing';
 import { placeInOrder, type FillCounts } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
 import { memoryWith, objectsOf, startHierarchy } from './helpers.js';

@@ -1,5 +1,6 @@
-import { FaultDriver, Hierarchy, MemoryDriver, MetricsDriver } from '@tiered/core';
-import { assertNothingHeld, HoldingDriver, settled, someBytes } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { FaultDriver, assertNothingHeld, HoldingDriver, settled, someBytes } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

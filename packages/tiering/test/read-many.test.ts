@@ -1,12 +1,7 @@
-import {
-  FaultDriver,
-  Hierarchy,
-  MemoryDriver,
-  MetricsDriver,
-  type OperationOptions,
-  type ReadRequest,
-} from '@tiered/core';
-import { assertNothingHeld, HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver, type OperationOptions } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import type { ReadRequest } from '@tiered/core/driver';
+import { FaultDriver, assertNothingHeld, HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
 import { memoryWith, objectsOf, startHierarchy } from './helpers.js';

@@ -1,5 +1,7 @@
-import { FaultDriver, MemoryDriver, type FaultRule } from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
 import {
+  FaultDriver,
+  type FaultRule,
   assertNothingHeld,
   HoldingDriver,
   IndexedMemoryDriver,

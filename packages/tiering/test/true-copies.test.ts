@@ -1,4 +1,6 @@
-import { InterceptingDriver, MemoryDriver, MetricsDriver, type DriverCall } from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import {
   IndexedMemoryDriver,
   assertNothingHeld,

@@ -1,5 +1,5 @@
 import { Random } from '@tiered/core';
-import { frequencyPlan, UNPLANNED } from '@tiered/tiering';
+import { frequencyPlan, UNPLANNED } from '@tiered/tiering/plans';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

@@ -1,5 +1,6 @@
-import { FaultDriver, Hierarchy, MemoryDriver, MetricsDriver, type VersionPolicy } from '@tiered/core';
-import { IndexedMemoryDriver, assertNothingHeld, someBytes } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver, type VersionPolicy } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { FaultDriver, IndexedMemoryDriver, assertNothingHeld, someBytes } from '@tiered/core/testing';
 import { PlacementHandler, type PlacementHandlerOptions } from '@tiered/tiering';
 import { describe, expect, it } from 'vitest';
 import { copyNames, memoryWith, objectsOf } from './helpers.js';

@@ -1,4 +1,5 @@
-import { ThrottleDriver, MemoryDriver, Random } from '@tiered/core';
+import { MemoryDriver, Random } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
 import { ManualClock } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

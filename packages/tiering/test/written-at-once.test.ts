@@ -1,13 +1,14 @@
+import { MemoryDriver, type StorageDriver } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import {
   FaultDriver,
-  InterceptingDriver,
-  MemoryDriver,
-  MetricsDriver,
-  type DriverCall,
   type FaultRule,
-  type StorageDriver,
-} from '@tiered/core';
-import { assertNothingHeld, HoldingDriver, IndexedMemoryDriver, settled } from '@tiered/core/testing';
+  assertNothingHeld,
+  HoldingDriver,
+  IndexedMemoryDriver,
+  settled,
+} from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
 import { memoryWith, objectsOf, startHierarchy, until } from './helpers.js';
 

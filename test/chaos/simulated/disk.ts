@@ -1,16 +1,14 @@
+import { MemoryDriver, type OperationOptions, type Random } from '@tiered/core';
 import {
-  MemoryDriver,
   checkedPieces,
   notFound,
   type CreateOptions,
   type IndexHome,
   type ObjectWriter,
-  type OperationOptions,
-  type Random,
   type ReadOptions,
   type WriteData,
   type WriteOptions,
-} from '@tiered/core';
+} from '@tiered/core/driver';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

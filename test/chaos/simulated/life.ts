@@ -1,20 +1,15 @@
+import { Hierarchy, MemoryDriver, Random, type Clock, type StorageDriver } from '@tiered/core';
+import { RetryDriver } from '@tiered/core/decorators';
 import {
-  FaultDriver,
-  Hierarchy,
   InterceptingDriver,
-  MemoryDriver,
-  Random,
-  RetryDriver,
-  type Clock,
   type CreateOptions,
   type DriverCall,
-  type FaultRule,
   type IndexHome,
   type ObjectWriter,
-  type StorageDriver,
   type WriteData,
   type WriteOptions,
-} from '@tiered/core';
+} from '@tiered/core/driver';
+import { FaultDriver, type FaultRule } from '@tiered/core/testing';
 import { firstFit, lru, PlacementHandler, promoting } from '@tiered/tiering';
 import { CHUNK, type Start } from '../steps.js';
 import type { Dataset } from './dataset.js';

@@ -1,11 +1,5 @@
-import {
-  InterceptingDriver,
-  type Clock,
-  type DriverCall,
-  type Random,
-  type SleepOptions,
-  type StorageDriver,
-} from '@tiered/core';
+import type { Clock, Random, SleepOptions, StorageDriver } from '@tiered/core';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 
 /** Nothing that follows ever happens. */
 const NEVER = new Promise<never>(() => undefined);

@@ -1,4 +1,5 @@
-import { TieredError, type OptionIssue, type OptionsSchema } from '@tiered/core';
+import { TieredError } from '@tiered/core';
+import type { OptionIssue, OptionsSchema } from '@tiered/core/driver';
 import { located, type ConfigDocument, type Path } from '../file/document.js';
 import { redact, related, type Variable } from '../file/environment.js';
 import { knownKeys, nearest } from './unknown-keys.js';

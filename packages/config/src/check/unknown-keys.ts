@@ -1,4 +1,4 @@
-import type { OptionsSchema } from '@tiered/core';
+import type { OptionsSchema } from '@tiered/core/driver';
 import { distance } from 'fastest-levenshtein';
 import type { Path } from '../file/document.js';
 

@@ -1,4 +1,5 @@
-import { MemoryDriver, type DriverFactory, type MemoryDriverOptions } from '@tiered/core';
+import { MemoryDriver, type MemoryDriverOptions } from '@tiered/core';
+import type { DriverFactory } from '@tiered/core/driver';
 import { group, text } from '../fields.js';
 
 const schema = group('options of the driver', {

@@ -1,4 +1,5 @@
-import type { DriverFactory, PlacementFactory } from '@tiered/core';
+import type { DriverFactory } from '@tiered/core/driver';
+import type { PlacementFactory } from '@tiered/core/placement';
 import { HOME_PATH, isHomePath } from '@tiered/core/internal';
 import { createRequire } from 'node:module';
 import path from 'node:path';

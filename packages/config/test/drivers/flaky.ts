@@ -1,5 +1,7 @@
 import { group, wholeNumber } from '@tiered/config/fields';
-import { FaultDriver, MemoryDriver, type DriverFactory } from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
+import type { DriverFactory } from '@tiered/core/driver';
+import { FaultDriver } from '@tiered/core/testing';
 import { z } from 'zod';
 
 const schema = group('options of the driver', {

@@ -1,4 +1,5 @@
-import { MemoryDriver, type DriverContext, type DriverFactory } from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
+import type { DriverContext, DriverFactory } from '@tiered/core/driver';
 
 /** A driver, and what it was made of. */
 interface Made {

@@ -1,4 +1,6 @@
-import { FaultDriver, MemoryDriver, type DriverFactory } from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
+import type { DriverFactory } from '@tiered/core/driver';
+import { FaultDriver } from '@tiered/core/testing';
 
 /**
  * A driver with the object `object` of 1000 bytes, whose fifth request to read takes 100 ms. Its schema is

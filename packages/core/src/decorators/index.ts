@@ -1,6 +1,4 @@
-export { FaultDriver, type Fault, type FaultDriverOptions, type FaultRule } from './fault-driver.js';
 export { HedgeDriver, type HedgeDriverOptions, type HedgeMetrics } from './hedge-driver.js';
-export { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 export { LimitDriver, type LimitDriverOptions } from './limit-driver.js';
 export { MetricsDriver, type DriverMetrics, type OperationMetrics } from './metrics-driver.js';
 export { PrefixDriver } from './prefix-driver.js';

@@ -1,6 +1,6 @@
 import type { ListOptions, ObjectStat, StorageDriver } from '../driver/driver.js';
 import { ABSENT, type MetadataContainer } from '../namespace/metadata-container.js';
-import type { VersionPolicy } from '../placement.js';
+import type { VersionPolicy } from '../placement/placement.js';
 import { onAbort, raceAbort, type OperationScope } from '../support/abort.js';
 import { TieredError } from '../support/errors.js';
 import { assertKey } from './validation.js';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'eventemitter3';
 import type { Operation } from '../driver/driver.js';
-import type { DropReason } from '../placement.js';
+import type { DropReason } from '../placement/placement.js';
 import type { TierUse } from '../tier/tier.js';
 
 /** The events that a `Hierarchy` emits while it works. The key is the name of the event. */

@@ -18,7 +18,7 @@ import { listed } from '../namespace/listing.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
 import { openAtStart } from '../tier/open-tier.js';
 import { PlaceChoice } from '../read/place-choice.js';
-import type { Placement, PlacementHost } from '../placement.js';
+import type { Placement, PlacementHost } from '../placement/placement.js';
 import type {
   HierarchyReadIntoOptions,
   HierarchyReadOptions,

@@ -2,7 +2,7 @@ import type { Operation, OperationOptions, StorageDriver } from '../driver/drive
 import { assertApart } from '../driver/locations.js';
 import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { ObjectRef } from '../namespace/object-ref.js';
-import type { CopyPlace, DropReason, PlacementHost, VersionPolicy } from '../placement.js';
+import type { CopyPlace, DropReason, PlacementHost, VersionPolicy } from '../placement/placement.js';
 import type { AskedVersions } from '../read/asked-versions.js';
 import type { Clock } from '../support/clock.js';
 import type { CopyPlaces } from '../tier/copy-places.js';

@@ -4,7 +4,7 @@ import { assertNoTilde, configError } from '../support/errors.js';
 import { assertApart, assertOutside } from '../driver/locations.js';
 import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { FetchModel } from '../read/place-choice.js';
-import type { Placement, VersionPolicy } from '../placement.js';
+import type { Placement, VersionPolicy } from '../placement/placement.js';
 import type { TierOptions } from '../tier/tier.js';
 
 /** Options of `Hierarchy`. */

@@ -1,5 +1,5 @@
 import type { MetadataContainer } from '../namespace/metadata-container.js';
-import type { PlacementHost } from '../placement.js';
+import type { PlacementHost } from '../placement/placement.js';
 import { AskedVersions } from '../read/asked-versions.js';
 import { ReadPath, type ReadPathParts } from '../read/read-path.js';
 import { CopyPlaces } from '../tier/copy-places.js';

@@ -1,6 +1,6 @@
 import type { StorageDriver } from '../driver/driver.js';
 import type { Namespace } from '../namespace/metadata-container.js';
-import type { PlacementStats } from '../placement.js';
+import type { PlacementStats } from '../placement/placement.js';
 import type { ReadPath } from '../read/read-path.js';
 import type { Tier } from '../tier/tier.js';
 

@@ -2,7 +2,7 @@ import type { Operation, OperationOptions, ReadOutcome } from '../driver/driver.
 import { readOutcome } from '../driver/helpers.js';
 import { isTieredError } from '../support/errors.js';
 import { ABSENT } from '../namespace/metadata-container.js';
-import type { Placement, VersionPolicy } from '../placement.js';
+import type { Placement, VersionPolicy } from '../placement/placement.js';
 import { isPacked, offsetInFile } from '../tier/packed-tag.js';
 import type { MetadataContainer } from '../namespace/metadata-container.js';
 import { nothingBehind } from './nothing-behind.js';

@@ -9,7 +9,7 @@ import { isTieredError, TieredError } from '../support/errors.js';
 import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { PlaceChoice } from './place-choice.js';
 import type { ObjectRef } from '../namespace/object-ref.js';
-import type { DropReason, Placement, VersionPolicy } from '../placement.js';
+import type { DropReason, Placement, VersionPolicy } from '../placement/placement.js';
 import type { AskedVersions } from './asked-versions.js';
 import { nothingBehind } from './nothing-behind.js';
 import type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './options.js';

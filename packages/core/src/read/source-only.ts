@@ -9,7 +9,7 @@ import {
   type PlacementHost,
   type PlacementRead,
   type PlacementStats,
-} from '../placement.js';
+} from '../placement/placement.js';
 
 /** The placement of a hierarchy without tiers. Every read goes to the source, and nothing is kept. */
 export class SourceOnly implements Placement {

@@ -1,3 +1,9 @@
+export {
+  FaultDriver,
+  type Fault,
+  type FaultDriverOptions,
+  type FaultRule,
+} from '../decorators/fault-driver.js';
 export { HoldingDriver, type HeldCall, type HoldingDriverOptions } from './holding-driver.js';
 export { IndexedMemoryDriver } from './indexed-memory-driver.js';
 export { ManualClock, settled, ticked } from './manual-clock.js';

@@ -1,5 +1,5 @@
 import type { MetadataContainer } from '../namespace/metadata-container.js';
-import type { CopyPlace } from '../placement.js';
+import type { CopyPlace } from '../placement/placement.js';
 import { CopyNames } from './copy-names.js';
 
 /**

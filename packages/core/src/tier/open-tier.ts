@@ -1,5 +1,5 @@
 import { isTieredError, type ErrorCode } from '../support/errors.js';
-import type { PlacementHost } from '../placement.js';
+import type { PlacementHost } from '../placement/placement.js';
 import type { Tier } from './tier.js';
 
 /** Errors of a tier at start that are not faults of the storage, and do not pass. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FaultDriver, type FaultRule } from '@tiered/core';
+import { FaultDriver, type FaultRule } from '@tiered/core/testing';
 import { memoryWith, pattern, readFrom } from '../helpers.js';
 
 /** Positions of the bits in which two ranges differ. */

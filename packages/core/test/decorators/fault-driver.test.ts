@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryDriver } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import type { Operation } from '@tiered/core/driver';
 import {
   FaultDriver,
-  MemoryDriver,
-  MetricsDriver,
   type FaultDriverOptions,
   type FaultRule,
-  type Operation,
-} from '@tiered/core';
-import { ManualClock, settled } from '@tiered/core/testing';
+  ManualClock,
+  settled,
+} from '@tiered/core/testing';
 import { listed, listenersOn, memoryWith, outcomeOf, pattern, readFrom, withCode } from '../helpers.js';
 
 const REASON = new Error('the caller lost interest');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { HedgeDriver, Random, type HedgeDriverOptions } from '@tiered/core';
+import { Random } from '@tiered/core';
+import { HedgeDriver, type HedgeDriverOptions } from '@tiered/core/decorators';
 import { ManualClock } from '@tiered/core/testing';
 import { memoryWith, pattern, readFrom } from '../helpers.js';
 import { UnsteadyDriver } from './unsteady-driver.js';

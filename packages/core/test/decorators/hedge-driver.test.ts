@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  FaultDriver,
-  HedgeDriver,
-  MemoryDriver,
-  MetricsDriver,
-  ThrottleDriver,
-  type Fault,
-  type FaultRule,
-  type HedgeDriverOptions,
-} from '@tiered/core';
-import { ManualClock } from '@tiered/core/testing';
+import { MemoryDriver } from '@tiered/core';
+import { HedgeDriver, MetricsDriver, ThrottleDriver, type HedgeDriverOptions } from '@tiered/core/decorators';
+import { FaultDriver, type Fault, type FaultRule, ManualClock } from '@tiered/core/testing';
 import { memoryWith, outcomeOf, pattern, readFrom, withCode } from '../helpers.js';
 
 const SIZE = 100;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { HedgeDriver, isTieredError } from '@tiered/core';
+import { isTieredError } from '@tiered/core';
+import { HedgeDriver } from '@tiered/core/decorators';
 import { ManualClock, someBytes } from '@tiered/core/testing';
 import { memoryWith, outcomeOf } from '../helpers.js';
 import { UnsteadyDriver, type Plan } from './unsteady-driver.js';

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { HedgeDriver, TieredError, type HedgeDriverOptions, type ReadIntoOptions } from '@tiered/core';
+import { TieredError } from '@tiered/core';
+import { HedgeDriver, type HedgeDriverOptions } from '@tiered/core/decorators';
+import type { ReadIntoOptions } from '@tiered/core/driver';
 import { ManualClock } from '@tiered/core/testing';
 import { listenersOn, memoryWith, outcomeOf, pattern, readFrom } from '../helpers.js';
 import { UnsteadyDriver, type Plan } from './unsteady-driver.js';

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  FaultDriver,
-  InterceptingDriver,
-  LimitDriver,
-  MemoryDriver,
-  type DriverCall,
-  type Operation,
-} from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
+import { LimitDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall, type Operation } from '@tiered/core/driver';
+import { FaultDriver } from '@tiered/core/testing';
 import { NotingDriver, listed, memoryWith, onlyOnce, pattern, readFrom } from '../helpers.js';
 
 /** What a decorator is told of a call, and the bytes that were moved. */

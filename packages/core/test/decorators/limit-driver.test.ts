@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LimitDriver, MemoryDriver, type Operation } from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
+import { LimitDriver } from '@tiered/core/decorators';
+import type { Operation } from '@tiered/core/driver';
 import { HoldingDriver, settled } from '@tiered/core/testing';
 import {
   NotingDriver,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FaultDriver, MetricsDriver, RetryDriver, ThrottleDriver, type FaultRule } from '@tiered/core';
-import { HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
+import { MetricsDriver, RetryDriver, ThrottleDriver } from '@tiered/core/decorators';
+import { FaultDriver, type FaultRule, HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
 import { memoryWith, onlyOnce, pattern, readFrom } from '../helpers.js';
 
 /** Metrics on a driver that takes 10 ms an operation and one ms a byte, with faults. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FaultDriver, MemoryDriver, PrefixDriver } from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
+import { PrefixDriver } from '@tiered/core/decorators';
+import { FaultDriver } from '@tiered/core/testing';
 import { listed, memoryWith, onlyOnce, pattern, readFrom, withCode } from '../helpers.js';
 
 async function bucket() {

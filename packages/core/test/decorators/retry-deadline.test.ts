@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FaultDriver, RetryDriver, TieredError, type FaultRule, type RetryDriverOptions } from '@tiered/core';
-import { HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
+import { TieredError } from '@tiered/core';
+import { RetryDriver, type RetryDriverOptions } from '@tiered/core/decorators';
+import { FaultDriver, type FaultRule, HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
 import { listenersOn, memoryWith, outcomeOf, pattern, readFrom, withCode } from '../helpers.js';
 
 const REASON = new Error('the caller lost interest');

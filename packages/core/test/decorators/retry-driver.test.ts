@@ -1,14 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  FaultDriver,
-  MemoryDriver,
-  RetryDriver,
-  type FaultRule,
-  type Operation,
-  type RetryDriverOptions,
-} from '@tiered/core';
-import { HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
+import { MemoryDriver } from '@tiered/core';
+import { RetryDriver, type RetryDriverOptions } from '@tiered/core/decorators';
+import type { Operation } from '@tiered/core/driver';
+import { FaultDriver, type FaultRule, HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
 import {
   NotingDriver,
   listed,

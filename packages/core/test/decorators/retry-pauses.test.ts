@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FaultDriver, MemoryDriver, RetryDriver, type RetryDriverOptions } from '@tiered/core';
-import { ManualClock } from '@tiered/core/testing';
+import { MemoryDriver } from '@tiered/core';
+import { RetryDriver, type RetryDriverOptions } from '@tiered/core/decorators';
+import { FaultDriver, ManualClock } from '@tiered/core/testing';
 import { NotingDriver } from '../helpers.js';
 
 describe('the pauses of RetryDriver', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FaultDriver, LimitDriver, RetryDriver, type FaultRule, type StorageDriver } from '@tiered/core';
-import { ManualClock, settled } from '@tiered/core/testing';
+import type { StorageDriver } from '@tiered/core';
+import { LimitDriver, RetryDriver } from '@tiered/core/decorators';
+import { FaultDriver, type FaultRule, ManualClock, settled } from '@tiered/core/testing';
 import {
   NotingDriver,
   listed,

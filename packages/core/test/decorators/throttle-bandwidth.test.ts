@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ThrottleDriver, type ByteSize, type Clock } from '@tiered/core';
+import type { ByteSize, Clock } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
 import { ManualClock, settled } from '@tiered/core/testing';
 import { memoryWith, onlyOnce, outcomeOf, pattern, readFrom } from '../helpers.js';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryDriver, ThrottleDriver, type ThrottleDriverOptions } from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
+import { ThrottleDriver, type ThrottleDriverOptions } from '@tiered/core/decorators';
 import { HoldingDriver, ManualClock, settled } from '@tiered/core/testing';
 import { listed, listenersOn, memoryWith, outcomeOf, pattern, readFrom, withCode } from '../helpers.js';
 

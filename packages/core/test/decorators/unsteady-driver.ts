@@ -1,12 +1,11 @@
 import { expect } from 'vitest';
+import { TieredError, type StorageDriver } from '@tiered/core';
 import {
   InterceptingDriver,
-  TieredError,
   type DriverCall,
   type ReadIntoOptions,
   type ReadOptions,
-  type StorageDriver,
-} from '@tiered/core';
+} from '@tiered/core/driver';
 import type { ManualClock } from '@tiered/core/testing';
 
 /** How one request goes. */

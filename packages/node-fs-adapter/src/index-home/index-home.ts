@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import type { IndexHome } from '@tiered/core';
+import type { IndexHome } from '@tiered/core/driver';
 import { hasErrno } from '../errors.js';
 import type { OpenFiles } from '../root/open-files.js';
 import type { RootDirectory } from '../root/root-directory.js';

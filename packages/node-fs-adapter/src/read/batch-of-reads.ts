@@ -1,4 +1,4 @@
-import type { ReadRequest } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 import { problemOf } from '../root/keys.js';
 import { COLUMNS, FIRST, NOT_READ, type Batch } from './thread/batch.js';
 

@@ -1,11 +1,5 @@
-import {
-  isTieredError,
-  readEach,
-  type OperationOptions,
-  type ReadOutcome,
-  type ReadRequest,
-  type StorageDriver,
-} from '@tiered/core';
+import { isTieredError, type OperationOptions, type ReadOutcome, type StorageDriver } from '@tiered/core';
+import { readEach, type ReadRequest } from '@tiered/core/driver';
 import type { BatchThreads, ThreadsRoot } from './batch-threads.js';
 import { timesOfMemory } from './blocking-mode.js';
 import { Pauses } from './pauses.js';

@@ -1,6 +1,7 @@
 import { IoThreads } from '@tiered/native';
 import { problemOf } from '../root/keys.js';
-import type { OperationOptions, ReadRequest } from '@tiered/core';
+import type { OperationOptions } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 
 /** The result of a batch. */
 export interface ThreadsRead {

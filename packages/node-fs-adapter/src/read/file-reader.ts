@@ -1,11 +1,6 @@
 import fs from 'node:fs';
-import {
-  versionChanged,
-  type Operation,
-  type ReadIntoOptions,
-  type ReadOptions,
-  type StorageDriver,
-} from '@tiered/core';
+import type { StorageDriver } from '@tiered/core';
+import { versionChanged, type Operation, type ReadIntoOptions, type ReadOptions } from '@tiered/core/driver';
 import { memoryFor } from '@tiered/core/internal';
 import { BlockingMode } from './blocking-mode.js';
 import { nodeCalls, openForReadingBlocking, readFully, type FileLook, type ReadCalls } from './file-reads.js';

@@ -1,10 +1,5 @@
-import {
-  versionChanged,
-  type Operation,
-  type ReadIntoOptions,
-  type ReadOptions,
-  type StorageDriver,
-} from '@tiered/core';
+import type { StorageDriver } from '@tiered/core';
+import { versionChanged, type Operation, type ReadIntoOptions, type ReadOptions } from '@tiered/core/driver';
 import { memoryFor, notOpenError } from '@tiered/core/internal';
 import { IoThreads, NativeError } from '@tiered/native';
 import { openIn } from './batch-threads.js';

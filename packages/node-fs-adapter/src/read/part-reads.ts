@@ -1,4 +1,5 @@
-import type { OperationOptions, ReadOutcome, ReadRequest } from '@tiered/core';
+import type { OperationOptions, ReadOutcome } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 import type { FileReader } from './file-reader.js';
 import { readRest } from './read-rest.js';
 

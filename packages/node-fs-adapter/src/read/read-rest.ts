@@ -1,4 +1,5 @@
-import type { ReadOutcome, ReadRequest } from '@tiered/core';
+import type { ReadOutcome } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 
 /**
  * Has the reads of a batch made that are left, and puts their outcomes in place.

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { OperationOptions, ReadRequest } from '@tiered/core';
+import type { OperationOptions } from '@tiered/core';
+import type { ReadRequest } from '@tiered/core/driver';
 import { onAbort } from '@tiered/core/internal';
 import { BATCH_THREAD } from '../thread-files.js';
 import type { BatchThreads, ThreadsRead, ThreadsRoot } from './batch-threads.js';

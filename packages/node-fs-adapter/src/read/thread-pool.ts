@@ -1,4 +1,5 @@
-import { TieredError, type Clock, type Operation } from '@tiered/core';
+import { TieredError, type Clock } from '@tiered/core';
+import type { Operation } from '@tiered/core/driver';
 import { Chain, onAbort, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 

@@ -1,12 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import {
-  TieredError,
-  type ObjectWriter,
-  type Operation,
-  type OperationOptions,
-  type ReadIntoOptions,
-} from '@tiered/core';
+import { TieredError, type OperationOptions } from '@tiered/core';
+import type { ObjectWriter, Operation, ReadIntoOptions } from '@tiered/core/driver';
 import { invariant } from '@tiered/core/internal';
 import type { BlockingMode } from '../read/blocking-mode.js';
 import { readFully, statOf } from '../read/file-reads.js';

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { TieredError, type ErrorCode, type Operation } from '@tiered/core';
+import { TieredError, type ErrorCode } from '@tiered/core';
+import type { Operation } from '@tiered/core/driver';
 import { hasErrno } from '../errors.js';
 import type { RootDirectory } from '../root/root-directory.js';
 

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { WriteOptions } from '@tiered/core';
+import type { WriteOptions } from '@tiered/core/driver';
 import { notOpenError } from '@tiered/core/internal';
 import { IoThreads, NativeError } from '@tiered/native';
 import { openIn } from '../read/batch-threads.js';

@@ -1,4 +1,4 @@
-import { ThrottleDriver, type ThrottleDriverOptions } from '@tiered/core';
+import { ThrottleDriver, type ThrottleDriverOptions } from '@tiered/core/decorators';
 import { ManualClock } from '@tiered/core/testing';
 import { listSequence, Prefetcher, type PrefetcherOptions } from '@tiered/prefetch';
 import type { Autotuner } from '@tiered/prefetch/autotuner';

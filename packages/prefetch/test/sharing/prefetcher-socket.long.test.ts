@@ -1,4 +1,5 @@
-import { FaultDriver, type StorageDriver } from '@tiered/core';
+import type { StorageDriver } from '@tiered/core';
+import { FaultDriver } from '@tiered/core/testing';
 import {
   listSequence,
   Prefetcher,

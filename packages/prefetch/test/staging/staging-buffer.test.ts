@@ -1,4 +1,4 @@
-import { ThrottleDriver } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
 import { ManualClock } from '@tiered/core/testing';
 import { listSequence, Prefetcher, StagingBuffer } from '@tiered/prefetch';
 import type { Autotuner, Tuning, TuningEvent, TuningObservation } from '@tiered/prefetch/autotuner';

@@ -1,5 +1,6 @@
-import { Hierarchy, InterceptingDriver, PrefixDriver } from '@tiered/core';
-import type { ByteSize, Clock, DriverCall, ObjectStat, StorageDriver } from '@tiered/core';
+import { Hierarchy, type ByteSize, type Clock, type ObjectStat, type StorageDriver } from '@tiered/core';
+import { PrefixDriver } from '@tiered/core/decorators';
+import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { PlacementHandler } from '@tiered/tiering';
 
 /** Where objects for measuring are on a tier, until it has been measured. */

@@ -7,7 +7,7 @@ import type { ReportRow } from '../report/report.js';
 import { renderTable } from '../report/table.js';
 import { SCENARIOS } from '../model/scenarios.js';
 import { simulate } from '../engine/simulate.js';
-import { STRATEGIES } from '../strategies/index.js';
+import { STRATEGIES } from '../strategies/all.js';
 import { parseChange, variantsOf, type Change } from '../engine/what-if.js';
 import type { CommandHost } from './host.js';
 import { ProgressBar } from './progress.js';

@@ -1,4 +1,4 @@
-import { frequencyPlan, UNPLANNED } from '@tiered/tiering';
+import { frequencyPlan, UNPLANNED } from '@tiered/tiering/plans';
 import type { World } from '../engine/world.js';
 import { Copies, quotasOf, type Strategy } from './strategy.js';
 

@@ -1,4 +1,4 @@
-import type { PlacementHost } from '@tiered/core';
+import type { PlacementHost } from '@tiered/core/placement';
 import { ABSENT } from '@tiered/core/internal';
 import type { Copy, TierStore } from '../tier/tier-store.js';
 

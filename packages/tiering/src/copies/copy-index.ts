@@ -1,11 +1,5 @@
-import {
-  isTieredError,
-  type DropReason,
-  type ObjectRef,
-  type OperationOptions,
-  type PlacementHost,
-  type Tier,
-} from '@tiered/core';
+import { isTieredError, type DropReason, type OperationOptions, type Tier } from '@tiered/core';
+import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { ABSENT, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { Haste } from '../fill/haste.js';
 import type { Claim, Copy, TierStore } from '../tier/tier-store.js';

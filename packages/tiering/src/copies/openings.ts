@@ -1,4 +1,5 @@
-import { isTieredError, type PlacementHost, type Tier } from '@tiered/core';
+import { isTieredError, type Tier } from '@tiered/core';
+import type { PlacementHost } from '@tiered/core/placement';
 import { ClosedStore } from '../tier/closed-store.js';
 import type { TierStore } from '../tier/tier-store.js';
 

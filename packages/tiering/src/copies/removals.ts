@@ -1,4 +1,5 @@
-import type { PlacementHost, Tier } from '@tiered/core';
+import type { Tier } from '@tiered/core';
+import type { PlacementHost } from '@tiered/core/placement';
 import pLimit from 'p-limit';
 import { tryAgainLater } from './try-again.js';
 

@@ -1,4 +1,4 @@
-import type { ObjectRef, PlacementHost } from '@tiered/core';
+import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import type { Checksum, OperationScope } from '@tiered/core/internal';
 import type { MemoryBudget } from '../source/memory-budget.js';
 import type { SourceGate } from '../source/gate.js';

@@ -1,4 +1,5 @@
-import { isTieredError, type DropReason, type ObjectRef, type PlacementHost, type Tier } from '@tiered/core';
+import { isTieredError, type DropReason, type Tier } from '@tiered/core';
+import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { BriefMap, configError, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { CopyIndex } from '../copies/copy-index.js';
 import { isLasting } from '../copies/lasting.js';

@@ -1,4 +1,4 @@
-import type { ObjectWriter, ReadIntoOptions } from '@tiered/core';
+import type { ObjectWriter, ReadIntoOptions } from '@tiered/core/driver';
 import type { Claim, Copy, CopyContent, PublishOptions, Turn } from '../tier/tier-store.js';
 
 /**

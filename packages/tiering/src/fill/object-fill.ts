@@ -1,4 +1,5 @@
-import { isTieredError, type ObjectRef } from '@tiered/core';
+import { isTieredError } from '@tiered/core';
+import type { ObjectRef } from '@tiered/core/placement';
 import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
 import { allEnded } from '../support/all-ended.js';
 import { Arriving } from './arriving.js';

@@ -1,4 +1,4 @@
-import type { ObjectRef, PlacementHost } from '@tiered/core';
+import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { raceAbort } from '@tiered/core/internal';
 import type { CopyIndex } from '../copies/copy-index.js';
 import type { FillQueue } from './fill-queue.js';

@@ -1,4 +1,5 @@
-import { isTieredError, type ObjectRef, type PlacementHost, type Tier } from '@tiered/core';
+import { isTieredError, type Tier } from '@tiered/core';
+import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { ABSENT, type Checksum, type OperationScope } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { VerifiedReader } from '../copies/verified-reader.js';

@@ -1,4 +1,4 @@
-import type { ObjectRef } from '@tiered/core';
+import type { ObjectRef } from '@tiered/core/placement';
 import { memoryFor, OperationScope, raceAbort } from '@tiered/core/internal';
 import type { SourceGate } from './gate.js';
 import type { SourceReads } from './reads.js';

@@ -1,4 +1,5 @@
-import type { Clock, ObjectRef, PlacementHost } from '@tiered/core';
+import type { Clock } from '@tiered/core';
+import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { sourceChanged } from '@tiered/core/internal';
 import type { ChunkSize } from './chunk-size.js';
 

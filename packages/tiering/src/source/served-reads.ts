@@ -1,4 +1,5 @@
-import type { OperationOptions, PlacementStats } from '@tiered/core';
+import type { OperationOptions } from '@tiered/core';
+import type { PlacementStats } from '@tiered/core/placement';
 
 /** A read under way. */
 export interface Reading extends OperationOptions {

@@ -1,4 +1,5 @@
-import type { OperationOptions, PlacementHost, Tier } from '@tiered/core';
+import type { OperationOptions, Tier } from '@tiered/core';
+import type { PlacementHost } from '@tiered/core/placement';
 import { identityOf, isMistake, type Checksum } from '@tiered/core/internal';
 import type { Haste } from '../fill/haste.js';
 import { BucketStore } from './bucket/bucket-store.js';

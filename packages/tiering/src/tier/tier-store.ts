@@ -1,4 +1,5 @@
-import type { ObjectWriter, OperationOptions, ReadIntoOptions, Tier } from '@tiered/core';
+import type { OperationOptions, Tier } from '@tiered/core';
+import type { ObjectWriter, ReadIntoOptions } from '@tiered/core/driver';
 import type { CopyRow } from './index/index-messages.js';
 
 /** What identifies a copy: an object of a dataset, at a version. */

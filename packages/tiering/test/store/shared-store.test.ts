@@ -1,5 +1,6 @@
-import { FaultDriver, Hierarchy, MemoryDriver, type IndexHome, type OperationOptions } from '@tiered/core';
-import { IndexedMemoryDriver, ManualClock, settled } from '@tiered/core/testing';
+import { Hierarchy, MemoryDriver, type OperationOptions } from '@tiered/core';
+import type { IndexHome } from '@tiered/core/driver';
+import { FaultDriver, IndexedMemoryDriver, ManualClock, settled } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import { expect, it } from 'vitest';
 

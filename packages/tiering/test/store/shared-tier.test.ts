@@ -1,5 +1,6 @@
-import { FaultDriver, Hierarchy, MetricsDriver, type StorageDriver } from '@tiered/core';
-import { IndexedMemoryDriver, ManualClock } from '@tiered/core/testing';
+import { Hierarchy, type StorageDriver } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { FaultDriver, IndexedMemoryDriver, ManualClock } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import fs from 'node:fs';
 import path from 'node:path';

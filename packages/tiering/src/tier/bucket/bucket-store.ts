@@ -1,10 +1,5 @@
-import {
-  isTieredError,
-  TieredError,
-  type OperationOptions,
-  type PlacementHost,
-  type Tier,
-} from '@tiered/core';
+import { isTieredError, TieredError, type OperationOptions, type Tier } from '@tiered/core';
+import type { PlacementHost } from '@tiered/core/placement';
 import { ABSENT, copyName, identityOf, OperationScope, tagOf, type Checksum } from '@tiered/core/internal';
 import { MARKER, Owner } from './owner.js';
 import { Quota } from '../quota.js';

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
-import { isTieredError, TieredError, type Clock, type IndexHome, type Tier } from '@tiered/core';
+import { isTieredError, TieredError, type Clock, type Tier } from '@tiered/core';
+import type { IndexHome } from '@tiered/core/driver';
 import { IndexClient } from './index-client.js';
 import { inodeOf } from './thread/inode.js';
 import { PAGE_BYTES } from './thread/schema.js';

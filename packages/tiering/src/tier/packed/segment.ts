@@ -1,4 +1,5 @@
-import type { Clock, IndexHome } from '@tiered/core';
+import type { Clock } from '@tiered/core';
+import type { IndexHome } from '@tiered/core/driver';
 import {
   copyName,
   newSegment,

@@ -1,4 +1,5 @@
-import type { IndexHome, Tier } from '@tiered/core';
+import type { Tier } from '@tiered/core';
+import type { IndexHome } from '@tiered/core/driver';
 import type { Applied, ClaimRow, CopyRef, IndexState } from '../index/index-messages.js';
 import type { Leases } from '../index/index-writer.js';
 import { Lease } from './lease.js';

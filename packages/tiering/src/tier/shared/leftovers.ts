@@ -1,4 +1,5 @@
-import { isTieredError, type IndexHome } from '@tiered/core';
+import { isTieredError } from '@tiered/core';
+import type { IndexHome } from '@tiered/core/driver';
 import type { IndexClient } from '../index/index-client.js';
 import type { CopyRef } from '../index/index-messages.js';
 

@@ -1,4 +1,5 @@
-import type { Clock, IndexHome, Tier } from '@tiered/core';
+import type { Clock, Tier } from '@tiered/core';
+import type { IndexHome } from '@tiered/core/driver';
 import type { Checksum } from '@tiered/core/internal';
 import type { Haste } from '../../fill/haste.js';
 import type { Copy } from '../tier-store.js';

@@ -1,4 +1,5 @@
-import type { IndexHome, Tier } from '@tiered/core';
+import type { Tier } from '@tiered/core';
+import type { IndexHome } from '@tiered/core/driver';
 import { tagOf } from '@tiered/core/internal';
 import type { IndexClient } from '../index/index-client.js';
 import { OWN_DIRECTORIES } from './accounts.js';

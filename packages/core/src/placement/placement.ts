@@ -1,9 +1,9 @@
-import type { Clock } from './support/clock.js';
-import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from './driver/driver.js';
-import { TieredError } from './support/errors.js';
-import type { Namespace } from './namespace/metadata-container.js';
-import type { ObjectRef } from './namespace/object-ref.js';
-import type { Tier, TierUse } from './tier/tier.js';
+import type { Clock } from '../support/clock.js';
+import type { Operation, OperationOptions, ReadOutcome, StorageDriver } from '../driver/driver.js';
+import { TieredError } from '../support/errors.js';
+import type { Namespace } from '../namespace/metadata-container.js';
+import type { ObjectRef } from '../namespace/object-ref.js';
+import type { Tier, TierUse } from '../tier/tier.js';
 
 /**
  * What to do when an object in the source has changed since it became known.

@@ -1,0 +1,24 @@
+export { BaseDriver, type BaseDriverOptions } from './base-driver.js';
+export { InterceptingDriver, type DriverCall } from '../decorators/intercepting-driver.js';
+export type {
+  CreateOptions,
+  DriverCapabilities,
+  DriverUsage,
+  IndexHome,
+  ObjectWriter,
+  Operation,
+  ReadIntoOptions,
+  ReadOptions,
+  ReadRequest,
+  WriteData,
+  WriteOptions,
+} from './driver.js';
+export {
+  type CheckedOptions,
+  type DriverContext,
+  type DriverFactory,
+  type FactoryContext,
+  type OptionIssue,
+  type OptionsSchema,
+} from '../factories.js';
+export { bufferedWriter, checkedPieces, notFound, readEach, unsupported, versionChanged } from './helpers.js';

@@ -1,0 +1,9 @@
+export { type PlacementFactory } from '../factories.js';
+export { type ObjectRef } from '../namespace/object-ref.js';
+export {
+  type CopyPlace,
+  type Placement,
+  type PlacementHost,
+  type PlacementRead,
+  type PlacementStats,
+} from './placement.js';

@@ -1,0 +1,11 @@
+export { calibrate, type CalibrationOptions } from './calibrate.js';
+export {
+  fetchModelOf,
+  initialProducersOf,
+  parseProfile,
+  systemOf,
+  unsteadyIn,
+  type CalibrationProfile,
+  type PlaceProfile,
+  type SystemRest,
+} from './profile.js';

@@ -1,0 +1,15 @@
+export { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
+export { throughput, type ThroughputCurve } from './curve.js';
+export { sampleSizes, type Dataset, type NormalDataset } from './dataset.js';
+export {
+  fetchFromSource,
+  fetchLocal,
+  fetchRemote,
+  write,
+  type Megabytes,
+  type MegabytesPerSecond,
+  type Seconds,
+  type StorageClass,
+  type SystemModel,
+} from './model.js';
+export { ault, SCENARIOS, type Scenario } from './scenarios.js';

@@ -1,0 +1,9 @@
+export {
+  clusterPlan,
+  type ClusterPlan,
+  type ClusterPlanOptions,
+  type SampleHolder,
+  type WorkerAccesses,
+} from './cluster-plan.js';
+export { fillOrder, type FillOrderOptions } from './fill-order.js';
+export { frequencyPlan, UNPLANNED, type FrequencyPlanOptions } from './frequency-plan.js';

@@ -1,19 +1,35 @@
+import { readFileSync } from 'node:fs';
 import os from 'node:os';
+
+/** The unit of times in /proc. */
+const TICK_MS = 10;
 
 /**
  * Begins to watch the machine. The function it returns tells which share of its cores did something else than
- * this process since then, from 0 to 1: above a few hundredths, figures are those of a busy machine. 0 where
- * the system does not say.
+ * this process and those that it started since then, from 0 to 1: above a few hundredths, figures are those
+ * of a busy machine. Processes that it started count as its own once they have ended, and on Linux only. 0
+ * where the system does not say.
  */
 export function othersShare(): () => number {
   const own = process.cpuUsage();
+  const children = childrenMs();
   const before = coreTimes();
   return () => {
     const after = coreTimes();
     const { user, system } = process.cpuUsage(own);
-    const others = after.busyMs - before.busyMs - (user + system) / 1000;
+    const ownMs = (user + system) / 1000 + childrenMs() - children;
+    const others = after.busyMs - before.busyMs - ownMs;
     return Math.max(0, others / (after.allMs - before.allMs)) || 0;
   };
+}
+
+/** Time of processors that processes took which this one started and which have ended; 0 but on Linux. */
+export function childrenMs(): number {
+  if (process.platform !== 'linux') return 0;
+  const stat = readFileSync('/proc/self/stat', 'utf8');
+  // The name of the program, in parentheses, may have spaces. The third field is the first one behind it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(13, 15).reduce((sum, ticks) => sum + Number(ticks) * TICK_MS, 0);
 }
 
 function coreTimes(): { readonly busyMs: number; readonly allMs: number } {

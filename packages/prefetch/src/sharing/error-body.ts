@@ -1,6 +1,6 @@
 import { ERROR_CODES, isTieredError, TieredError, type ErrorCode } from '@tiered/core';
 
-/** What is told of an error elsewhere: its cause may be anything, and stays where it is. */
+/** What another thread or process is told of an error. The cause may be anything, so it is not sent. */
 export interface ErrorBody {
   readonly code: string;
   readonly message: string;
@@ -9,10 +9,10 @@ export interface ErrorBody {
   readonly key?: string | undefined;
 }
 
-/** Longer messages are cut, and longer keys left out, so that every error fits a body. */
+/** Longer messages are cut and longer keys are left out, so that every error fits into a body. */
 const MAX_CHARACTERS = 4096;
 
-/** An error on its way to another thread or process. What is no `TieredError` becomes `TIERED_IO`. */
+/** Makes what is sent of an error. What is not a `TieredError` becomes `TIERED_IO`. */
 export function errorBody(error: unknown): ErrorBody {
   const { code, message, retryable, key } = isTieredError(error)
     ? error
@@ -26,7 +26,7 @@ export function errorBody(error: unknown): ErrorBody {
   return key !== undefined && key.length <= MAX_CHARACTERS && key.isWellFormed() ? { ...told, key } : told;
 }
 
-/** The error that came from there. A code that this version does not know becomes `TIERED_IO`. */
+/** Makes an error of what was received. A code that this version does not know becomes `TIERED_IO`. */
 export function errorFrom({ code, message, retryable, key }: ErrorBody): TieredError {
   const known = Object.hasOwn(ERROR_CODES, code);
   return new TieredError(known ? (code as ErrorCode) : 'TIERED_IO', known ? message : `${code}: ${message}`, {

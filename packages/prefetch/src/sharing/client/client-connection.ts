@@ -20,11 +20,12 @@ import { assertSocketPath } from '../server/socket-path.js';
 import { assertTrusted, type Trust } from './socket-trust.js';
 
 /**
- * Where received bytes arrive before they are copied to where they belong; as much as a system call gives.
+ * Received bytes arrive here before they are copied to their place. It holds as much as one system call
+ * gives.
  */
 const RECEIVE_BYTES = 256 * 1024;
 
-/** Calls of the system before there is a connection. */
+/** System calls that are made before there is a connection. */
 const CONNECTING: ReadonlySet<string> = new Set(['lstat', 'readlink', 'connect']);
 
 const LAST_ID = 2 ** 32 - 1;
@@ -32,15 +33,15 @@ const LAST_ID = 2 ** 32 - 1;
 type ServerFrame = Frame<typeof SERVER_FRAMES>;
 type Greeting = Extract<ServerFrame, { type: 'hello' }>['body'];
 
-/** Takes the parts of an answer as they come; throws if they cannot be an answer. */
+/** Takes the parts of an answer as they come. Throws if they cannot be part of it. */
 export interface Answer {
   sample(head: SampleHead): void;
   data(bytes: Uint8Array): void;
-  /** All of it has come. */
+  /** Called when everything has come. */
   end(): void;
 }
 
-/** The answer to a request of which nothing comes but its end. */
+/** For a request whose answer is only its end. */
 const NO_ANSWER: Answer = { sample: unexpected, data: unexpected, end: () => undefined };
 
 interface Pending {
@@ -53,11 +54,14 @@ interface Pending {
 export interface ConnectionOptions {
   readonly path: string;
   readonly trust: Trust;
-  /** Whether memory is shared, if that is possible. */
+  /** Whether to share memory, if that is possible. */
   readonly sharesMemory: boolean;
 }
 
-/** One connection to a server: any number of requests at the same time, each with its answer. */
+/**
+ * One connection to a server. Requests are under way at the same time, each with its own answer. Those that
+ * the server would find too many wait here.
+ */
 export class ClientConnection {
   readonly #socket: net.Socket;
   readonly #decoder = new FrameDecoder(SERVER_FRAMES);
@@ -70,7 +74,7 @@ export class ClientConnection {
   #memory: ClientMemory | undefined;
   #lastId = 0;
   #isGreeted = false;
-  /** Why there is nothing more to come. */
+  /** Why the connection has ended. */
   #ended: { readonly reason: unknown } | undefined;
 
   private constructor(path: string) {
@@ -87,8 +91,8 @@ export class ClientConnection {
   }
 
   /**
-   * Connects, to a socket of those who are trusted, exchanges greetings, and shares memory if that is
-   * possible. Abort rejects with `signal.reason` and leaves nothing behind.
+   * Connects to a socket of trusted users, exchanges greetings, and shares memory if possible. An abort
+   * rejects with `signal.reason`, and leaves nothing behind.
    */
   static async open(
     { path, trust, sharesMemory }: ConnectionOptions,
@@ -109,20 +113,21 @@ export class ClientConnection {
     }
   }
 
-  /** Memory that samples lie in; undefined if they come through the socket. */
+  /** The memory that samples lie in. Undefined if they come through the socket. */
   get memory(): ClientMemory | undefined {
     return this.#memory;
   }
 
-  /** Samples that one request may ask for. */
+  /** The most samples that one request may ask for. */
   get maxSamples(): number {
     return this.#maxSamples;
   }
 
   /**
-   * Sends a request; resolves when all of its answer was given to `answer`. An abort is told to the server
-   * and does not end the wait: the answer ends soon, and what was on its way is given to `answer` too.
-   * @param frame The request, for the id it is given.
+   * Sends a request. Resolves when all of its answer was given to `answer`. An abort is passed on to the
+   * server, and does not end the wait: the answer ends soon, and what was on its way is given to `answer`
+   * too.
+   * @param frame Makes the request, for the id that it is given.
    * @throws What the server answers, or what ended the connection.
    */
   request(frame: (id: number) => Buffer, answer: Answer, signal: AbortSignal | undefined): Promise<void> {
@@ -143,13 +148,13 @@ export class ClientConnection {
         });
       } finally {
         stopListening();
-        // A client that nobody closes is to keep no process alive.
+        // A client that waits for nothing keeps no process alive.
         if (this.#pending.size === 0) this.#socket.unref();
       }
     });
   }
 
-  /** Rejects whatever waits, and everything from now on, with `reason`. Only the first reason counts. */
+  /** Rejects all requests, those that wait and later ones, with `reason`. Only the first reason counts. */
   end(reason: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = { reason };
@@ -159,7 +164,7 @@ export class ClientConnection {
     this.#socket.destroy();
   }
 
-  /** As `end`; resolves when the socket is closed. */
+  /** As `end`. Resolves when the socket is closed. */
   close(reason: unknown): Promise<void> {
     this.end(reason);
     return this.#closed;
@@ -186,7 +191,7 @@ export class ClientConnection {
     return this.#lastId;
   }
 
-  /** @returns That more is wanted. */
+  /** @returns True: more bytes are wanted. */
   #receive(chunk: Uint8Array): boolean {
     try {
       for (const frame of this.#decoder.push(chunk)) {
@@ -262,7 +267,7 @@ function lost(): TieredError {
 }
 
 /**
- * What errors of sockets mean. To connect again may succeed; a call on a connection that broke never will.
+ * Makes an error of a socket's. Connecting again may succeed. A call on a connection that broke never will.
  */
 function fromSystem(cause: Error, path: string): TieredError {
   const errno = (cause as NodeJS.ErrnoException).code ?? '';

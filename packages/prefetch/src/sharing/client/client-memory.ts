@@ -3,15 +3,15 @@ import { MemoryRequest, MOST_SHARED_BYTES, native, type SharedMemory } from '@ti
 import { CLIENT_FRAMES, encodeHead, malformed, type SampleHead } from '../wire/protocol.js';
 import { isTrustedUser, type Trust } from './socket-trust.js';
 
-/** What a server said of the memory that it offers. */
+/** The memory that a server offers. */
 export interface MemoryOffer {
   readonly token: string;
   readonly bytes: number;
 }
 
 /**
- * Memory that a server shares with this client alone: samples lie in there, and the server is told which of
- * them are released.
+ * Memory that a server shares with this client alone. Samples lie in it, and the server is told when they are
+ * released.
  */
 export class ClientMemory {
   readonly #memory: SharedMemory;
@@ -24,9 +24,9 @@ export class ClientMemory {
   }
 
   /**
-   * Accepts what a server offers, by a connection that lasts until it is here. Undefined if that cannot be,
-   * for whatever reason: then samples come through the socket.
-   * @param ask Asks the server to give it; resolves when it has.
+   * Receives the memory that a server offers, over a connection that is closed afterwards. Undefined if that
+   * fails, for whatever reason. Samples come through the socket then.
+   * @param ask Asks the server to send it, and resolves when it has.
    */
   static async receive(
     path: string,
@@ -46,9 +46,9 @@ export class ClientMemory {
   }
 
   /**
-   * The bytes of a sample.
-   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie elsewhere; `TIERED_UNSUPPORTED` if who was
-   * lent a sample has transferred the memory.
+   * Returns the bytes of a sample.
+   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie outside the memory; `TIERED_UNSUPPORTED` if
+   * somebody who was lent a sample has transferred the memory.
    */
   bytesOf({ size, offset = -1 }: SampleHead): Uint8Array {
     const { buffer } = this.#memory;
@@ -59,12 +59,15 @@ export class ClientMemory {
     return new Uint8Array(buffer, offset, size);
   }
 
-  /** Nobody looks at a piece any more; the server is told so with the next request. */
+  /** Notes that a piece is no longer in use. The server is told with the next take. */
   release(piece: number): void {
     this.#released.push(piece);
   }
 
-  /** What the server is to be told: a frame for each run of numbers, so that one is enough for a batch. */
+  /**
+   * Returns what is to be sent to the server, once. There is a frame for each run of consecutive numbers, so
+   * that one is enough for a batch.
+   */
   releases(): Buffer[] {
     const pieces = this.#released.splice(0).sort((a, b) => a - b);
     const frames: Buffer[] = [];
@@ -78,8 +81,8 @@ export class ClientMemory {
   }
 
   /**
-   * Its pages are the system's again at once, and not only when the garbage collector finds that nobody has a
-   * view on them.
+   * Gives the pages back to the system at once. Otherwise this would wait until the garbage collector finds
+   * that nobody has a view on them.
    */
   close(): void {
     this.#memory.empty();

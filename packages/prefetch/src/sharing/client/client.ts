@@ -10,50 +10,54 @@ import { ReadAssembly, SampleAssembly } from './received-samples.js';
 
 /** Options of `PrefetchClient.connect`. */
 export interface PrefetchClientOptions extends OperationOptions {
-  /** The socket that the server was told to make. */
+  /** The path of the server's socket. */
   readonly path: string;
   /**
-   * Users, by their number, whose sockets are trusted beside those of this user and of root: a server gives
-   * the samples that a training learns from. `'any'` trusts whatever is there, and is for places that nobody
-   * else can reach though anybody may write to them, such as a volume of a pod. Default: none.
+   * Users, by their number, whose sockets are trusted beside those of this user and of root. Trust matters
+   * because a server gives the samples that a training learns from. `'any'` trusts whatever is there. It is
+   * for places that nobody else can reach although anybody may write to them, such as a volume of a pod.
+   * Default: none.
    */
   readonly trust?: readonly number[] | 'any' | undefined;
   /**
-   * Bytes of a sample at most: a larger one ends the connection (`TIERED_TOO_LARGE`) before memory is taken
+   * The most bytes of a sample. A larger one ends the connection (`TIERED_TOO_LARGE`) before memory is taken
    * for it. Default: 4 GiB, the most that every supported Node holds in one piece.
    */
   readonly maxSampleBytes?: ByteSize | undefined;
   /**
-   * Whether samples may lie in memory that the server shares with this client alone, so that their bytes do
-   * not go through the socket. Without it each has memory of its own. Default: true.
+   * Whether samples may lie in memory that the server shares with this client alone. Their bytes do not go
+   * through the socket then. Otherwise each sample has memory of its own. Default: true.
    */
   readonly sharesMemory?: boolean | undefined;
 }
 
 /**
  * Takes samples from a prefetcher in another process of the same user, which shares it by `servePrefetcher`.
- * Each sample goes to one client: k processes that iterate share one sequence.
+ * Each sample goes to one client, so k processes that iterate share one sequence.
  *
- * A `SampleReader` as the contract says, with these particulars. Where `@tiered/native` is available to both
- * sides, samples lie in memory that the server shares with this client alone (`transport`), and that serves
- * other samples after their release: what is kept beyond it has to be copied. A sample for which there is no
- * room there comes through the socket, and so do all if memory cannot be shared; then it has memory of its
- * own, which the garbage collector frees after `release`. Takes are answered in the order of the calls. A
- * `take` that is aborted rejects at once; samples that the server had taken for it already come nonetheless,
- * and the next `take` gets them. A `take` gives no more samples than the server allows (`maxSamples`). When
- * the server is gone, calls reject with `TIERED_UNAVAILABLE`, and what was received stays valid. A call that
- * waits keeps its process running, and an open client that nobody closed does not.
+ * It is a `SampleReader`, with these particulars:
+ * - Where `@tiered/native` is available to both sides, samples lie in memory that the server shares with this
+ *   client alone (`transport`). After its release a sample's memory serves other samples, so copy what you
+ *   need for longer.
+ * - A sample for which there is no room there comes through the socket, and so do all samples if memory
+ *   cannot be shared. Such a sample has memory of its own, which the garbage collector frees after `release`.
+ * - Takes are answered in the order of the calls, and give at most as many samples as the server allows
+ *   (`maxSamples`).
+ * - A `take` that is aborted rejects at once. Samples that the server had already taken for it still come,
+ *   and the next `take` gets them.
+ * - When the server is gone, calls reject with `TIERED_UNAVAILABLE`. What was received stays valid.
+ * - A call that waits keeps the process running. An open client alone does not.
  *
- * Cost: a call is a round trip between processes; bytes are copied once, by the server, or through the socket
- * into it, out of it, and to their place.
+ * Cost: a call is a round trip between processes. In shared memory, bytes are copied once, by the server.
+ * Through the socket they are copied three times: into it, out of it, and to their place.
  */
 export class PrefetchClient implements SampleReader {
   readonly #connection: ClientConnection;
   readonly #maxSampleBytes: number;
   readonly #takes = pLimit(1);
-  /** Received, and not yet given to anybody: of one answer, and so of one epoch. */
+  /** Samples that were received and not given out yet. They are of one answer, and so of one epoch. */
   readonly #received: Sample[] = [];
-  /** Those, and what is lent to somebody. */
+  /** These, and the samples that were given out and not released. */
   readonly #held = new Set<Sample>();
   #closed = false;
 
@@ -63,12 +67,13 @@ export class PrefetchClient implements SampleReader {
   }
 
   /**
-   * Connects to a server.
-   * @throws TieredError `TIERED_UNAVAILABLE` if nobody listens (retryable) or the server takes no more
-   * clients, `TIERED_PERMISSION` if the socket, or a link or directory on the way to it, belongs to another
-   * user, or if others may write to such a directory (unless it is sticky, as /tmp is), `TIERED_UNSUPPORTED`
-   * if it speaks another version of the protocol; abort rejects with `signal.reason`, and has no effect
-   * later.
+   * Connects to a server. An abort rejects with `signal.reason`, and has no effect once the client is
+   * connected.
+   * @throws TieredError
+   * - `TIERED_UNAVAILABLE` (retryable) if nobody listens, or if the server takes no more clients;
+   * - `TIERED_PERMISSION` if the socket, or a link or directory on the way to it, belongs to another user, or
+   *   if others may write to such a directory, unless it is sticky, as /tmp is;
+   * - `TIERED_UNSUPPORTED` if the server speaks another version of the protocol.
    */
   static async connect(options: PrefetchClientOptions): Promise<PrefetchClient> {
     const { path, trust = [], maxSampleBytes = '4GiB', sharesMemory = true, signal } = options;
@@ -77,8 +82,9 @@ export class PrefetchClient implements SampleReader {
   }
 
   /**
-   * How samples come: in memory that is shared with the server, or through the socket, because one side has
-   * no `@tiered/native` or does not want to share, or the system does not hand memory over. Stays as it is.
+   * How samples come: in memory that is shared with the server, or through the socket. It is the socket if
+   * one side has no `@tiered/native` or does not want to share, or if the system cannot hand memory over.
+   * Never changes.
    */
   get transport(): 'memory' | 'socket' {
     return this.#connection.memory === undefined ? 'socket' : 'memory';
@@ -93,7 +99,8 @@ export class PrefetchClient implements SampleReader {
       const turn = this.#takes(async () => {
         await this.#receive(most, signal);
         if (this.#closed) throw closedError();
-        // In one step with the look at the signal: what an abort does not give out stays for the next take.
+        // The signal is looked at in the same step, so samples that an aborted take leaves behind stay for
+        // the next one.
         if (signal?.aborted !== true) resolve(this.#received.splice(0, most));
       });
       void turn.catch(reject).finally(stopListening);
@@ -137,8 +144,7 @@ export class PrefetchClient implements SampleReader {
   }
 
   /**
-   * Asks the server, unless a take before this one left something. Nothing is received at the end of the
-   * sequence.
+   * Asks the server, unless an earlier take has left samples. At the end of the sequence nothing is received.
    */
   async #receive(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();

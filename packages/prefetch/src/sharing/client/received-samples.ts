@@ -5,7 +5,7 @@ import type { Answer } from './client-connection.js';
 import type { ClientMemory } from './client-memory.js';
 import { malformed, type SampleHead } from '../wire/protocol.js';
 
-/** A sample whose bytes have come: into memory of its own, or into shared memory. */
+/** A sample that has come, into memory of its own or into shared memory. */
 class ReceivedSample implements Sample {
   readonly key: string;
   readonly epoch: number;
@@ -14,7 +14,7 @@ class ReceivedSample implements Sample {
   #data: Uint8Array | undefined;
   #onRelease: (() => void) | undefined;
 
-  /** @param onRelease Called once, when the bytes are not looked at any more. */
+  /** @param onRelease Called once, when nobody may look at the bytes any more. */
   constructor(
     { key, epoch, position }: SampleHead,
     data: Uint8Array,
@@ -54,7 +54,7 @@ class ReceivedSample implements Sample {
 
 /** What an answer to a `take` may hold. */
 interface SampleLimits {
-  /** Samples that were asked for. */
+  /** The samples that were asked for. */
   readonly most: number;
   /** Bytes of one sample. */
   readonly maxSampleBytes: number;
@@ -72,7 +72,7 @@ export class SampleAssembly implements Answer {
 
   /**
    * @param memory Where samples may lie.
-   * @param held Knows each sample until it is released.
+   * @param held Holds each sample until it is released.
    * @param receive Is given each sample when it is complete.
    */
   constructor(
@@ -128,7 +128,8 @@ export class SampleAssembly implements Answer {
 }
 
 /**
- * All of it will be written. No Buffer is given out: its `slice` is a view, and whoever copies means a copy.
+ * Takes memory that is not zeroed, because all of it will be written. Users do not get a Buffer: its `slice`
+ * is a view, where they expect a copy.
  */
 function memoryFor({ key, size }: SampleHead): Uint8Array {
   try {
@@ -146,7 +147,7 @@ function aboveLimit({ key, size }: SampleHead, most: number): TieredError {
   );
 }
 
-/** The answer to a `read`: its bytes are copied to the target, as long as the reader wants them. */
+/** The answer to a `read`. Its bytes are copied to the target as long as the reader wants them. */
 export class ReadAssembly implements Answer {
   readonly #target: Uint8Array;
   readonly #signal: AbortSignal | undefined;
@@ -157,7 +158,7 @@ export class ReadAssembly implements Answer {
     this.#signal = signal;
   }
 
-  /** How many bytes came. */
+  /** Bytes that came. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -169,12 +170,12 @@ export class ReadAssembly implements Answer {
   data(part: Uint8Array): void {
     if (this.#bytes + part.byteLength > this.#target.byteLength)
       throw malformed('a read gave more bytes than it was asked for');
-    // The read has settled then, and the target is the reader's again.
+    // An aborted read has settled, and its target is the reader's again.
     if (this.#signal?.aborted !== true) this.#target.set(part, this.#bytes);
     this.#bytes += part.byteLength;
   }
 
   end(): void {
-    // Any number of bytes is an answer.
+    // An answer may have any number of bytes.
   }
 }

@@ -3,17 +3,17 @@ import type { Stats } from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 
-/** Links that are followed, as many as Linux follows. */
+/** The most links that are followed, as in Linux. */
 const MOST_LINKS = 40;
 
 const GROUP_WRITES = 0o020;
 const OTHERS_WRITE = 0o002;
-/** In such a directory everybody removes and renames only what is theirs. */
+/** In a directory with this bit, everybody can remove and rename only what is theirs. */
 const STICKY = 0o1000;
 
 const ROOT = 0;
 
-/** Whose sockets are trusted, beside those of this user and of root. */
+/** Users whose sockets are trusted, beside this user and root. */
 export type Trust = readonly number[] | 'any';
 
 /** Whether this user may be at the other end of a socket. */
@@ -22,13 +22,13 @@ export function isTrustedUser(user: number, trust: Trust): boolean {
 }
 
 /**
- * Refuses a socket that another user may have put there, by the rules by which ssh refuses files: the socket,
- * every directory above it and every link on the way belong to this user, to root or to a user in `trust`,
- * and nobody else may write to the directories, except to sticky ones such as /tmp. So only those who are
- * trusted can replace what was looked at before it is opened. Looks at nothing where files have no owners
+ * Refuses a socket that another user may have put there, by the rules by which ssh refuses files. The socket,
+ * every directory above it and every link on the way must belong to this user, to root or to a user in
+ * `trust`. Nobody else may write to the directories, except to sticky ones such as /tmp. So only trusted
+ * users can replace what was checked before it is opened. Checks nothing where files have no owners
  * (Windows).
- * @throws TieredError `TIERED_PERMISSION`, with what is wrong. What the system says of a path that leads
- * nowhere.
+ * @throws TieredError `TIERED_PERMISSION`, with what is wrong. For a path that leads nowhere, the system's
+ * error.
  */
 export async function assertTrusted(socketPath: string, trust: readonly number[]): Promise<void> {
   const user = process.geteuid?.();
@@ -37,8 +37,8 @@ export async function assertTrusted(socketPath: string, trust: readonly number[]
   let links = 0;
 
   /**
-   * Checks a name and all that leads to it. Returns what it leads to, without links; `..` is what it is to
-   * the system.
+   * Checks a name and everything that leads to it. Returns where it leads, without links. `..` means what it
+   * means to the system.
    */
   async function follow(name: string): Promise<string> {
     const parent = path.dirname(name);
@@ -59,13 +59,16 @@ function faultOf(stat: Stats, trusted: ReadonlySet<number>): string | undefined 
   if (!trusted.has(stat.uid))
     return `belongs to user ${stat.uid}; name them in the option trust if you do trust them`;
   const isShared = stat.isDirectory() && (stat.mode & STICKY) === 0;
-  // A group with the number of its user is that user's own, as most Linux distributions make them.
+  // A group with the number of its user is that user's own. Most Linux distributions make such groups.
   const groupWrites = (stat.mode & GROUP_WRITES) !== 0 && stat.gid !== stat.uid;
   if (!isShared || !(groupWrites || (stat.mode & OTHERS_WRITE) !== 0)) return undefined;
   return `is a directory that others may write to; forbid it (chmod go-w), or choose another`;
 }
 
-/** Not `path.resolve`, for which `link/..` is where the link lies and not what is above its target. */
+/**
+ * Joins paths without `path.resolve`. To that, `link/..` is the directory of the link, and not the one above
+ * its target.
+ */
 function from(directory: string, name: string): string {
   return path.isAbsolute(name) ? name : `${directory}/${name}`;
 }

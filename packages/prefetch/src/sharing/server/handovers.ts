@@ -3,29 +3,27 @@ import { randomUUID } from 'node:crypto';
 import type net from 'node:net';
 
 /**
- * A client connects and attaches before it asks, so that the event loop has all of it after two or three
- * turns.
+ * How many turns of the event loop a second connection is waited for. A client connects and attaches before
+ * it asks, so the event loop has it all after two or three turns.
  */
 const TURNS = 20;
 
 /**
- * Brings together the two connections of each client that is to share memory: the one by which it takes
- * samples, and one that its native part made to receive a descriptor, which Node's sockets cannot. The second
- * says a word that the first was told.
+ * Brings together the two connections of each client that is to share memory. By the first one it takes
+ * samples. The second one is made by its native part to receive a descriptor, which Node's sockets cannot do.
+ * It says a token that the first one was told.
  */
 export class Handovers {
-  /** Bytes that a client is offered. */
+  /** The memory that a client is offered, in bytes. */
   readonly bytes: number;
-  /**
-   * Of each word that a client was told and that was not used yet, the second connection, if that has come.
-   */
+  /** By each token that was told and not used yet: the second connection, if it has come. */
   readonly #attached = new Map<string, net.Socket | undefined>();
 
   constructor(bytes: number) {
     this.bytes = bytes;
   }
 
-  /** A word for one client, that nobody else can guess. */
+  /** Makes a token for one client. Nobody else can guess it. */
   offer(): string {
     const token = randomUUID();
     this.#attached.set(token, undefined);
@@ -33,8 +31,8 @@ export class Handovers {
   }
 
   /**
-   * A connection says a word. One that is not known, or is known already, is closed: its client is gone, or
-   * it is a stranger.
+   * Takes a connection that says a token. Closes it if the token is unknown or has a connection already: its
+   * client is gone, or it is a stranger.
    */
   attach(token: string, socket: net.Socket): void {
     if (this.#attached.has(token) && this.#attached.get(token) === undefined)
@@ -43,8 +41,9 @@ export class Handovers {
   }
 
   /**
-   * The descriptor of the second connection of a client, of which nothing else is to be made. Once.
-   * @throws TieredError `TIERED_UNAVAILABLE` if it does not come.
+   * Hands out a client's second connection. Can be called once for each token.
+   * @returns The descriptor, and what closes the connection. The connection must not be used otherwise.
+   * @throws TieredError `TIERED_UNAVAILABLE` if the connection does not come.
    */
   async taken(token: string): Promise<{ readonly descriptor: number; readonly close: () => void }> {
     for (let turn = 0; turn < TURNS && this.#attached.get(token) === undefined; turn++)
@@ -56,7 +55,7 @@ export class Handovers {
     return { descriptor, close: () => void socket.destroy() };
   }
 
-  /** The client of this word is gone. */
+  /** Tells that the client of this token is gone. */
   withdraw(token: string): void {
     this.#attached.get(token)?.destroy();
     this.#attached.delete(token);
@@ -64,7 +63,8 @@ export class Handovers {
 }
 
 /**
- * Node does not document it, and has always had it where sockets have paths; undefined if it is not there.
+ * Returns the descriptor of a socket. Node does not document it, but has always had it where sockets have
+ * paths. Undefined if it is not there.
  */
 function descriptorOf(socket: net.Socket): number | undefined {
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };

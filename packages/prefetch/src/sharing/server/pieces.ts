@@ -4,14 +4,14 @@ import type { SampleSource } from '../../source.js';
 import { MAX_PAYLOAD_BYTES } from '../wire/protocol.js';
 
 /**
- * Bytes that a read for a client takes of the server's memory; a longer one is made of pieces of this size.
+ * Bytes of the server's memory that a read for a client takes. A longer read is made in pieces of this size.
  */
 const PIECE_BYTES = MAX_PAYLOAD_BYTES;
 
-/** Reads of a first piece, as long as the object is replaced during each of them. */
+/** How often the first piece is read if the object is replaced meanwhile. */
 const TRIES = 3;
 
-/** Reads by name and, if it can, tells whether an object is still the same. */
+/** Reads by name. May also tell whether an object is still the same. */
 export type PieceReader = Pick<SampleReader, 'readInto'> & Partial<Pick<SampleSource, 'stat'>>;
 
 /** A part of an object. */
@@ -22,10 +22,9 @@ interface Part {
 }
 
 /**
- * Reads a part of an object piece by piece, all of one version. Each piece is in the memory of the one
- * before.
- * @throws TieredError `TIERED_SOURCE_CHANGED` if the object was replaced after the first piece was given, and
- * what the reader throws.
+ * Reads a part of an object piece by piece, all pieces of one version. Each piece overwrites the one before.
+ * @throws TieredError `TIERED_SOURCE_CHANGED` if the object was replaced after the first piece was given out,
+ * or during each of three tries to read that piece. Whatever the reader throws.
  */
 export async function* piecesOf(
   reader: PieceReader,
@@ -37,7 +36,7 @@ export async function* piecesOf(
     const target = memory.subarray(0, length - sent);
     return target.subarray(0, await reader.readInto(key, target, { ...options, offset: offset + sent }));
   };
-  // A single read is of one version by itself.
+  // A single read is always of one version.
   const versionNow = async () =>
     length > PIECE_BYTES ? versionOf(await reader.stat?.(key, options)) : undefined;
 
@@ -46,7 +45,7 @@ export async function* piecesOf(
   for (let tries = 1; piece.byteLength === PIECE_BYTES; tries++) {
     const now = await versionNow();
     if (now === version) break;
-    // Nobody has got anything yet, so that it can begin anew: what was known before may have been out of
+    // Nobody has been given anything yet, so it can begin again. What was known before may have been out of
     // date.
     if (tries === TRIES) throw replaced(key);
     version = now;

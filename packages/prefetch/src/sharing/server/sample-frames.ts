@@ -4,30 +4,32 @@ import { isListable, listFrames, type PlacedHead } from '../wire/sample-lists.js
 import type { ServerMemory } from './server-memory.js';
 
 /**
- * Small samples are written together, up to so many bytes: then a system call costs little beside its bytes.
+ * Small samples are written together, about this many bytes at a time. Then a system call costs little beside
+ * the bytes.
  */
 const GROUP_BYTES = 256 * 1024;
 
 /** What is written together. */
 interface Group {
   readonly frames: readonly Uint8Array[];
-  /** Samples whose bytes are among the frames, so that they may be released when these are written. */
+  /** Samples whose bytes are among the frames. They may be released when the frames are written. */
   readonly sent: readonly Sample[];
 }
 
 /** How a take is answered. */
 interface Answering {
-  /** Of the request. */
+  /** The id of the request. */
   readonly id: number;
   /** Where samples may be placed; undefined if all go through the socket. */
   readonly memory: ServerMemory | undefined;
-  /** Whether the client knows lists. */
+  /** Whether the client understands lists. */
   readonly lists: boolean;
 }
 
 /**
- * What is written for samples of one epoch, in their order. Those that are placed in memory are released at
- * once. Only what goes through the socket ends a group, so that one without it is the last.
+ * Yields what is to be written for samples of one epoch, in order. Samples that are placed in shared memory
+ * are released at once. A group ends only after a sample that goes through the socket, so a group without
+ * such a sample is the last.
  */
 export function* groupsOf(
   samples: readonly Sample[],
@@ -56,10 +58,7 @@ export function* groupsOf(
   if (frames.length > 0) yield { frames, sent };
 }
 
-/**
- * A sample that lies in shared memory now, and is the prefetcher's no more; undefined if there is no room for
- * it.
- */
+/** Places a sample in shared memory and releases it. Undefined if there is no room for it. */
 function placedIn(memory: ServerMemory | undefined, sample: Sample): PlacedHead | undefined {
   const { key, epoch, position, data } = sample;
   const place = memory?.place(data);
@@ -69,7 +68,7 @@ function placedIn(memory: ServerMemory | undefined, sample: Sample): PlacedHead 
   return { key, epoch, position, size, offset: place.offset, piece: place.piece };
 }
 
-/** Header, body and bytes of a sample, in as many frames as it needs. */
+/** Makes header, body and bytes of a sample, in as many frames as it needs. */
 function framesOf(id: number, sample: Sample): Uint8Array[] {
   const { key, epoch, position, data } = sample;
   const size = data.byteLength;

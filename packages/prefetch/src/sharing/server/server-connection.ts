@@ -18,15 +18,15 @@ import {
 import { groupsOf } from './sample-frames.js';
 import { ServerMemory } from './server-memory.js';
 
-/** Is written when all before it is. */
+/** An empty write is done when everything before it is written. */
 const NOTHING = new Uint8Array();
 
-/** The id of what concerns the whole connection. */
+/** The id of messages that concern the whole connection. */
 const NO_REQUEST = 0;
 
-/** What a client may ask for. */
+/** What a client may ask for, at most. */
 interface ConnectionLimits {
-  /** Requests under way at the same time. */
+  /** Requests at the same time. */
   readonly maxRequests: number;
   /** Samples of one request. */
   readonly maxSamples: number;
@@ -36,14 +36,14 @@ interface ConnectionLimits {
 export interface ConnectionHost {
   readonly reader: SampleReader & PieceReader;
   readonly limits: ConnectionLimits;
-  /** How clients get shared memory; undefined if they get none. */
+  /** Gives clients shared memory. Undefined if they get none. */
   readonly handovers: Handovers | undefined;
   /**
-   * The client said what it must.
-   * @throws What it is refused with.
+   * Called when the client has said hello.
+   * @throws What the client is refused with.
    */
   admit(): void;
-  /** It broke the protocol, or was refused. */
+  /** Called when the client broke the protocol or was refused. */
   failed(error: unknown): void;
 }
 
@@ -57,9 +57,9 @@ interface Running {
 }
 
 /**
- * One client of a server. Its takes are served one after the other, each only when the socket has accepted
- * the one before, so that a client that does not read keeps at most the samples of one take from others. What
- * it asks for while it does not read its answers stays in the socket.
+ * One client of a server. Its takes are served one after the other, and each one only when the socket has
+ * accepted the answer to the one before. So a client that does not read keeps at most the samples of one take
+ * from others. Requests that it sends while it does not read its answers stay in the socket.
  */
 export class ServerConnection {
   readonly #socket: net.Socket;
@@ -69,9 +69,9 @@ export class ServerConnection {
   readonly #takes = pLimit(1);
   /** Resolves when the socket is closed and everything done for this client has ended. */
   readonly closed: Promise<void>;
-  /** A client, or the second connection of one, by which it gets memory. */
+  /** `attached` is the second connection of a client, over which it receives memory. */
   #role: 'unknown' | 'client' | 'attached' = 'unknown';
-  /** By which the second connection is known. */
+  /** Names the second connection. */
   #token: string | undefined;
   #memory: ServerMemory | undefined;
 
@@ -81,13 +81,13 @@ export class ServerConnection {
     this.closed = new Promise((resolve) => {
       socket.once('close', () => resolve(this.#abandon()));
     });
-    // A client that dies is no error of the server: 'close' follows, and is all that matters.
+    // A client that dies is no error of the server. All that matters is the 'close' that follows.
     socket.on('error', () => undefined);
     socket.on('drain', () => socket.resume());
     socket.on('data', (chunk) => this.#receive(chunk));
   }
 
-  /** Tells the client why, if the socket takes it at once, and closes. */
+  /** Tells the client why, if the socket takes that at once, and closes. */
   close(reason: unknown): void {
     if (this.#socket.destroyed) return;
     this.#socket.write(encodeHead(SERVER_FRAMES.error, NO_REQUEST, errorBody(reason)));
@@ -181,7 +181,7 @@ export class ServerConnection {
     return [];
   }
 
-  /** @param answer Resolves to what is still to be written, with the last frame. */
+  /** @param answer Resolves to what is still to be written, together with the last frame. */
   #start(id: number, answer: (signal: AbortSignal) => Promise<readonly Uint8Array[]>): void {
     if (id === NO_REQUEST || this.#requests.has(id)) throw malformed(`the id ${id} is in use`);
     if (this.#requests.size >= this.#host.limits.maxRequests) throw malformed('too many requests under way');
@@ -203,7 +203,7 @@ export class ServerConnection {
     signal: AbortSignal,
   ): Promise<readonly Uint8Array[]> {
     signal.throwIfAborted();
-    // What the take before left to be written.
+    // Waits until the answer to the take before is written.
     if (this.#socket.writableLength > 0) await this.#send([NOTHING]);
     const samples = await this.#host.reader.take(most, { signal });
     const answering = { id, memory: memory ? this.#memory : undefined, lists };
@@ -229,8 +229,8 @@ export class ServerConnection {
   }
 
   /**
-   * Writes without copying. Resolves when the system has all of it: then the memory is its owner's again.
-   * @throws If the connection closed instead.
+   * Writes without copying. When it resolves, the system has everything, and the memory is its owner's again.
+   * @throws If the connection closes before that.
    */
   #send(parts: readonly Uint8Array[]): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -5,33 +5,32 @@ import { malformed } from '../wire/protocol.js';
 /** Where in shared memory a sample lies. */
 export interface SharedPiece {
   readonly offset: number;
-  /** By which the client gives it back. */
+  /** The number by which the client gives it back. */
   readonly piece: number;
 }
 
 /**
- * Memory that a server shares with one client, and with no other: samples are copied in there, and the client
- * looks at them where they lie. The server only writes to it, so that nothing that a client does in there
- * concerns anybody else.
+ * Memory that a server shares with one client alone. Samples are copied into it, and the client reads them
+ * where they lie. The server only writes to it, so nothing that a client does there affects anybody else.
  */
 export class ServerMemory {
   readonly #memory: SharedMemory;
   readonly #arena: Arena;
-  /** What the client has. */
+  /** Pieces that the client has. */
   readonly #lent = new Map<number, Block>();
   #pieces = 0;
 
   /**
-   * Makes memory and gives it to the client.
-   * @param socket A connection of its, by its descriptor.
-   * @throws NativeError of the system.
+   * Makes the memory and gives it to the client.
+   * @param socket The descriptor of a connection of this client.
+   * @throws NativeError for an error of the system.
    */
   constructor(socket: number, bytes: number) {
     this.#memory = SharedMemory.give(socket, bytes);
     this.#arena = new Arena(this.#memory.buffer);
   }
 
-  /** Copies a sample in there; undefined if there is no room for it now, or if it has no bytes. */
+  /** Copies a sample into the memory. Undefined if there is no room for it now, or if it has no bytes. */
   place(data: Uint8Array): SharedPiece | undefined {
     if (data.byteLength === 0) return undefined;
     const block = this.#arena.take(data.byteLength);
@@ -43,8 +42,8 @@ export class ServerMemory {
   }
 
   /**
-   * The client gives back pieces, whose numbers follow each other.
-   * @throws TieredError `TIERED_DATA_CORRUPT` if it does not have one of them.
+   * Takes back pieces with consecutive numbers.
+   * @throws TieredError `TIERED_DATA_CORRUPT` if the client does not have one of them.
    */
   release(first: number, count: number): void {
     if (count > this.#lent.size) throw malformed(`it gives back ${count} pieces of memory`);
@@ -56,7 +55,7 @@ export class ServerMemory {
     }
   }
 
-  /** Nothing is placed any more. What the client has stays there as long as the client keeps it mapped. */
+  /** Ends placing. What the client has stays there for as long as the client keeps it mapped. */
   close(): void {
     this.#memory.detach();
   }

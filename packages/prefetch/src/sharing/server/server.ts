@@ -9,26 +9,29 @@ import { listenPrivately } from './socket-path.js';
 
 /** Options of `servePrefetcher`. */
 export interface ServePrefetcherOptions extends OperationOptions {
-  /** Where the socket is made: at most 98 bytes, which every system takes. Clients name the same path. */
+  /**
+   * Where the socket is made. At most 98 bytes, which every system accepts. Clients connect to the same path.
+   */
   readonly path: string;
   /**
-   * Clients at the same time, at least 1; one more is refused. Default: 64, far more than a machine has
-   * loaders.
+   * The most clients at the same time, at least 1. Further ones are refused. Default: 64, far more than a
+   * machine has loaders.
    */
   readonly maxClients?: number | undefined;
   /**
-   * Samples that one `take` of a client gets at most, at least 1, and so what a client that stops reading
-   * keeps from others. Default: 256, a large batch.
+   * The most samples that one `take` of a client gets, at least 1. A client that stops reading keeps as many
+   * from the others. Default: 256, a large batch.
    */
   readonly maxSamples?: number | undefined;
   /**
-   * Calls of one client that are served at the same time, at least 1; more wait in the client. Default: 16.
+   * The most calls of one client that are served at the same time, at least 1. Further ones wait in the
+   * client. Default: 16.
    */
   readonly concurrency?: number | undefined;
   /**
-   * Memory for each client that is shared with it, at most 1 GiB: its samples lie in there until it releases
-   * them, and do not go through the socket. What does not fit goes through the socket. It is beside the
-   * budget of the prefetcher, and is taken from the system as it is used. 0 for none. Default: 64 MiB, two
+   * Memory that is shared with each client, at most 1 GiB. Samples lie there until the client releases them,
+   * and do not go through the socket. Only samples for which there is no room do. The memory comes on top of
+   * the prefetcher's budget, and is taken from the system as it is used. 0 for none. Default: 64 MiB, two
    * batches of 256 samples of 100 KB.
    */
   readonly clientMemory?: ByteSize | undefined;
@@ -36,24 +39,27 @@ export interface ServePrefetcherOptions extends OperationOptions {
 
 /** What a `PrefetchServer` tells while it works. */
 export interface PrefetchServerEvents {
-  /** A client was refused, or broke the protocol and was closed. Others do not notice. */
+  /** A client was refused, or broke the protocol and was closed. Other clients notice nothing. */
   clientFailed: (event: { readonly error: unknown }) => void;
 }
 
 /**
- * Lets clients in other processes take samples from `reader`, over a UNIX domain socket that only this user
- * can open (mode 0600): `PrefetchClient.connect({ path })`. The reader stays the caller's to close, after the
- * server.
+ * Lets clients in other processes take samples from `reader`: `PrefetchClient.connect({ path })`. They
+ * connect to a UNIX domain socket that only this user can open (mode 0600). The reader stays the caller's.
+ * Close it after the server.
  *
- * A client that dies, or does not keep to the protocol, is closed alone: samples taken for it that were not
- * sent yet are released, and its reads are aborted. For each client the server uses, beside samples, up to 16
- * MiB a read under way, and `clientMemory` where `@tiered/native` is available to both: samples are copied in
- * there once, instead of through the socket. A longer read is made of several; if the object is replaced
- * meanwhile it rejects with `TIERED_SOURCE_CHANGED` (retryable), as far as the reader is a `Prefetcher` whose
- * source tells versions. No Windows: it has no such sockets in Node.
- * @param options `signal` closes the server when it aborts; before the server listens, it rejects with
- * `signal.reason`.
- * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, such as a path that a living
+ * A client that dies, or breaks the protocol, is closed without effect on others: samples that were taken for
+ * it and not sent yet are released, and its reads are aborted. A read of more than 16 MiB is made of several.
+ * If the object is replaced meanwhile, it rejects with `TIERED_SOURCE_CHANGED` (retryable), provided that the
+ * reader is a `Prefetcher` whose source tells versions. Does not run on Windows, where Node has no such
+ * sockets.
+ *
+ * Cost, beside samples: for each client up to 16 MiB for each read under way, and `clientMemory` where
+ * `@tiered/native` is available to both sides. Samples are copied into that memory once, instead of through
+ * the socket.
+ * @param options When `signal` aborts, the server is closed. If it aborts before the server listens, this
+ * rejects with `signal.reason`.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, such as a path that a running
  * server uses. A socket that a dead server left there is replaced.
  */
 export async function servePrefetcher(
@@ -87,25 +93,25 @@ export async function servePrefetcher(
   throw signal.reason;
 }
 
-/** Its options, with their defaults. */
+/** The options, with their defaults. */
 interface Limits {
   readonly path: string;
   readonly maxClients: number;
   readonly maxSamples: number;
   readonly maxRequests: number;
-  /** Shared with each client; 0 for none. */
+  /** Memory that is shared with each client. 0 for none. */
   readonly memoryBytes: number;
 }
 
-/** Serves clients until it is closed; made by `servePrefetcher`. */
+/** Serves clients until it is closed. Made by `servePrefetcher`. */
 export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements AsyncDisposable {
-  /** Where clients find it. */
+  /** The path of the socket. */
   readonly path: string;
   readonly #reader: SampleReader;
   readonly #listener: net.Server;
   readonly #limits: Limits;
   readonly #handovers: Handovers | undefined;
-  /** All connections, also those that have not said who they are. */
+  /** All connections, including those that have not said hello yet. */
   readonly #connections = new Set<ServerConnection>();
   #clients = 0;
   #failures = 0;
@@ -121,8 +127,8 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
     this.#listener = listener;
     this.#limits = limits;
     this.#handovers = limits.memoryBytes > 0 ? new Handovers(limits.memoryBytes) : undefined;
-    // A client that gets memory has a second one for a moment. One who is refused is told so; there is an end
-    // to that too.
+    // A client that gets memory has a second connection for a moment. A client that is refused is told so, as
+    // long as there are not too many of those.
     listener.maxConnections = 3 * limits.maxClients;
     listener.on('connection', (socket) => this.#connect(socket));
   }
@@ -132,7 +138,7 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
     return this.#clients;
   }
 
-  /** How many clients were refused or broke the protocol; each was an event `clientFailed`. */
+  /** How many clients were refused or broke the protocol. There was an event `clientFailed` for each. */
   get failures(): number {
     return this.#failures;
   }
@@ -140,15 +146,15 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
   /** @internal */
   opened(removePath: () => Promise<void>, signal: AbortSignal | undefined): void {
     this.#removePath = removePath;
-    // Without a system's error here the process would end: it is out of descriptors, and one client less is
-    // served.
+    // Without a listener the system's error would end the process. It means that there are no descriptors
+    // left, and that one client less is served.
     this.#listener.on('error', (error) => this.#failed(error));
     this.#stopListening = onAbort(signal, () => void this.close());
   }
 
   /**
-   * Closes every client (their calls reject with `TIERED_UNAVAILABLE`), releases what was taken for them, and
-   * removes the socket. Resolves when nothing of it is left. Idempotent.
+   * Closes every client, whose calls reject with `TIERED_UNAVAILABLE`, releases what was taken for them, and
+   * removes the socket. Resolves when nothing is left of it. Idempotent.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();

@@ -5,19 +5,19 @@ import fs from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 
-/** A directory beside a stale socket that is being replaced; who replaces it has a socket in there. */
+/**
+ * A directory beside a stale socket that is being replaced. The server that replaces it has its socket in
+ * there.
+ */
 const LOCK = '.lock';
 
-/**
- * What the shortest address of a UNIX domain socket holds (103 in macOS; Linux has 4 more), with some to
- * spare.
- */
+/** A little less than the shortest address of a UNIX domain socket: 103 bytes in macOS; Linux has 4 more. */
 const MAX_PATH_BYTES = 98;
 
-/** Name of the socket in the private directory where it is made. */
+/** Name of a new socket in the private directory where it is made. */
 const NEW = 's';
 
-/** Refuses paths that no socket can have; the system would cut them, and use another name. */
+/** Refuses paths that no socket can have. The system would cut them, and use another name. */
 export function assertSocketPath(socketPath: string): void {
   const fits = typeof socketPath === 'string' && socketPath !== '' && !socketPath.includes('\0');
   if (fits && Buffer.byteLength(socketPath) <= MAX_PATH_BYTES) return;
@@ -25,12 +25,13 @@ export function assertSocketPath(socketPath: string): void {
 }
 
 /**
- * Makes `server` listen on a path that only this user can open: the socket is made in a private directory
- * beside it, gets its mode 0600 there, and is then linked to the path, which fails if something is there. A
- * socket that nobody listens on any more, left behind by a process that was killed, is removed first.
- * @returns Removes the path, if it still leads to this socket.
- * @throws TieredError `TIERED_CONFIG_INVALID` if a living server or anything that is no socket has the path,
- * or the directory does not take a socket.
+ * Makes `server` listen on a path that only this user can open. The socket is made in a private directory
+ * beside the path, and gets its mode 0600 there. It is then linked to the path, which fails if something is
+ * there. A socket that nobody listens on any more, left behind by a process that was killed, is removed
+ * first.
+ * @returns A function that removes the path, if it still leads to this socket.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if the path is that of a living server or of anything but a
+ * socket, or if the directory does not take a socket.
  */
 export async function listenPrivately(server: net.Server, socketPath: string): Promise<() => Promise<void>> {
   assertSocketPath(socketPath);
@@ -65,13 +66,13 @@ async function publish(made: string, socketPath: string): Promise<void> {
 }
 
 /**
- * Removes a socket that nobody listens on. Of several servers that start, one at a time may do so, lest one
- * removes what another has put there: the one that has the lock.
+ * Removes a socket that nobody listens on. Several servers may start at the same time, and one must not
+ * remove what another has just put there. So only the one that has the lock removes anything.
  */
 async function removeStale(made: string, socketPath: string): Promise<void> {
   const unlock = await locked(made, socketPath);
   try {
-    // Another server may have had the lock in between: what is not stale is its, or is about to be.
+    // Another server may have had the lock in between. A socket that is not stale belongs to it.
     const use = await useOf(socketPath);
     if (use === 'living') throw inUse(socketPath);
     if (use === 'stale') await fs.rm(socketPath, { force: true });
@@ -81,11 +82,11 @@ async function removeStale(made: string, socketPath: string): Promise<void> {
 }
 
 /**
- * Takes the lock: a directory with this server's socket in it, under a name that no other has, is moved into
- * its place, which the system does only if there is no directory, or an empty one. So it is never without the
- * socket of its owner, that of a dead one can be told and removed, and what is removed by its name is never
- * that of somebody else.
- * @throws TieredError `TIERED_CONFIG_INVALID` if a living server has it.
+ * Takes the lock. The lock is a directory that holds its owner's socket, under a name that nothing else has.
+ * It is made elsewhere and moved into its place, which the system does only if there is no directory, or an
+ * empty one. So the lock is never there without its owner's socket. A dead owner's can be recognised and
+ * removed. And whatever is removed by its name never belongs to another server.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if a living server has the lock.
  */
 async function locked(made: string, socketPath: string): Promise<() => Promise<void>> {
   const lock = socketPath + LOCK;
@@ -99,16 +100,16 @@ async function locked(made: string, socketPath: string): Promise<() => Promise<v
   }
   return async () => {
     await fs.rm(path.join(lock, name), { force: true });
-    // Another server may have taken it by now.
+    // Another server may have the lock by now.
     await fs.rmdir(lock).catch(() => undefined);
   };
 }
 
-/** Whether somebody who lives has the lock; what the dead have in there is removed. */
+/** Whether a living server has the lock. Removes what dead servers have in there. */
 async function isHeld(lock: string, own: string): Promise<boolean> {
   for (const name of await fs.readdir(lock).catch(noneIfGone)) {
     const entry = path.join(lock, name);
-    // Its own name may be too long for an address.
+    // The entry's own name may be too long for an address.
     const seen = path.join(own, 'o');
     try {
       await fs.link(entry, seen);
@@ -129,7 +130,7 @@ function noneIfGone(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
-/** Moves a directory to a place where there is none, or an empty one; false if there is something. */
+/** Moves a directory to a place where there is none, or an empty one. False if there is something. */
 async function movedInto(directory: string, place: string): Promise<boolean> {
   try {
     await fs.rename(directory, place);
@@ -141,7 +142,7 @@ async function movedInto(directory: string, place: string): Promise<boolean> {
   }
 }
 
-/** Gives a file another name; false if something has that name. */
+/** Gives a file a further name. False if something has that name. */
 async function linked(file: string, name: string): Promise<boolean> {
   try {
     await fs.link(file, name);
@@ -153,8 +154,8 @@ async function linked(file: string, name: string): Promise<boolean> {
 }
 
 /**
- * What is there: a socket that nobody listens on is stale, what is no socket is living, as it is not to be
- * removed.
+ * Says what is at a path. A socket that nobody listens on is stale. Anything but a socket counts as living,
+ * because it must not be removed.
  */
 async function useOf(socketPath: string): Promise<'none' | 'stale' | 'living'> {
   const stat = await fs.lstat(socketPath).catch(() => undefined);
@@ -167,7 +168,7 @@ async function useOf(socketPath: string): Promise<'none' | 'stale' | 'living'> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return 'none';
-    // Any other answer, such as that its queue is full, comes from somebody.
+    // Any other answer, such as that its queue is full, comes from a living server.
     return code === 'ECONNREFUSED' ? 'stale' : 'living';
   } finally {
     socket.destroy();

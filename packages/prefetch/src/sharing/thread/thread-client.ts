@@ -36,11 +36,11 @@ interface Pending {
 }
 
 /**
- * A consumer in a worker thread of a prefetcher in another: samples are views on its memory, and every
- * promise of `SampleReader` holds. A take gives 256 samples at most, and takes are answered in the order of
- * the calls. A client that holds 8192 samples gets `TIERED_UNSUPPORTED` for more. An abort that comes when
- * the answer is already on its way releases the samples in it, which then no consumer gets. Ends with its
- * thread, or by `close`.
+ * Reads samples in a worker thread from a prefetcher in another thread. Samples are views on the prefetcher's
+ * memory, and every promise of `SampleReader` holds. A take gives at most 256 samples, and takes are answered
+ * in the order of the calls. A client that holds 8192 samples gets `TIERED_UNSUPPORTED` if it takes more. If
+ * an abort comes when the answer is already on its way, the samples in it are released, and no consumer gets
+ * them. The client ends with its thread, or by `close`.
  */
 export class ThreadPrefetchClient implements SampleReader {
   readonly #port: MessagePort;
@@ -61,7 +61,7 @@ export class ThreadPrefetchClient implements SampleReader {
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
     assertCounts({ most });
     const answer = await this.#ask((id) => ({ kind: 'take', id, most }), signal);
-    // After a close their memory is the prefetcher's again.
+    // After a close the memory of these samples is the prefetcher's again.
     if (this.#closed !== undefined) throw threadClosedError();
     return 'samples' in answer ? answer.samples.map((lent) => this.#hold(lent)) : [];
   }
@@ -71,7 +71,7 @@ export class ThreadPrefetchClient implements SampleReader {
     target: Uint8Array,
     { offset = 0, signal }: SampleReadOptions = {},
   ): Promise<number> {
-    // The other thread writes to it, so that it has to be shared memory.
+    // The other thread writes to it, so it has to be shared memory.
     const shared = target.buffer instanceof SharedArrayBuffer ? target : sharedOf(target.byteLength);
     const answer = await this.#ask((id) => ({ kind: 'read', id, key, target: shared, offset }), signal);
     const count = 'count' in answer ? answer.count : 0;
@@ -108,7 +108,7 @@ export class ThreadPrefetchClient implements SampleReader {
     return new Promise<ThreadAnswer>((resolve, reject) => {
       const stopListening = onAbort(signal, (reason) => {
         this.#port.postMessage({ kind: 'cancel', id });
-        // Only when the other side has let go, a target is the caller's again.
+        // The target is the caller's again only when the other side has let go of it.
         this.#pending.set(id, {
           resolve: (answer) => {
             if ('samples' in answer) for (const lent of answer.samples) this.#hold(lent).release();
@@ -130,7 +130,7 @@ export class ThreadPrefetchClient implements SampleReader {
   }
 
   #receive(message: ThreadHello | ThreadAnswer): void {
-    // A port that was closed still delivers what has come.
+    // A closed port still delivers messages that had arrived.
     if (this.#closed !== undefined) return;
     if ('flags' in message) {
       this.#flags = message.flags;

@@ -15,14 +15,14 @@ import {
 } from './thread-messages.js';
 
 /**
- * Makes a port for another thread, in which `new ThreadPrefetchClient(port)` reads what the prefetcher has
- * read ahead, where it lies: samples are views on the same shared memory, nothing is copied.
+ * Makes a port for another thread. There `new ThreadPrefetchClient(port)` takes what the prefetcher has read
+ * ahead. Nothing is copied: samples are views on the same shared memory.
  *
- * The client's thread says in shared memory that it is done with a sample (`Atomics`), and sends a message
- * only if the prefetcher waits for memory: the doorbell. When the thread ends, or closes its client, what it
- * held is released. The port keeps no thread alive.
- * @param reader The prefetcher, or what can stand for one as long as its samples lie in `SharedArrayBuffer`s.
- * @returns A port to be transferred: `new Worker(file, { workerData: { port }, transferList: [port] })`.
+ * The client's thread marks a sample as released in shared memory (`Atomics`). The first release after the
+ * prefetcher's thread last looked there also sends a message, the doorbell. When the thread ends or closes
+ * its client, the samples that it holds are released. The port keeps no thread alive.
+ * @param reader The prefetcher, or another reader whose samples lie in `SharedArrayBuffer`s.
+ * @returns The port, to be transferred: `new Worker(file, { workerData: { port }, transferList: [port] })`.
  */
 export function threadPort(reader: Pick<SampleReader, 'take' | 'readInto'>): MessagePort {
   const { port1, port2 } = new MessageChannel();
@@ -37,7 +37,7 @@ class ThreadHost {
   readonly #flags = new Int32Array(new SharedArrayBuffer(4 * (SLOTS + 1)));
   readonly #lent = new Map<number, Sample>();
   readonly #free = Array.from({ length: SLOTS }, (_, i) => SLOTS - i);
-  /** One at a time, so that slots which one asks for and does not need are there for the next. */
+  /** One take at a time, so that slots which one take asked for and did not need are there for the next. */
   readonly #takes = pLimit(1);
   readonly #underWay = new Map<number, AbortController>();
   #isClosed = false;
@@ -100,7 +100,7 @@ class ThreadHost {
 
   /** Takes back what the client has released, and asks to be told of the next release. */
   #sweep(): void {
-    // First, so that a release after the look below rings.
+    // This comes first, so that a release after the look below rings.
     Atomics.store(this.#flags, DOORBELL, 1);
     for (const [slot, sample] of this.#lent) {
       if (Atomics.load(this.#flags, slot) !== RELEASED) continue;

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../error-body.js';
 
-/** What a client in another thread asks for; `id` is its own and comes back with the answer. */
+/** What a client in another thread asks for. It chooses `id`, which comes back with the answer. */
 export type ThreadRequest =
   | { readonly kind: 'take'; readonly id: number; readonly most: number }
   | {
@@ -11,7 +11,7 @@ export type ThreadRequest =
       readonly offset: number;
     }
   | { readonly kind: 'cancel'; readonly id: number }
-  /** Samples were released while somebody waited for memory. */
+  /** Samples were released since the host last looked. */
   | { readonly kind: 'released' };
 
 /** A sample that lies in shared memory. */
@@ -20,7 +20,7 @@ export interface LentToThread {
   readonly epoch: number;
   readonly position: number;
   readonly data: Uint8Array;
-  /** Where in the release flags its client says that it is done with it. */
+  /** Where in the flags the client marks it as released. */
   readonly slot: number;
 }
 
@@ -32,19 +32,19 @@ export type ThreadAnswer =
 
 /** The first message to a client. */
 export interface ThreadHello {
-  /** `RELEASES` flags; the first one is the doorbell. */
+  /** A flag for each slot, after the doorbell. Slots begin at 1. */
   readonly flags: Int32Array;
 }
 
-/** Samples that a client may hold at the same time. */
+/** The most samples that a client may hold at the same time. */
 export const SLOTS = 8192;
 
-/** Samples that one take gives at most, as from a server: a large batch. */
+/** The most samples that one take gives, as from a server: a large batch. */
 export const MOST_OF_A_TAKE = 256;
 
-/** The flag that the host sets when it wants to be told of the next release. */
+/** The flag that the host sets to be told of the next release. */
 export const DOORBELL = 0;
 
-/** States of a slot's flag. */
+/** The states of a slot's flag. */
 export const LENT = 1;
 export const RELEASED = 2;

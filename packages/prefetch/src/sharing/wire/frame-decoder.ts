@@ -9,7 +9,7 @@ import {
   type FrameSet,
 } from './protocol.js';
 
-/** Bytes of the payload of the frame that came last: a view on the chunk that was pushed. */
+/** Bytes of the payload of the frame that came last. They are a view on the chunk that was pushed. */
 export interface Payload {
   readonly type: 'payload';
   readonly id: number;
@@ -17,8 +17,8 @@ export interface Payload {
 }
 
 /**
- * Bodies are flat and small: whatever claims to be more is refused before memory is taken for it. Binaries
- * are views, and take none.
+ * Bodies are flat and small. Whatever claims to be more is refused before memory is taken for it. Binaries
+ * are views, and take no memory.
  */
 const decoder = new Decoder({
   maxStrLength: MAX_BODY_BYTES,
@@ -29,8 +29,9 @@ const decoder = new Decoder({
 });
 
 /**
- * Finds frames in a stream of bytes that arrives in chunks of any size. Untrusted bytes are safe: memory is
- * the 64 KiB that it begins with, whatever a header claims, and payloads are passed on as they come.
+ * Finds frames in a stream of bytes that arrives in chunks of any size. Untrusted bytes are safe: it takes no
+ * more memory than the 64 KiB that it begins with, whatever a header claims, and passes payloads on as they
+ * come.
  */
 export class FrameDecoder<S extends FrameSet> {
   readonly #kinds: ReadonlyMap<number, readonly [keyof S & string, FrameKind]>;
@@ -46,9 +47,9 @@ export class FrameDecoder<S extends FrameSet> {
   }
 
   /**
-   * What the chunk completes. Iterate to the end before the next; after an error there is nothing more to
-   * find.
-   * @throws TieredError `TIERED_DATA_CORRUPT` for bytes that are not what they must be.
+   * Yields what the chunk completes. Iterate to the end before pushing the next chunk. After an error nothing
+   * more can be found.
+   * @throws TieredError `TIERED_DATA_CORRUPT` for bytes that break the protocol.
    */
   *push(chunk: Uint8Array): Generator<Frame<S> | Payload, void, undefined> {
     let at = 0;

@@ -2,18 +2,18 @@ import { Encoder } from '@msgpack/msgpack';
 import { TieredError } from '@tiered/core';
 import { z } from 'zod';
 
-/** What both sides say first, so that a stranger is recognised. */
+/** Both sides say this first, so that a stranger is recognised. */
 export const PROTOCOL = 'tiered-prefetch';
 /** Raised with every change that an older side would not understand. The header and `hello` never change. */
 export const VERSION = 1;
-/** Length, body length, id, type and three zeros; see docs/prefetch-protocol.md. */
+/** Length, length of the body, id, type and three zeros; see docs/prefetch-protocol.md. */
 export const HEADER_BYTES = 16;
-/** Room for the longest key that storage takes (1 KiB in S3, 4 KiB as a path), many times over. */
+/** Many times the longest key that storage takes, which is 1 KiB in S3 and 4 KiB as a path. */
 export const MAX_BODY_BYTES = 64 * 1024;
-/** A larger sample travels in several frames. */
+/** Larger samples travel in several frames. */
 export const MAX_PAYLOAD_BYTES = 16 * 1024 * 1024;
 
-/** One type of frames: its number, what its body must be, and whether raw bytes may follow. */
+/** A type of frame: its number, what its body must be, and whether raw bytes may follow. */
 export interface FrameKind {
   readonly code: number;
   readonly body: z.ZodType;
@@ -23,7 +23,7 @@ export interface FrameKind {
 /** The types of frames that one side sends. */
 export type FrameSet = Readonly<Record<string, FrameKind>>;
 
-/** A frame whose body is what it must be. Its `payloadBytes` come after it. */
+/** A frame whose body has been checked. `payloadBytes` more bytes follow it. */
 export type Frame<S extends FrameSet> = {
   [T in keyof S & string]: {
     readonly type: T;
@@ -36,7 +36,7 @@ export type Frame<S extends FrameSet> = {
 const count = z.int().min(0);
 const noBody = z.undefined();
 const hello = { protocol: z.literal(PROTOCOL), version: count };
-/** Where in shared memory a sample lies, and the number by which it is given back. */
+/** Where a sample lies in shared memory, and the number by which it is given back. */
 const place = { offset: count.optional(), piece: count.optional() };
 
 /** What a client sends. */
@@ -100,8 +100,8 @@ export type SampleList = z.output<(typeof SERVER_FRAMES)['samples']['body']>;
 const encoder = new Encoder();
 
 /**
- * Header and body of a frame; the payload is written after it, as it is.
- * @throws TieredError `TIERED_KEY_INVALID` for a body above 64 KiB: only a key can be so long.
+ * Encodes header and body of a frame. The payload is written after them, as it is.
+ * @throws TieredError `TIERED_KEY_INVALID` for a body above 64 KiB. Only a key can make one so long.
  */
 export function encodeHead<K extends FrameKind>(
   kind: K,
@@ -124,7 +124,7 @@ export function encodeHead<K extends FrameKind>(
   return head;
 }
 
-/** The error of bytes that are not what the protocol says. */
+/** Makes the error of bytes that break the protocol. */
 export function malformed(what: string, cause?: unknown): TieredError {
   return new TieredError(
     'TIERED_DATA_CORRUPT',

@@ -3,28 +3,29 @@ import { encodeHead, malformed, SERVER_FRAMES, type SampleHead, type SampleList 
 /** What a client is told of a sample that lies in memory shared with it. */
 export type PlacedHead = SampleHead & { readonly offset: number; readonly piece: number };
 
-/** Of one sample: its position in eight bytes, its offset and its size in four each. */
+/** A record of a sample: its position in eight bytes, its offset and its size in four each. */
 const RECORD_BYTES = 16;
 
-/** Between keys. No storage takes a key that has it. */
+/** Stands between keys. No storage takes a key that contains it. */
 const SEPARATOR = '\0';
 
-/** Bytes of the body at most, as they are estimated here: room is left for its fields. */
+/** The most bytes of a body, by the estimate below. It leaves room for the other fields. */
 const LIST_BYTES = 60 * 1024;
 
-/** UTF-8 takes no more of a character of JavaScript. */
+/** The most bytes that UTF-8 takes for a code unit of JavaScript. */
 const CHARACTER_BYTES = 3;
 
 const HIGH = 2 ** 32;
 
-/** Whether a sample may be in a list with others. */
+/** Whether a sample may be listed with others. */
 export function isListable({ key }: Pick<SampleHead, 'key'>): boolean {
   return !key.includes(SEPARATOR) && bytesIn(key) <= LIST_BYTES;
 }
 
 /**
- * The frames of samples of one epoch, which are listable and whose pieces follow each other: as few as they
- * fit into. A frame for each costs the server some 1 us a sample more, and the client 2.
+ * Makes the frames of listable samples of one epoch whose pieces have consecutive numbers. There are as few
+ * frames as these fit into. A frame for each sample would cost the server about 1 us more a sample, and the
+ * client 2 us.
  */
 export function listFrames(id: number, samples: readonly PlacedHead[]): Buffer[] {
   const frames: Buffer[] = [];
@@ -41,8 +42,8 @@ export function listFrames(id: number, samples: readonly PlacedHead[]): Buffer[]
 }
 
 /**
- * What was listed.
- * @throws TieredError `TIERED_DATA_CORRUPT` if it is no list.
+ * Yields the samples of a list.
+ * @throws TieredError `TIERED_DATA_CORRUPT` if the list is malformed.
  */
 export function* listedSamples({ epoch, piece, keys, places }: SampleList): Generator<PlacedHead, void> {
   const names = keys.split(SEPARATOR);

@@ -1,35 +1,34 @@
 /**
- * The autotuner that a prefetcher has if it is not given another.
+ * The autotuner that a prefetcher uses unless it is given another.
  *
- * The problem: a read takes 50 us or 50 ms, alone or behind others; nobody knows how many at a time are worth
- * it, and too many harm others that share the source. What is best changes in mid-run: the second epoch comes
- * from a tier, another dataset has other sizes, the model is trained on a busier machine. And measuring costs
- * time, above all at the beginning, where there is nothing to go by.
+ * The problem. A read takes 50 us or 50 ms, alone or among others. Nobody knows in advance how many at a time
+ * are worth it, and too many harm others who share the source. What is best changes during a run: the second
+ * epoch comes from a tier, another dataset has objects of other sizes, the model is trained on a busier
+ * machine. Measuring takes time, most of all at the beginning, when nothing is known.
  *
  * The moving parts:
- * - `Totals` sums observations up to windows that are long enough to hold a few rounds of reads, and says
- *   what was the limit in one: consumers starve (the source, or too few producers), or they do not (the
- *   consumer).
- * - `Curve` holds the throughput of each number of producers that was tried, and where to look next. It ends
- *   at the fewest producers that are within a few percent of the best.
- * - `Opening` has the first word, for small objects: where the first reads wait for the source, it asks all
- *   producers at once how many there is use for, instead of climbing there.
- * - `MemoryNeed` gives each number of producers room for two rounds of reads, and doubles it as long as
- *   producers stand still while consumers starve.
- * - `AdaptiveTuner`, here, drives them: *searching*, where every window moves the search on, and *settled*,
- *   where windows are long, and only compared with what was found. It searches anew when the workload is
- *   another (in long strides), and from time to time (in short ones), as what was measured in a hurry can be
- *   wrong.
+ * - `Totals` sums observations up to windows that are long enough for a few rounds of reads. It says what the
+ *   limit was in a window. If consumers starve, it is the source, or there are too few producers. If they do
+ *   not, it is the consumer.
+ * - `Curve` holds the throughput of each number of producers that was tried, and says which to try next. It
+ *   ends at the fewest producers that are within a few percent of the best.
+ * - `Opening` decides first, for small objects. Where the first reads wait for the source, it sets all
+ *   producers to work at once to see how many there is use for. Climbing there would take longer.
+ * - `MemoryNeed` gives each number of producers room for two rounds of reads, or for eight where reads wait
+ *   for the source. It doubles the room as long as producers stand still while consumers starve.
+ * - `AdaptiveTuner`, below, drives them. While it *searches*, every window moves the search on. Once it has
+ *   *settled*, windows are long, and are only compared with what was found. It searches again when the
+ *   workload is another one, in long strides. It also checks from time to time, in short strides, because
+ *   what was measured in a hurry can be wrong.
  *
  * The invariants:
- * - Nothing above the limits, and what is fixed stays as given, whatever is observed.
- * - No decision without a read, but for the one that ends a standstill: consumers starve, and there is no
- *   room.
- * - The first window after a change does not count: it is made of reads that began before.
- * - More producers only while consumers starve. Fewer, as soon as fewer do. Too many for a moment, if reads
- *   wait.
- * - Searches that find nothing new become rarer, so that the number of changes grows with the logarithm of
- *   time.
+ * - Nothing goes above the limits, and what is fixed stays as given, whatever is observed.
+ * - Settings change only after reads have ended, with two exceptions. A standstill, in which consumers starve
+ *   and there is no room, is ended. And producers beyond those that there is use for are taken away.
+ * - The first window after a change does not count, because its reads began before the change.
+ * - Producers are added only while consumers starve, and are taken away as soon as fewer will do. Only the
+ *   opening may have too many for a moment, where reads wait for the source.
+ * - Searches that find nothing new become rarer. So the number of changes grows with the logarithm of time.
  */
 import { invariant } from '@tiered/core/internal';
 import type { Autotuner, Tuning, TuningDecision, TuningLimits, TuningObservation } from './autotuner.js';
@@ -42,42 +41,43 @@ import { Watch } from './watch.js';
 import { isLongEnough, missingMs, UNHURRIED_MS, WINDOW_MS, type Purpose } from './window-length.js';
 
 /**
- * Producers to begin with: for small objects twice what PRISMA ends at, since to come down costs no
- * throughput; for large objects, of which a link is full sooner and a search has fewer to learn from, one
- * that reads and one whose read begins.
+ * Producers to begin with. For small objects: twice what PRISMA ends at, because coming down costs no
+ * throughput. For large objects: one that reads, and one whose read begins. Fewer large objects fill a link,
+ * and a search has fewer reads to learn from.
  */
 const FIRST = 8;
 const FIRST_OF_LARGE = 2;
 const LARGE_BYTES = 512 * 1024;
 
-/** The longest wait for an observation, so that a shift is not seen too late. */
+/** The longest wait for an observation, so that a change of the workload is not seen too late. */
 const LONGEST_MS = 2000;
 
-/** Windows until what is known of waiting counts. */
+/** Memory is judged each time after this many windows. One window shows too little of who waits. */
 const WINDOWS_TO_JUDGE = 2;
 
-/** A change shows in the reads that began after it: wait for more than one of them to end. */
+/** A change shows in the reads that began after it, so wait until more than one round of them has ended. */
 const WARM_UP_ROUNDS = 1.5;
 
 /** Options of `adaptiveAutotuner`. */
 export interface AdaptiveAutotunerOptions {
   /**
-   * Producers to begin with, if something is known of the source: `initialProducersOf` a calibration of
-   * `@tiered/simulator`. A start, not a bound. Default: 8 for small objects, and, where their first reads
-   * wait for the source, at once as many as are allowed, until it is seen how many have use; 2 for objects
-   * from 512 KiB.
+   * Producers to begin with, where something is known of the source, such as `initialProducersOf` a
+   * calibration of `@tiered/simulator`. It is a start, not a bound. Default: 8 for small objects, and 2 for
+   * objects of 512 KiB or more, or of unknown size. Where the 8 wait for the source, all producers that are
+   * allowed are tried next, to see how many there is use for.
    */
   readonly initialProducers?: number | undefined;
 }
 
 /**
- * Tunes producers and memory to the fewest producers that give the most throughput, within a second or two on
- * a source of 5 ms, which has nearly all of it from its first tenth of a second on, and goes on watching
- * until the run ends. Works in bytes; `samples` is without bound unless it is fixed. What it settles on gives
- * at least 95 % of the best throughput, unless the source is too unsteady to tell.
+ * Finds the fewest producers that give the most throughput, and memory for them, and goes on watching until
+ * the run ends. On a source whose reads take 5 ms this takes a second or two, and nearly all of the
+ * throughput is there from the first tenth of a second on. Memory is tuned in bytes: `samples` has no bound
+ * unless it is fixed. The producers that it settles on give at least 95 % of the best throughput, unless the
+ * source is too unsteady to tell.
  *
- * Costs: a few additions a decision, at most fifty decisions a second while it searches and four once it has
- * settled.
+ * Cost: a few additions a decision. There is up to one decision a millisecond while the first reads end, then
+ * about fifty a second while it searches, and four once it has settled.
  * @throws TieredError `TIERED_CONFIG_INVALID` for less than one producer.
  */
 export function adaptiveAutotuner({ initialProducers }: AdaptiveAutotunerOptions = {}): Autotuner {
@@ -102,23 +102,21 @@ class AdaptiveTuner {
   readonly #watch = new Watch();
   #curve = new Curve();
   #stride: Stride = LONG_STRIDE;
-  /** Undefined once it is over. */
+  /** Undefined once the opening is over. */
   #opening: Opening | undefined;
-  /** Producers at most, by the limits and by what there is use for. */
+  /** The most producers: by the limits, and by how many there is use for. */
   #most: number;
   #settled = false;
   #tuning: Tuning;
   #window = new Totals();
-  /**
-   * All time since the last change was made and its first window was over, also that in which nothing moved.
-   */
+  /** Everything since the first window after the last change, including the time in which nothing moved. */
   #all = new Totals();
   #windows = 0;
-  /** The time since something was read or taken. */
+  /** The time in which nothing was read or taken, up to now. */
   #still = new Totals();
-  /** All that was read under this workload. */
+  /** Everything that was read under this workload. */
   #workload = new Totals();
-  /** Milliseconds that the window after a change lasts at least; undefined in windows that count. */
+  /** Milliseconds that the window after a change has to last. Undefined in windows that count. */
   #warmUpMs: number | undefined = WINDOW_MS;
 
   constructor(limits: TuningLimits, initialProducers: number | undefined) {
@@ -126,8 +124,8 @@ class AdaptiveTuner {
     this.#most = limits.producers;
     const isSmall = (limits.objectBytes ?? LARGE_BYTES) < LARGE_BYTES;
     this.#tuning = this.#allowed(initialProducers ?? (isSmall ? FIRST : FIRST_OF_LARGE));
-    // Who gives a number knows something of the source; and a few large objects fill memory, and a link for
-    // seconds.
+    // There is no opening if the user gave a number, and so knows something of the source. Nor is there one
+    // for large objects: a few of them fill memory, and keep a link busy for seconds.
     if (isSmall && initialProducers === undefined && limits.fixed.producers === undefined)
       this.#opening = new Opening();
   }
@@ -181,7 +179,7 @@ class AdaptiveTuner {
     return roomier ?? (this.#settled ? this.#compare(window) : this.#search(window));
   }
 
-  /** Undefined if that is over, and the search is to go on with these producers. */
+  /** Returns undefined when the opening is over and the search is to go on with these producers. */
   #open(opening: Opening): TuningDecision | undefined {
     const { producers } = this.#tuning;
     const move = opening.see(this.#window, producers, this.#most);
@@ -193,7 +191,7 @@ class AdaptiveTuner {
       return this.#change(move.producers, move.reason, move.nextInMs);
     }
     if (move.nextInMs !== undefined) return this.#keep(move.reason, 0, move.nextInMs);
-    // Those that it has tried read for long enough.
+    // These producers have read for long enough, so they need no warm-up.
     if (move.known !== undefined) this.#warmUpMs = 0;
     return undefined;
   }
@@ -232,7 +230,7 @@ class AdaptiveTuner {
     return this.#restart(alarm.reason);
   }
 
-  /** Searches anew. */
+  /** Begins a new search. */
   #restart(reason: string, producers = this.#tuning.producers): TuningDecision {
     this.#opening = undefined;
     this.#settled = false;

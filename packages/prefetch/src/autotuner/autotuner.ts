@@ -2,67 +2,64 @@
 export interface Tuning {
   /** Reads under way at the same time, at least 1. */
   readonly producers: number;
-  /** Bytes of samples that may be on their way or waiting for consumers. */
+  /** Bytes of samples that may be under way or waiting for consumers. */
   readonly memoryBytes: number;
   /**
-   * Samples that may be there for consumers, PRISMA's N; `Infinity` where bytes alone decide. As in PRISMA
-   * (thesis, section 4.2.3) each producer may hold one more, which it reads, or has read and keeps until
-   * there is room.
+   * Samples that may be there for consumers, PRISMA's N. `Infinity` where only bytes count. As in PRISMA
+   * (thesis, section 4.2.3), each producer may hold one more, which it is reading, or has read and keeps
+   * until there is room.
    */
   readonly samples: number;
 }
 
-/** What an autotuner has to keep to. */
+/** What an autotuner must keep to. */
 export interface TuningLimits {
-  /** Concurrent reads at most: the budget of the source. */
+  /** The most reads at the same time: the budget of the source. */
   readonly producers: number;
-  /** Bytes at most: the budget of memory. */
+  /** The most bytes: the budget of memory. */
   readonly memoryBytes: number;
-  /** What is not to be tuned, because the user gave it. */
+  /** What the user gave, and is not to be tuned. */
   readonly fixed: Partial<Tuning>;
-  /**
-   * Mean size of the objects that come first, in bytes; undefined if it is not known without asking the
-   * source.
-   */
+  /** Mean size of the objects that come first, in bytes. Undefined if only the source could tell. */
   readonly objectBytes: number | undefined;
 }
 
-/** What happened since the last decision (or since the beginning), with one tuning in force. */
+/** What happened since the last decision, or since the beginning, with one tuning in force. */
 export interface TuningObservation {
   readonly elapsedMs: number;
   readonly tuning: Tuning;
-  /** Reads that ended: how many, their bytes, and the sum of the times that they took. */
+  /** Reads that ended: their number, their bytes, and the milliseconds that they took, summed over them. */
   readonly read: { readonly samples: number; readonly bytes: number; readonly ms: number };
   /** What consumers took. */
   readonly taken: { readonly samples: number; readonly bytes: number };
   /** Milliseconds in which at least one consumer waited for a sample. */
   readonly starvedMs: number;
-  /** Milliseconds in which a producer was free, and there was no room for what it would have read. */
+  /** Milliseconds in which a producer was free and had no room for what it would have read. */
   readonly fullMs: number;
   /** Mean number of producers at work. */
   readonly busyProducers: number;
   /**
-   * Producers that there is use for now: fewer than the limit where they read batches, which use up the
+   * How many producers there is use for now. Fewer than the limit where they read batches, which use up the
    * budget of requests, and where the source makes only so many reads at a time.
    */
   readonly usableProducers: number;
   /**
-   * PRISMA's records of buffer usage, one each time a sample is put in or taken out: the share of
-   * `tuning.samples` (or of `tuning.memoryBytes`, if that is not finite) in use, in percent.
+   * PRISMA's records of buffer usage, one each time a sample is put in or taken out. Each is the share in use
+   * of `tuning.samples`, or of `tuning.memoryBytes` if `samples` is `Infinity`, in percent.
    */
   readonly usage: { readonly records: number; readonly sum: number; readonly sumOfSquares: number };
 }
 
-/** A decision, also one to leave everything as it is. */
+/** A decision. It may be to leave everything as it is. */
 export interface TuningDecision {
   readonly tuning: Tuning;
-  /** For the log: one sentence, with the figures it rests on. */
+  /** One sentence for the log, with the figures behind the decision. */
   readonly reason: string;
-  /** Milliseconds until the next observation is wanted; undefined to end tuning. */
+  /** Milliseconds until the next observation is wanted. Undefined to end tuning. */
   readonly nextInMs: number | undefined;
 }
 
-/** A decision with what it was made from; without that, the first. */
+/** A decision and the observation behind it. The first decision has none. */
 export interface TuningEvent {
   /** Milliseconds since the staging buffer was made. */
   readonly atMs: number;
@@ -72,9 +69,9 @@ export interface TuningEvent {
 }
 
 /**
- * Chooses how many producers read ahead and how much memory they may fill, from what it is shown at the
- * intervals it asks for. Serves one staging buffer. It computes and does nothing else: no clock, no I/O, no
- * chance.
+ * Chooses how many producers read ahead and how much memory they may fill. It decides by the observations
+ * that it is shown, at the intervals that it asks for. An autotuner serves one staging buffer, and only
+ * computes: it has no clock, no I/O and no randomness.
  */
 export interface Autotuner {
   readonly name: string;

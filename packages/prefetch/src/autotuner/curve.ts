@@ -1,28 +1,29 @@
 /**
  * Throughput over the number of producers, as far as it was measured, and the search for its knee: the fewest
- * producers that reach nearly the most there is.
+ * producers that give nearly the best throughput.
  *
- * Reads that do not hinder each other grow in proportion to producers; then a link, a disk, the CPU or the
- * consumer is the limit, and the curve is flat or falls. So the search doubles while doubling pays, and then
- * closes in from both sides. Where it closes in first is Little's law: the throughput of the limit times the
- * time a read takes without it. It needs no model of the source beyond that, and what it settles on was
- * measured.
+ * As long as reads do not hinder each other, throughput grows in proportion to producers. Then a link, a
+ * disk, the CPU or the consumer is the limit, and the curve is flat or falls. So the search doubles while
+ * doubling pays, and then closes in from both sides. Its first guess in between is by Little's law: the
+ * throughput of the limit times the time that a read takes without it. The search needs no other model of the
+ * source, and it settles only on what was measured.
  */
 import { between } from './limits.js';
 import { Totals } from './totals.js';
 
 /**
- * Part of the best throughput that is enough: the rest is not worth producers, nor can it be told from noise.
+ * This part of the best throughput is enough. The rest is not worth more producers, and cannot be told from
+ * noise.
  */
 const ENOUGH = 0.97;
 
-/** Part of the best throughput below which a single window is enough to say that it is less. */
+/** Below this part of the best throughput, one window is enough to say that it is less. */
 const DOUBTFUL = 0.85;
 
 /** Doubling pays if it brings at least this part of what it would bring without any limit. */
 const WORTHWHILE = 0.2;
 
-/** Standard error of a throughput that is precise enough to tell 0.97 from 1. */
+/** A throughput with no larger standard error is precise enough to tell 0.97 from 1. */
 const PRECISE = 0.01;
 
 const WINDOWS_TO_TRUST = 4;
@@ -30,10 +31,10 @@ const WINDOWS_AT_MOST = 48;
 const MEASURE_AT_MOST_MS = 3000;
 const WINDOWS_OF_SATISFIED = 2;
 
-/** More producers than consumers need, for their needs are not quite even. */
+/** By what factor producers exceed what consumers need, because the need varies a little. */
 const SPARE = 1.1;
 
-/** Throughput with one number of producers, over windows of time. */
+/** The throughput of one number of producers, over some windows. */
 export class Point {
   readonly producers: number;
   totals = new Totals();
@@ -57,8 +58,8 @@ export class Point {
   }
 
   /**
-   * Whether more windows would hardly say more. Where nobody starves the windows are long, and there is no
-   * hurry.
+   * Whether more windows would tell hardly more. Where nobody starves two are enough: the windows are long,
+   * and there is no hurry.
    */
   get complete(): boolean {
     if (!this.totals.starved) return this.windows >= WINDOWS_OF_SATISFIED;
@@ -67,28 +68,28 @@ export class Point {
   }
 
   /**
-   * The rate, and as long as more windows could tell, less what it may be wrong by: in doubt more producers,
-   * since too few cost throughput.
+   * The rate. As long as more windows could tell more, its standard error is subtracted. So in doubt there
+   * are more producers, since too few would cost throughput.
    */
   get surely(): number {
     return this.rate * (this.complete ? 1 : 1 - this.standardError);
   }
 
-  /** Whether windows hardly differ. */
+  /** Whether the rate is known precisely. */
   get precise(): boolean {
     return this.standardError <= PRECISE;
   }
 
   /**
-   * Producers that would do, as far as this point can tell: those that read what consumers took, if they do
-   * not starve.
+   * The producers that would be enough, as far as this point can tell. If consumers do not starve, these are
+   * the ones that read what consumers took.
    */
   get needed(): number {
     const { starved, busy, takenShare } = this.totals;
     return starved ? this.producers : between(1, Math.ceil(SPARE * busy * takenShare), this.producers);
   }
 
-  /** Of the rate, relative to it. */
+  /** The standard error of the rate, relative to the rate. */
   get standardError(): number {
     const mean = this.#rates / this.windows;
     const variance = Math.max(0, this.#squares / this.windows - mean * mean);
@@ -100,29 +101,29 @@ export class Point {
 export interface Step {
   readonly producers: number;
   readonly settled: boolean;
-  /** Part of a sentence. */
+  /** Part of a sentence, for the decision's reason. */
   readonly reason: string;
 }
 
-/** How far the search goes from what it knows: by what it multiplies. */
+/** How far the search steps: the factors by which it changes the number of producers. */
 export interface Stride {
   readonly up: number;
   readonly down: number;
-  /** The part of the possible gain that needs no second look. */
+  /** The part of the possible gain from which on no further window is needed. */
   readonly obvious: number;
 }
 
-/** The stride of a search that knows nothing. */
+/** For a search that knows nothing. */
 export const LONG_STRIDE: Stride = { up: 2, down: 0.5, obvious: 0.5 };
 
-/** The stride of a search that only checks. */
+/** For a search that only checks. */
 export const SHORT_STRIDE: Stride = { up: 1.25, down: 0.875, obvious: Infinity };
 
 /** The points that were measured under one workload. */
 export class Curve {
   #points: Point[] = [];
 
-  /** The point of this number of producers, made if it is not there. */
+  /** Returns the point of this number of producers. Makes it if need be. */
   at(producers: number): Point {
     const known = this.#points.find((point) => point.producers === producers);
     if (known !== undefined) return known;
@@ -131,15 +132,14 @@ export class Curve {
     return point;
   }
 
-  /** Forgets a point. */
   drop(producers: number): void {
     this.#points = this.#points.filter((point) => point.producers !== producers);
   }
 
   /**
-   * What to do after a window at `current`.
+   * Says what to do after a window at `current`.
    * @param current A number of producers with at least one window.
-   * @param most Producers at most.
+   * @param most The most producers that may be tried.
    */
   next(current: number, most: number, stride: Stride): Step {
     const point = this.at(current);
@@ -149,7 +149,7 @@ export class Curve {
     return this.#gain(top) >= WORTHWHILE ? this.#climb(top, most, stride) : this.#closeIn(stride);
   }
 
-  /** Whether this is less than enough, with the noise that it shows: there is no need to know by how much. */
+  /** Whether this point is less than enough, whatever its noise. It need not be measured further then. */
   #clearlyLess(point: Point): boolean {
     return (
       point.windows >= WINDOWS_TO_TRUST && point.rate * (1 + 3 * point.standardError) < ENOUGH * this.#best
@@ -160,10 +160,10 @@ export class Curve {
     return Math.max(...this.#points.map(({ rate }) => rate));
   }
 
-  /** Whether there is no need to measure the topmost point to the end. */
+  /** Whether the search may climb before the topmost point is measured to the end. */
   #mayClimb(top: Point, stride: Stride): boolean {
     if (this.#gain(top) >= stride.obvious) return true;
-    // A lucky window below hides a gain. Further up it shows, and looking there costs no throughput.
+    // A lucky window below hides a gain. Further up the gain shows, and looking there costs no throughput.
     const below = this.#reference(top);
     const lucky = below !== undefined && below.windows < WINDOWS_TO_TRUST;
     return lucky && top.totals.starved && top.windows >= WINDOWS_TO_TRUST && !top.precise;
@@ -181,7 +181,8 @@ export class Curve {
   }
 
   /**
-   * The part of the gain that there would be without any limit, against the next point that is clearly below.
+   * The part that was gained of what would be gained without any limit, compared with the next point clearly
+   * below.
    */
   #gain(point: Point): number {
     if (!point.totals.starved) return 0;
@@ -190,15 +191,15 @@ export class Curve {
     return (point.rate / below.rate - 1) / (point.producers / below.producers - 1);
   }
 
-  /** Neighbours that are too close would give gains within the noise. */
+  /** The point below to compare with. Neighbours that are too close would give gains within the noise. */
   #reference(point: Point): Point | undefined {
     const below = this.#points.filter((other) => other.producers < point.producers);
     return below.findLast((other) => 1.25 * other.producers <= point.producers) ?? below.at(-1);
   }
 
   /**
-   * The fewest producers that are enough lie above all points that are not, and at or below the first that
-   * is.
+   * Steps towards the fewest producers that are enough. They lie above all points that are not enough, and at
+   * or below the first point that is.
    */
   #closeIn(stride: Stride): Step {
     const best = this.#best;
@@ -243,8 +244,8 @@ export class Curve {
 }
 
 /**
- * Whether the best may lie between them: the source becomes slower with more, and a leap has left out those
- * where it does.
+ * Whether the best may lie between the two. That can be where a source slows down with more reads, and the
+ * search has leapt over the numbers at which it does.
  */
 function isGap(good: Point, above: Point): boolean {
   return above.producers > 2 * good.producers && above.rate < DOUBTFUL * good.rate;
@@ -254,7 +255,7 @@ function measure({ producers }: Point): Step {
   return { producers, settled: false, reason: `measuring ${producers} producers` };
 }
 
-/** A share, for people. */
+/** Formats a share for people. */
 export function percent(part: number): string {
   return `${(100 * part).toFixed(0)} %`;
 }

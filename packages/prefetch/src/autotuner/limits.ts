@@ -2,8 +2,8 @@ import { configError } from '@tiered/core/internal';
 import type { Tuning, TuningLimits } from './autotuner.js';
 
 /**
- * A tuning as the limits allow it: whole, at least 1 of everything, nothing above its budget, and what is
- * fixed as it is.
+ * Returns a tuning as the limits allow it: whole numbers of producers and bytes, at least 1 of everything,
+ * nothing above its budget, and what is fixed as it is.
  */
 export function withinLimits(wanted: Tuning, limits: TuningLimits): Tuning {
   const { producers, memoryBytes, samples } = { ...wanted, ...limits.fixed };
@@ -15,24 +15,27 @@ export function withinLimits(wanted: Tuning, limits: TuningLimits): Tuning {
 }
 
 /**
- * For each read that a source makes at a time another one that waits for its turn, so that no thread of it
- * stands still.
+ * For each read that a source makes at a time, another one waits for its turn, so that no thread of the
+ * source stands still.
  */
 const FOR_EACH_READ = 2;
 
-/** Producers at most that there is use for where a source makes so many reads at a time. */
+/** Returns how many producers there is use for where a source makes this many reads at a time. */
 export function producersFor(readsAtOnce = Infinity): number {
   return Math.max(1, FOR_EACH_READ * readsAtOnce);
 }
 
-/** The number, or the bound that it is beyond; the upper one where they contradict each other. */
+/**
+ * Returns the number, or the bound that it lies beyond. If the bounds contradict each other, the upper one
+ * counts.
+ */
 export function between(low: number, value: number, high: number): number {
   return Math.min(Math.max(low, value), high);
 }
 
 /**
- * Refuses options that are no numbers of at least `least`.
- * @throws TieredError `TIERED_CONFIG_INVALID`
+ * Refuses options that are not numbers of at least `least`.
+ * @throws TieredError `TIERED_CONFIG_INVALID`.
  */
 export function assertOptions(options: Readonly<Record<string, number>>, least: number): void {
   for (const [field, value] of Object.entries(options)) {

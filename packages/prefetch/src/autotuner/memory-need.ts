@@ -3,48 +3,60 @@ import type { Tuning, TuningLimits } from './autotuner.js';
 import { percent } from './curve.js';
 import type { Totals } from './totals.js';
 
-/** Less is not worth saving, and small objects are taken in large batches. */
+/** The least memory. Less is not worth saving, and small objects are taken in large batches. */
 const LEAST_BYTES = 16 * 2 ** 20;
 
-/** One round of reads under way, one that waits for consumers, and a few for those that come out of turn. */
+/**
+ * Rounds of reads that there is room for: one is under way, and one waits for consumers. `OUT_OF_TURN` adds a
+ * few samples that are not taken in order.
+ */
 const ROUNDS = 2;
 
 /**
- * Of a source that waits: samples are taken in order, and a read that takes many times as long as others
- * holds up all behind it. No cache holds what such a source gives until it is taken.
+ * The same for a source that is waited for. Samples are taken in order, so a read that takes many times as
+ * long as others holds up all samples behind it. Little memory would gain nothing here, because no cache
+ * keeps what such a source gives until it is taken.
  */
 const ROUNDS_OF_WAITING = 8;
 
 const OUT_OF_TURN = 4;
 
 /**
- * Part of the time that producers stand still, and consumers starve, from which room is tried as the remedy.
+ * Room is tried as the remedy if consumers starve for this part of the time, and producers stand still for
+ * it.
  */
 const OFTEN = 0.03;
 
-/** What leaves no doubt, however short it was. */
+/** What leaves no doubt even in a short time. */
 const OBVIOUS = { starved: 0.5, idle: 0.1, ms: 40 };
 
 /**
- * How much memory goes with a number of producers: small, for what is read into a cache is still in it when
- * it is taken; large enough that consumers do not starve while producers stand still.
+ * How much memory goes with a number of producers. It should be small, so that what is read into a cache is
+ * still there when it is taken. It should be large enough that consumers do not starve while producers stand
+ * still.
  */
 export class MemoryNeed {
   #boost = 1;
   #rounds = ROUNDS;
 
-  /** The source was seen to wait. */
+  /** Tells that reads were seen to wait for the source. */
   expectWaiting(): void {
     this.#rounds = ROUNDS_OF_WAITING;
   }
 
-  /** Bytes for so many producers and objects of this mean size, 0 if it is not known. A power of two. */
+  /**
+   * Returns the bytes for this many producers and objects of this mean size, which is 0 if it is not known.
+   * They are a power of two.
+   */
   bytesFor(producers: number, objectBytes: number): number {
     const needed = (this.#rounds * producers + OUT_OF_TURN) * objectBytes;
     return this.#boost * 2 ** Math.ceil(Math.log2(Math.max(LEAST_BYTES, needed)));
   }
 
-  /** Whether room was the limit, all time with this tuning counted: then doubles `bytesFor`, and says why. */
+  /**
+   * Judges all the time that this tuning was in force. If room was the limit, doubles `bytesFor` and returns
+   * the reason.
+   */
   judge(totals: Totals, tuning: Tuning, limits: TuningLimits): string | undefined {
     const idle = idleShare(totals, tuning);
     if (totals.starvedShare < OFTEN || idle < OFTEN || !this.grow(tuning, limits)) return undefined;
@@ -54,7 +66,7 @@ export class MemoryNeed {
     );
   }
 
-  /** Whether room is so clearly the limit that there is no need to measure for longer. */
+  /** Whether room is so clearly the limit that no longer measurement is needed. */
   isObvious(totals: Totals, tuning: Tuning): boolean {
     return (
       totals.elapsedMs >= OBVIOUS.ms &&
@@ -70,14 +82,17 @@ export class MemoryNeed {
     return true;
   }
 
-  /** Forgets what was learnt from another workload. */
+  /** Forgets what another workload has shown. */
   reset(): void {
     this.#boost = 1;
     this.#rounds = ROUNDS;
   }
 }
 
-/** The part of their time that producers stand still for lack of room. One of many that waits is no loss. */
+/**
+ * The part of their time in which producers stand still for lack of room. If only one of many waits, little
+ * is lost.
+ */
 function idleShare(totals: Totals, tuning: Tuning): number {
   return Math.min(totals.fullShare, 1 - totals.busy / tuning.producers);
 }

@@ -1,62 +1,61 @@
 import { percent } from './curve.js';
 import type { Totals } from './totals.js';
 
-/**
- * Reads that take longer wait for something, a network or a disk; those that take less keep a processor busy.
- */
+/** Longer reads wait for something: a network or a disk. Shorter ones keep a processor busy. */
 const WAITS_MS = 1;
 
-/** Part of the time that consumers wait, from which it is the reads that they wait for. */
+/** If consumers wait for this part of the time, it is the reads that they wait for. */
 const STARVING = 0.7;
 
 /**
- * What was measured in so short a time is uncertain, and too few producers cost throughput: so many times as
- * many.
+ * The factor by which the result is raised. What was measured in so short a time is uncertain, and too few
+ * producers cost throughput.
  */
 const MARGIN = 2;
 
-/** Part of the producers that has use, from which there is no need to take some of them away. */
+/** If this part of the producers is of use, none is taken away. */
 const MOST_OF_THEM = 0.75;
 
 /**
- * What ends is counted for as many times as a read took, and milliseconds at least: nothing ends while the
- * process stands still.
+ * How long ended reads are counted: this many times as long as a read took, and at least this many
+ * milliseconds, because nothing ends while the process stands still.
  */
 const COUNTED_ROUNDS = 2;
 const COUNTED_MS = 20;
 
-/** Milliseconds between two looks: a read of a fast source takes less. */
+/** Milliseconds between two looks. A read of a fast source takes less. */
 export const LOOK_MS = 1;
 
-/** What is to be done next. */
+/** What to do next. */
 interface Move {
-  /** How many producers there are to be from now on. */
+  /** The producers from now on. */
   readonly producers: number;
-  /** Part of a sentence. */
+  /** Part of a sentence, for the decision's reason. */
   readonly reason: string;
-  /** Milliseconds until the next look; undefined where the opening is over. */
+  /** Milliseconds until the next look. Undefined when the opening is over. */
   readonly nextInMs: number | undefined;
-  /** What is known of fewer producers, where that says something about those that there are now. */
+  /** What was seen of fewer producers, if it says something about the present number. */
   readonly known?: { readonly producers: number; readonly totals: Totals };
 }
 
 /**
  * The first tenths of a second. A search that doubles takes as long as a short run, and each of its steps
- * would cost most of the throughput of a source that waits. So when the first reads have shown that they
- * wait, all producers that are allowed read for a while: the time of a read passes until what they began
- * ends, then it counts. As many reads as end in the time that one takes are under way without a queue
- * (Little's law); so many producers are left, and some more. Of a link that is full, or of a source that
- * becomes slower with more reads, hardly more end than before.
+ * would cost most of the throughput of a source that has to be waited for.
+ *
+ * So if the first reads turn out to wait, all producers that are allowed read for a while. Nothing counts
+ * until the time of one read has passed and their own reads begin to end. By Little's law, the reads that end
+ * in the time of one read are as many as can be under way without a queue. That many producers stay, and some
+ * more. If a link is full, or the source slows down with more reads, hardly more reads end than before.
  */
 export class Opening {
-  /** Undefined until the leap. */
+  /** Undefined until all producers were set to work. */
   #first: First | undefined;
-  /** What was over when what ended began to count. */
+  /** What was seen before ended reads began to count. */
   #before: Totals | undefined;
 
   /**
    * @param window What was seen since the last move.
-   * @param most Producers at most.
+   * @param most The most producers.
    */
   see(window: Totals, producers: number, most: number): Move {
     return this.#first === undefined
@@ -66,8 +65,8 @@ export class Opening {
 
   #leap(window: Totals, producers: number, most: number): Move {
     const { samples, taken, elapsedMs, busyMs, starvedShare } = window;
-    // Every consumer waits at first; what it does with what it gets shows whether it is the source that it
-    // waits for.
+    // At first every consumer waits. What it does after it was given something shows whether it waits for the
+    // source.
     const isTaken = 2 * taken >= producers || samples >= 2 * producers;
     if (samples < producers || !isTaken)
       return {
@@ -75,7 +74,7 @@ export class Opening {
         reason: `of the first ${producers} reads ${samples} have ended`,
         nextInMs: LOOK_MS,
       };
-    // Those that have ended first were the fast ones: so the time of those that have not counts too.
+    // The fast reads end first, so the time of reads that are still under way is included.
     const ms = busyMs / samples;
     const figures = `a read took ${ms.toFixed(2)} ms at first`;
     if (ms < WAITS_MS || starvedShare < STARVING || most <= producers)
@@ -105,7 +104,7 @@ export class Opening {
       };
     const ended = (samples * ms) / (window.elapsedMs - before.elapsedMs);
     const useful = Math.max(first.producers, Math.ceil(MARGIN * ended));
-    // Producers that had no room do not say how many the source has use for.
+    // Producers without room do not show how many the source has use for.
     const isTooMany = useful < MOST_OF_THEM * producers && !window.full;
     const landed = isTooMany ? useful : producers;
     return {

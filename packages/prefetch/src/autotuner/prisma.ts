@@ -1,15 +1,15 @@
 /**
- * PRISMA's autotuner: Algorithm 1 of the thesis (section 4.2.5), line by line. It is here to compare with,
- * and for those who want what the paper describes.
+ * PRISMA's autotuner: Algorithm 1 of the thesis (section 4.2.5), line by line. It is here for comparison, and
+ * for those who want what the paper describes.
  *
- * It watches one thing, how full the buffer of N samples is, each time a sample is put in or taken out. A
- * buffer that is full and stays so is the end of tuning; one that is empty, or steady at any other level,
- * asks for a thread; one that swings asks for room. Nothing ever goes down.
+ * It watches how full the buffer of N samples is, each time a sample is put in or taken out. If the buffer is
+ * full and stays so, tuning ends. If it is empty, or steady at any other level, a thread is added. If the
+ * level swings, room is added. Nothing is ever reduced.
  */
 import type { Autotuner, Tuning, TuningDecision, TuningLimits, TuningObservation } from './autotuner.js';
 import { assertOptions, withinLimits } from './limits.js';
 
-/** Options of `prismaAutotuner`. The defaults are the figures of the thesis, sections 4.2.5 and 4.3. */
+/** Options of `prismaAutotuner`. Defaults are the figures of the thesis, sections 4.2.5 and 4.3. */
 export interface PrismaAutotunerOptions {
   /** `init_buffer_size`, in samples. Default: 10. */
   readonly initialSamples?: number | undefined;
@@ -19,13 +19,13 @@ export interface PrismaAutotunerOptions {
   readonly samplesStep?: number | undefined;
   /** `n_threads_step`. Default: 1. */
   readonly producersStep?: number | undefined;
-  /** `max_buffer_size`, in samples. Default: no bound but the memory's, for the thesis gives none. */
+  /** `max_buffer_size`, in samples. Default: only memory is a bound, because the thesis gives none. */
   readonly mostSamples?: number | undefined;
-  /** Milliseconds before the first decision, for consumers to find their pace. Default: 15,000. */
+  /** Milliseconds before the first decision, in which consumers find their pace. Default: 15,000. */
   readonly initialIntervalMs?: number | undefined;
   /** Milliseconds between decisions. Default: 100. */
   readonly intervalMs?: number | undefined;
-  /** Records of buffer usage that a decision needs; fewer are kept for the next. Default: 10. */
+  /** Records of buffer usage that a decision needs. Fewer are kept for the next one. Default: 10. */
   readonly leastRecords?: number | undefined;
   /** Mean usage from which the buffer counts as full, in percent. Default: 80. */
   readonly fullPercent?: number | undefined;
@@ -38,23 +38,23 @@ export interface PrismaAutotunerOptions {
 const NO_RECORDS = { records: 0, sum: 0, sumOfSquares: 0 };
 
 /**
- * Tunes as Algorithm 1 of the PRISMA thesis does: producers and samples; memory is what the limits allow.
+ * Tunes producers and samples as Algorithm 1 of the PRISMA thesis does. Memory is what the limits allow.
  *
- * What the thesis leaves open is decided so:
- * - N bounds what is stored, and each thread reads one more meanwhile, as in section 4.2.3. Other than there,
- *   samples have their memory in order before they are read, so a thread that was faster than those before it
- *   need not wait to store.
- * - The deviation is that of the population: the records are all there were, not a sample of them.
- * - Records are counted anew after each decision, also after one that could change nothing.
- * - A parameter at its cap, or fixed, stays as it is, and the other is not raised in its place. A step ends
- *   at the cap.
- * - Producers are also capped by what there is use for (`usableProducers`), for as long as that is so: more
- *   would only wait for each other where the source makes few reads at a time. Those that there are do not go
- *   down to it.
- * - Tuning ends also when both are at their caps or fixed, as nothing can change any more.
+ * What the thesis leaves open is decided as follows:
+ * - N bounds what is stored, and each thread may read one more meanwhile, as in section 4.2.3. Unlike there,
+ *   samples are given their memory in order before they are read. So a thread that is faster than those
+ *   before it need not wait to store its sample.
+ * - The deviation is that of the population, because the records are complete and not a sample.
+ * - Records are counted anew after each decision, even one that could change nothing.
+ * - A parameter that is fixed or at its cap stays as it is, and the other one is not raised in its place. A
+ *   step ends at the cap.
+ * - Producers are also capped by how many there is use for at the time (`usableProducers`). Where the source
+ *   makes few reads at a time, more producers would only wait for each other. Producers beyond this cap are
+ *   kept.
+ * - Tuning also ends when both parameters are fixed or at their caps, because nothing can change then.
  *
- * @throws TieredError `TIERED_CONFIG_INVALID` for initial values and steps below 1, and other figures below
- * 0.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for initial values, steps, `mostSamples` and `leastRecords`
+ * below 1, and for other figures below 0.
  */
 export function prismaAutotuner(options: PrismaAutotunerOptions = {}): Autotuner {
   const { initialSamples = 10, initialProducers = 1, samplesStep = 10, producersStep = 1 } = options;

@@ -1,19 +1,16 @@
 import type { TuningObservation } from './autotuner.js';
 
-/**
- * Part of the time in which somebody may wait before it counts: less is chance, and costs less than it takes
- * to find out.
- */
+/** Waiting for no more than this part of the time is chance, and costs less than finding out why. */
 const SOMETIMES = 0.03;
 
 /**
- * Bytes that an operation counts for, so that empty objects are work too. Few, because a link that is the
- * limit passes the same bytes each second, whatever the sizes of the objects: counted by objects its
- * throughput would look unsteady.
+ * Bytes that each read counts for beside its own, so that empty objects are work too. It is little, because a
+ * link that is the limit passes the same bytes each second whatever the sizes of objects. If objects were
+ * counted, its throughput would look unsteady.
  */
 const OPERATION_BYTES = 64;
 
-/** What several observations come to. */
+/** The sum of several observations. */
 export class Totals {
   readonly elapsedMs: number = 0;
   readonly samples: number = 0;
@@ -25,7 +22,7 @@ export class Totals {
   readonly fullMs: number = 0;
   readonly busyMs: number = 0;
 
-  /** With one more observation, or several. */
+  /** Returns the sum of this and another. */
   plus(other: Totals): Totals {
     const sum: { -readonly [Field in keyof Totals]?: Totals[Field] } = {};
     for (const field of FIELDS) sum[field] = this[field] + other[field];
@@ -48,8 +45,8 @@ export class Totals {
   }
 
   /**
-   * Work a millisecond: what was read, and where nobody starved no more than was taken, for reading into a
-   * buffer that nobody waits for is no gain.
+   * Work per millisecond. If consumers starved, it is what was read. If they did not, it is at most what was
+   * taken, because reading into a buffer that nobody waits for is no gain.
    */
   get rate(): number {
     const read = this.bytes + this.samples * OPERATION_BYTES;
@@ -57,17 +54,17 @@ export class Totals {
     return share(this.starved ? read : Math.min(read, taken), this.elapsedMs);
   }
 
-  /** The part of what was read that was taken, at most 1: less where memory is still being filled. */
+  /** What was taken, as a part of what was read; at most 1. It is less while memory is still being filled. */
   get takenShare(): number {
     return this.samples > this.taken ? this.taken / this.samples : 1;
   }
 
-  /** Whether consumers waited, and not by chance. */
+  /** Whether consumers waited for more than chance explains. */
   get starved(): boolean {
     return this.starvedShare > SOMETIMES;
   }
 
-  /** Whether producers stood still for lack of room, and not by chance. */
+  /** Whether producers stood still for lack of room for more than chance explains. */
   get full(): boolean {
     return this.fullShare > SOMETIMES;
   }
@@ -80,17 +77,17 @@ export class Totals {
     return share(this.fullMs, this.elapsedMs);
   }
 
-  /** Producers at work, in the mean. */
+  /** Mean number of producers at work. */
   get busy(): number {
     return share(this.busyMs, this.elapsedMs);
   }
 
-  /** Bytes of an object, in the mean. */
+  /** Mean bytes of an object. */
   get objectBytes(): number {
     return share(this.bytes, this.samples);
   }
 
-  /** Milliseconds of a read, in the mean. */
+  /** Mean milliseconds of a read. */
   get durationMs(): number {
     return share(this.readMs, this.samples);
   }

@@ -2,27 +2,26 @@ import { formatBytes } from '@tiered/core';
 import { LONG_STRIDE, percent, Point, SHORT_STRIDE, type Stride } from './curve.js';
 import type { Totals } from './totals.js';
 
-/** Windows in a row that must differ before it is more than chance. */
+/** Windows in a row that must differ before they count as more than chance: at first, and at most. */
 const LEAST_PATIENCE = 2;
 const MOST_PATIENCE = 16;
 
 /**
- * Windows until what was found is checked, four seconds of a settled tuning at least; then twice as many each
- * time.
+ * Windows until the result is checked, at least four seconds of a settled tuning. Each check doubles them.
  */
 const FIRST_CHECK = 16;
 
-/** By what factor a mean differs from another that comes from the same workload, at most. */
+/** The largest factors by which means of the same workload differ. */
 const ALIKE = { objectBytes: 1.5, durationMs: 1.5, rate: 1.33 };
 
-/** Part of the time that consumers may starve where they did not before. */
+/** Consumers that did not starve before may starve for this part of the time. */
 const STARVING = 0.05;
 
 /** A reason to search anew. */
 export interface Alarm {
   readonly reason: string;
   readonly stride: Stride;
-  /** Whether this is another workload, of which nothing is known. */
+  /** Whether the workload is another one, of which nothing is known. */
   readonly shifted: boolean;
 }
 
@@ -35,7 +34,10 @@ export class Watch {
   #windows = 0;
   #alarm: Alarm | undefined;
 
-  /** A search ended here. Those that find what was known already make the next of their kind rarer. */
+  /**
+   * Tells that a search has ended here. A search that only checked, or found what was known, makes the next
+   * of its kind rarer.
+   */
   settle(found: Point): void {
     const before = this.#found.producers;
     const same = Math.abs(found.producers - before) <= Math.max(1, before >> 3);
@@ -50,7 +52,7 @@ export class Watch {
     this.#windows = 0;
   }
 
-  /** A window of the settled tuning. */
+  /** Looks at a window of the settled tuning. Returns an alarm if a new search is due. */
   see(window: Totals): Alarm | undefined {
     const shift = this.#shift(window);
     const suspicion = shift ?? this.#turn(window);
@@ -68,7 +70,10 @@ export class Watch {
     return this.#alarm;
   }
 
-  /** Another workload. Where nobody starves, rates and durations are the consumer's and say nothing of it. */
+  /**
+   * Says how the workload is another one. Where nobody starves, rates and durations are the consumer's, and
+   * say nothing about it.
+   */
   #shift(now: Totals): string | undefined {
     const { totals: then } = this.#found;
     if (!alike(now.objectBytes, then.objectBytes, ALIKE.objectBytes))
@@ -81,7 +86,7 @@ export class Watch {
     return undefined;
   }
 
-  /** Consumers starve that did not, or they keep fewer producers busy. */
+  /** Says how the need has changed: consumers starve that did not, or they keep fewer producers busy. */
   #turn(now: Totals): string | undefined {
     const { totals: then, producers } = this.#found;
     if (now.starved)

@@ -4,12 +4,12 @@ import { Meter } from './meter.js';
 import type { SampleSource } from '../source.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
-/** Epochs that are kept, the last ones. */
+/** How many epochs are kept: the last ones. */
 const EPOCHS_KEPT = 32;
 
 /**
- * What was measured of one epoch: from its first sample that consumers took, or the beginning, to that of the
- * next, or until now.
+ * What was measured of one epoch. It lasts from the first sample of it that consumers took, or from the
+ * beginning, to the first sample of the next epoch, or until now.
  */
 export interface EpochProfile extends Figures {
   readonly epoch: number;
@@ -22,19 +22,20 @@ export interface EpochProfile extends Figures {
   readonly verdict: Verdict;
 }
 
-/** What a level of a hierarchy gave. */
+/** What one level of a hierarchy gave. */
 export interface LevelReads {
   readonly driver: string;
   /**
-   * Reads that a tier served, or requests to the source: one for each chunk or range, whoever waited for it.
+   * Reads that a tier served, or requests to the source. A request is counted once for each chunk or range,
+   * however many readers waited for it.
    */
   readonly reads: number;
   readonly bytes: number;
 }
 
-/** Measures the epochs of one sequence, each on its own. */
+/** Measures each epoch of a sequence separately. */
 export class Epochs {
-  /** That of the epoch that consumers are in. */
+  /** Counts for the epoch that consumers are in. */
   meter: Meter;
   readonly #clock: Clock;
   readonly #source: SampleSource;
@@ -56,8 +57,8 @@ export class Epochs {
   }
 
   /**
-   * Consumers take samples of this epoch.
-   * @param longer What was counted since the buffer was made, for what the epoch alone does not show.
+   * Tells that consumers take samples of this epoch.
+   * @param longer What was counted since the buffer was made. It fills in what the epoch alone does not show.
    */
   enter(epoch: number, settings: Settings, longer: Meter): void {
     if (this.#hasEnded) return;
@@ -69,14 +70,14 @@ export class Epochs {
     this.#epoch = Math.max(epoch, this.#epoch ?? 0);
   }
 
-  /** Nothing more is taken: what follows is not counted. */
+  /** Stops counting, because nothing more will be taken. */
   end(settings: Settings, longer: Meter): void {
     if (this.#hasEnded) return;
     this.#keep(this.#profile(this.#epoch ?? 0, settings, longer));
     this.#hasEnded = true;
   }
 
-  /** The last 32 epochs, in order. The last of them may be under way. */
+  /** Returns the last 32 epochs, in order. The last of them may be under way. */
   profiles(settings: Settings, longer: Meter): EpochProfile[] {
     if (this.#hasEnded) return [...this.#ended];
     return [...this.#ended, this.#profile(this.#epoch ?? 0, settings, longer)].slice(-EPOCHS_KEPT);
@@ -96,7 +97,7 @@ export class Epochs {
   }
 }
 
-/** What each level gave, the source last. */
+/** Returns what each level gave, the source last. */
 export function levelsOf(stats: HierarchyStats | undefined): LevelReads[] {
   if (stats === undefined) return [];
   return [...stats.tiers, stats.source].map(({ driver, reads, readBytes }) => ({

@@ -3,13 +3,13 @@ import type { Tuning } from '../autotuner/autotuner.js';
 import type { Meter } from './meter.js';
 import type { PlaceReads } from './places.js';
 
-/** What was measured in some time. */
+/** What was measured in a stretch of time. */
 export interface Figures {
   readonly seconds: number;
   /** Samples and bytes that consumers took. */
   readonly samples: number;
   readonly bytes: number;
-  /** How long the reading of a sample took, in milliseconds. */
+  /** How long it took to read a sample, in milliseconds. */
   readonly readMs: {
     readonly mean: number;
     readonly p1: number;
@@ -18,33 +18,40 @@ export interface Figures {
     readonly p99: number;
     readonly max: number;
   };
-  /** Producers at work, on average. */
+  /** Mean number of producers at work. */
   readonly busyProducers: number;
   /**
-   * How often a producer found no room for the next sample, and for how long one stood still because of that.
+   * How often a producer found no room for the next sample, and for how long a producer stood still for that
+   * reason.
    */
   readonly producerWaits: number;
   readonly producerWaitMs: number;
-  /** How often a consumer came before its sample, and for how long, summed over consumers. */
+  /**
+   * How often a consumer came before its sample was there, and for how long consumers waited, summed over
+   * them.
+   */
   readonly consumerWaits: number;
   readonly stallMs: number;
   /** The share of the time in which a consumer waited, 0 to 1. */
   readonly starved: number;
-  /** The share of all processors' time that the process used, 0 to 1: also the consumers' computing. */
+  /** The share of all processors' time that the process used, 0 to 1. It includes what consumers compute. */
   readonly cpu: number;
-  /** What was read from where: the source, then the tiers, as far as anything was. */
+  /**
+   * What was read from each place: the source, then the tiers. Places that nothing was read from may be
+   * missing.
+   */
   readonly places: readonly PlaceReads[];
   readonly tuning: Tuning;
   readonly limits: Pick<Tuning, 'producers' | 'memoryBytes'> & {
     /**
-     * Reads that the source really makes at a time, at most, however many producers there are; `Infinity`
+     * The most reads that the source really makes at a time, however many producers there are. `Infinity`
      * where there is no such limit.
      */
     readonly readsAtOnce: number;
   };
 }
 
-/** Under what something was measured. */
+/** The settings that were in force. */
 export type Settings = Pick<Figures, 'tuning' | 'limits'>;
 
 /**

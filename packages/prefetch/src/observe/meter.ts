@@ -13,14 +13,14 @@ interface MeterTotals {
   readonly takenSamples: number;
   readonly takenBytes: number;
   /**
-   * Milliseconds in which a consumer waited; how many came too early, and for how long they waited, summed
-   * over them.
+   * Milliseconds in which at least one consumer waited. Then how many consumers came before their sample, and
+   * for how long they waited, summed over them.
    */
   readonly starvedMs: number;
   readonly consumerWaits: number;
   readonly stallMs: number;
   readonly fullMs: number;
-  /** Samples that had no room when their turn came. */
+  /** Samples that had no room when it was their turn. */
   readonly fullTimes: number;
   readonly busyMs: number;
   readonly usageRecords: number;
@@ -31,9 +31,9 @@ interface MeterTotals {
 const US_A_MS = 1e3;
 const US_A_SECOND = 1e6;
 
-/** Counts what producers and consumers do, and for how long which of them stand still. */
+/** Counts what producers and consumers do, and how long they stand still. */
 export class Meter {
-  /** Microseconds that reads took; of a batch, its share for each sample. */
+  /** Microseconds that reads took. Each sample of a batch counts its share of the batch. */
   readonly durations: RecordableHistogram = createHistogram();
   readonly #clock: Clock;
   readonly #start: number;
@@ -54,7 +54,7 @@ export class Meter {
     usageSum: 0,
     usageSumOfSquares: 0,
   };
-  /** Up to when the times below are in the totals. */
+  /** The moment up to which times are in the totals. */
   #countedTo: number;
   #busy = 0;
   #starving = 0;
@@ -62,7 +62,9 @@ export class Meter {
   #observed: MeterTotals;
   readonly #places: Places;
 
-  /** @param before What counted until now; who is at work or waits then, is so still. */
+  /**
+   * @param before What has counted until now. Whoever is at work or waits there is counted here from now on.
+   */
   constructor(clock: Clock, before?: Meter) {
     this.#clock = clock;
     this.#start = clock.now();
@@ -77,14 +79,14 @@ export class Meter {
   }
 
   /**
-   * What was read from each place: the source, then the tiers.
-   * @param longer A meter that has counted for longer, for what this one has not seen.
+   * Returns what was read from each place: the source, then the tiers.
+   * @param longer A meter that has counted for longer. It fills in what this one has not seen.
    */
   places(longer: Meter = this): PlaceReads[] {
     return this.#places.reads(this.#clock.now(), longer.#places);
   }
 
-  /** Seconds of processor time that the process has used, all threads together, since the beginning. */
+  /** Processor time that the process has used since the beginning, in seconds, summed over its threads. */
   get cpuSeconds(): number {
     const { user, system } = process.cpuUsage(this.#cpuStart);
     return (user + system) / US_A_SECOND;
@@ -100,14 +102,14 @@ export class Meter {
     return { ms: this.#countedTo - this.#start, ...this.#totals };
   }
 
-  /** A producer has begun to read so many samples. */
+  /** Tells that a producer has begun to read this many samples. */
   began(place: Place, samples: number): void {
     this.#count();
     this.#busy += 1;
     this.#places.began(place, this.#countedTo, samples);
   }
 
-  /** A producer has read so many samples, in so many milliseconds. */
+  /** Tells that a producer has read this many samples, in this many milliseconds. */
   ended(place: Place, samples: number, bytes: number, ms: number): void {
     this.#count();
     this.#busy -= 1;
@@ -125,7 +127,7 @@ export class Meter {
     if (change > 0) this.#totals.consumerWaits += change;
   }
 
-  /** A producer found no room for the next sample. */
+  /** Tells that a producer found no room for the next sample. */
   refused(): void {
     this.#totals.fullTimes += 1;
   }
@@ -142,14 +144,14 @@ export class Meter {
     this.#totals.takenBytes += bytes;
   }
 
-  /** A record of the buffer's usage. */
+  /** Adds a record of the buffer's usage. */
   usage(percent: number): void {
     this.#totals.usageRecords += 1;
     this.#totals.usageSum += percent;
     this.#totals.usageSumOfSquares += percent * percent;
   }
 
-  /** What happened since the last call. */
+  /** Returns what happened since the last call. */
   observe(tuning: Tuning, usableProducers: number): TuningObservation {
     const before = this.#observed;
     const now = this.totals();

@@ -1,7 +1,7 @@
 import { Scaling } from './scaling.js';
 import type { SampleSource } from '../source.js';
 
-/** Where samples are read from: 0 is the source, 1 + n is tier n. */
+/** Where samples are read from: 0 is the source, and 1 + n is tier n. */
 export type Place = number;
 
 const SOURCE: Place = 0;
@@ -9,28 +9,31 @@ const UNKNOWN_ID = -1;
 
 /** What was read from one place. */
 export interface PlaceReads {
-  /** The tier; undefined for the source. */
+  /** The tier. Undefined for the source. */
   readonly level: number | undefined;
   readonly samples: number;
   readonly bytes: number;
-  /** Milliseconds that producers spent on it, summed over them. */
+  /** Milliseconds that producers spent on these reads, summed over them. */
   readonly producerMs: number;
-  /** What the read of a sample took, in milliseconds, and samples under way, both in the mean. */
+  /** Mean milliseconds that the read of a sample took, and mean number of samples under way. */
   readonly readMs: number;
   readonly underWay: number;
   /**
-   * What more reads at a time give: throughput rises with this power of their number, 1 if in proportion, 0
-   * if not at all. Undefined if nobody has seen enough of other numbers.
+   * What more reads at a time give. Throughput rises with this power of their number: 1 if in proportion, 0
+   * if not at all. Undefined if too little was seen of other numbers.
    */
   readonly scaling: number | undefined;
 }
 
-/** The slower one of two. */
+/** Returns the slower one of two. */
 export function slower(one: Place, other: Place): Place {
   return one === SOURCE || other === SOURCE ? SOURCE : Math.max(one, other);
 }
 
-/** Tells from where a hierarchy is going to read an object: the source, if it does not say. */
+/**
+ * Returns a function that says from where a hierarchy is going to read an object. It answers the source if
+ * the hierarchy does not tell.
+ */
 export function placesOf(source: SampleSource): (key: string) => Place {
   const tiers = source.stats?.().tiers.length ?? 0;
   return (key) => {
@@ -58,7 +61,7 @@ export class Places {
     this.#start = now;
   }
 
-  /** Counts anew from now on, with the reads that are under way. */
+  /** Returns an empty count that begins now, with the reads that are under way. */
   next(now: number): Places {
     const next = new Places(now);
     for (const { scaling } of this.#places) next.#add(new Scaling(now, scaling.underWay));

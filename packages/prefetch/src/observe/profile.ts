@@ -4,13 +4,13 @@ import type { Meter } from './meter.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
 /**
- * What a staging buffer has measured since it was made: PRISMA's profiler (thesis, section 4.2.6), and what
- * it means.
+ * What a staging buffer has measured since it was made, as PRISMA's profiler does (thesis, section 4.2.6),
+ * and what it means.
  */
 export interface Profile extends Figures {
-  /** How full the buffer was when samples came and went, 0 to 1. */
+  /** Mean part of the buffer that was in use when samples came and went, 0 to 1. */
   readonly occupancy: number;
-  /** The last decisions of the autotuner, each with what it was made from. */
+  /** The last decisions of the autotuner, each with the observation behind it. */
   readonly decisions: readonly TuningEvent[];
   /** What limits this loader. */
   readonly verdict: Verdict;

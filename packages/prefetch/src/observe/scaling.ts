@@ -1,21 +1,18 @@
-/** Numbers of reads under way that differ by less than the square root of two are alike. */
+/** Numbers of reads under way are alike if they differ by less than the square root of two. */
 const BINS_AN_OCTAVE = 2;
-/** Numbers that differ by this factor show what more reads at a time change. */
+/** Numbers that differ by at least this factor show what more reads at a time change. */
 const APART = 1.5;
-/**
- * Reads that end so close to the one before, in parts of the time that is usual between two, end together
- * with it.
- */
+/** Reads end together if less than this part of the usual time between two of them has passed. */
 const TOGETHER = 0.2;
 /**
- * Throughput that rises with this power of the reads under way is halfway between not rising and rising as
- * they do.
+ * This power is halfway between throughput that does not rise and throughput that rises in proportion to the
+ * reads under way.
  */
 const HALFWAY = 0.5;
-/** The last read's part in what a read usually takes. */
+/** The weight of the last read in the time that a read usually takes. */
 const NEWEST = 0.1;
 
-/** What happened while about so many reads were under way. */
+/** What happened while about this many reads were under way. */
 interface Bin {
   ms: number;
   /** Milliseconds times the reads under way in them. */
@@ -24,10 +21,11 @@ interface Bin {
 }
 
 /**
- * What a place gives as more of its reads are under way, seen in passing: how many end in a second while 4
- * are under way, while 8 are. If they wait for its latency, twice as many end; if they wait for each other,
- * as at a link or at a bound on operations, no more do. How long reads take, and how unequally, would tell
- * neither: jitter spreads them as queueing does.
+ * Measures what a place gives as more of its reads are under way. Nothing is changed to find out: it counts
+ * how many reads end in a second while 4 are under way, and how many while 8 are. If reads wait for the
+ * latency of the place, twice as many end. If they wait for each other, as at a link or a limit of
+ * operations, no more end. How long reads take, and how much that varies, would not tell the two apart,
+ * because jitter spreads them as queueing does.
  *
  * Costs a few additions a read.
  */
@@ -36,7 +34,7 @@ export class Scaling {
   #underWay: number;
   #countedTo: number;
   #endedAt = -Infinity;
-  /** Under way when the reads that end together began to end. */
+  /** Reads that were under way when the first of those that ended together ended. */
   #before = 0;
   #usualMs = 0;
 
@@ -50,7 +48,7 @@ export class Scaling {
     return this.#underWay;
   }
 
-  /** Milliseconds of all reads together, until this moment. */
+  /** Milliseconds of all reads, summed over them, until now. */
   readMs(now: number): number {
     this.#count(now);
     return sum(this.#bins).readMs;
@@ -61,12 +59,12 @@ export class Scaling {
     this.#underWay += reads;
   }
 
-  /** @param ms What they took. */
+  /** @param ms How long they took. */
   ended(now: number, reads: number, ms: number): void {
     this.#count(now);
     this.#usualMs += (this.#usualMs === 0 ? 1 : NEWEST) * (ms - this.#usualMs);
-    // Of reads that end together each would find fewer under way, and that they ended so fast was not because
-    // of that.
+    // Reads that end together all count for the number that was under way when the first of them ended.
+    // Otherwise reads would seem to end faster with fewer under way.
     if (now - this.#endedAt > (TOGETHER * this.#usualMs) / this.#underWay) this.#before = this.#underWay;
     this.#endedAt = now;
     this.#bin(this.#before).ended += reads;
@@ -74,10 +72,11 @@ export class Scaling {
   }
 
   /**
-   * The power of the reads under way with which throughput rises: 1 if in proportion, 0 if not at all. From
-   * the number that was there most of the time to larger ones, if these were seen, else from smaller ones to
-   * it. Undefined if what was seen is too little to tell on which side of the half it is.
-   * @param longer What was seen in a longer time, for what was not seen in this one.
+   * Returns the power of the reads under way with which throughput rises: 1 if in proportion, 0 if not at
+   * all. Compares the number that was under way for most of the time with larger ones, if these were seen,
+   * otherwise with smaller ones. Undefined if what was seen is too little to say whether the power is above
+   * or below one half.
+   * @param longer What was seen in a longer time, for numbers that were not seen in this one.
    */
   power(longer: Scaling = this): number | undefined {
     const usual = this.#seen.reduce<Bin | undefined>(
@@ -99,7 +98,7 @@ export class Scaling {
     return this.#bins.filter(({ ms }) => ms > 0);
   }
 
-  /** What was seen at about so many under way, at clearly fewer, and at clearly more. */
+  /** Sums what was seen at about this many under way, at clearly fewer, and at clearly more. */
   #around(at: number): { readonly fewer: Bin; readonly near: Bin; readonly more: Bin } {
     const some = (isAmong: (many: number) => boolean) =>
       sum(this.#seen.filter((bin) => isAmong(underWayIn(bin))));
@@ -126,7 +125,10 @@ export class Scaling {
   }
 }
 
-/** Undefined unless it is a standard error away from halfway, by the counts of independent events. */
+/**
+ * Undefined unless the power is at least a standard error away from halfway. The error assumes that reads end
+ * independently.
+ */
 function powerOf(fewer: Bin, more: Bin): number | undefined {
   if (fewer.ended === 0 || more.ended === 0) return undefined;
   const times = Math.log(underWayIn(more) / underWayIn(fewer));

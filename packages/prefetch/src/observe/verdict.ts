@@ -3,12 +3,13 @@ import type { Figures } from './figures.js';
 import type { PlaceReads } from './places.js';
 
 /**
- * What keeps a loader from going faster. Of the source or a tier, where producers spend most of their time:
- * its *latency*, if more reads at a time bring more; its *bandwidth*, if they do not, be it bytes or
- * operations that are bounded; just its name, as long as there were always about so many reads that nobody
- * can tell. *source threads*: producers wait for the few reads that its driver makes at a time, so that
- * nobody can tell what it would give to more. *tier writes*: reads wait until tiers have taken what was read
- * before.
+ * What keeps a loader from going faster.
+ * - `source` or `tier` is the place where producers spend most of their time. With `latency`, more reads at a
+ *   time bring more. With `bandwidth` they do not, because bytes or operations are limited. The name alone
+ *   means that there were always about as many reads at a time, so that nobody can tell.
+ * - `source threads`: producers wait for the few reads that the driver makes at a time. Nobody can tell what
+ *   the source would give to more.
+ * - `tier writes`: reads wait until tiers have written what was read before.
  */
 export type Limit =
   | 'consumer'
@@ -19,15 +20,15 @@ export type Limit =
   | 'unknown'
   | `${'source' | 'tier'}${'' | ' latency' | ' bandwidth'}`;
 
-/** What limits a loader, and what would change it. */
+/** What limits a loader, and what would change that. */
 export interface Verdict {
   readonly limit: Limit;
-  /** Some sentences with the figures behind it. */
+  /** A few sentences, with the figures behind them. */
   readonly text: string;
-  /** Which tier, where reading one is the limit. */
+  /** The tier whose reads are the limit, if one is. */
   readonly level?: number;
   /**
-   * Where the source is the limit though there are tiers, why it is still read from: they are `full`, or too
+   * Why the source is still read from, where it is the limit in spite of tiers. They are `full`, or too
    * `slow` to be filled as fast as the source is read.
    */
   readonly tiers?: 'full' | 'slow';
@@ -37,27 +38,30 @@ export interface Verdict {
 type Measured = Omit<Figures, 'readMs'>;
 
 /**
- * Waiting that nobody would notice: the aim for a consumer that computes 1.2 times as long as its reads take.
+ * Waiting for no more than this share of the time does not matter. It is the aim for a consumer that computes
+ * 1.2 times as long as its reads take.
  */
 const HARDLY_STARVED = 0.05;
 /** Processors that are busier than this have nothing left to give. */
 const CPU_BUSY = 0.85;
-/** Producers that stand still for more of the time that consumers wait have too little memory. */
+/** If producers stand still for more than this share of the time, they have too little memory. */
 const OFTEN_FULL = 0.2;
-/** Throughput that rises with a lower power of the reads under way hardly rises. */
+/** Throughput hardly rises if it rises with a lower power of the reads under way. */
 const RISES = 0.5;
-/** What is missed less often than this share of the source's reads changes little. */
+/** Misses change little if they are fewer than this share of the source's reads. */
 const OFTEN_MISSED = 0.1;
-/** Where so many of the reads that fill tiers wait for them, it is them who set the pace. */
+/** If at least this share of the source's reads waited to fill tiers, the tiers set the pace. */
 const OFTEN_WAITED = 0.5;
-/** Of so many more reads than the driver makes at a time some always wait for the others. */
+/**
+ * If there are more reads than the driver makes at a time, by this factor, some always wait for the others.
+ */
 const CLEARLY_MORE = 1.1;
 /** Fewer samples say nothing. */
 const FEWEST_SAMPLES = 8;
 
 /**
- * Reads figures as an engineer would.
- * @param stats What the hierarchy did in that time, if it tells.
+ * Says what limits a loader with these figures.
+ * @param stats What the hierarchy did in the same time, if it tells.
  */
 export function verdictOf(measured: Measured, stats?: HierarchyStats): Verdict {
   const { starved, samples, cpu, seconds, producerWaitMs, tuning, limits, places } = measured;
@@ -95,7 +99,7 @@ export function verdictOf(measured: Measured, stats?: HierarchyStats): Verdict {
   return stats === undefined || slowest.level !== undefined ? verdict : withTiers(verdict, stats, waited);
 }
 
-/** What limits a loader that waits for the source, or for a tier. */
+/** Says what limits a loader that waits for the source, or for a tier. */
 function ofPlace(
   { seconds, busyProducers, tuning, limits, places }: Measured,
   place: PlaceReads,
@@ -108,7 +112,8 @@ function ofPlace(
   const part = samples === all ? '' : `, which gives ${percent(samples / all)} of the samples,`;
   const times = `a read of ${name}${part} takes ${ms(readMs)} with ${underWay.toFixed(1)} under way`;
   const where = level === undefined ? {} : { level };
-  // Of batches there are few at a time, for which a driver has threads of their own.
+  // The samples of a batch are one read here: there are few batches at a time, and a driver has threads of
+  // its own for them.
   const atOnce = Math.min(underWay, busyProducers);
   const { readsAtOnce } = limits;
   if (level === undefined && atOnce > CLEARLY_MORE * readsAtOnce)
@@ -139,7 +144,10 @@ function ofPlace(
   };
 }
 
-/** Says beside a verdict on the source why tiers do not take its place, if that is what it comes to. */
+/**
+ * Adds to a verdict on the source why tiers do not take its place, if they fail to. If reads wait for the
+ * writes of tiers, these are the limit.
+ */
 function withTiers(verdict: Verdict, { source, placement }: HierarchyStats, waited: string): Verdict {
   const { declined, behind, waited: waits } = placement;
   const all = `(the source had ${source.reads} requests in all)`;
@@ -159,7 +167,7 @@ function withTiers(verdict: Verdict, { source, placement }: HierarchyStats, wait
   return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'full' };
 }
 
-/** What is to be raised beside the budget of requests. */
+/** Says what to raise beside the budget of requests. */
 function threadsToo({ producers, readsAtOnce }: Measured['limits']): string {
   return producers < readsAtOnce ? '' : `, and the ${readsAtOnce} reads that the driver makes at a time`;
 }
@@ -168,7 +176,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 }
 
-/** Two digits at least, and no exponent. */
+/** Formats with at least two digits, and without an exponent. */
 function rounded(value: number): string {
   return value < 10 ? value.toPrecision(2) : value.toFixed(0);
 }

@@ -1,20 +1,20 @@
 /**
- * What the fields of a configuration are made of, for factories that describe their options with zod. One
- * message says whatever may be wrong with a field; title and description go into the JSON Schema and the
+ * The building blocks of a configuration's fields, for factories that describe their options with zod. One
+ * message covers whatever may be wrong with a field. Title and description appear in the JSON Schema and the
  * documentation.
  */
 import { parseBytes } from '@tiered/core';
 import { describe, HOME_PATH, isHomePath } from '@tiered/core/internal';
 import { z } from 'zod';
 
-/** What a field is called where people read, and what it means. */
+/** The name of a field for people, and what it means. */
 export interface FieldText {
   readonly title: string;
   /** Ends with the default, if there is one. */
   readonly description: string;
 }
 
-/** The error of a field, for zod: what was expected, and what came. */
+/** Makes the error of a field for zod: what was expected, and what came. */
 export function expected(what: string) {
   return {
     error: ({ input }: { readonly input?: unknown }) =>
@@ -27,7 +27,7 @@ function shown(input: unknown): string {
   return typeof input === 'object' && input !== null ? 'a mapping' : describe(input);
 }
 
-/** A mapping that knows all its keys. */
+/** A mapping that allows only the keys of its shape. */
 export function group<Shape extends z.core.$ZodLooseShape>(what: string, shape: Shape) {
   return z.strictObject(shape, expected(what));
 }
@@ -40,7 +40,7 @@ export function text(what: string, about: FieldText) {
     .meta({ ...about });
 }
 
-/** The path of a file or directory; one that begins with `~/` is refused, see `assertNoTilde`. */
+/** The path of a file or directory. A path that begins with `~/` is refused, see `assertNoTilde`. */
 export function filePath(what: string, about: FieldText) {
   return z
     .string(expected(what))
@@ -68,7 +68,7 @@ export function wholeNumber(least: number, about: FieldText) {
     .meta({ ...about });
 }
 
-/** Milliseconds, more or at least 0. */
+/** Milliseconds: a number more than 0, or at least 0. */
 export function milliseconds(bound: 'more than 0' | 'at least 0', about: FieldText) {
   const error = expected(`milliseconds, ${bound}`);
   const number = z.number(error);
@@ -76,7 +76,8 @@ export function milliseconds(bound: 'more than 0' | 'at least 0', about: FieldTe
 }
 
 /**
- * What `parseBytes` takes, for the JSON Schema; or text with a variable, of which only its value can tell.
+ * What `parseBytes` accepts, for the JSON Schema. Text with a variable is accepted too, because only the
+ * value can tell.
  */
 const SIZE = String.raw`^\s*\d+(\.\d+)?\s*([kKmMgGtTpP]?[bB]|[kKmMgGtTpP][iI][bB])?\s*$|\$\{`;
 

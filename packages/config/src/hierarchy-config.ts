@@ -6,9 +6,9 @@ import type {
   ThrottleDriverOptions,
 } from '@tiered/core/decorators';
 
-/** A hierarchy as a file or an object describes it; `docs/configuration.md` tells what each field means. */
+/** A hierarchy as a file or an object describes it. `docs/configuration.md` explains each field. */
 export interface HierarchyConfig {
-  /** The JSON Schema, for editors; not read. */
+  /** The JSON Schema, for editors. It is not read. */
   readonly $schema?: string;
   readonly source: SourceConfig;
   /** Fastest first. */
@@ -19,7 +19,7 @@ export interface HierarchyConfig {
   readonly versions?: VersionPolicy | undefined;
 }
 
-/** A level: its driver, what is put around it, and the driver's own options beside them. */
+/** A level: its driver, its decorators, and beside them the driver's own options. */
 export interface LevelConfig {
   /** `memory`, `fs`, `s3`, `opendal`, the name of a package, or a path relative to the file. */
   readonly driver: string;
@@ -30,7 +30,7 @@ export interface LevelConfig {
   readonly [option: string]: unknown;
 }
 
-/** The level that has all. */
+/** The level that has the whole dataset. */
 export interface SourceConfig extends LevelConfig {
   readonly hedge?: Omit<HedgeDriverOptions, 'clock'> | undefined;
 }
@@ -42,16 +42,16 @@ export interface TierConfig extends LevelConfig {
   readonly layout?: TierLayout | undefined;
 }
 
-/** Options of `PlacementHandler` in `@tiered/tiering`, a policy by its name. */
+/** Options of `PlacementHandler` in `@tiered/tiering`. A policy is given by its name. */
 export type PlacementConfig = Readonly<Record<string, unknown>>;
 
-/** What a file cannot hold. */
+/** Options that a file cannot hold. */
 export interface LoadOptions {
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
   /**
-   * What relative paths of a configuration given as an object are relative to. Default: the working
-   * directory.
+   * The directory that relative paths start from if the configuration is given as an object. Default: the
+   * working directory.
    */
   readonly baseDirectory?: string | undefined;
   /** As in `HierarchyOptions`. Default: `process.emitWarning`. */

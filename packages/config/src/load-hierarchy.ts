@@ -20,19 +20,21 @@ import type { HierarchyConfig, LevelConfig, LoadOptions, SourceConfig } from './
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** What stands beside the options of a driver. */
+/** Fields of a level beside the options of its driver. */
 type LevelFields = Pick<LevelConfig, 'prefix' | 'retry' | 'limit' | 'throttle'> & Pick<SourceConfig, 'hedge'>;
 
-/** The schema of a mapping, and the keys that it has. */
+/** The schema of a mapping, and the keys that the mapping may have. */
 interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
   readonly shape: Mapping;
 }
 
 /**
- * Makes a hierarchy, not started yet, from a configuration: the path of a `.yaml`, `.yml` or `.json` file, or
- * what such a file would hold. Loads the packages that it names, so it is to be trusted as code is.
- * @throws TieredError `TIERED_CONFIG_INVALID` that tells everything that is wrong, each with its field and,
- * of a file, its line. Messages about a field show the name of an environment variable, never its value.
+ * Makes a hierarchy from a configuration, without starting it. The configuration is the path of a `.yaml`,
+ * `.yml` or `.json` file, or what such a file would hold. The packages that it names are loaded, so it must
+ * be trusted like code.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that lists everything that is wrong: each problem with its
+ * field and, if it is in a file, its line. Messages about a field show the name of an environment variable,
+ * never its value.
  */
 export async function loadHierarchy(
   config: string | URL | HierarchyConfig,
@@ -42,9 +44,9 @@ export async function loadHierarchy(
 }
 
 /**
- * The options that `loadHierarchy` would make a hierarchy of, to add what a file cannot hold, such as a
- * `model`. The drivers are made, and closed.
- * @throws As `loadHierarchy`, except for what only the hierarchy finds: levels that share storage, say.
+ * Returns the options that `loadHierarchy` would make a hierarchy from. Use it to add what a file cannot
+ * hold, such as a `model`. The drivers are made, but not opened.
+ * @throws As `loadHierarchy`, except for what only the hierarchy finds, such as levels that share storage.
  */
 export async function loadHierarchyOptions(
   config: string | URL | HierarchyConfig,
@@ -53,7 +55,7 @@ export async function loadHierarchyOptions(
   return load(config, options, (made) => made);
 }
 
-/** @param make Makes of the options what is asked for; what it refuses is told with the file. */
+/** @param make Makes the result from the options. What it refuses is reported with the name of the file. */
 async function load<Made>(
   config: string | URL | HierarchyConfig,
   { clock = systemClock, baseDirectory = '.', env = process.env, warn }: LoadOptions,
@@ -111,7 +113,8 @@ function documentOf(value: HierarchyConfig, baseDirectory: string): ConfigDocume
 }
 
 /**
- * The driver of a level with what is put around it; undefined if anything is wrong, which is then a problem.
+ * Makes the driver of a level with its decorators. Undefined if anything is wrong, which is then added to the
+ * problems.
  */
 async function levelOf<Fields extends LevelFields>(
   problems: Problems,
@@ -120,7 +123,7 @@ async function levelOf<Fields extends LevelFields>(
   schema: FieldsSchema<Fields>,
   context: DriverContext,
 ): Promise<{ readonly driver: StorageDriver; readonly fields: Fields } | undefined> {
-  // Anything else is a problem of the configuration as a whole.
+  // The check of the whole configuration reports anything else.
   if (!isMapping(given)) return undefined;
   const own = Object.keys(schema.shape);
   const fields = await problems.check(
@@ -133,7 +136,8 @@ async function levelOf<Fields extends LevelFields>(
   const { factory, problem, cause } = await loadDriver(name, context.baseDirectory);
   if (factory === undefined) {
     const field = [...where, 'driver'];
-    // It may be told by a part of the name, which is then not recognised as the value of a variable.
+    // The problem may quote only a part of the name, which would not be recognised as the value of a
+    // variable.
     problems.add(field, problems.fromVariable(field) ? 'this driver cannot be loaded' : problem, cause);
     return undefined;
   }
@@ -153,10 +157,10 @@ async function levelOf<Fields extends LevelFields>(
   return driver && { driver, fields: fields.value };
 }
 
-/** What is wrong with a module whose factory makes something else. */
+/** Says what is wrong with a module whose factory makes something else. */
 function noDriver(name: string, made: unknown): string {
   const isPromise = made instanceof Promise;
-  // Nobody waits for it: what it rejects with must not end the process.
+  // Nobody awaits this promise, so if it rejects that must not end the process.
   if (isPromise) made.catch(() => undefined);
   return `create of the driverFactory of ${name} must return a StorageDriver, got ${isPromise ? 'a promise' : describe(made)}`;
 }
@@ -177,8 +181,8 @@ async function placementOf(
 }
 
 /**
- * What a factory makes; what it throws is a problem of its options, or of the one that its message begins
- * with.
+ * Returns what a factory makes. What it throws becomes a problem of the option that the message begins with,
+ * or else of all options.
  */
 function madeOf<Made>(problems: Problems, where: Path, given: unknown, make: () => Made): Made | undefined {
   try {
@@ -196,8 +200,9 @@ function madeOf<Made>(problems: Problems, where: Path, given: unknown, make: () 
 }
 
 /**
- * From the inside out: retries are outside, so that their pauses hold no slot of the limit, and neither looks
- * like a late read.
+ * Puts the decorators around a driver, the innermost first. The limit and the retries come outside the hedged
+ * reads, so that waiting for a slot, or a pause, does not look like a late read. The retries come outside the
+ * limit, so that their pauses hold no slot.
  */
 function decorated(
   inner: StorageDriver,
@@ -213,7 +218,7 @@ function decorated(
   return driver;
 }
 
-/** What the hierarchy itself refuses, with the file that it came from. */
+/** Adds the file's name to what the hierarchy itself refuses. */
 function inFile(name: string | undefined, problems: Problems, error: unknown): unknown {
   if (!isTieredError(error, 'TIERED_CONFIG_INVALID')) return error;
   const message = problems.withoutValue(error.message);

@@ -11,8 +11,7 @@ interface Problem {
 }
 
 /**
- * What zod says beside what Standard Schema asks for: which keys are too many, and what each part of a union
- * lacks.
+ * What zod tells beyond Standard Schema: which keys are unknown, and what is wrong for each part of a union.
  */
 interface ZodIssue extends OptionIssue {
   readonly code?: unknown;
@@ -20,29 +19,29 @@ interface ZodIssue extends OptionIssue {
   readonly errors?: readonly (readonly ZodIssue[])[] | undefined;
 }
 
-/** A value that is no candidate at all for a part of a union, rather than one with a mistake in it. */
+/** These issues mean that a value was not meant for this part of a union. Other issues are mistakes in it. */
 const NOT_MEANT = new Set<unknown>(['invalid_type', 'invalid_value']);
 
 /**
- * Everything that is wrong with a configuration, told at once; of each field the first thing, which explains
- * the others.
+ * Collects everything that is wrong with a configuration, to report it at once. Of each field only the first
+ * problem is kept, because it explains the others.
  */
 export class Problems {
   readonly #document: ConfigDocument;
   readonly #variables: readonly Variable[];
   readonly #found: Problem[] = [];
 
-  /** @param variables What came from the environment: messages show its name, never its value. */
+  /** @param variables What came from the environment. Messages show a variable's name, never its value. */
   constructor(document: ConfigDocument, variables: readonly Variable[]) {
     this.#document = document;
     this.#variables = variables;
   }
 
-  /** @param about What the message may show values of. Default: what is at `path`. */
+  /** @param about The place whose values the message may show. Default: `path`. */
   add(path: Path, message: string, cause?: unknown, about = path): void {
     if (this.#found.some((other) => fieldName(other.path) === fieldName(path))) return;
     const variables = this.#variablesOf(about);
-    // A cause has a message of its own, which may hold what must not be shown.
+    // A cause has a message of its own, which might show the value of a variable.
     this.#found.push({
       path,
       message: redact(message, variables),
@@ -50,14 +49,15 @@ export class Problems {
     });
   }
 
-  /** Whether any of what stands at a place came from the environment. */
+  /** Whether anything at a place came from the environment. */
   fromVariable(path: Path): boolean {
     return this.#variablesOf(path).length > 0;
   }
 
   /**
-   * A message of `configError`, without the value it tells if any of its field came from the environment: a
-   * size or a path may be written in another way by then, and would not be recognised.
+   * Removes the value from a message of `configError` if any part of its field came from the environment. A
+   * size or a path may have been rewritten by then, so that the variable's value would not be recognised in
+   * it.
    */
   withoutValue(message: string): string {
     const [field = ''] = message.split(': ', 1);
@@ -70,7 +70,7 @@ export class Problems {
   /**
    * Checks a part of the configuration, and adds what is wrong with it.
    * @param path Where the part is.
-   * @param alsoKnown Keys that may stand beside those of the schema, to be suggested for unknown ones.
+   * @param alsoKnown Keys that may stand beside those of the schema. They are suggested for unknown keys too.
    */
   async check<Output>(
     path: Path,
@@ -134,7 +134,9 @@ interface Leaf {
   readonly unknownKeys: readonly string[] | undefined;
 }
 
-/** An issue, or what the one part of a union that was meant says instead of the union as a whole. */
+/**
+ * Returns an issue. If one part of a union was clearly meant, returns what is wrong for that part instead.
+ */
 function leaves(issue: ZodIssue, above: Path = []): Leaf[] {
   const within = [...above, ...(issue.path ?? []).map(keyOf)];
   const meant = (issue.errors ?? []).filter(
@@ -151,7 +153,7 @@ function keyOf(segment: PropertyKey | { readonly key: PropertyKey }): string | n
   return typeof key === 'number' ? key : String(key);
 }
 
-/** A field as people write it: `tiers[1].quota`. */
+/** Writes a field as people do: `tiers[1].quota`. */
 function fieldName(path: Path): string {
   return path.reduce<string>((name, key) => {
     if (typeof key === 'number') return `${name}[${key}]`;

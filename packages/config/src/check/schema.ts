@@ -123,10 +123,10 @@ const levelFields = {
 const A_LEVEL = 'a mapping with driver, such as { driver: fs, root: /data }';
 const A_TIER = 'a mapping with driver and quota, such as { driver: memory, quota: 8GiB }';
 
-/** What the source has beside the options of its driver. */
+/** Fields of the source beside the options of its driver. */
 export const sourceSchema = group(A_LEVEL, { ...levelFields, hedge: hedge.optional() });
 
-/** What a tier has beside the options of its driver. */
+/** Fields of a tier beside the options of its driver. */
 export const tierSchema = group(A_TIER, {
   ...levelFields,
   quota: byteSize(0, {
@@ -148,8 +148,8 @@ export const tierSchema = group(A_TIER, {
 });
 
 /**
- * The file as a whole. What a level holds is checked by one of the schemas above and by the schema of its
- * driver.
+ * The file as a whole. The fields of a level are checked by one of the schemas above, and by the schema of
+ * its driver.
  */
 export const hierarchySchema = group('a mapping with source, and mostly tiers', {
   $schema: z

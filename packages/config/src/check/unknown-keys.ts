@@ -2,7 +2,7 @@ import type { OptionsSchema } from '@tiered/core/driver';
 import { distance } from 'fastest-levenshtein';
 import type { Path } from '../file/document.js';
 
-/** As much of a JSON Schema as is needed to find keys in it. */
+/** The part of a JSON Schema that is needed to find keys in it. */
 interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>> | undefined;
   readonly items?: JsonSchema | undefined;
@@ -10,7 +10,7 @@ interface JsonSchema {
   readonly oneOf?: readonly JsonSchema[] | undefined;
 }
 
-/** The keys that a schema has at a place, as far as it tells: it may have no JSON Schema. */
+/** Returns the keys that a schema allows at a place. None are known if the schema has no JSON Schema. */
 export function knownKeys(schema: OptionsSchema, within: Path): readonly string[] {
   const root = jsonOf(schema);
   const found = within.reduce<readonly JsonSchema[]>(
@@ -27,7 +27,7 @@ function jsonOf(schema: OptionsSchema): JsonSchema {
   try {
     return schema['~standard'].jsonSchema?.input({ target: 'draft-07' }) ?? {};
   } catch {
-    // Not everything that can be checked can be written as a JSON Schema.
+    // Some schemas cannot be written as a JSON Schema.
     return {};
   }
 }
@@ -36,10 +36,10 @@ function alternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
   return schemas.flatMap((one) => [one, ...alternatives([...(one.anyOf ?? []), ...(one.oneOf ?? [])])]);
 }
 
-/** The known name that was probably meant by an unknown one. */
+/** Returns the known name that an unknown one probably stands for. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const distanceTo = (other: string) => distance(name.toLowerCase(), other.toLowerCase());
   const [first] = [...known].sort((a, b) => distanceTo(a) - distanceTo(b));
-  // Two letters that changed places are a distance of 2.
+  // Two swapped letters count as a distance of 2.
   return first !== undefined && distanceTo(first) <= Math.max(2, 0.45 * name.length) ? first : undefined;
 }

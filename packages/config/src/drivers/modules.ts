@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { nearest } from '../check/unknown-keys.js';
 import { driverFactory as memoryFactory } from './memory.js';
 
-/** Short names of drivers beside `memory`, and the modules that they stand for. */
+/** Short names of drivers other than `memory`, and the modules that they stand for. */
 const DRIVERS: ReadonlyMap<string, string> = new Map([
   ['fs', '@tiered/node-fs-adapter/config'],
   ['s3', '@tiered/s3-adapter/config'],
@@ -17,18 +17,18 @@ const DRIVERS: ReadonlyMap<string, string> = new Map([
 /** The drivers that have a short name. */
 export const driverNames: readonly string[] = ['memory', ...DRIVERS.keys()];
 
-/** A driver's factory, or what is wrong with the name. */
+/** A factory, or what is wrong with the name. */
 export type Loaded<Factory> =
   | { readonly factory: Factory; readonly problem?: undefined; readonly cause?: undefined }
   | { readonly factory?: undefined; readonly problem: string; readonly cause?: unknown };
 
-/** The factory of the driver that a configuration names. */
+/** Loads the factory of the driver that a configuration names. */
 export async function loadDriver(name: string, baseDirectory: string): Promise<Loaded<DriverFactory>> {
   if (name === 'memory') return { factory: memoryFactory };
   return load(DRIVERS.get(name) ?? name, 'driverFactory', baseDirectory);
 }
 
-/** The factory of the placement. */
+/** Loads the factory of the placement. */
 export function loadPlacement(baseDirectory: string): Promise<Loaded<PlacementFactory>> {
   return load('@tiered/tiering/config', 'placementFactory', baseDirectory);
 }
@@ -50,8 +50,8 @@ async function load<Factory extends object>(
       ? pathToFileURL(path.resolve(baseDirectory, specifier)).href
       : urlOfPackage(specifier, baseDirectory);
     if (url === undefined) return { problem: notInstalled(specifier) };
-    // The one import of what is not known before: drivers and the placement are packages that build on this
-    // one.
+    // The only import of modules that are not known beforehand. Drivers and the placement are packages that
+    // build on this one.
     const module = (await import(url)) as Readonly<Record<string, unknown>>;
     const factory = module[exported];
     if (isFactory(factory)) return { factory: factory as Factory };
@@ -65,7 +65,8 @@ async function load<Factory extends object>(
 }
 
 /**
- * The package as the directory of the file sees it, or else as this package does; undefined if neither does.
+ * Finds a package as the directory of the file sees it, or else as this package does. Undefined if neither
+ * does.
  */
 function urlOfPackage(specifier: string, baseDirectory: string): string | undefined {
   try {
@@ -81,7 +82,7 @@ function urlOfPackage(specifier: string, baseDirectory: string): string | undefi
 }
 
 /**
- * What people call storage that a built-in driver is for. Names of OpenDAL's services stand for themselves.
+ * What people call storage that a built-in driver serves. Names of OpenDAL's services stand for themselves.
  */
 const MEANT: ReadonlyMap<string, string> = new Map([
   ...['ram', 'mem'].map((name) => [name, 'memory'] as const),
@@ -112,12 +113,13 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Nobody should install a mistyped name: somebody may have waited for that. So only the packages of this
- * project are recommended, and of others it is said that they are not there.
+ * Says that a package is not installed. Only this project's packages are recommended for installation:
+ * somebody may have published harmful code under a mistyped name.
  */
 function notInstalled(specifier: string): string {
   const name = specifier.toLowerCase();
-  // To two letters everything is near: these are meant only by as many, one of them right.
+  // Everything is close to a name of two letters. So one is suggested only for two letters, of which one is
+  // in its place.
   const near = driverNames.filter(
     (known) => known.length > 2 || (name.length === 2 && [...known].some((letter, i) => letter === name[i])),
   );

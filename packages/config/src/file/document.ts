@@ -4,30 +4,31 @@ import { fileURLToPath } from 'node:url';
 import { TieredError } from '@tiered/core';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
 
-/** Where in a configuration something is: keys of mappings and places in lists. */
+/** The place of something in a configuration: keys of mappings and indexes of lists. */
 export type Path = readonly (string | number)[];
 
-/** A place in the text of a file, for people: lines and columns begin with 1. */
+/** A place in the text of a file. Lines and columns begin with 1, as people count them. */
 export interface Position {
   readonly offset: number;
   readonly line: number;
   readonly column: number;
 }
 
-/** A configuration as it was given, before anything about it is checked. */
+/** A configuration as it was given, unchecked. */
 export interface ConfigDocument {
-  /** The file, as it was named; undefined for an object. */
+  /** The file, as it was named. Undefined for an object. */
   readonly name: string | undefined;
   readonly value: unknown;
-  /** Absolute. */
+  /** An absolute path. */
   readonly baseDirectory: string;
-  /** Where a field is, or the nearest thing around it. */
+  /** Returns where a field is, or the closest thing around it. */
   positionOf(path: Path): Position | undefined;
 }
 
 /**
  * Reads a configuration from a file of YAML 1.2 or JSON.
- * @throws TieredError `TIERED_CONFIG_INVALID` if it cannot be read, is neither, or holds no more than text.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if the file cannot be read, is neither YAML nor JSON, is empty,
+ * or holds only a single value.
  */
 export async function readDocument(file: string | URL): Promise<ConfigDocument> {
   const name = typeof file === 'string' ? file : pathOf(file);
@@ -47,7 +48,7 @@ export async function readDocument(file: string | URL): Promise<ConfigDocument> 
     const { line, col } = lines.linePos(offset);
     return { offset, line, column: col };
   };
-  // The first one: what follows are its consequences.
+  // The first error is enough, because the others follow from it.
   const [wrong] = [...document.errors, ...document.warnings];
   if (wrong !== undefined) {
     const quoteIt = text.startsWith('${', wrong.pos[0] - 1);
@@ -72,7 +73,7 @@ export async function readDocument(file: string | URL): Promise<ConfigDocument> 
   };
 }
 
-/** A message with its place before it, as editors and terminals understand it. */
+/** Puts the place before a message, in the form that editors and terminals understand. */
 export function located(name: string | undefined, position: Position | undefined, message: string): string {
   const place = [name, position?.line, position?.column].filter((part) => part !== undefined).join(':');
   return place === '' ? message : `${place}: ${message}`;
@@ -112,22 +113,22 @@ function toValue(name: string, document: Document): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    // An alias without its anchor, or so many that their expansion is an attack.
+    // An alias without its anchor, or so many aliases that to expand them is an attack.
     throw fileError(name, undefined, withoutContent((error as Error).message));
   }
 }
 
-/** A message of the parser without what stands in the file: it may be a secret. */
+/** Removes the file's content from a message of the parser, because it may be a secret. */
 function withoutContent(message: string): string {
   return message.replace(/: .*$/s, '');
 }
 
-/** JSON and nothing more, so that other programs can read the file too. */
+/** Accepts JSON only, so that other programs can read the file too. */
 function parseJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not the parser's message, which shows a part of the file.
+    // The parser's own message shows a part of the file.
     throw fileError(
       name,
       undefined,
@@ -137,7 +138,8 @@ function parseJson(name: string, text: string): unknown {
 }
 
 /**
- * Where a field begins in the text: its key, or its place in a list; of a missing one, what should hold it.
+ * Returns where a field begins in the text: at its key, or at its item of a list. For a missing field it is
+ * where the thing around it begins.
  */
 function offsetOf(document: Document, where: Path): number | undefined {
   for (let length = where.length; length > 0; length--) {

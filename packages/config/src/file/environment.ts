@@ -1,13 +1,13 @@
 import type { Path } from './document.js';
 
-/** A part of a text of the configuration that came from the environment. */
+/** A part of a configuration's text that came from the environment. */
 export interface Variable {
   readonly path: Path;
   readonly name: string;
   readonly value: string;
 }
 
-/** A configuration with its variables replaced, and what was found on the way. */
+/** A configuration with its variables replaced, and the variables and problems that were found. */
 export interface Expanded {
   readonly value: unknown;
   readonly variables: readonly Variable[];
@@ -16,17 +16,17 @@ export interface Expanded {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `$${`, which stands for `${`, or `${` and what follows up to the next brace. */
+/** `$${`, which stands for `${`; or `${` and everything up to the next closing brace. */
 const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g;
 
 /**
- * Replaces `${NAME}` in every text by the environment variable; `$${` stands for `${`. Keys stay as they are.
- * Text with a variable that is not set stays as it is, and is a problem.
+ * Replaces `${NAME}` by the environment variable, in every text but not in keys. `$${` stands for `${`. If a
+ * variable is not set, its reference stays as it is, and is reported as a problem.
  */
 export function expandVariables(root: unknown, env: Environment): Expanded {
   const variables: Variable[] = [];
   const problems: { path: Path; message: string }[] = [];
-  // What is there twice (a YAML alias, which may even lead back to itself) is replaced once.
+  // What occurs twice is replaced once. A YAML alias does that, and may even lead back to itself.
   const done = new Map<object, unknown>();
 
   const expandText = (text: string, path: Path) =>
@@ -40,7 +40,7 @@ export function expandVariables(root: unknown, env: Environment): Expanded {
         return reference;
       }
       const value = env[name];
-      // Not a member that every object has.
+      // Members that every object inherits are not variables.
       if (typeof value !== 'string') {
         problems.push({ path, message: `the environment variable ${name} is not set` });
         return reference;
@@ -63,7 +63,7 @@ export function expandVariables(root: unknown, env: Environment): Expanded {
     const copy = {};
     done.set(value, copy);
     for (const [key, item] of Object.entries(value)) {
-      // Defined, and not assigned: a key may be called __proto__.
+      // Defined, not assigned, because a key may be `__proto__`.
       const descriptor = {
         value: expand(item, [...path, key]),
         enumerable: true,
@@ -78,12 +78,12 @@ export function expandVariables(root: unknown, env: Environment): Expanded {
   return { value: expand(root, []), variables, problems };
 }
 
-/** Whether one of two paths leads to, or through, the place of the other. */
+/** Whether one of two paths is the beginning of the other. */
 export function related(one: Path, other: Path): boolean {
   return one.slice(0, other.length).every((key, index) => key === other[index]);
 }
 
-/** A message with the names of variables in place of their values, also of values that are quoted in it. */
+/** Replaces the values of variables in a message by their names, also where the message quotes them. */
 export function redact(message: string, variables: readonly Variable[]): string {
   const shown = variables.flatMap(({ name, value }) => [
     { name, value },

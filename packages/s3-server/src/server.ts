@@ -22,36 +22,38 @@ import { Bucket, Storage, StoredObject, textOfByteString } from './storage.js';
 
 /** Options of `S3Server.start`. */
 export interface S3ServerOptions {
-  /** Default: one that is free. */
+  /** Default: a free port. */
   readonly port?: number;
-  /** Default: made up ones without a session token. */
+  /** Default: invented ones without a session token. */
   readonly credentials?: S3ServerCredentials;
-  /** Most keys of a page of a listing. Default: 1000, as S3. */
+  /** The most keys of a page of a listing. Default: 1000, as S3. */
   readonly pageSize?: number;
-  /** Smallest part of an upload that is not the last, in bytes. Default: 5 MiB, as S3. */
+  /** The smallest part of an upload, except for its last one, in bytes. Default: 5 MiB, as S3. */
   readonly minPartBytes?: number;
   /**
-   * Whether whole objects are answered with a checksum if asked for: the one they were stored with, or else
-   * the one named here. Default: true, which is `crc64nvme`, as S3.
+   * Whether answers for whole objects carry a checksum if the client asks for one. It is the checksum that
+   * the object was stored with, or else the one named here. Default: true, which stands for `crc64nvme`, as
+   * S3.
    */
   readonly checksums?: boolean | ChecksumAlgorithm;
   /**
-   * Whether ETags are weak, as those of a proxy that compresses: If-Match never fits them. Default: false.
+   * Whether ETags are weak, as behind a proxy that compresses. If-Match never matches weak ETags. Default:
+   * false.
    */
   readonly weakEtags?: boolean;
-  /** How much the server's clock is ahead of the machine's, in milliseconds. Default: 0. */
+  /** How far the server's clock is ahead of the machine's, in milliseconds. Default: 0. */
   readonly clockSkewMs?: number;
   /** Whether requests must carry `x-amz-request-payer: requester`. Default: false. */
   readonly requesterPays?: boolean;
-  /** What goes wrong. Default: nothing. */
+  /** The faults to inject. Default: none. */
   readonly faults?: FaultPlan;
-  /** Seeds the faults. Whole number from 0 to 2^53 - 1. Default: 0. */
+  /** Seeds the faults. A whole number from 0 to 2^53 - 1. Default: 0. */
   readonly seed?: number;
-  /** What latencies wait on; dates do not follow it. Default: the clock of the machine. */
+  /** The clock that latencies wait on. Dates do not follow it. Default: the clock of the machine. */
   readonly clock?: Clock;
 }
 
-/** How many requests there were of each operation, and how many had no right to ask. */
+/** The number of requests of each operation, and of those that were not authorized. */
 export type S3RequestCounts = Record<S3Operation | 'refused', number>;
 
 const DEFAULT_CREDENTIALS: S3ServerCredentials = {
@@ -60,17 +62,17 @@ const DEFAULT_CREDENTIALS: S3ServerCredentials = {
 };
 
 /**
- * An S3 server in this process and in memory, on 127.0.0.1: for quick starts, demos and tests of what goes
- * wrong. It verifies signatures, answers errors as S3 does, and keeps nothing. Not for data that matters, nor
- * for the network.
+ * An S3 server in this process and in memory, on 127.0.0.1. It is for quick starts, demos and tests of what
+ * goes wrong. It verifies signatures, answers errors as S3 does, and keeps nothing on disk. It is neither for
+ * data that matters nor for the network.
  */
 export class S3Server implements AsyncDisposable {
   readonly region = 'us-east-1';
-  /** Who may ask. May be replaced at any time, as credentials are rotated. */
+  /** Whose requests are accepted. May be replaced at any time, as when credentials are rotated. */
   credentials: S3ServerCredentials;
-  /** What goes wrong; `faults.set(plan)` changes it. */
+  /** The faults. `faults.set(plan)` changes them. */
   readonly faults: Faults;
-  /** Of the faults, for the message of a failing test. */
+  /** The seed of the faults, for the message of a failing test. */
   readonly seed: number;
   readonly requests: S3RequestCounts;
   #inFlight = 0;
@@ -84,7 +86,7 @@ export class S3Server implements AsyncDisposable {
   readonly #server: Server;
 
   /**
-   * Starts a server. Ends with `close`.
+   * Starts a server. It runs until `close`.
    * @throws TieredError `TIERED_CONFIG_INVALID`; Node's own error if the port is taken.
    */
   static async start(options: S3ServerOptions = {}): Promise<S3Server> {
@@ -103,7 +105,7 @@ export class S3Server implements AsyncDisposable {
     this.faults = new Faults(this.seed, options.faults ?? []);
     const counts = ['refused' as const, ...S3_OPERATIONS].map((name) => [name, 0]);
     this.requests = Object.fromEntries(counts) as S3RequestCounts;
-    // Connections stay until one side closes: a test must not depend on how long it takes.
+    // Connections stay open until one side closes them, because a test must not depend on how long it takes.
     this.#server = createServer(
       { keepAliveTimeout: 0 },
       (message, response) => void this.#serve(message, response),
@@ -114,22 +116,22 @@ export class S3Server implements AsyncDisposable {
     });
   }
 
-  /** `http://127.0.0.1:PORT`. Buckets are named in the path, or before the host name. */
+  /** `http://127.0.0.1:PORT`. A bucket is named in the path, or before the host name. */
   get endpoint(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Requests that have not been answered. */
+  /** Requests that have not been answered yet. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** The most requests at one time so far. */
+  /** The largest number of requests at the same time so far. */
   get concurrency(): number {
     return this.#concurrency;
   }
 
-  /** Uploads that were neither completed nor aborted. */
+  /** Uploads that are neither completed nor aborted. */
   get openUploads(): number {
     return [...this.#storage.buckets.values()].reduce((sum, { uploads }) => sum + uploads.size, 0);
   }
@@ -138,7 +140,7 @@ export class S3Server implements AsyncDisposable {
     return this.#sockets.size;
   }
 
-  /** Makes a bucket, or a new one in the place of another. From a `public` one everybody may read. */
+  /** Makes a bucket. Replaces one of the same name. Anybody may read from a `public` bucket. */
   createBucket(name: string, { public: isPublic = false }: { readonly public?: boolean } = {}): void {
     this.#storage.buckets.set(
       name,
@@ -146,12 +148,12 @@ export class S3Server implements AsyncDisposable {
     );
   }
 
-  /** Stores an object. The bytes are the server's from now on, and are not copied. */
+  /** Stores an object. The bytes belong to the server from now on, and are not copied. */
   put(bucket: string, key: string, bytes: Uint8Array): void {
     this.#storage.bucket(bucket).put(key, new StoredObject(bytes, { lastModified: this.#now() }));
   }
 
-  /** The bytes of an object, not to be written to. */
+  /** Returns the bytes of an object. They must not be written to. */
   get(bucket: string, key: string): Uint8Array | undefined {
     return this.#storage.bucket(bucket).get(key)?.bytes;
   }
@@ -161,12 +163,12 @@ export class S3Server implements AsyncDisposable {
     this.#storage.bucket(bucket).delete(key);
   }
 
-  /** The keys of a bucket, in the order of their UTF-8. */
+  /** Returns the keys of a bucket, in the order of their UTF-8. */
   keys(bucket: string): string[] {
     return this.#storage.bucket(bucket).sortedKeys().map(textOfByteString);
   }
 
-  /** Breaks off what is under way and closes every connection. Idempotent. */
+  /** Breaks off everything under way, and closes every connection. Idempotent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
@@ -264,8 +266,8 @@ export class S3Server implements AsyncDisposable {
   }
 
   /**
-   * Milliseconds since 1970, by the machine: signatures are made of it, and an injected clock does not know
-   * it.
+   * Milliseconds since 1970 by the machine's clock. Signatures contain the date, which an injected clock does
+   * not know.
    */
   #now(): number {
     return performance.timeOrigin + systemClock.now() + (this.#options.clockSkewMs ?? 0);

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import type { ChecksumAlgorithm } from './protocol/checksums.js';
 import { S3Error } from './protocol/s3-error.js';
 
-/** A checksum that is kept with an object. `COMPOSITE` is one over the checksums of the parts. */
+/** A checksum that is kept with an object. `COMPOSITE` is a checksum over the checksums of the parts. */
 export interface StoredChecksum {
   readonly algorithm: ChecksumAlgorithm;
   readonly value: string;
   readonly type: 'FULL_OBJECT' | 'COMPOSITE';
 }
 
-/** What an object is made of besides its bytes. */
+/** What an object has besides its bytes. */
 export interface ObjectDetails {
   /** Milliseconds since 1970. */
   readonly lastModified: number;
-  /** Names and values in turn. Default: only a Content-Type of `binary/octet-stream`, as S3. */
+  /** Names and values in turn. Default: only the Content-Type `binary/octet-stream`, as S3. */
   readonly metadata?: readonly string[] | undefined;
   readonly checksum?: StoredChecksum | undefined;
   /** Default: the MD5 of the bytes. */
@@ -22,13 +22,13 @@ export interface ObjectDetails {
 
 const PLAIN: readonly string[] = ['Content-Type', 'binary/octet-stream'];
 
-/** An object; never changed, only replaced. */
+/** An object. It is never changed, only replaced. */
 export class StoredObject {
   readonly bytes: Uint8Array;
-  /** With its quotes. */
+  /** In quotes. */
   readonly etag: string;
   readonly lastModified: number;
-  /** What every GET and HEAD answers. */
+  /** The headers of every answer to GET and HEAD. */
   readonly headers: readonly string[];
   readonly #details: ObjectDetails;
   #default: StoredChecksum | undefined;
@@ -43,18 +43,18 @@ export class StoredObject {
     this.#details = details;
   }
 
-  /** The same object under a weak ETag. */
+  /** Returns the same object with a weak ETag. */
   weakened(): StoredObject {
     return new StoredObject(this.bytes, { ...this.#details, etag: `W/${this.etag}` });
   }
 
-  /** The checksum it was stored with; otherwise that of `compute`, which is asked once. */
+  /** Returns the checksum that it was stored with. Otherwise calls `compute`, once, and keeps the result. */
   checksum(compute: () => StoredChecksum): StoredChecksum {
     return this.#details.checksum ?? (this.#default ??= compute());
   }
 }
 
-/** Whether an ETag is weak: two objects that have it need not be the same bytes. */
+/** Whether an ETag is weak: two objects with the same weak ETag may differ in their bytes. */
 export function isWeak(etag: string): boolean {
   return etag.startsWith('W/');
 }
@@ -69,16 +69,16 @@ export interface UploadedPart {
 export interface Upload {
   readonly key: string;
   readonly metadata: readonly string[];
-  /** What was asked for when it began. */
+  /** What the client asked for when the upload began. */
   readonly checksum:
     { readonly algorithm: ChecksumAlgorithm; readonly type: StoredChecksum['type'] } | undefined;
   readonly parts: Map<number, UploadedPart>;
 }
 
-/** A bucket: its objects, and the uploads that have not ended. */
+/** A bucket: its objects, and its open uploads. */
 export class Bucket {
   readonly name: string;
-  /** Whether everybody may read. */
+  /** Whether anybody may read. */
   readonly isPublic: boolean;
   readonly #weakEtags: boolean;
   readonly uploads = new Map<string, Upload>();
@@ -105,25 +105,25 @@ export class Bucket {
   }
 
   /**
-   * The keys in the order of their UTF-8, each as `byteString` makes it, so that JavaScript compares them as
-   * S3 does. Sorted when asked for after a change.
+   * Returns the keys in the order of their UTF-8. Each is in the form of `byteString`, which JavaScript
+   * compares as S3 compares keys. They are sorted on the first call after a change.
    */
   sortedKeys(): readonly string[] {
     return (this.#sorted ??= [...this.#objects.keys()].map(byteString).sort());
   }
 }
 
-/** The UTF-8 of a text, one character a byte. ASCII stays what it is. */
+/** Returns the UTF-8 of a text, with a character for each byte. ASCII stays the same. */
 export function byteString(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** The text whose `byteString` this is. */
+/** Returns the text that `byteString` made this from. */
 export function textOfByteString(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-/** All buckets. */
+/** All buckets of a server. */
 export class Storage {
   readonly buckets = new Map<string, Bucket>();
 

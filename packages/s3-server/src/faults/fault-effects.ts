@@ -5,14 +5,14 @@ import { errorDocument, S3Error } from '../protocol/s3-error.js';
 import { StoredObject } from '../storage.js';
 import type { Fault } from './fault-plan.js';
 
-/** Where an effect takes place. */
+/** What effects work with. */
 export interface EffectContext {
   readonly call: Call;
-  /** A whole number below the bound, from the seed. */
+  /** Draws a whole number below the bound, by the seed. */
   readonly below: (bound: number) => number;
 }
 
-/** The answer as the fault leaves it. One that the fault has no hold on stays as it is. */
+/** Returns the answer as the fault changes it. An answer that the fault does not concern stays as it is. */
 export function inflict(fault: Fault, answer: Answer, { call, below }: EffectContext): Answer {
   switch (fault.kind) {
     case 'shortBody':
@@ -31,7 +31,7 @@ export function inflict(fault: Fault, answer: Answer, { call, below }: EffectCon
     case 'reset':
     case 'truncate':
       return cutShort(fault, answer);
-    // What these do they have done before the answer, or in its place.
+    // These faults take effect before the answer, or in its place.
     case 'status':
     case 'latency':
     case 'ignoreIfMatch':
@@ -41,7 +41,7 @@ export function inflict(fault: Fault, answer: Answer, { call, below }: EffectCon
   }
 }
 
-/** The answer, broken off if the fault is of that kind: also that of a request that failed. */
+/** Breaks the answer off, if the fault does that. It may also be the answer to a request that failed. */
 export function cutShort(fault: Fault, answer: Answer): Answer {
   if (fault.kind === 'truncate') return cutAfter(answer, fault.bytes, 'close');
   if (fault.kind === 'reset' || fault.kind === 'changeMidObject')
@@ -49,7 +49,7 @@ export function cutShort(fault: Fault, answer: Answer): Answer {
   return answer;
 }
 
-/** What happens in the place of the operation, if the fault is of that kind. */
+/** Does what the fault puts in the place of the operation, if it does that. */
 export function insteadOf(fault: Fault | undefined, requestId: string): Answer | undefined {
   if (fault?.kind === 'status') {
     const { status, code, retryAfter } = fault;

@@ -1,32 +1,33 @@
 import type { S3Operation } from '../protocol/requests.js';
 
 /**
- * What goes wrong with an answer. Bytes are those of the answer's body that still arrive.
+ * What goes wrong with an answer. Numbers of bytes say how much of the answer's body still arrives.
  *
- * - `status`: the operation does not happen; an error with this status and code instead.
- * - `latency`: the operation waits first; log-normal around `medianMs`, with 1 in 100 above `p99OverMedian`
- *   times as much. Default of that: 1, every one takes the median.
- * - `reset`: the operation happens, and the connection is reset after so many bytes. With 0 nothing of the
- *   answer arrives, as when a write's answer gets lost; a body that is no longer than that arrives whole.
- *   What the kernel has not delivered at the reset is lost too.
- * - `truncate`: the connection ends after so many bytes, fewer than Content-Length says.
- * - `shortBody`: so many bytes and a Content-Length that says so, but a Content-Range of more.
- * - `wrongRange`: a range of the same length, one byte further on (or back, at the end), and a Content-Range
- *   that says so. For the range that is the whole object only the Content-Range is wrong.
- * - `wrongEtag`: the right bytes under another ETag.
- * - `changeMidObject`: the object is replaced by one of the same size whose bytes are inverted, and the
- *   connection is reset as `reset` does.
- * - `corrupt`: one byte, anywhere, is another one.
- * - `ignoreIfMatch`: If-Match and If-None-Match count for nothing.
- * - `emptyPage`: a page of a listing holds nothing, and says that it is not the last.
- * - `errorIn200`: a complete upload is answered by 200 and an error in the body; nothing was published.
+ * - `status`: the operation does not happen. An error with this status and code is answered instead.
+ * - `latency`: the operation waits first. The wait is log-normal around `medianMs`; 1 in 100 is longer than
+ *   `p99OverMedian` times the median. `p99OverMedian` is 1 by default, and then every wait is the median.
+ * - `reset`: the operation happens, and the connection is reset after this many bytes. With 0, nothing of the
+ *   answer arrives, as when the answer to a write gets lost. A body that is not longer arrives whole. What
+ *   the kernel has not delivered at the reset is lost too.
+ * - `truncate`: the connection ends after this many bytes, fewer than Content-Length says.
+ * - `shortBody`: this many bytes arrive with the right Content-Length, but with a Content-Range of more.
+ * - `wrongRange`: a range of the same length, one byte further on, or one byte back at the end of the object.
+ *   Content-Range says so. If the range is the whole object, only Content-Range is wrong.
+ * - `wrongEtag`: the right bytes with another ETag.
+ * - `changeMidObject`: the object is replaced by one of the same size with all bits inverted, and the
+ *   connection is reset as by `reset`.
+ * - `corrupt`: one bit, anywhere, is wrong.
+ * - `ignoreIfMatch`: If-Match and If-None-Match have no effect.
+ * - `emptyPage`: a page of a listing is empty, and says that it is not the last.
+ * - `errorIn200`: the completion of an upload is answered with 200 and an error in the body. Nothing was
+ *   published.
  */
 export type Fault =
   | {
       readonly kind: 'status';
       readonly status: number;
       readonly code: string;
-      /** Seconds, or a date, as the header Retry-After. */
+      /** The value of the header Retry-After: seconds, or a date. */
       readonly retryAfter?: number | string;
     }
   | { readonly kind: 'latency'; readonly medianMs: number; readonly p99OverMedian?: number }
@@ -42,32 +43,32 @@ export type Fault =
   | { readonly kind: 'errorIn200' };
 
 /**
- * A fault, and the requests that it befalls. Requests without the right to ask are refused before, and do not
+ * A fault, and the requests that it affects. Requests that are not authorized are refused before, and do not
  * count.
  */
 export interface FaultRule {
-  /** Default: every operation that the fault can befall. */
+  /** Default: every operation that the fault can affect. */
   readonly operation?: S3Operation;
-  /** This key, or all that match. Default: all, and requests without a key. */
+  /** This key, or all keys that match. Default: every request, with or without a key. */
   readonly key?: string | RegExp;
-  /** How often at most. Default: no bound. */
+  /** The most times that it happens. Default: no limit. */
   readonly times?: number;
   /** From 0 to 1, drawn for each request that matches. Default: 1. */
   readonly probability?: number;
-  /** How many requests that match are let through first. Default: 0. */
+  /** How many matching requests are let through first. Default: 0. */
   readonly after?: number;
   readonly fault: Fault;
 }
 
 /**
- * Rules in the order of their rank: of those that match a request the first counts, and besides it every
- * latency.
+ * Rules in order of precedence. Of the rules that match a request the first one applies, and in addition
+ * every latency.
  */
 export type FaultPlan = readonly FaultRule[];
 
 const READS: readonly S3Operation[] = ['GetObject'];
 
-/** Operations that a fault can befall; undefined is all. */
+/** Operations that a fault can affect. Undefined means all. */
 export const BEFALLS: Readonly<Record<Fault['kind'], readonly S3Operation[] | undefined>> = {
   status: undefined,
   latency: undefined,

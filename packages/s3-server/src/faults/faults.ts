@@ -3,21 +3,21 @@ import { configError } from '@tiered/core/internal';
 import type { S3Operation } from '../protocol/requests.js';
 import { BEFALLS, type Fault, type FaultPlan, type FaultRule } from './fault-plan.js';
 
-/** What befalls one request. */
+/** What happens to one request. */
 export interface Misfortune {
-  /** How long it waits first. */
+  /** How long it waits before it is carried out. */
   readonly latencyMs: number;
   readonly fault: Fault | undefined;
 }
 
 const NOTHING: Misfortune = { latencyMs: 0, fault: undefined };
 
-/** Of the normal distribution. */
+/** The 99th percentile of the normal distribution. */
 const QUANTILE_99 = 2.3263478740408408;
 
-/** Decides what befalls which request: the same for the same seed, plan and order of requests. */
+/** Decides what happens to which request. The same seed, plan and order of requests give the same faults. */
 export class Faults {
-  /** How often each kind of fault has befallen a request. */
+  /** How often each kind of fault was injected. */
   readonly injected: Partial<Record<Fault['kind'], number>> = {};
   readonly #random: Random;
   #plan: FaultPlan = [];
@@ -30,7 +30,7 @@ export class Faults {
   }
 
   /**
-   * Puts another plan in the place of this one, its counts at zero; requests under way keep what befell them.
+   * Replaces the plan, with all counts at zero. Requests under way keep their faults.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a rule that can never apply.
    */
   set(plan: FaultPlan): void {
@@ -40,12 +40,12 @@ export class Faults {
     this.#befallen = plan.map(() => 0);
   }
 
-  /** A whole number from 0 to `bound` - 1. */
+  /** Draws a whole number from 0 to `bound` - 1. */
   below(bound: number): number {
     return this.#random.below(bound);
   }
 
-  /** Draws for one request. */
+  /** Draws what happens to one request. */
   next(operation: S3Operation, key: string): Misfortune {
     if (this.#plan.length === 0) return NOTHING;
     let latencyMs = 0;
@@ -84,7 +84,7 @@ function matches(
   if (only !== undefined && only !== operation) return false;
   if (BEFALLS[fault.kind]?.includes(operation) === false) return false;
   if (wanted === undefined) return true;
-  // Not `test`, which remembers where a global pattern matched last.
+  // `test` would not do: of a global pattern it remembers where it matched last.
   return typeof wanted === 'string' ? key === wanted : key.search(wanted) !== -1;
 }
 

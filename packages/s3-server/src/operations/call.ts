@@ -2,22 +2,22 @@ import type { ChecksumAlgorithm, ChecksumFunction } from '../protocol/checksums.
 import type { S3RequestWithBody } from '../protocol/requests.js';
 import type { Bucket } from '../storage.js';
 
-/** A request that may be carried out, and what operations need to know of the server. */
+/** An authorized request, and what operations need to know of the server. */
 export interface Call {
   readonly request: S3RequestWithBody;
   readonly bucket: Bucket;
   /** Milliseconds since 1970, by the server's clock. */
   readonly now: number;
   readonly pageSize: number;
-  /** Smallest part of an upload that is not the last. */
+  /** The smallest part of an upload, except for its last one, in bytes. */
   readonly minPartBytes: number;
   readonly checksumOf: ChecksumFunction;
-  /** What objects get that were stored without a checksum; undefined if answers carry none. */
+  /** The checksum of objects that were stored without one. Undefined if answers carry none. */
   readonly defaultChecksum: ChecksumAlgorithm | undefined;
-  /** Whether If-Match and If-None-Match count for nothing. */
+  /** Whether If-Match and If-None-Match have no effect. */
   readonly ignoreConditions: boolean;
-  /** Whether a page of a listing holds nothing, and is not the last. */
+  /** Whether a page of a listing is empty, and says that it is not the last. */
   readonly emptyPage: boolean;
-  /** A new id, unlike any other. */
+  /** Makes an id that nothing else has. */
   readonly newId: () => string;
 }

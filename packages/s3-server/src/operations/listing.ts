@@ -5,7 +5,7 @@ import { byteString, textOfByteString, type Bucket } from '../storage.js';
 import type { Call } from './call.js';
 
 interface ListingOptions {
-  /** All of these are byte strings, as the index is. */
+  /** All texts here are byte strings, as the sorted keys are. */
   readonly prefix: string;
   readonly delimiter: string;
   /** The index of the first key that may be listed. */
@@ -16,17 +16,17 @@ interface ListingOptions {
 interface Page {
   readonly keys: readonly string[];
   readonly commonPrefixes: readonly string[];
-  /** Where the next page goes on; undefined after the last. */
+  /** Where the next page begins. Undefined after the last one. */
   readonly next: string | undefined;
-  /** Makes the token unlike those of other pages that go on at the same place. */
+  /** Makes the token differ from those of other pages that continue at the same place. */
   readonly id?: string;
 }
 
-/** No UTF-8 has this byte: stands behind all keys that begin with what is before it. */
+/** This byte does not occur in UTF-8, so a prefix with it comes after all keys that begin with the prefix. */
 const BEHIND_PREFIX = '\u00ff';
 const BEHIND_KEY = '\u0000';
 
-/** ListObjectsV2. O(log n + keys of the page), and a sort after the bucket has changed. */
+/** ListObjectsV2. Costs O(log n + keys of the page), and a sort after the bucket has changed. */
 export function listObjects(call: Call): Answer {
   const { query } = call.request;
   const given = (name: string) => byteString(query.get(name) ?? '');
@@ -67,7 +67,7 @@ function encodeToken(position: string, id?: string): string {
   return id === undefined ? token : `${token}.${id}`;
 }
 
-/** A page that goes on where it begins. */
+/** A page after which the next one begins at the same place. */
 function emptyPage(after: string, id: string): Page {
   return { keys: [], commonPrefixes: [], next: after === '' ? BEHIND_KEY : after, id };
 }
@@ -97,7 +97,7 @@ function takePage(sorted: readonly string[], { prefix, delimiter, from, maxKeys 
   return { keys, commonPrefixes, next: undefined };
 }
 
-/** The index of the first key that is not less. */
+/** Returns the index of the first key that is not less. */
 function lowerBound(sorted: readonly string[], wanted: string): number {
   let low = 0;
   let high = sorted.length;
@@ -148,7 +148,7 @@ function describeKey(bucket: Bucket, key: string, encoded: (text: string) => str
   );
 }
 
-/** As S3: that of forms (a space is `+`), but `/` and `*` stay. */
+/** Encodes as S3 does: as forms do (a space becomes `+`), but `/` and `*` stay. */
 function encodeUrl(text: string): string {
   return encodeURIComponent(text).replace(/%2F|%20|[!'()~]/g, (char) =>
     char === '%2F' ? '/' : char === '%20' ? '+' : `%${char.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -34,7 +34,7 @@ function checksumAsked(
   return { algorithm: name, type: full ? 'FULL_OBJECT' : 'COMPOSITE' };
 }
 
-/** UploadPart. A part that comes again replaces the earlier one. */
+/** UploadPart. A part that is sent again replaces the earlier one. */
 export function uploadPart(call: Call): Answer {
   const { query, body, checksums } = call.request;
   const { parts } = uploadOf(call);
@@ -53,7 +53,7 @@ export function uploadPart(call: Call): Answer {
   return { status: 200, headers: ['ETag', etag, ...echoed] };
 }
 
-/** CompleteMultipartUpload: the parts in their order become the object. */
+/** CompleteMultipartUpload. The parts, in order, become the object. */
 export function completeUpload(call: Call): Answer {
   const { request, bucket, now, ignoreConditions } = call;
   const { key, headers, body } = request;
@@ -120,7 +120,7 @@ function entityTooSmall({ bytes }: UploadedPart, minPartBytes: number): S3Error 
   });
 }
 
-/** Over the whole object, or over the checksums of its parts. */
+/** Computes the checksum over the whole object, or over the checksums of its parts. */
 function checksumOfParts(
   { checksumOf }: Call,
   { checksum }: Upload,

@@ -15,7 +15,7 @@ const KEPT_HEADERS = [
   'expires',
 ];
 
-/** GetObject, and HeadObject, whose body is left away later. */
+/** GetObject. */
 export function getObject(call: Call): Answer {
   const { request, bucket, ignoreConditions } = call;
   const { headers } = request;
@@ -34,7 +34,7 @@ export function getObject(call: Call): Answer {
   return { status: 206, headers: withRange, body, content: { object, range: asked } };
 }
 
-/** HeadObject: as GetObject, without the bytes. */
+/** HeadObject. As GetObject, without the bytes. */
 export function headObject(call: Call): Answer {
   const { status, headers, body } = getObject(call);
   return { status, headers, contentLength: body?.byteLength ?? 0 };
@@ -54,7 +54,7 @@ function wholeHeaders(
   return [...object.headers, ...checksumHeaders(checksum)];
 }
 
-/** A checksum as answers carry it. */
+/** Makes the headers of a checksum. */
 export function checksumHeaders({ algorithm, value, type }: StoredChecksum): string[] {
   return [`x-amz-checksum-${algorithm}`, value, 'x-amz-checksum-type', type];
 }
@@ -74,7 +74,7 @@ export function putObject({ request, bucket, now, ignoreConditions }: Call): Ans
   return { status: 200, headers: ['ETag', object.etag, ...echoed] };
 }
 
-/** The headers of a write that reads give back. */
+/** Returns the headers of a write that reads give back. */
 export function metadataOf(headers: IncomingHttpHeaders): string[] {
   const kept = ['Content-Type', headers['content-type'] ?? 'binary/octet-stream'];
   for (const [name, value] of Object.entries(headers)) {

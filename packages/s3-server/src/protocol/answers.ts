@@ -6,7 +6,7 @@ import type { Range } from './ranges.js';
 import { errorDocument, type S3Error } from './s3-error.js';
 
 /**
- * Where an answer breaks off: after so many bytes of its body, with a RST or with an orderly end of the
+ * Where an answer breaks off: after this many bytes of its body, by a reset (RST) or an orderly end of the
  * connection.
  */
 interface Cut {
@@ -14,20 +14,20 @@ interface Cut {
   readonly by: 'reset' | 'close';
 }
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number;
-  /** Names and values in turn, as Node takes them without looking at each. Content-Length is added. */
+  /** Names and values in turn, which Node writes without looking at each. Content-Length is added. */
   readonly headers: readonly string[];
   readonly body?: Uint8Array;
-  /** Length of the body that a HEAD does not get. */
+  /** The length of the body that a HEAD request does not get. */
   readonly contentLength?: number;
-  /** Which bytes of which object the body is. */
+  /** The object that the body is from, and which of its bytes. */
   readonly content?: { readonly object: StoredObject; readonly range: Range };
   readonly cut?: Cut;
 }
 
-/** An answer whose body is XML. */
+/** Makes an answer whose body is XML. */
 export function xmlAnswer(document: string, headers: readonly string[] = []): Answer {
   return {
     status: 200,
@@ -36,15 +36,15 @@ export function xmlAnswer(document: string, headers: readonly string[] = []): An
   };
 }
 
-/** The answer of a request that failed. */
+/** Makes the answer to a request that failed. */
 export function errorAnswer(error: S3Error, requestId: string): Answer {
   const headers = ['Content-Type', 'application/xml', ...(error.details.headers ?? [])];
-  // 304 has no body: it is not an error, and its headers are those of the object.
+  // 304 is no error. It has no body, and its headers are those of the object.
   if (error.status === 304) return { status: 304, headers: error.details.headers ?? [] };
   return { status: error.status, headers, body: Buffer.from(errorDocument(error, requestId)) };
 }
 
-/** The headers with one of them replaced. */
+/** Returns the headers with one of them replaced. */
 export function replaceHeader(headers: readonly string[], name: string, value: string): string[] {
   const wanted = name.toLowerCase();
   return headers.map((text, index) =>
@@ -52,7 +52,7 @@ export function replaceHeader(headers: readonly string[], name: string, value: s
   );
 }
 
-/** Sends an answer; header and body leave in one write. */
+/** Sends an answer. Header and body leave in one write. */
 export function send(
   response: ServerResponse,
   answer: Answer,
@@ -80,8 +80,8 @@ function breakOff(response: ServerResponse, body: Uint8Array, { bytes, by }: Cut
 }
 
 /**
- * Data and a RST that meet in one turn of libuv are an orderly end to it: a client in this process reads the
- * data first.
+ * Waits two turns before the reset. If libuv sees data and a RST in one turn, it reports an orderly end.
+ * Within two turns a client in this process has read the data.
  */
 async function resetSoon(socket: Socket | null): Promise<void> {
   await systemClock.turn();

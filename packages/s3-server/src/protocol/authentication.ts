@@ -11,7 +11,7 @@ export interface S3ServerCredentials {
   readonly secretAccessKey: string;
   /** If given, requests must carry it. */
   readonly sessionToken?: string;
-  /** From then on requests get `ExpiredToken`. */
+  /** From this moment on, requests are answered with `ExpiredToken`. */
   readonly expiration?: Date;
 }
 
@@ -38,9 +38,9 @@ const MAX_SKEW_MS = 15 * 60 * 1000;
 const PUBLIC_OPERATIONS: readonly S3Operation[] = ['GetObject', 'HeadObject', 'ListObjectsV2', 'HeadBucket'];
 
 /**
- * Lets a request pass that is signed with the credentials, by a clock that is right, or that reads from a
- * public bucket without a signature.
- * @throws S3Error as S3 answers what it does not let pass.
+ * Accepts requests that are signed with the credentials and have the right time, and requests without a
+ * signature that read from a public bucket.
+ * @throws S3Error What S3 answers to a request that it refuses.
  */
 export async function authenticate(request: S3Request, context: AuthenticationContext): Promise<void> {
   const { headers } = request;
@@ -110,7 +110,7 @@ function checkScope({ region }: Authorization, context: AuthenticationContext): 
   );
 }
 
-/** The date that was signed, which must be near the server's own. */
+/** Returns the date that was signed. It must be close to the server's own. */
 function checkDate({ headers }: S3Request, { day }: Authorization, { now }: AuthenticationContext): Date {
   const text = headers['x-amz-date'];
   const match = typeof text === 'string' ? /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text) : null;
@@ -137,7 +137,7 @@ function checkDate({ headers }: S3Request, { day }: Authorization, { now }: Auth
   return date;
 }
 
-/** What decides about the request must be signed, or others could change it on the way. */
+/** Everything that decides about the request must be signed. Otherwise others could change it on the way. */
 function checkSignedHeaders({ headers }: S3Request, { signedHeaders }: Authorization): void {
   const unsigned = Object.keys(headers).filter(
     (name) => (name === 'host' || name.startsWith('x-amz-')) && !signedHeaders.includes(name),

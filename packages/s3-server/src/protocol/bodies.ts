@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isChecksumAlgorithm, type ChecksumFunction } from './checksums.js';
 import { S3Error } from './s3-error.js';
 
-/** A body that is what its sender says. */
+/** A body that agrees with every hash that came with it. */
 export interface CheckedBody {
   readonly body: Uint8Array;
-  /** The checksums it came with, by algorithm. */
+  /** The checksums that it came with, by algorithm. */
   readonly checksums: ReadonlyMap<string, string>;
 }
 
@@ -16,7 +16,7 @@ const NO_CHECKSUMS: ReadonlyMap<string, string> = new Map();
 const UNSIGNED_CHUNKS = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 
 /**
- * Reads the body of a request, in one piece.
+ * Reads the body of a request into one piece of memory.
  * @throws S3Error `MissingContentLength`; the error of the connection if the client goes away.
  */
 export async function readBody(message: IncomingMessage): Promise<Uint8Array> {
@@ -32,8 +32,8 @@ export async function readBody(message: IncomingMessage): Promise<Uint8Array> {
 }
 
 /**
- * Takes the body out of its chunks and compares it with every hash that came with it.
- * @throws S3Error `BadDigest` and its like.
+ * Takes the body out of its chunks, and compares it with every hash that came with it.
+ * @throws S3Error `BadDigest`, and others like it.
  */
 export function checkBody(raw: Uint8Array, headers: IncomingHttpHeaders, of: ChecksumFunction): CheckedBody {
   const hash = headers['x-amz-content-sha256'];
@@ -97,7 +97,7 @@ function checksumsIn(
   return found ?? NO_CHECKSUMS;
 }
 
-/** `aws-chunked`: pieces with their length before each, and checksums behind the last. */
+/** Decodes `aws-chunked`: pieces, each after its length, and checksums after the last one. */
 function checkChunked(raw: Uint8Array, headers: IncomingHttpHeaders, of: ChecksumFunction): CheckedBody {
   const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
   const pieces: Buffer[] = [];

@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import { crc32, crc32c } from '@node-rs/crc32';
 import { createCRC64 } from 'hash-wasm';
 
-/** The checksums S3 knows. */
+/** The checksums that S3 knows. */
 export const CHECKSUM_ALGORITHMS = ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256'] as const;
 
-/** Name of a checksum, as it ends the header `x-amz-checksum-*`. */
+/** Name of a checksum, as in the header `x-amz-checksum-*`. */
 export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
 
-/** A checksum in base64, as headers carry it. */
+/** Computes a checksum in base64, as headers carry it. */
 export type ChecksumFunction = (algorithm: ChecksumAlgorithm, bytes: Uint8Array) => string;
 
-/** CRC-64/NVME, its polynomial reflected. */
+/** The polynomial of CRC-64/NVME, reflected. */
 const CRC64NVME = '9a6c9329ac4bc9b5';
 
 let loaded: Promise<ChecksumFunction> | undefined;
 
-/** The function that sums, and compiles what crc64nvme needs before the first use. */
+/** Loads the function that computes checksums. Compiles what crc64nvme needs, once. */
 export function loadChecksums(): Promise<ChecksumFunction> {
   return (loaded ??= load());
 }

@@ -3,8 +3,8 @@ import { isWeak, type StoredObject } from '../storage.js';
 import { noSuchKey, S3Error } from './s3-error.js';
 
 /**
- * If-Match and If-None-Match of a read.
- * @throws S3Error 412 `PreconditionFailed`; 304, which is no error, without a body.
+ * Checks If-Match and If-None-Match of a read.
+ * @throws S3Error 412 `PreconditionFailed`; 304, which is no error and has no body.
  */
 export function checkRead(headers: IncomingHttpHeaders, object: StoredObject): void {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
@@ -15,8 +15,8 @@ export function checkRead(headers: IncomingHttpHeaders, object: StoredObject): v
 }
 
 /**
- * If-Match and If-None-Match of a write.
- * @throws S3Error 412 `PreconditionFailed`, `NoSuchKey`, and `NotImplemented` for what S3 does not take.
+ * Checks If-Match and If-None-Match of a write.
+ * @throws S3Error 412 `PreconditionFailed`; `NoSuchKey`; `NotImplemented` for what S3 does not accept.
  */
 export function checkWrite(
   headers: IncomingHttpHeaders,
@@ -37,7 +37,7 @@ export function checkWrite(
   if (!names(match, object.etag, 'strongly')) throw preconditionFailed('If-Match');
 }
 
-/** Whether a header names an ETag. A weak one names nothing strongly. */
+/** Whether a header names an ETag. In a strong comparison weak ETags never match. */
 function names(header: string, etag: string, how: 'strongly' | 'weakly'): boolean {
   const items = header.split(',').map((item) => item.trim());
   if (items.includes('*')) return true;

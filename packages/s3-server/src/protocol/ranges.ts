@@ -1,14 +1,14 @@
 import { S3Error } from './s3-error.js';
 
-/** Bytes of an object, both ends included. */
+/** Bytes of an object, from `start` to `end`, both included. */
 export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * What a Range header asks for; undefined means the whole object. As S3, headers that are not one well-formed
- * range are ignored.
+ * Returns what a Range header asks for. Undefined means the whole object. As in S3, a header that is not one
+ * well-formed range is ignored.
  * @throws S3Error 416 `InvalidRange` for a range without a byte in the object.
  */
 export function parseRange(header: string | undefined, size: number): Range | undefined {
@@ -25,12 +25,12 @@ export function parseRange(header: string | undefined, size: number): Range | un
   return range;
 }
 
-/** How many bytes a range has. */
+/** Returns the number of bytes of a range. */
 export function lengthOf({ start, end }: Range): number {
   return end - start + 1;
 }
 
-/** A Content-Range. */
+/** Writes a Content-Range. */
 export function contentRange({ start, end }: Range, size: number): string {
   return `bytes ${start}-${end}/${size}`;
 }

@@ -4,8 +4,8 @@ import type { Storage } from '../storage.js';
 import { S3Error } from './s3-error.js';
 
 /**
- * The operations the server knows, by the method, what they work on, and the part of the query that selects
- * them.
+ * The operations that the server knows. Each is chosen by the method, by what it works on, and by a part of
+ * the query.
  */
 const OPERATIONS = {
   'HEAD bucket': 'HeadBucket',
@@ -21,13 +21,15 @@ const OPERATIONS = {
   'DELETE object?uploadId': 'AbortMultipartUpload',
 } as const;
 
-/** Name of an operation, as S3's API calls it. */
+/** Name of an operation in S3's API. */
 export type S3Operation = (typeof OPERATIONS)[keyof typeof OPERATIONS];
 
 /** Every operation. */
 export const S3_OPERATIONS: readonly S3Operation[] = Object.values(OPERATIONS);
 
-/** Parts of a query that make another operation of a request, also one that is not known here. */
+/**
+ * Parameters of a query that choose another operation, including operations that this server does not know.
+ */
 const SELECTORS = [
   'uploadId',
   'uploads',
@@ -44,23 +46,23 @@ export interface S3Request {
   readonly bucket: string;
   /** Empty for operations on a bucket. */
   readonly key: string;
-  /** The path of the request line, percent-encoded the one way that is signed. */
+  /** The path of the request line, percent-encoded in the one way that is signed. */
   readonly canonicalPath: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A request with its body, once that is known to be what was sent. */
+/** A request with its body, after the body was checked. */
 export interface S3RequestWithBody extends S3Request {
   readonly body: Uint8Array;
-  /** Checksums that came with the body, by algorithm, in headers or behind it; all of them match. */
+  /** Checksums that came with the body, by algorithm, in headers or after it. All of them match. */
   readonly checksums: ReadonlyMap<string, string>;
 }
 
 const NO_QUERY = new URLSearchParams();
 
 /**
- * Takes the target of a request apart. Nothing in it is normalised: `//`, `.` and `..` are parts of keys.
+ * Parses a request. Nothing in its path is normalised: `//`, `.` and `..` are parts of keys.
  * @throws S3Error `InvalidURI` for what is not UTF-8; 501 `NotImplemented`.
  */
 export function parseRequest(message: IncomingMessage, storage: Storage): S3Request {
@@ -91,7 +93,7 @@ function encodePath(path: string): string {
   );
 }
 
-/** The bucket that stands before the name of the server. */
+/** Returns the bucket that is named before the host name. */
 function bucketOfHost(host: string, storage: Storage): string | undefined {
   const name = host.replace(/:\d+$/, '');
   if (isIP(name) !== 0 || name === 'localhost') return undefined;

@@ -1,9 +1,9 @@
 import { element, xmlDocument } from './xml.js';
 
-/** What an error answer holds besides its code. */
+/** What an error has besides status, code and message. */
 export interface S3ErrorDetails {
   readonly headers?: readonly string[];
-  /** More elements of the XML body, as S3 adds them to some codes. */
+  /** Further elements of the XML body, which S3 adds for some codes. */
   readonly elements?: Readonly<Record<string, string | number>>;
 }
 
@@ -21,7 +21,7 @@ export class S3Error extends Error {
   }
 }
 
-/** The `<Error>` document. */
+/** Makes the `<Error>` document. */
 export function errorDocument({ code, message, details }: S3Error, requestId: string): string {
   const extra = Object.entries(details.elements ?? {}).map(([name, value]) => element(name, String(value)));
   const children = [
@@ -33,12 +33,12 @@ export function errorDocument({ code, message, details }: S3Error, requestId: st
   return xmlDocument('Error', children.join(''), undefined);
 }
 
-/** The object does not exist. */
+/** Makes the error of an object that does not exist. */
 export function noSuchKey(key: string): S3Error {
   return new S3Error(404, 'NoSuchKey', 'The specified key does not exist.', { elements: { Key: key } });
 }
 
-/** An argument of the request cannot be. */
+/** Makes the error of an argument that has an impossible value. */
 export function invalidArgument(name: string, value: string, message: string): S3Error {
   return new S3Error(400, 'InvalidArgument', message, {
     elements: { ArgumentName: name, ArgumentValue: value },

@@ -1,7 +1,7 @@
 import { SaxesParser } from 'saxes';
 import { S3Error } from './s3-error.js';
 
-/** An element that was parsed. */
+/** A parsed element. */
 export class XmlElement {
   readonly name: string;
   readonly children: XmlElement[] = [];
@@ -11,20 +11,20 @@ export class XmlElement {
     this.name = name;
   }
 
-  /** The children of one name. */
+  /** Returns the children of this name. */
   all(name: string): XmlElement[] {
     return this.children.filter((child) => child.name === name);
   }
 
-  /** The text of the first child of one name. */
+  /** Returns the text of the first child of this name. */
   textOf(name: string): string | undefined {
     return this.children.find((child) => child.name === name)?.text;
   }
 }
 
 /**
- * Parses what a client sent. Entities other than the five of XML are not expanded.
- * @throws S3Error `MalformedXML`, also for another root, and for a document type.
+ * Parses what a client sent. Only the five entities of XML are expanded.
+ * @throws S3Error `MalformedXML`, also for another root element or a document type.
  */
 export function parseXml(bytes: Uint8Array, root: string): XmlElement {
   const top = new XmlElement('');
@@ -55,7 +55,7 @@ export function parseXml(bytes: Uint8Array, root: string): XmlElement {
   return found;
 }
 
-/** The XML is not what the operation takes. */
+/** Makes the error of XML that the operation does not accept. */
 export function malformedXml(): S3Error {
   return new S3Error(
     400,

@@ -7,17 +7,17 @@ const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>'
 // eslint-disable-next-line no-control-regex
 const SPECIAL = /[&<>"\u0000-\u001f\u007f-\u009f\ufffe\uffff]/g;
 
-/** Text as it stands in XML. */
+/** Escapes text for XML. */
 export function escapeXml(text: string): string {
   return text.replace(SPECIAL, (char) => NAMED[char] ?? `&#x${char.charCodeAt(0).toString(16)};`);
 }
 
-/** An element that holds text. */
+/** Makes an element that holds text. */
 export function element(name: string, text: string): string {
   return `<${name}>${escapeXml(text)}</${name}>`;
 }
 
-/** A document around what is XML already. */
+/** Makes a document around content that is XML already. */
 export function xmlDocument(
   root: string,
   content: string,

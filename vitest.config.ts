@@ -1,3 +1,4 @@
+import os from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Tests of a package that take seconds, or need processes, servers or many files. */
@@ -12,9 +13,24 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['packages/*/test/**/*.test.ts'], exclude: [LONG] },
+        test: {
+          name: 'unit',
+          include: ['packages/*/test/**/*.test.ts'],
+          exclude: [LONG],
+          // They wait for nothing but processors.
+          maxWorkers: os.availableParallelism(),
+        },
       },
-      { extends: true, test: { name: 'whole', include: ['test/**/*.test.ts', LONG] } },
+      {
+        extends: true,
+        test: {
+          name: 'whole',
+          include: ['test/**/*.test.ts', LONG],
+          // Leaves a core to the servers and processes that these tests start. Runs after the unit tests.
+          maxWorkers: Math.max(1, os.availableParallelism() - 1),
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
     pool: 'forks',
     globalSetup: ['test/scratch.ts'],

@@ -191,7 +191,7 @@ describe('connections', () => {
     while (clock.sleeping < 3) await clock.turn();
     await clock.run(reads);
     server.faults.set([]);
-    expect(server.concurrency).toBe(3);
+    expect(server.mostInFlight).toBe(3);
     expect(server.openSockets).toBe(3);
     await driver.stat('object', {});
     expect(server.openSockets).toBe(3);

@@ -46,7 +46,7 @@ describe('a large object', () => {
       server.delete(BUCKET, 'large');
     }
     expect(server.requests).toMatchObject({ PutObject: 0, UploadPart: 16, CompleteMultipartUpload: 4 });
-    expect(server.concurrency).toBe(4);
+    expect(server.mostInFlight).toBe(4);
     expect(server.openUploads).toBe(0);
   });
 

@@ -76,7 +76,7 @@ export class S3Server implements AsyncDisposable {
   readonly seed: number;
   readonly requests: S3RequestCounts;
   #inFlight = 0;
-  #concurrency = 0;
+  #mostInFlight = 0;
   #identities = 0;
   #closing: Promise<void> | undefined;
   readonly #options: S3ServerOptions;
@@ -127,8 +127,8 @@ export class S3Server implements AsyncDisposable {
   }
 
   /** The largest number of requests at the same time so far. */
-  get concurrency(): number {
-    return this.#concurrency;
+  get mostInFlight(): number {
+    return this.#mostInFlight;
   }
 
   /** Uploads that are neither completed nor aborted. */
@@ -187,7 +187,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#concurrency = Math.max(this.#concurrency, ++this.#inFlight);
+    this.#mostInFlight = Math.max(this.#mostInFlight, ++this.#inFlight);
     const gone = new AbortController();
     response.once('close', () => {
       this.#inFlight--;

@@ -12,11 +12,11 @@ describe('the server', () => {
     const client = clientOf(server);
     const gets = [1, 2, 3].map(() => client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'k' })));
     while (clock.sleeping < 3) await clock.turn();
-    expect([server.inFlight, server.concurrency, server.openSockets]).toEqual([3, 3, 3]);
+    expect([server.inFlight, server.mostInFlight, server.openSockets]).toEqual([3, 3, 3]);
     const answers = await clock.run(Promise.all(gets));
     for (const { Body } of answers) await Body?.transformToString();
     while (server.inFlight > 0) await clock.turn();
-    expect(server.concurrency).toBe(3);
+    expect(server.mostInFlight).toBe(3);
   });
 
   it('lets go of its port and of every connection when it is closed, also twice', async () => {

@@ -78,8 +78,8 @@ export class Prefetcher implements SampleReader {
    * Starts to read ahead shortly after, before any sample is asked for.
    * @param source The hierarchy. The caller closes it.
    * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for accesses that cannot be
-   * iterated, and for the state of another sequence (other keys, another order or seed); `TIERED_UNSUPPORTED`
-   * for a state where the accesses are no sequence.
+   * iterated, for the state of another sequence (other keys, another order or seed), and for a state where
+   * the accesses are no sequence.
    */
   constructor(source: SampleSource, accesses: Accesses, options: PrefetcherOptions = {}) {
     const { priority = 1, clock = systemClock, signal, resume } = options;
@@ -195,7 +195,7 @@ export class Prefetcher implements SampleReader {
    * that no consumer has got. After a failed read, the sample that failed is the next. The state carries a
    * hash of what is read (`PrefetcherState.accesses`); to compute it, the first call in an epoch takes up to
    * about 10 ms.
-   * @throws TieredError `TIERED_UNSUPPORTED` if the accesses are not an `AccessSequence`.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if the accesses are not an `AccessSequence`.
    */
   state(): PrefetcherState {
     const sequence = sequenceOf(this.#accesses);

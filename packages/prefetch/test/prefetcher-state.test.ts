@@ -196,8 +196,7 @@ describe('a prefetcher that is resumed', () => {
       expect(resume(wrong), JSON.stringify(wrong)).toThrow(invalid);
     for (const none of [null, 7, 'state'])
       expect(() => new Prefetcher(hierarchy, sequence, { resume: none as never })).toThrow(invalid);
-    const unsupported = withCode('TIERED_UNSUPPORTED');
-    expect(() => new Prefetcher(hierarchy, [...sequence]).state()).toThrow(unsupported);
-    expect(() => new Prefetcher(hierarchy, [...sequence], { resume: state })).toThrow(unsupported);
+    expect(() => new Prefetcher(hierarchy, [...sequence]).state()).toThrow(invalid);
+    expect(() => new Prefetcher(hierarchy, [...sequence], { resume: state })).toThrow(invalid);
   });
 });

@@ -254,7 +254,7 @@ it('[P5] an object that was read by name before its key came is passed over', as
 it('[P6] a stream has no state to go on from, and that is said', async () => {
   const hierarchy = await over(await objects(SIZES));
   const prefetcher = new Prefetcher(hierarchy, streamOf(keys(COUNT)));
-  expect(() => prefetcher.state()).toThrow(withCode('TIERED_UNSUPPORTED'));
+  expect(() => prefetcher.state()).toThrow(withCode('TIERED_CONFIG_INVALID'));
   await prefetcher.close();
 });
 

@@ -13,7 +13,11 @@ export const ERROR_CODES = {
   TIERED_NOT_OPEN: 'The operation needs open() first.',
   TIERED_ALREADY_OPEN: 'It was opened before, or serves another hierarchy, and does so only once.',
   TIERED_CLOSED: 'The object is closing or closed; the operation did not happen.',
-  TIERED_UNSUPPORTED: 'The driver does not have this capability.',
+  TIERED_UNSUPPORTED: 'The driver, its storage or this machine cannot do this.',
+  TIERED_VERSION_MISMATCH:
+    'The other process speaks another version of the protocol; use the same package in both.',
+  TIERED_LIMIT_REACHED: 'As much is held as may be held at a time; release something first.',
+  TIERED_VIEW_TRANSFERRED: 'A view that was lent was transferred by its borrower, and its memory is gone.',
   TIERED_TOO_LARGE: 'There is no memory for all of the object at once, or a limit on it; read it in parts.',
   TIERED_IO: 'The storage below failed; `cause` is its own error.',
   TIERED_PERMISSION: 'The storage below refused access.',

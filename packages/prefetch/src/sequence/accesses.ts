@@ -10,12 +10,12 @@ export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterabl
 
 /**
  * Returns the accesses as a sequence, which can be resumed in its middle.
- * @throws TieredError `TIERED_UNSUPPORTED` if they are not a sequence.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if they are not a sequence.
  */
 export function sequenceOf(accesses: Accesses): AccessSequence {
   if (isSequence(accesses)) return accesses;
   throw new TieredError(
-    'TIERED_UNSUPPORTED',
+    'TIERED_CONFIG_INVALID',
     'Only an AccessSequence can be resumed: make one with shuffledSequence or listSequence.',
   );
 }

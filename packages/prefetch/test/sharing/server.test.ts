@@ -81,7 +81,7 @@ describe('a client that breaks the protocol', () => {
     const server = await serve(new ListReader([]));
     const raw = new RawClient(server);
     raw.write(encodeHead(CLIENT_FRAMES.hello, 0, { protocol: PROTOCOL, version: 2 }));
-    expect(await raw.next('error')).toMatchObject({ id: 0, body: { code: 'TIERED_UNSUPPORTED' } });
+    expect(await raw.next('error')).toMatchObject({ id: 0, body: { code: 'TIERED_VERSION_MISMATCH' } });
     await raw.closed;
     expect(server.failures).toBe(1);
   });

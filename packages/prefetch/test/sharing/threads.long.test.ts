@@ -153,7 +153,7 @@ describe('a client of a port', () => {
     const held = [];
     while (held.length < 8192) held.push(...(await reader.take(9000)));
     expect(held).toHaveLength(8192);
-    await expect(reader.take(1)).rejects.toEqual(withCode('TIERED_UNSUPPORTED'));
+    await expect(reader.take(1)).rejects.toEqual(withCode('TIERED_LIMIT_REACHED'));
     for (const sample of held) sample.release();
     expect(await reader.take(9000)).not.toHaveLength(0);
     await reader.close();

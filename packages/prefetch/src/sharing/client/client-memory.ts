@@ -47,7 +47,7 @@ export class ClientMemory {
 
   /**
    * Returns the bytes of a sample.
-   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie outside the memory; `TIERED_UNSUPPORTED` if
+   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie outside the memory; `TIERED_VIEW_TRANSFERRED` if
    * somebody who was lent a sample has transferred the memory.
    */
   bytesOf({ size, offset = -1 }: SampleHead): Uint8Array {
@@ -91,7 +91,7 @@ export class ClientMemory {
 
 function transferred(): TieredError {
   return new TieredError(
-    'TIERED_UNSUPPORTED',
+    'TIERED_VIEW_TRANSFERRED',
     'The buffer behind a sample was transferred, and is that of all samples of this client; transfer a copy (data.slice()), or connect with sharesMemory: false.',
   );
 }

@@ -73,7 +73,7 @@ export class PrefetchClient implements SampleReader {
    * - `TIERED_UNAVAILABLE` (retryable) if nobody listens, or if the server takes no more clients;
    * - `TIERED_PERMISSION` if the socket, or a link or directory on the way to it, belongs to another user, or
    *   if others may write to such a directory, unless it is sticky, as /tmp is;
-   * - `TIERED_UNSUPPORTED` if the server speaks another version of the protocol.
+   * - `TIERED_VERSION_MISMATCH` if the server speaks another version of the protocol.
    */
   static async connect(options: PrefetchClientOptions): Promise<PrefetchClient> {
     const { path, trust = [], maxSampleBytes = '4GiB', sharesMemory = true, signal } = options;

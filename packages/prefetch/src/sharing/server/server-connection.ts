@@ -149,7 +149,7 @@ export class ServerConnection {
   #greet(version: number): void {
     if (version !== VERSION)
       throw new TieredError(
-        'TIERED_UNSUPPORTED',
+        'TIERED_VERSION_MISMATCH',
         `The server of this prefetcher speaks version ${VERSION} of the protocol, the client version ${version}; use the same version of @tiered/prefetch for both.`,
       );
     this.#host.admit();

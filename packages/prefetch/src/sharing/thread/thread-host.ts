@@ -120,7 +120,7 @@ class ThreadHost {
 
 function holdsTooMuch(): TieredError {
   return new TieredError(
-    'TIERED_UNSUPPORTED',
+    'TIERED_LIMIT_REACHED',
     `A client holds ${SLOTS} samples at most; release some before you take more.`,
   );
 }

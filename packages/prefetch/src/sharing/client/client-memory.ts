@@ -47,8 +47,8 @@ export class ClientMemory {
 
   /**
    * Returns the bytes of a sample.
-   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie outside the memory; `TIERED_VIEW_TRANSFERRED` if
-   * somebody who was lent a sample has transferred the memory.
+   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie outside the memory; `TIERED_VIEW_TRANSFERRED`
+   * if somebody who was lent a sample has transferred the memory.
    */
   bytesOf({ size, offset = -1 }: SampleHead): Uint8Array {
     const { buffer } = this.#memory;

@@ -38,9 +38,9 @@ interface Pending {
 /**
  * Reads samples in a worker thread from a prefetcher in another thread. Samples are views on the prefetcher's
  * memory, and every promise of `SampleReader` holds. A take gives at most 256 samples, and takes are answered
- * in the order of the calls. A client that holds 8192 samples gets `TIERED_LIMIT_REACHED` if it takes more. If
- * an abort comes when the answer is already on its way, the samples in it are released, and no consumer gets
- * them. The client ends with its thread, or by `close`.
+ * in the order of the calls. A client that holds 8192 samples gets `TIERED_LIMIT_REACHED` if it takes more.
+ * If an abort comes when the answer is already on its way, the samples in it are released, and no consumer
+ * gets them. The client ends with its thread, or by `close`.
  */
 export class ThreadPrefetchClient implements SampleReader {
   readonly #port: MessagePort;

@@ -62,7 +62,7 @@ const noWayOut = {
 const noParsers = {
   regex: '^@tiered/config(/|$)',
   message:
-    'Only src/config.ts and src/cli may load parsers: programs without a configuration file go without.',
+    'Only src/config.ts and the package tiered may load parsers: programs without a configuration go without.',
 };
 
 /** A dynamic import would escape the rules on imports. */
@@ -166,9 +166,16 @@ export default defineConfig(
     ),
   })),
   Object.entries(LADDER).map(([name, allowed]) => ({
-    files: [`packages/${name}/src/config.ts`, `packages/${name}/src/cli/**/*.ts`],
+    files: [`packages/${name}/src/config.ts`, ...(name === 'tiered' ? ['packages/tiered/src/**/*.ts'] : [])],
     rules: restrictImports(...timeModules, noDeepImport, noTestParts, noWayOut, siblings(name, allowed)),
   })),
+  {
+    files: ['packages/tiered/src/cli/*.ts', 'packages/tiered/src/cli/commands/*.ts'],
+    rules: restrictImports(...timeModules, noDeepImport, noTestParts, noWayOut, {
+      regex: '^(@tiered/(?!core$)|yaml$)',
+      message: '`tiered --help` loads this; what a command needs is imported in src/cli/actions.',
+    }),
+  },
   {
     files: ['packages/*/test/**/*.ts'],
     rules: restrictImports(...timeModules, noDeepImport, noWayOut),

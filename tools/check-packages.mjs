@@ -13,6 +13,8 @@ import { formatMessage } from 'publint/utils';
 import { LADDER } from './ladder.js';
 
 const SCOPE = '@tiered/';
+/** The directory below packages/, and the row of the ladder; `tiered` itself has no scope. */
+const shortNameOf = (name) => name.replace(SCOPE, '');
 const root = path.resolve(import.meta.dirname, '..');
 const attw = fileURLToPath(
   new URL('dist/index.js', import.meta.resolve('@arethetypeswrong/cli/package.json')),
@@ -21,14 +23,14 @@ const run = promisify(execFile);
 
 /** The siblings a package installs must be those its sources may import. */
 function checkLadder(manifest) {
-  const allowed = LADDER[manifest.name.slice(SCOPE.length)];
+  const allowed = LADDER[shortNameOf(manifest.name)];
   if (allowed === undefined) return ['has no row in tools/ladder.js'];
   return Object.keys({
     ...manifest.dependencies,
     ...manifest.peerDependencies,
     ...manifest.optionalDependencies,
   })
-    .filter((name) => name.startsWith(SCOPE) && !allowed.includes(name.slice(SCOPE.length)))
+    .filter((name) => name.startsWith(SCOPE) && !allowed.includes(shortNameOf(name)))
     .map((name) => `depends on ${name}, which tools/ladder.js does not allow`);
 }
 
@@ -79,7 +81,7 @@ async function checkWithAttw(tarball) {
 }
 
 async function checkPackage({ name, filename, files }, temporary) {
-  const directory = path.join(root, 'packages', name.slice(SCOPE.length));
+  const directory = path.join(root, 'packages', shortNameOf(name));
   const manifest = JSON.parse(await readFile(path.join(directory, 'package.json'), 'utf8'));
   const tarball = path.join(temporary, filename);
   const problems = await Promise.all([

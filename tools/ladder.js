@@ -14,11 +14,11 @@ export const LADDER = {
   'opendal-adapter': ['core', 'config'],
   native: ['core'],
   formats: ['core'],
-  simulator: ['core', 'config', 'tiering', 'prefetch'],
+  simulator: ['core', 'tiering', 'prefetch'],
   cluster: ['core', 'tiering', 'prefetch'],
   control: ['core', 'tiering', 'prefetch'],
   interpose: ['core', 'tiering', 'node-fs-adapter'],
-  cli: [
+  tiered: [
     'core',
     'config',
     'tiering',

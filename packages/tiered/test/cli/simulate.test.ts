@@ -1,34 +1,19 @@
-import { ManualClock } from '@tiered/core/testing';
-import { parseSimulation, strategyNamed } from '@tiered/simulator/config';
-import { ault } from '@tiered/simulator/model';
+import { parseSimulation } from '@tiered/simulator/config';
+import { ault, SCENARIOS } from '@tiered/simulator/model';
 import { STRATEGIES } from '@tiered/simulator/strategies';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { simulateCommand } from '../src/cli/command.js';
-import { runCommand } from '../src/cli/host.js';
-import { ProgressBar } from '../src/cli/progress.js';
-import { parseChange, variantsOf } from '../src/engine/what-if.js';
-import { textOf } from './text-of.js';
+import { simulated } from './run-tiered.js';
 
-const invalid = expect.objectContaining({ code: 'TIERED_CONFIG_INVALID' });
+const command = (...args: string[]) => simulated('simulate', ...args);
 
 let directory: string;
 beforeEach(async () => {
   directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-simulate-'));
 });
 afterEach(() => rm(directory, { recursive: true }));
-
-async function command(...args: string[]): Promise<{ code: number; out: string; messages: string }> {
-  const written: string[] = [];
-  const terminal = new PassThrough();
-  const clock = new ManualClock();
-  const host = { write: (text: string) => written.push(text), terminal, clock };
-  const code = await clock.run(runCommand(simulateCommand(host), args, host));
-  return { code, out: written.join(''), messages: textOf(terminal) };
-}
 
 const document = {
   dataset: { samples: 200, meanMB: 1, sigmaMB: 0.2 },
@@ -38,7 +23,7 @@ const document = {
   policies: ['naive', { policy: 'nopfs', filledBy: 'itself' }, { policy: 'locality-aware', keeps: 'all' }],
 };
 
-describe('tiered-simulate', () => {
+describe('tiered simulate', () => {
   it('prints a table of all policies of a scenario', async () => {
     const { code, out } = await command('scenario', '1', '--epochs', '1');
     expect(code).toBe(0);
@@ -117,87 +102,12 @@ describe('tiered-simulate', () => {
     expect(messages).not.toBe('');
   });
 
+  it('has the scenarios that its help names', async () => {
+    expect(SCENARIOS.map(({ name }) => name)).toEqual(['1', '2', '3', '3-places', '4', '5']);
+    expect((await command('scenario', '9')).messages).toContain('There is no scenario "9": 1 (');
+  });
+
   it('ends with exit code 1 where a file cannot be read', async () => {
     expect((await command('file', path.join(directory, 'none.json'))).code).toBe(1);
-  });
-});
-
-describe('the progress bar', () => {
-  const drawn = async (isTTY: boolean, ms: number): Promise<string> => {
-    const terminal = Object.assign(new PassThrough(), { isTTY });
-    const clock = new ManualClock();
-    const bar = new ProgressBar(terminal, clock, 'simulating');
-    await clock.advance(ms);
-    bar.update(1, 2);
-    bar.stop();
-    return textOf(terminal);
-  };
-
-  it('is drawn on a terminal after two seconds, and nowhere else', async () => {
-    expect(await drawn(true, 2_000)).toContain('50 %');
-    expect(await drawn(true, 1_999)).toBe('');
-    expect(await drawn(false, 10_000)).toBe('');
-  });
-});
-
-describe('parseSimulation', () => {
-  it('takes policies by name and with options; all if none is named', () => {
-    expect(parseSimulation(document).strategies.map(({ name }) => name)).toEqual([
-      'naive',
-      'nopfs',
-      'locality-aware',
-    ]);
-    const { policies, ...rest } = document;
-    expect(policies.length).toBe(3);
-    expect(parseSimulation(rest).strategies).toEqual(STRATEGIES);
-  });
-
-  const falling = {
-    points: [
-      [2, 80],
-      [1, 90],
-    ],
-  };
-  it.each([
-    ['epochs', { ...document, epochs: 0 }],
-    ['dataset', { ...document, dataset: { samples: 3 } }],
-    ['policies.0', { ...document, policies: [{ policy: 'lru', size: 3 }] }],
-    ['system.source', { ...document, system: { ...ault, source: falling } }],
-    ['system.workers', { ...document, system: { ...ault, workers: 1.5 } }],
-    ['policies', { ...document, policies: ['best'] }],
-    ['epoch', { ...document, epoch: 3 }],
-    ['simulation', 'nothing'],
-  ])('names %s where that cannot be', (field, value) => {
-    expect(() => parseSimulation(value)).toThrow(invalid);
-    expect(() => parseSimulation(value)).toThrow(field);
-  });
-});
-
-describe('what if', () => {
-  it('changes what it names and nothing else', () => {
-    const [variant] = variantsOf(
-      ault,
-      ['ram=10', 'ssd.read=100', 'compute=50', 'workers=2', 'staging=4'].map(parseChange),
-    );
-    expect(variant?.system).toEqual({
-      ...ault,
-      workers: 2,
-      computeMBps: 50,
-      staging: { ...ault.staging, capacityMB: 4_000 },
-      levels: [
-        { ...ault.levels[0], capacityMB: 10_000 },
-        { ...ault.levels[1], read: { points: [[2, 100]] } },
-      ],
-    });
-  });
-
-  it.each(['ram', 'ram=', 'ram=a', 'ram=0', 'tape=1', 'ram.write=3', 'workers=1.5'])('refuses %s', (text) => {
-    expect(() => variantsOf(ault, [parseChange(text)])).toThrow(invalid);
-  });
-});
-
-describe('strategyNamed', () => {
-  it('refuses a name that none has', () => {
-    expect(() => strategyNamed('best')).toThrow(invalid);
   });
 });

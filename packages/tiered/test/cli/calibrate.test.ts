@@ -1,14 +1,12 @@
-import { systemClock } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { parseProfile } from '@tiered/simulator/calibration';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { calibrateCommand } from '../src/cli/calibrate-command.js';
-import { runCommand } from '../src/cli/host.js';
-import { textOf } from './text-of.js';
+import { tiered } from './run-tiered.js';
+
+const command = (...args: string[]) => tiered('calibrate', ...args);
 
 let directory: string;
 beforeEach(async () => {
@@ -24,21 +22,13 @@ const CONFIG = {
   placement: {},
 };
 
-async function command(...args: string[]): Promise<{ code: number; out: string; messages: string }> {
-  const written: string[] = [];
-  const terminal = new PassThrough();
-  const host = { write: (text: string) => written.push(text), terminal, clock: systemClock };
-  const code = await runCommand(calibrateCommand(host), args, host);
-  return { code, out: written.join(''), messages: textOf(terminal) };
-}
-
 async function configured(config: object): Promise<string> {
   const file = path.join(directory, 'tiers.json');
   await writeFile(file, JSON.stringify(config));
   return file;
 }
 
-describe('tiered-calibrate', () => {
+describe('tiered calibrate', () => {
   it('measures the levels of a configuration, and leaves the tier as it was', async () => {
     const out = path.join(directory, 'profile.json');
     const file = await configured(CONFIG);

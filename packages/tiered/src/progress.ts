@@ -1,4 +1,4 @@
-import type { Clock } from '@tiered/core';
+import { formatBytes, type Clock, type Hierarchy, type HierarchyEvents } from '@tiered/core';
 import { Presets, SingleBar } from 'cli-progress';
 
 /** Where a progress bar may be drawn: `process.stderr`, say. */
@@ -41,5 +41,34 @@ export class ProgressBar {
 
   stop(): void {
     if (this.#shown) this.#bar?.stop();
+  }
+}
+
+/** Counts the objects of a listing on a terminal, once it takes longer than two seconds. */
+export class ListingProgress {
+  readonly #hierarchy: Hierarchy;
+  readonly #bar: SingleBar;
+  readonly #listener: HierarchyEvents['scan'];
+  #shown = false;
+
+  constructor(hierarchy: Hierarchy, terminal: Terminal, clock: Clock) {
+    this.#hierarchy = hierarchy;
+    const begun = clock.now();
+    const format = 'listing the source: {value} objects, {size}';
+    this.#bar = new SingleBar({ stream: terminal, format, clearOnComplete: true }, Presets.shades_classic);
+    this.#listener = ({ objects, bytes }) => {
+      if (terminal.isTTY !== true || clock.now() - begun < UNTIL_SHOWN_MS) return;
+      const size = { size: formatBytes(bytes) };
+      // The total is not known before the end; nothing of it is shown.
+      if (!this.#shown) this.#bar.start(Number.MAX_SAFE_INTEGER, objects, size);
+      else this.#bar.update(objects, size);
+      this.#shown = true;
+    };
+    hierarchy.on('scan', this.#listener);
+  }
+
+  stop(): void {
+    this.#hierarchy.off('scan', this.#listener);
+    if (this.#shown) this.#bar.stop();
   }
 }

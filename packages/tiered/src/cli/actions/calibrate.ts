@@ -1,0 +1,84 @@
+import { loadHierarchyOptions } from '@tiered/config';
+import { TieredError } from '@tiered/core';
+import { calibrate, unsteadyIn } from '@tiered/simulator/calibration';
+import { access, constants, open, rm, stat, writeFile } from 'node:fs/promises';
+import { ProgressBar } from '../../progress.js';
+import type { CommandHost } from '../host.js';
+
+/** What `tiered calibrate` is told. */
+export interface CalibrateOptions {
+  readonly out?: string;
+  readonly seconds?: number;
+  readonly bytes?: string;
+  readonly readBytes?: string;
+}
+
+/** Measures the levels of a configuration, and writes or prints the profile. */
+export async function calibrateTo(
+  host: CommandHost,
+  config: string,
+  { out, seconds, bytes, readBytes }: CalibrateOptions,
+): Promise<void> {
+  const levels = await loadHierarchyOptions(config, { clock: host.clock });
+  if (out !== undefined) await assertWritable(out);
+  const bar = new ProgressBar(host.terminal, host.clock, 'measuring');
+  const profile = await calibrate(levels, {
+    ...(seconds !== undefined && { seconds }),
+    ...(bytes !== undefined && { bytes }),
+    ...(readBytes !== undefined && { readBytes }),
+    clock: host.clock,
+    onProgress: (done, total) => bar.update(done, total),
+  }).finally(() => bar.stop());
+  for (const warning of unsteadyIn(profile)) host.terminal.write(`warning: ${warning}\n`);
+  const text = `${JSON.stringify(profile, undefined, 2)}\n`;
+  if (out === undefined) host.write(text);
+  else await keep(out, text, host);
+}
+
+/**
+ * Refuses a file that cannot be written, before half a minute of measuring is spent on it. An existing file
+ * stays as it is.
+ * @throws TieredError `TIERED_CONFIG_INVALID`
+ */
+async function assertWritable(out: string): Promise<void> {
+  try {
+    if (await isNew(out)) await rm(out);
+    else if ((await stat(out)).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    else await access(out, constants.W_OK);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason = REASONS[code ?? ''] ?? `the system says ${code}`;
+    throw new TieredError('TIERED_CONFIG_INVALID', `--out: ${out} cannot be written: ${reason}.`, { cause });
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such directory; make it first',
+  ENOTDIR: 'a file stands where a directory must be',
+  EISDIR: 'that is a directory; give the name of a file',
+  EACCES: 'access is denied',
+};
+
+/** Whether the file did not exist; now it does. */
+async function isNew(out: string): Promise<boolean> {
+  try {
+    await (await open(out, 'ax')).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/**
+ * Writes the profile. If that has become impossible meanwhile, the profile is printed, so that it is not
+ * lost.
+ */
+async function keep(out: string, text: string, host: CommandHost): Promise<void> {
+  try {
+    await writeFile(out, text);
+  } catch (error) {
+    host.write(text);
+    throw error;
+  }
+}

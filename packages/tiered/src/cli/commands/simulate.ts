@@ -1,0 +1,53 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { SimulateOptions } from '../actions/simulate.js';
+import type { CommandHost } from '../host.js';
+
+/** `tiered simulate`. */
+export function simulateCommand(host: CommandHost): Command {
+  const program = new Command('simulate').description(
+    'Says how long a training would take, and where it would read from, under each of these policies',
+  );
+  const scenario = program
+    .command('scenario')
+    .argument('<name>', 'of the HDMLP paper, section 6.1: 1, 2, 3, 3-places, 4, 5')
+    .description('Simulates one of the scenarios of the HDMLP paper')
+    .action(async (name: string, options: SimulateOptions) => {
+      const { simulateScenario } = await import('../actions/simulate.js');
+      await simulateScenario(host, name, options);
+    });
+  const file = program
+    .command('file')
+    .argument('<path>', 'a JSON document, see docs/simulator.md')
+    .description('Simulates a dataset, a system and policies of your own')
+    .action(async (path: string, options: SimulateOptions) => {
+      const { simulateFile } = await import('../actions/simulate.js');
+      await simulateFile(host, path, options);
+    });
+  for (const command of [scenario, file]) addOptions(command);
+  return program;
+}
+
+function addOptions(command: Command): void {
+  command
+    .option(
+      '--policies <names>',
+      'separated by commas, such as nopfs,first-fit,lru,naive; a wrong name lists all',
+      (text: string) => text.split(','),
+    )
+    .option(
+      '--what-if <changes...>',
+      'such as ram=10,20,40 ssd=20,40,80 (GB): all combinations; default: the policies of the file, else nopfs',
+    )
+    .option('--epochs <n>', 'how many', wholeNumber)
+    .option('--seed <n>', 'decides sizes and orders', wholeNumber)
+    .option('--json', 'results as JSON, in place of the table')
+    .option('--csv', 'results as CSV, in place of the table')
+    .option('--svg <file>', 'a chart as Fig. 7 of the paper');
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < 0)
+    throw new InvalidArgumentError('Give a whole number.');
+  return value;
+}

@@ -1,0 +1,1 @@
+export { runTiered } from './run.js';

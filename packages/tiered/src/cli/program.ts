@@ -1,0 +1,25 @@
+import { Command } from 'commander';
+import { calibrateCommand } from './commands/calibrate.js';
+import { configCommand } from './commands/config.js';
+import { simulateCommand } from './commands/simulate.js';
+import { statsCommand } from './commands/stats.js';
+import { warmupCommand } from './commands/warmup.js';
+import type { CommandHost } from './host.js';
+
+/**
+ * The command `tiered`. What a command does is loaded when it runs, so that `--help` loads nothing heavy. No
+ * command asks anything.
+ */
+export function tieredCommand(host: CommandHost): Command {
+  return new Command('tiered')
+    .description('Gets training data to the loader in time: storage tiering, prefetching and simulation.')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 success, 1 a failure, 2 arguments or a configuration that cannot work.',
+    )
+    .addCommand(configCommand(host))
+    .addCommand(warmupCommand(host))
+    .addCommand(statsCommand(host))
+    .addCommand(calibrateCommand(host))
+    .addCommand(simulateCommand(host));
+}

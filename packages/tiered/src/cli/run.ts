@@ -1,0 +1,38 @@
+import { isTieredError } from '@tiered/core';
+import type { Command } from 'commander';
+import { processHost, type CommandHost } from './host.js';
+import { tieredCommand } from './program.js';
+
+/**
+ * Runs the command `tiered`.
+ * @param args Without the names of the interpreter and the program.
+ * @param host Where it writes. Default: the process.
+ * @returns The exit code: 0 for success, 1 for a failure, 2 for arguments or a configuration that cannot
+ * work.
+ */
+export async function runTiered(args: readonly string[], host: CommandHost = processHost): Promise<number> {
+  const program = tieredCommand(host);
+  for (const command of withAllBelow(program)) {
+    command.exitOverride().configureOutput({
+      writeOut: host.write,
+      writeErr: (text) => void host.terminal.write(text),
+    });
+  }
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (hasExitCode(error)) return error.exitCode === 0 ? 0 : 2;
+    host.terminal.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return isTieredError(error, 'TIERED_CONFIG_INVALID') ? 2 : 1;
+  }
+}
+
+function withAllBelow(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withAllBelow)];
+}
+
+/** Whether commander has thrown this instead of ending the process. Its message is out already. */
+function hasExitCode(error: unknown): error is { readonly exitCode: number } {
+  return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number';
+}

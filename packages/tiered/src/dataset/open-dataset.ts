@@ -1,0 +1,66 @@
+import { loadHierarchy, type HierarchyConfig, type SourceConfig, type TierConfig } from '@tiered/config';
+import { systemClock, type Clock, type OperationOptions } from '@tiered/core';
+import { ListingProgress, type Terminal } from '../progress.js';
+import { Dataset } from './dataset.js';
+import { sourceOf, tierOf } from './locations.js';
+
+/** Options of `openDataset`. */
+export interface DatasetOptions
+  extends OperationOptions, Pick<HierarchyConfig, 'placement' | 'manifest' | 'versions'> {
+  /**
+   * The whole dataset, which is only read: the path of a directory, `s3://bucket/prefix/`,
+   * `gs://bucket/prefix/`, `az://container/prefix/`, or a mapping as in a configuration file
+   * (`docs/configuration.md`), such as `{ driver: 's3', bucket, endpoint }`.
+   */
+  readonly source: string | SourceConfig;
+  /**
+   * What is kept nearer, fastest first: `ram:8GiB`, a directory of a local disk with its quota
+   * (`/nvme/cache:200GiB`), or a mapping as in a configuration file. A directory is empty at first, or a
+   * tier's. Default: none, and every epoch reads from the source.
+   */
+  readonly tiers?: readonly (string | TierConfig)[] | undefined;
+  /**
+   * Where the progress of a listing that takes longer than two seconds is shown, if that is a terminal;
+   * `false` shows none. Default: `process.stderr`.
+   */
+  readonly progress?: Terminal | false | undefined;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Opens a dataset: its source, the tiers above it, and the list of its objects. Everything inside is there
+ * for programs that outgrow it: `hierarchy`, and the prefetchers that `epochs` returns.
+ * @param options Where it is, or the path of a configuration file.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work; `TIERED_NOT_FOUND` if the source
+ * has no objects; errors of the source's listing. An abort rejects with `signal.reason`. Whatever was opened
+ * is closed again then.
+ */
+export async function openDataset(options: string | URL | DatasetOptions): Promise<Dataset> {
+  const given: Omit<DatasetOptions, 'source'> =
+    typeof options === 'string' || options instanceof URL ? {} : options;
+  const { progress = process.stderr, signal, clock = systemClock } = given;
+  const hierarchy = await loadHierarchy(configOf(options), { clock });
+  const listing = progress === false ? undefined : new ListingProgress(hierarchy, progress, clock);
+  try {
+    await hierarchy.open({ signal });
+    return await Dataset.of(hierarchy, { signal, clock });
+  } catch (error) {
+    await hierarchy.close();
+    throw error;
+  } finally {
+    listing?.stop();
+  }
+}
+
+function configOf(options: string | URL | DatasetOptions): string | URL | HierarchyConfig {
+  if (typeof options === 'string' || options instanceof URL) return options;
+  const { source, tiers = [], placement, manifest, versions } = options;
+  return {
+    source: typeof source === 'string' ? sourceOf(source) : source,
+    tiers: tiers.map((tier) => (typeof tier === 'string' ? tierOf(tier) : tier)),
+    ...(placement !== undefined && { placement }),
+    ...(manifest !== undefined && { manifest }),
+    ...(versions !== undefined && { versions }),
+  };
+}

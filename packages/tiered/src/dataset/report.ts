@@ -1,0 +1,42 @@
+import { formatBytes, type HierarchyStats } from '@tiered/core';
+import type { EpochProfile, PrefetcherProfile } from '@tiered/prefetch';
+
+/** Says what a training read, from where, and what limited it. */
+export function reportOf(stats: HierarchyStats, profile: PrefetcherProfile | undefined): string {
+  const { objects, bytes } = stats.namespace;
+  return [
+    `dataset: ${count(objects, 'object')}, ${formatBytes(bytes)}, in ${stats.source.driver}`,
+    ...(profile?.epochs ?? []).map(epochLine),
+    `source: ${count(stats.source.reads, 'request')}, ${formatBytes(stats.source.readBytes)}${timesOf(stats)}`,
+    ...stats.tiers.map(
+      ({ level, driver, usedBytes, quotaBytes, readBytes }) =>
+        `tier ${level}, ${driver}: holds ${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)}, gave ${formatBytes(readBytes)}`,
+    ),
+    ...(profile === undefined ? [] : [`limit: ${profile.verdict.text}`]),
+  ].join('\n');
+}
+
+function epochLine({ epoch, samples, bytes, seconds, starved, levels }: EpochProfile): string {
+  const rate = seconds === 0 ? '' : `, ${formatBytes(Math.round(bytes / seconds))}/s`;
+  const waited = `waited for data ${percent(starved)} of the time`;
+  const read = levels.reduce((sum, level) => sum + level.bytes, 0);
+  const shares = levels
+    .filter((level) => level.bytes > 0)
+    .map((level) => `${percent(level.bytes / read)} from ${level.driver}`);
+  const from = shares.length === 0 ? '' : `; ${shares.join(', ')}`;
+  return `epoch ${epoch + 1}: ${count(samples, 'sample')}, ${formatBytes(bytes)} in ${seconds.toFixed(1)} s${rate}; ${waited}${from}`;
+}
+
+/** How often the source gave the dataset. */
+function timesOf({ source, namespace }: HierarchyStats): string {
+  if (namespace.bytes === 0) return '';
+  return `, ${(source.readBytes / namespace.bytes).toFixed(2)} x the dataset`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,116 @@
+import { someBytes } from '@tiered/core/testing';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tiered } from './run-tiered.js';
+
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-config-'));
+  file = path.join(directory, 'tiers.yaml');
+  await mkdir(path.join(directory, 'data/train'), { recursive: true });
+  for (let i = 0; i < 4; i++) await writeFile(path.join(directory, `data/train/${i}`), someBytes(10_000, i));
+  await writeFile(path.join(directory, 'data/other'), someBytes(10_000, 9));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const init = (...args: string[]) =>
+  tiered('config', 'init', file, '--source', path.join(directory, 'data'), ...args);
+const cache = () => `${path.join(directory, 'cache')}:10MB`;
+
+describe('tiered config', () => {
+  it('writes a configuration that check takes', async () => {
+    expect(await init('--tier', 'ram:1MiB', '--tier', cache())).toMatchObject({ code: 0, messages: '' });
+    const { code, out } = await tiered('config', 'check', file);
+    expect(code).toBe(0);
+    expect(out.split('\n').slice(1, 4)).toEqual([
+      'tier 0: memory, 1 MiB',
+      `tier 1: fs:${path.join(directory, 'cache')}, 9.5 MiB`,
+      `source: fs:${path.join(directory, 'data')}`,
+    ]);
+    const { levels } = JSON.parse((await tiered('config', 'check', file, '--json')).out) as {
+      levels: unknown[];
+    };
+    expect(levels[1]).toEqual({
+      level: 1,
+      driver: `fs:${path.join(directory, 'cache')}`,
+      quotaBytes: 10_000_000,
+    });
+  });
+
+  it('replaces a file only if it is told to', async () => {
+    await writeFile(file, 'mine');
+    const refused = await init();
+    expect(refused.code).toBe(2);
+    expect(refused.messages).toContain('--force replaces it');
+    expect(await readFile(file, 'utf8')).toBe('mine');
+    expect((await init('--force')).code).toBe(0);
+    expect(await readFile(file, 'utf8')).toContain('driver: fs');
+  });
+
+  it('says everything that is wrong, with its line', async () => {
+    await writeFile(file, 'source:\n  driver: fs\ntiers:\n  - driver: memory\n    quota: much\n');
+    const { code, messages } = await tiered('config', 'check', file);
+    expect(code).toBe(2);
+    for (const told of ['source.root', 'tiers[0].quota', ':5:']) expect(messages).toContain(told);
+  });
+
+  it('prints the JSON Schema', async () => {
+    const schema = JSON.parse((await tiered('config', 'schema')).out) as { properties: object };
+    expect(Object.keys(schema.properties)).toContain('tiers');
+  });
+});
+
+describe('tiered warmup and tiered stats', () => {
+  it('fill the tiers of a configuration, and say what they hold', async () => {
+    await init('--tier', cache());
+    const before = await tiered('stats', file);
+    expect(before.out).toMatch(/^tier 0, fs:.* of 9.5 MiB \(\d %\)\nsource, fs:.*: 5 objects, 48.8 KiB\n$/);
+    const filled = await tiered('warmup', file, '--prefix', 'train/', '--json');
+    expect(filled.code).toBe(0);
+    expect(JSON.parse(filled.out)).toMatchObject({ placed: [4], left: 0, failed: 0 });
+    const after = JSON.parse((await tiered('stats', file, '--json')).out) as {
+      namespace: { objects: number };
+      tiers: { usedBytes: number }[];
+    };
+    expect(after.namespace.objects).toBe(5);
+    expect(after.tiers[0]?.usedBytes).toBeGreaterThanOrEqual(40_000);
+    const all = await tiered('warmup', file);
+    expect(all.out).toMatch(/^5 objects: 0 stay in the source\ntier 0, fs:/);
+  });
+
+  it('refuse a configuration that cannot work, and fail where the source is gone', async () => {
+    expect((await tiered('stats', path.join(directory, 'none.yaml'))).code).toBe(2);
+    await init();
+    await rm(path.join(directory, 'data'), { recursive: true });
+    for (const command of ['stats', 'warmup']) expect((await tiered(command, file)).code).toBe(1);
+  });
+});
+
+describe('the program', () => {
+  const bin = path.join(import.meta.dirname, '../../bin/tiered.js');
+
+  it('runs as it is installed, and from sources', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [bin, '--help']);
+    for (const told of ['config', 'warmup', 'stats', 'calibrate', 'simulate', 'Exit codes'])
+      expect(stdout).toContain(told);
+    const failed = promisify(execFile)(process.execPath, [
+      bin,
+      'config',
+      'check',
+      path.join(directory, 'no'),
+    ]);
+    await expect(failed).rejects.toMatchObject({ code: 2 });
+  });
+
+  it('explains itself without arguments, and refuses what it does not know', async () => {
+    expect((await tiered()).messages).toContain('Usage: tiered');
+    const unknown = await tiered('warmpu');
+    expect(unknown.code).toBe(2);
+    expect(unknown.messages).toContain('warmup');
+  });
+});

@@ -1,0 +1,35 @@
+import { systemClock, type Clock } from '@tiered/core';
+import { ManualClock } from '@tiered/core/testing';
+import { PassThrough } from 'node:stream';
+import { runTiered } from '../../src/cli/run.js';
+import { textOf } from './text-of.js';
+
+/** What a command did. */
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly messages: string;
+}
+
+/** Runs `tiered` with these arguments, in this process. */
+export function tiered(...args: string[]): Promise<Ran> {
+  return ran(args, systemClock, (running) => running);
+}
+
+/** As `tiered`, on a clock that runs as fast as the work. */
+export function simulated(...args: string[]): Promise<Ran> {
+  const clock = new ManualClock();
+  return ran(args, clock, (running) => clock.run(running));
+}
+
+async function ran(
+  args: readonly string[],
+  clock: Clock,
+  run: (running: Promise<number>) => Promise<number>,
+): Promise<Ran> {
+  const written: string[] = [];
+  const terminal = new PassThrough();
+  const host = { write: (text: string) => void written.push(text), terminal, clock };
+  const code = await run(runTiered(args, host));
+  return { code, out: written.join(''), messages: textOf(terminal) };
+}

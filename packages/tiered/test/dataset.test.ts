@@ -1,0 +1,119 @@
+import { formatBytes } from '@tiered/core';
+import { someBytes } from '@tiered/core/testing';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { openDataset } from 'tiered';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { textOf } from './cli/text-of.js';
+
+const KEYS = ['a', 'b', 'c/d', 'e'];
+const BYTES = 10_000;
+
+let directory: string;
+let source: string;
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-dataset-'));
+  source = path.join(directory, 'source');
+  await mkdir(path.join(source, 'c'), { recursive: true });
+  for (const [i, key] of KEYS.entries()) await writeFile(path.join(source, key), someBytes(BYTES, i));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+describe('openDataset', () => {
+  it('reads all epochs in the order of the seed, the later ones from the tiers', async () => {
+    const tiers = ['ram:2MiB', `${path.join(directory, 'cache')}:10MB`];
+    await using data = await openDataset({ source, tiers, progress: false });
+    expect(data.keys).toEqual(KEYS);
+    const read: [number, string, number][] = [];
+    for await (const { key, epoch, data: bytes } of data.epochs({ seed: 42, epochs: 3 })) {
+      expect(bytes).toEqual(someBytes(BYTES, KEYS.indexOf(key)));
+      if (epoch === 0) await data.hierarchy.idle();
+      read.push([epoch, key, bytes.byteLength]);
+    }
+    expect(read).toHaveLength(3 * KEYS.length);
+    for (const epoch of [0, 1, 2])
+      expect(
+        read
+          .filter(([of]) => of === epoch)
+          .map(([, key]) => key)
+          .sort(),
+      ).toEqual(KEYS);
+    const { source: from, tiers: levels } = data.hierarchy.stats();
+    expect(from.readBytes).toBe(KEYS.length * BYTES);
+    expect(levels.map(({ driver }) => driver)[0]).toBe('memory');
+    const report = data.report();
+    expect(report).toContain(`dataset: 4 objects, ${formatBytes(KEYS.length * BYTES)}`);
+    expect(report).toContain('1.00 x the dataset');
+    expect(report).toMatch(/^epoch 3: 4 samples/m);
+    expect(report).toMatch(/^tier 1, fs:/m);
+    expect(report).toMatch(/^limit: ./m);
+  });
+
+  it('has the same order on every machine, another with another seed, and that of the keys without one', async () => {
+    await using data = await openDataset({ source, progress: false });
+    const order = async (options: Parameters<typeof data.epochs>[0]) => {
+      const keys: string[] = [];
+      for await (const { key } of data.epochs(options)) keys.push(key);
+      return keys.join(' ');
+    };
+    expect(await order({ seed: 1, epochs: 2 })).toBe(await order({ seed: 1, epochs: 2 }));
+    const orders = await Promise.all([1, 2, 3, 4].map((seed) => order({ seed, epochs: 2 })));
+    expect(new Set(orders).size).toBeGreaterThan(1);
+    expect(await order({ shuffle: false })).toBe('a b c/d e');
+    expect(await order({ shuffle: false, filter: (key) => key.startsWith('c/') })).toBe('c/d');
+    expect(() => data.epochs({ filter: () => false })).toThrow('filter');
+  });
+
+  it('goes on where a state says', async () => {
+    await using data = await openDataset({ source, progress: false });
+    const whole: string[] = [];
+    for await (const { key } of data.epochs({ seed: 7, epochs: 2 })) whole.push(key);
+    const first = data.epochs({ seed: 7, epochs: 2 });
+    for (const sample of await first.take(1)) sample.release();
+    const resume = first.state();
+    const rest: string[] = [];
+    for await (const { key } of data.epochs({ seed: 7, epochs: 2, resume })) rest.push(key);
+    expect(rest).toEqual(whole.slice(1));
+  });
+
+  it('takes the path of a configuration file', async () => {
+    const file = path.join(directory, 'tiers.json');
+    await writeFile(file, JSON.stringify({ source: { driver: 'fs', root: 'source' } }));
+    await using data = await openDataset(file);
+    expect(data.keys).toEqual(KEYS);
+  });
+
+  it('leaves nothing open where it fails, and says why', async () => {
+    const empty = path.join(directory, 'empty');
+    await mkdir(empty);
+    await expect(openDataset({ source: empty })).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
+    await expect(openDataset({ source: path.join(directory, 'none') })).rejects.toMatchObject({
+      code: 'TIERED_UNAVAILABLE',
+    });
+    await expect(openDataset({ source, tiers: ['ram'] })).rejects.toMatchObject({
+      code: 'TIERED_CONFIG_INVALID',
+    });
+    const reason = new Error('no longer wanted');
+    await expect(openDataset({ source, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(await readdir(empty)).toEqual([]);
+  });
+
+  it('ends its readers when it is closed', async () => {
+    const data = await openDataset({ source });
+    const reader = data.epochs({ epochs: 100 });
+    await reader.take(1);
+    await data.close();
+    await data.close();
+    await expect(reader.take(1)).rejects.toMatchObject({ code: 'TIERED_CLOSED' });
+    await expect(data.hierarchy.read('a')).rejects.toMatchObject({ code: 'TIERED_CLOSED' });
+  });
+
+  it('shows no progress of a listing that is done at once', async () => {
+    const terminal = Object.assign(new PassThrough(), { isTTY: true });
+    await using data = await openDataset({ source, progress: terminal });
+    expect(data.keys).toHaveLength(4);
+    expect(textOf(terminal)).toBe('');
+  });
+});

@@ -3,14 +3,12 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const built = new URL('../dist/cli/index.js', import.meta.url);
 const args = process.argv.slice(2);
+// Tests are not in what users install.
+const isClone = existsSync(new URL('../test/', import.meta.url));
 
-if (existsSync(built)) {
-  const { runTiered } = await import(built.href);
-  process.exitCode = await runTiered(args);
-} else {
-  // A clone that was not built: its sources, in a Node that can load them.
+if (isClone) {
+  // A clone runs its sources, built or not, in a Node that can load them.
   const sources = ['--conditions=tiered-source', '--import', import.meta.resolve('tsx')];
   const main = fileURLToPath(new URL('from-sources.js', import.meta.url));
   const child = spawn(process.execPath, [...sources, main, ...args], { stdio: 'inherit' });
@@ -18,4 +16,7 @@ if (existsSync(built)) {
   child.on('exit', (code, signal) => {
     process.exitCode = signal === null ? (code ?? 1) : 1;
   });
+} else {
+  const { runTiered } = await import('../dist/cli/index.js');
+  process.exitCode = await runTiered(args);
 }

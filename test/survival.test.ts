@@ -261,7 +261,7 @@ describe('what a hierarchy survives', () => {
     expect(bytesRead(setup)).toBe(1000);
     await Promise.all(Array.from({ length: 10 }, () => expectRight(hierarchy, ['train/b'])));
     expect(bytesRead(setup)).toBe(2000);
-    expect(hierarchy.stats().placement).toMatchObject({ joinedReads: 18 });
+    expect(hierarchy.stats().reads.joined).toBe(18);
     await hierarchy.close();
   });
 

@@ -3,8 +3,9 @@ import type { Placement } from './placement/placement.js';
 import type { Clock } from './support/clock.js';
 
 /*
- * What packages of drivers and placements export so that a configuration file can name them. `@tiered/config`
- * reads such files; the contract stands here, so that a driver needs no parser to be made from one.
+ * What packages of drivers, and `@tiered/tiering`, export so that they can be made from a configuration file.
+ * `@tiered/config` reads such files; the contract stands here, so that a driver needs no parser to be made
+ * from one.
  */
 
 /** What a factory is told beside the options of the file. */

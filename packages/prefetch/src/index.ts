@@ -15,7 +15,7 @@ export {
   type ListSequenceOptions,
   type ShuffledSequenceOptions,
 } from './sequence/access-sequence.js';
-export { type Accesses } from './sequence/accesses.js';
+export { type AccessInput } from './sequence/access-input.js';
 export { type SampleSource } from './source.js';
 export { type SkippedSample } from './staging/skips.js';
 export {

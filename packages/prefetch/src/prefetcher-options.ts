@@ -55,7 +55,7 @@ export interface PrefetcherOptions extends OperationOptions {
   readonly onSkip?: ((skipped: SkippedSample) => void) | undefined;
   /** As in `StagingBuffer`. Default: 256 MiB. */
   readonly memory?: ByteSize | undefined;
-  /** As in `StagingBuffer`. Default: tuned. */
+  /** As in `StagingBuffer`. Default: tuned, from 8 on, or from 2 for objects of 512 KiB and more. */
   readonly producers?: number | undefined;
   /** As in `StagingBuffer`. Default: `producers`; if those are tuned, 64. */
   readonly concurrency?: number | undefined;

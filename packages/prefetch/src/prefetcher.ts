@@ -13,7 +13,7 @@ import type { PrefetcherProfile, PrefetcherStats } from './prefetcher-stats.js';
 import { batchesOf, samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
 import type { Sample, SampleReader, SampleReadOptions } from './sample.js';
 import { feedOf } from './sequence/access-feed.js';
-import { isIterable, sequenceOf, type Accesses } from './sequence/accesses.js';
+import { isIterable, sequenceOf, type AccessInput } from './sequence/access-input.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
 import { BEGINNING } from './sequence/position.js';
 import type { SampleSource } from './source.js';
@@ -52,7 +52,7 @@ const TURN_EVERY_MS = 5;
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
   readonly #source: SampleSource;
-  readonly #accesses: Accesses;
+  readonly #accesses: AccessInput;
   readonly #skips: Skips;
   readonly #clock: Clock;
   readonly #statsBefore: HierarchyStats | undefined;
@@ -81,7 +81,7 @@ export class Prefetcher implements SampleReader {
    * iterated, for the state of another sequence (other keys, another order or seed), and for a state where
    * the accesses are no sequence.
    */
-  constructor(source: SampleSource, accesses: Accesses, options: PrefetcherOptions = {}) {
+  constructor(source: SampleSource, accesses: AccessInput, options: PrefetcherOptions = {}) {
     const { priority = 1, clock = systemClock, signal, resume } = options;
     if (!isIterable(accesses))
       throw configError('accesses', 'an AccessSequence or an iterable of accesses', accesses);

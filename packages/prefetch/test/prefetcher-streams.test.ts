@@ -2,7 +2,7 @@ import {
   listSequence,
   Prefetcher,
   shuffledSequence,
-  type Accesses,
+  type AccessInput,
   type SampleSource,
 } from '@tiered/prefetch';
 import fc from 'fast-check';
@@ -140,7 +140,7 @@ it('[P3] a stream that fails is thrown at its place, after the samples before it
   expectIdle(prefetcher);
 });
 
-it.each<[string, () => Accesses]>([
+it.each<[string, () => AccessInput]>([
   ['a stream', () => ({ [Symbol.asyncIterator]: () => fail() })],
   ['a list', () => ({ [Symbol.iterator]: () => fail() })],
 ])('[P3] %s that cannot be begun fails the first sample, and not the process', async (_, accesses) => {
@@ -262,6 +262,6 @@ it.each([undefined, null, 5, 'a text', {}, Promise.resolve([])])(
   'what cannot be iterated is TIERED_CONFIG_INVALID: %s',
   (accesses) => {
     const source: SampleSource = { stat: async () => ({ size: 0 }), readInto: async () => 0 };
-    expect(() => new Prefetcher(source, accesses as Accesses)).toThrow(withCode('TIERED_CONFIG_INVALID'));
+    expect(() => new Prefetcher(source, accesses as AccessInput)).toThrow(withCode('TIERED_CONFIG_INVALID'));
   },
 );

@@ -41,7 +41,10 @@ export interface S3DriverOptions {
   readonly profile?: string | undefined;
   /** Whether the requester pays for requests and transfer. Default: false. */
   readonly requesterPays?: boolean | undefined;
-  /** Additional headers of every request. They are signed. Default: none. */
+  /**
+   * Additional headers of every request. They are signed, except for those that Signature Version 4 leaves
+   * out, such as `user-agent`. Default: none, and no user agent is sent.
+   */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * The proxy: `'environment'` follows `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, `'none'` connects

@@ -96,7 +96,9 @@ const WRITTEN: Readonly<Record<string, string>> = {
   pinned: '{ name: pinned, pins: [{ pattern: "val/**", level: 0 }] }',
   sizeAware: '{ name: sizeAware, largest: [1MiB] }',
 };
-const orOptions = expected(`${aPolicy}, or { name, ...its options }`);
+const orOptions = expected(
+  `${aPolicy}, or { name, ...its options }; a policy made in code goes to PlacementHandler`,
+);
 
 function policyError({ input }: { readonly input?: unknown }): string {
   const written = typeof input === 'string' && Object.hasOwn(WRITTEN, input) ? WRITTEN[input] : undefined;

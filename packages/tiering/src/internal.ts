@@ -1,4 +1,4 @@
 /**
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
-export { Recency } from './room/recency.js';
+export { Recency } from './eviction/recency.js';

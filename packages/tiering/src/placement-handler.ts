@@ -32,17 +32,17 @@ import type { VerifiedReader } from './copies/verified-reader.js';
 import { ChunkSize } from './source/chunk-size.js';
 import { CopyIndex } from './copies/copy-index.js';
 import { Haste } from './fill/haste.js';
-import { MemoryBudget } from './source/memory-budget.js';
+import { MemoryBudget } from './fill/memory-budget.js';
 import { isCurrent } from './fill/fill-parts.js';
 import type { ObjectFill } from './fill/object-fill.js';
 import type { PlacementHandlerOptions } from './options.js';
-import { statsOf, type Parts } from './stats.js';
-import { FillQueue } from './fill/fill-queue.js';
+import { statsOf, type HandlerParts } from './stats.js';
+import { Fills } from './fill/fills.js';
 import { placeNow } from './fill/place-now.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { RangeReads, type Range } from './source/range-reads.js';
-import { ServedReads, type Reading } from './source/served-reads.js';
+import { ServedReads, type Reading } from './served-reads.js';
 import { SourceGate } from './source/gate.js';
 import { SourceReads } from './source/reads.js';
 import { Writers } from './fill/writers.js';
@@ -94,7 +94,7 @@ export class PlacementHandler implements Placement {
   readonly #tierReads = new OperationScope();
   readonly #places = pLimit(PLACES_AT_A_TIME);
   readonly #served = new ServedReads();
-  #attached: Parts | undefined;
+  #attached: HandlerParts | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor(options: PlacementHandlerOptions = {}) {
@@ -103,7 +103,13 @@ export class PlacementHandler implements Placement {
     if (!WHEN_BEHIND.includes(whenBehind)) throw configError('whenBehind', '"wait" or "goOn"', whenBehind);
     this.#readersWait = whenBehind === 'wait';
     if (typeof (policy as Partial<PlacementPolicy>).place !== 'function') {
-      throw configError('policy', 'a policy such as firstFit', policy);
+      throw configError(
+        'policy',
+        typeof policy === 'function'
+          ? 'a policy such as firstFit; some are made by a function, as sizeAware({ ... })'
+          : 'a policy such as firstFit',
+        policy,
+      );
     }
     this.#policy = policy;
     this.seesHits = policy.evicts === true || policy.promote !== undefined;
@@ -132,7 +138,7 @@ export class PlacementHandler implements Placement {
     const closing = this.#closing.signal;
     const tierReads = this.#tierReads;
     const copies = await CopyIndex.open({ host, checksum, tierReads, closing, haste }, options);
-    const fills = new FillQueue({
+    const fills = new Fills({
       host,
       policy: this.#policy,
       copies,
@@ -373,7 +379,7 @@ export class PlacementHandler implements Placement {
     return range;
   }
 
-  get #parts(): Parts {
+  get #parts(): HandlerParts {
     invariant(this.#attached !== undefined, 'a placement handler was used before its hierarchy started');
     return this.#attached;
   }

@@ -1,25 +1,26 @@
 import type { PlacementHost, PlacementStats } from '@tiered/core/placement';
 import type { CopyIndex } from './copies/copy-index.js';
 import type { Haste } from './fill/haste.js';
-import type { MemoryBudget } from './source/memory-budget.js';
-import type { FillQueue } from './fill/fill-queue.js';
+import type { MemoryBudget } from './fill/memory-budget.js';
+import type { Fills } from './fill/fills.js';
 import type { RangeReads } from './source/range-reads.js';
-import type { ServedReads } from './source/served-reads.js';
+import type { ServedReads } from './served-reads.js';
 import type { SourceReads } from './source/reads.js';
 
 /** The parts of a handler whose hierarchy has started. */
-export interface Parts {
+export interface HandlerParts {
   readonly host: PlacementHost;
   readonly budget: MemoryBudget;
   readonly haste: Haste;
   readonly source: SourceReads;
   readonly ranges: RangeReads;
   readonly copies: CopyIndex;
-  readonly fills: FillQueue;
+  readonly fills: Fills;
 }
 
 /**
- * The counts of all parts of a handler, and what they hold now. Reads that were served are counted elsewhere.
+ * The counts of all parts of a handler, and what they hold now. Reads that were served are counted by
+ * `ServedReads`.
  */
 export function statsOf({
   budget,
@@ -27,7 +28,7 @@ export function statsOf({
   ranges,
   copies,
   fills,
-}: Parts): Omit<PlacementStats, keyof ServedReads['counts']> {
+}: HandlerParts): Omit<PlacementStats, keyof ServedReads['counts']> {
   return {
     ...source.counts,
     ...copies.counts,

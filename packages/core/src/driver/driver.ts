@@ -220,7 +220,8 @@ export interface DriverUsage {
  * numbers, capabilities were checked, and no operation runs before `open` or after `close`. A driver throws
  * `TieredError` for operating faults, and decides whether they are `retryable`. It throws `signal.reason`
  * when it stops because of its signal. A missing object is `TIERED_NOT_FOUND`. Any number of operations may
- * run at the same time. The conformance suite in `@tiered/core/conformance` checks all of this.
+ * run at the same time. The conformance suite in `@tiered/core/conformance` checks all
+ * of this, except for signals that abort while the storage works: it cannot hold a storage up.
  *
  * No member is optional, so that the compiler tells a decorator about a method it forgot. A driver answers
  * what it cannot do with `unsupported(...)`.

@@ -80,7 +80,7 @@ export class Catalog {
   async *list({ prefix, signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     const { source, scope, assertUsable } = this.#parts;
     if (!source.capabilities.list) {
-      const message = `${source.name} cannot list, and the namespace is not complete.`;
+      const message = `${source.name} cannot list, and the namespace is not complete; take the keys from elsewhere.`;
       throw new TieredError('TIERED_UNSUPPORTED', message);
     }
     // A listing may rest between two pages for as long as its reader likes. So close() ends it, and waits for

@@ -55,7 +55,7 @@ export interface HierarchyStats {
   readonly namespace: { readonly objects: number; readonly bytes: number };
   readonly placement: Omit<
     PlacementStats,
-    'tiers' | 'sourceReads' | 'sourceBytes' | 'copyReads' | 'ownReads'
+    'tiers' | 'sourceReads' | 'sourceBytes' | 'copyReads' | 'ownReads' | 'joinedReads'
   >;
   /** Reads under way; zero after close. */
   readonly activeReads: number;
@@ -69,8 +69,8 @@ export function snapshot(
   placement: PlacementStats,
   { active, counts }: Pick<ReadPath, 'active' | 'counts'>,
 ): HierarchyStats {
-  const { tiers: ledgers, sourceReads, sourceBytes, copyReads, ownReads, ...placed } = placement;
-  const { joinedReads: joined } = placed;
+  const { tiers: ledgers, sourceReads, sourceBytes, ...counted } = placement;
+  const { copyReads, ownReads, joinedReads: joined, ...placed } = counted;
   const { served, empty } = counts;
   const fromTiers = served + copyReads;
   return {

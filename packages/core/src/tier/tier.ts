@@ -97,7 +97,7 @@ export class Tier {
       if (driver.capabilities[needed]) continue;
       throw configError(
         `tiers[${level}].driver`,
-        `a driver that can ${needed}, as every tier must; those of directories and object stores can with writable: true`,
+        `a driver that can ${needed}, as every tier must; those of directories and object stores can with writable: true, one of your own declares it in its capabilities`,
         driver.name,
       );
     }

@@ -45,8 +45,8 @@ import { isLongEnough, missingMs, UNHURRIED_MS, WINDOW_MS, type Purpose } from '
  * throughput. For large objects: one that reads, and one whose read begins. Fewer large objects fill a link,
  * and a search has fewer reads to learn from.
  */
-const FIRST = 8;
-const FIRST_OF_LARGE = 2;
+const FIRST_PRODUCERS = 8;
+const FIRST_PRODUCERS_OF_LARGE = 2;
 const LARGE_BYTES = 512 * 1024;
 
 /** The longest wait for an observation, so that a change of the workload is not seen too late. */
@@ -123,7 +123,7 @@ class AdaptiveTuner {
     this.#limits = limits;
     this.#most = limits.producers;
     const isSmall = (limits.objectBytes ?? LARGE_BYTES) < LARGE_BYTES;
-    this.#tuning = this.#allowed(initialProducers ?? (isSmall ? FIRST : FIRST_OF_LARGE));
+    this.#tuning = this.#allowed(initialProducers ?? (isSmall ? FIRST_PRODUCERS : FIRST_PRODUCERS_OF_LARGE));
     // There is no opening if the user gave a number, and so knows something of the source. Nor is there one
     // for large objects: a few of them fill memory, and keep a link busy for seconds.
     if (isSmall && initialProducers === undefined && limits.fixed.producers === undefined)

@@ -1,6 +1,6 @@
 import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import type { Checksum, OperationScope } from '@tiered/core/internal';
-import type { MemoryBudget } from '../source/memory-budget.js';
+import type { MemoryBudget } from './memory-budget.js';
 import type { SourceGate } from '../source/gate.js';
 import type { Claim } from '../tier/tier-store.js';
 import type { Writers } from './writers.js';
@@ -56,16 +56,16 @@ export interface FillFailure {
 }
 
 /** The part of a range that lies in one chunk: where it begins in the object, and its target. */
-export interface Part {
+export interface RangePart {
   readonly chunk: number;
   readonly start: number;
   readonly target: Uint8Array;
 }
 
 /** Splits a range into parts that lie in one chunk each. All of it lies within the copy. */
-export function partsOf(offset: number, target: Uint8Array, chunkBytes: number): Part[] {
+export function partsOf(offset: number, target: Uint8Array, chunkBytes: number): RangePart[] {
   const end = offset + target.byteLength;
-  const parts: Part[] = [];
+  const parts: RangePart[] = [];
   for (let start = offset; start < end;) {
     const chunk = Math.floor(start / chunkBytes);
     const until = Math.min(end, (chunk + 1) * chunkBytes);
@@ -79,6 +79,6 @@ export function partsOf(offset: number, target: Uint8Array, chunkBytes: number):
  * Waits until the caller that made a fill has received it, and has asked for what it wants first. At most
  * this many promises lie between the two.
  */
-export async function ticked(): Promise<void> {
+export async function callerHasFill(): Promise<void> {
   for (let tick = 0; tick < 3; tick++) await Promise.resolve();
 }

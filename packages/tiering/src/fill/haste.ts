@@ -1,4 +1,4 @@
-import type { MemoryBudget } from '../source/memory-budget.js';
+import type { MemoryBudget } from './memory-budget.js';
 
 /**
  * Whether copies that are gathered to be written together must be written at once. That is so if somebody
@@ -15,7 +15,7 @@ export class Haste {
     budget.onWait = () => this.tell();
   }
 
-  get is(): boolean {
+  get isNeeded(): boolean {
     return this.#waiting > 0 || this.#budget.isWaitedFor;
   }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@tiered/core';
 import { IdSet } from '../support/id-set.js';
-import type { MemoryBudget } from '../source/memory-budget.js';
+import type { MemoryBudget } from './memory-budget.js';
 
 /** What `LeftBehind` works with. */
 export interface LeftBehindParts {

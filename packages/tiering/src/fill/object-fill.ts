@@ -4,7 +4,7 @@ import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal'
 import { allEnded } from '../support/all-ended.js';
 import { Arriving } from './arriving.js';
 import { GrowingCopy } from './growing-copy.js';
-import { partsOf, ticked, type Part, type FillFailure, type FillParts } from './fill-parts.js';
+import { partsOf, callerHasFill, type RangePart, type FillFailure, type FillParts } from './fill-parts.js';
 import type { Ticket } from '../source/gate.js';
 import type { Copy, CopyContent, Turn } from '../tier/tier-store.js';
 
@@ -156,7 +156,7 @@ export class ObjectFill {
   }
 
   /** Copies a part from its chunk, as soon as the chunk has it. */
-  async #readPart(part: Part, signal: AbortSignal | undefined): Promise<void> {
+  async #readPart(part: RangePart, signal: AbortSignal | undefined): Promise<void> {
     const { chunk, start, target } = part;
     // Neither a tier nor another chunk can fail a read that the source can serve.
     if (this.#failure !== undefined) return this.#readAlone(part, signal);
@@ -177,7 +177,7 @@ export class ObjectFill {
    * Decides how a reader goes on that waited for a chunk to be asked for. It must decide now: later the
    * memory of the chunk may be another chunk's.
    */
-  #howToGoOn(part: Part, signal: AbortSignal | undefined, stalled: boolean): () => Promise<void> {
+  #howToGoOn(part: RangePart, signal: AbortSignal | undefined, stalled: boolean): () => Promise<void> {
     const arriving = this.#arriving.get(part.chunk);
     if (arriving === undefined)
       return stalled ? () => this.#readAlone(part, signal) : () => this.#readPart(part, signal);
@@ -189,7 +189,7 @@ export class ObjectFill {
 
   #copied(
     arriving: Arriving,
-    { chunk, start, target }: Part,
+    { chunk, start, target }: RangePart,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     return arriving.copy(target, start - chunk * this.#parts.chunkBytes, signal);
@@ -199,7 +199,7 @@ export class ObjectFill {
    * Reads a part for one reader only: there is no memory for its chunk and will not be, or nobody will write
    * it.
    */
-  #readAlone({ start, target }: Part, signal: AbortSignal | undefined): Promise<void> {
+  #readAlone({ start, target }: RangePart, signal: AbortSignal | undefined): Promise<void> {
     const { tierReads, gate, bring } = this.#parts;
     return tierReads.run(signal, (under) => gate.foreground(() => bring(target, start, under)));
   }
@@ -351,7 +351,7 @@ export class ObjectFill {
   async #run(): Promise<FillFailure | undefined> {
     const { budget, lanes } = this.#parts;
     // The caller may want a certain chunk first. It receives this fill by a promise of its own.
-    await ticked();
+    await callerHasFill();
     const count = Math.min(lanes, this.#state.length);
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);

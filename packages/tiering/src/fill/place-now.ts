@@ -1,13 +1,13 @@
 import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { raceAbort } from '@tiered/core/internal';
 import type { CopyIndex } from '../copies/copy-index.js';
-import type { FillQueue } from './fill-queue.js';
+import type { Fills } from './fills.js';
 
 /** What placing an object needs. */
 export interface PlaceNowParts {
   readonly host: PlacementHost;
   readonly copies: CopyIndex;
-  readonly fills: FillQueue;
+  readonly fills: Fills;
 }
 
 /**

@@ -7,7 +7,7 @@ export interface PlacementCandidate {
   readonly chunkBytes: number;
 }
 
-/** A tier that accepts objects at this moment. */
+/** A tier in service for writing. It may have no room: compare `freeBytes`. */
 export interface TierRoom {
   /** 0 is the fastest. */
   readonly level: number;

@@ -1,6 +1,6 @@
 import type { Tier } from '@tiered/core';
 import { copyName, newTag } from '@tiered/core/internal';
-import { Quota } from './quota.js';
+import { OwnQuota } from './own-quota.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from './tier-store.js';
 
 /** The store of a tier that belongs to this process alone and ends with it, such as RAM. */
@@ -14,12 +14,12 @@ export class PrivateStore implements TierStore {
   readonly #copies = new Map<string, Copy[]>();
   /** Names with bytes under them, or that are about to have some. */
   readonly #names = new Set<string>();
-  readonly #quota: Quota;
+  readonly #quota: OwnQuota;
 
   constructor(tier: Tier, dataset: string) {
     this.tier = tier;
     this.#dataset = dataset;
-    this.#quota = new Quota(tier.quotaBytes);
+    this.#quota = new OwnQuota(tier.quotaBytes);
   }
 
   get quotaBytes(): number {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Haste } from '../../src/fill/haste.js';
 import { IndexClient } from '../../src/tier/index/index-client.js';
 import { IndexWriter, type IndexWriterParts, type Leases } from '../../src/tier/index/index-writer.js';
-import { MemoryBudget } from '../../src/source/memory-budget.js';
+import { MemoryBudget } from '../../src/fill/memory-budget.js';
 import { logRoomOf, transactionPagesOf } from '../../src/tier/index/open-index.js';
 
 const CLAIMS = 150;
@@ -30,7 +30,7 @@ afterEach(async () => {
 const QUOTA = 1e6;
 
 /** Nobody waits for anything. */
-const NO_HASTE = { is: false, on: () => () => undefined };
+const NO_HASTE = { isNeeded: false, on: () => () => undefined };
 
 const leases: Leases = {
   mostPages: transactionPagesOf(QUOTA),

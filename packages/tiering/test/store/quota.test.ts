@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Quota } from '../../src/tier/quota.js';
+import { OwnQuota } from '../../src/tier/own-quota.js';
 
 const QUOTA = 1000;
 
@@ -29,7 +29,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 it('[Q2] [Q1] a tier whose storage is full has room for what is there, and no more than before, however often copies meet the end', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const quota = new Quota(QUOTA);
+      const quota = new OwnQuota(QUOTA);
       const claims: { bytes: number; end: () => void }[] = [];
       const placed: number[] = [];
       const pickOf = (pick: number) => claims.splice(pick % Math.max(1, claims.length), 1)[0];

@@ -2,7 +2,7 @@ import { isTieredError, TieredError, type OperationOptions, type Tier } from '@t
 import type { PlacementHost } from '@tiered/core/placement';
 import { ABSENT, copyName, identityOf, OperationScope, tagOf, type Checksum } from '@tiered/core/internal';
 import { MARKER, Owner } from './owner.js';
-import { Quota } from '../quota.js';
+import { OwnQuota } from '../own-quota.js';
 import { readTrailer, trailerBytes, trailerOf } from './trailer.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from '../tier-store.js';
 
@@ -50,13 +50,13 @@ export class BucketStore implements TierStore {
   #isListed = false;
   #isLost = false;
   #ownedUntil: number;
-  readonly #quota: Quota;
+  readonly #quota: OwnQuota;
 
   private constructor(parts: BucketStoreParts, owner: Owner) {
     this.#parts = parts;
     this.#owner = owner;
     this.#dataset = identityOf(parts.host.source);
-    this.#quota = new Quota(parts.tier.quotaBytes);
+    this.#quota = new OwnQuota(parts.tier.quotaBytes);
     this.#ownedUntil = parts.host.clock.now() + OWNED_FOR_MS;
   }
 

@@ -132,7 +132,7 @@ export interface IndexWriterParts {
   readonly leases: Leases;
   readonly ends: WriterEnds;
   /** Whether somebody waits for what is gathered. */
-  readonly haste: Pick<Haste, 'is' | 'on'>;
+  readonly haste: Pick<Haste, 'isNeeded' | 'on'>;
 }
 
 /** What a writer asks its store for each transaction. */
@@ -159,7 +159,7 @@ export class IndexWriter {
   readonly #clock: Clock;
   readonly #leases: Leases;
   readonly #ends: WriterEnds;
-  readonly #haste: Pick<Haste, 'is' | 'on'>;
+  readonly #haste: Pick<Haste, 'isNeeded' | 'on'>;
   /** Ends the pause between two transactions, if there is one now. */
   #pause: AbortController | undefined;
   /** When the next transaction may begin if nobody waits for it. */
@@ -270,7 +270,9 @@ export class IndexWriter {
   get #isUrgent(): boolean {
     const { isUrgent, pages } = this.#pending;
     const isFull = pages >= this.#leases.mostPages;
-    return isUrgent || isFull || this.#haste.is || this.#ends.ended.aborted || this.#ends.ending.aborted;
+    return (
+      isUrgent || isFull || this.#haste.isNeeded || this.#ends.ended.aborted || this.#ends.ending.aborted
+    );
   }
 
   /** Resolves when the next transaction has ended. */

@@ -1,7 +1,7 @@
 import { invariant, onAbort, SEGMENT_BYTES } from '@tiered/core/internal';
 import type { Haste } from '../../fill/haste.js';
 import { notCurrentError } from '../errors.js';
-import { once } from '../quota.js';
+import { once } from '../own-quota.js';
 import { aligned, Segment, type PackedCopy, type SegmentParts } from './segment.js';
 import type { Candidate, Claim, Copy, RewrittenCopy } from '../tier-store.js';
 
@@ -217,7 +217,7 @@ export class Packing {
   #hurry(): void {
     const { haste, closing } = this.#parts;
     if (this.#open === undefined || this.#underWay.size > 0) return;
-    if (haste.is || closing.aborted) this.#fill(this.#open);
+    if (haste.isNeeded || closing.aborted) this.#fill(this.#open);
   }
 
   /** Closes a gathering: no more copies are added to it. */

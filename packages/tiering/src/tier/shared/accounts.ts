@@ -4,7 +4,7 @@ import type { Applied, ClaimRow, CopyRef, IndexState } from '../index/index-mess
 import type { Leases } from '../index/index-writer.js';
 import { Lease } from './lease.js';
 import { logRoomOf, transactionPagesOf } from '../index/open-index.js';
-import { lowered } from '../quota.js';
+import { lowered } from '../own-quota.js';
 
 /** Directories of a tier without copies: its own, the private one and two in that one. */
 export const OWN_DIRECTORIES = 4;

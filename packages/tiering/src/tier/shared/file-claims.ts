@@ -4,7 +4,7 @@ import { packSums } from '../index/copy-record.js';
 import type { ClaimRow, CopyRef, CopyRow } from '../index/index-messages.js';
 import type { IndexWriter } from '../index/index-writer.js';
 import type { Lease } from './lease.js';
-import { once } from '../quota.js';
+import { once } from '../own-quota.js';
 import type { Candidate, Claim, Copy, CopyContent, PublishOptions, TierStore } from '../tier-store.js';
 
 /** What claims of files need from their store. */

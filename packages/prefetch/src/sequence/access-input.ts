@@ -6,13 +6,13 @@ import type { Access, AccessSequence } from './access-sequence.js';
  * accesses of a stream are taken ahead of their reads. A string is a key; its epoch is 0, and its position is
  * the one in which it comes.
  */
-export type Accesses = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
+export type AccessInput = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
 
 /**
  * Returns the accesses as a sequence, which can be resumed in its middle.
  * @throws TieredError `TIERED_CONFIG_INVALID` if they are not a sequence.
  */
-export function sequenceOf(accesses: Accesses): AccessSequence {
+export function sequenceOf(accesses: AccessInput): AccessSequence {
   if (isSequence(accesses)) return accesses;
   throw new TieredError(
     'TIERED_CONFIG_INVALID',

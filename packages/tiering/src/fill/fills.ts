@@ -4,10 +4,10 @@ import { BriefMap, configError, type Checksum, type OperationScope } from '@tier
 import type { CopyIndex } from '../copies/copy-index.js';
 import { isLasting } from '../copies/lasting.js';
 import type { PlacementPolicy, TierRoom } from '../policies/policy.js';
-import { MakingRoom } from '../room/making-room.js';
+import { MakingRoom } from '../eviction/making-room.js';
 import type { ChunkSize } from '../source/chunk-size.js';
 import type { SourceGate } from '../source/gate.js';
-import type { MemoryBudget } from '../source/memory-budget.js';
+import type { MemoryBudget } from './memory-budget.js';
 import type { SourceReads } from '../source/reads.js';
 import type { Claim } from '../tier/tier-store.js';
 import { isCurrent, type BringBytes, type FillFailure, type FillObject } from './fill-parts.js';
@@ -16,7 +16,7 @@ import { ObjectFill } from './object-fill.js';
 import type { Writers } from './writers.js';
 
 /** What fills are made with. */
-export interface FillQueueParts {
+export interface FillsParts {
   readonly host: PlacementHost;
   readonly policy: PlacementPolicy;
   readonly copies: CopyIndex;
@@ -63,8 +63,8 @@ interface Begun {
 }
 
 /** Decides which objects are placed where, and sees every fill to its end. */
-export class FillQueue {
-  readonly #parts: FillQueueParts;
+export class Fills {
+  readonly #parts: FillsParts;
   readonly #running = new BriefMap<number, Running>();
   /** Levels that cannot hold an object whatever room they have, as `level id`. */
   readonly #refused = new Set<string>();
@@ -78,7 +78,7 @@ export class FillQueue {
   #large = 0;
   readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
 
-  constructor(parts: FillQueueParts) {
+  constructor(parts: FillsParts) {
     this.#parts = parts;
     const { host, budget, lanes, closing } = parts;
     const start = (id: number) => this.tryToStart(host.namespace.objectOf(id));
@@ -274,14 +274,18 @@ export class FillQueue {
    * Bytes of the copy: all of an object, or as much of it as fits.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a level that the policy should not have chosen.
    */
-  #bytesFor({ size, chunkBytes }: FillObject, level: number): number {
+  #bytesFor({ key, size, chunkBytes }: FillObject, level: number): number {
     const { host, copies, policy } = this.#parts;
     const room = host.tiers[level] === undefined ? -1 : copies.stores.at(level).freeBytes;
     // All the room there is, not a whole number of chunks: a partial copy may end anywhere.
     const bytes = Math.min(size, room);
     if (bytes >= Math.min(size, chunkBytes)) return bytes;
-    const expected = `a level with room for ${chunkBytes} bytes, or undefined`;
-    throw configError(`policy ${policy.name}`, expected, level);
+    const expected = `undefined, or a level with room for ${Math.min(size, chunkBytes)} bytes of ${JSON.stringify(key)}`;
+    throw configError(
+      `policy ${policy.name}`,
+      expected,
+      room < 0 ? level : `${level}, with room for ${room}`,
+    );
   }
 
   /** Undefined also if the level first has to ask for the room: the object is behind then. */

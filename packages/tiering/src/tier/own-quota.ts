@@ -1,7 +1,7 @@
 /**
  * The quota of a tier, the bytes of its copies and its claims, in bytes, where one process counts them alone.
  */
-export class Quota {
+export class OwnQuota {
   readonly #atFirst: number;
   /** Bytes that the tier may hold. */
   bytes: number;

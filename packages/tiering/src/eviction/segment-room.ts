@@ -4,7 +4,7 @@ import { ABSENT, type Checksum, type OperationScope } from '@tiered/core/interna
 import pLimit from 'p-limit';
 import { VerifiedReader } from '../copies/verified-reader.js';
 import type { CopyIndex } from '../copies/copy-index.js';
-import type { MemoryBudget } from '../source/memory-budget.js';
+import type { MemoryBudget } from '../fill/memory-budget.js';
 import type { Recency } from './recency.js';
 import { rewritingRoom } from '../tier/packed/packing.js';
 import type { Copy, RewrittenCopy, TierStore } from '../tier/tier-store.js';

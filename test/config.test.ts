@@ -3,6 +3,7 @@ import { ManualClock } from '@tiered/core/testing';
 import fc from 'fast-check';
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { made } from '../packages/config/test/drivers/noting.js';
@@ -16,6 +17,7 @@ import {
 } from '../packages/config/test/helpers.js';
 import { MISTAKES } from './config-mistakes.js';
 import { someConfig } from './config-samples.js';
+import { blocks } from './documents.js';
 
 describe('loadHierarchy', () => {
   it('makes the hierarchy that the file describes: its source is read, its tiers are filled and serve', async () => {
@@ -131,16 +133,11 @@ describe('a configuration that cannot work', () => {
   });
 });
 
-describe('docs/configuration.md', async () => {
-  const root = path.join(import.meta.dirname, '..');
-  const docs = await fs.readFile(path.join(root, 'docs/configuration.md'), 'utf8');
-  const blocks = [...docs.matchAll(/```(\w*)\n([\s\S]*?)```/g)].map(([, language, text = '']) => ({
-    language,
-    text,
-  }));
+describe('docs/configuration.md', () => {
+  const shown = blocks().filter(({ name }) => name.startsWith('docs/configuration.md '));
 
   it('shows a file that works', async () => {
-    const [example] = blocks.filter(({ language }) => language === 'yaml');
+    const [example] = shown.filter(({ language }) => language === 'yaml');
     const hierarchy = await loadHierarchy(await fileWith(example?.text ?? ''));
     expect(hierarchy.stats().tiers).toHaveLength(2);
   });
@@ -156,14 +153,17 @@ describe('docs/configuration.md', async () => {
         '    quota: 8GB',
       ].join('\n'),
     );
-    const shown = blocks.find(({ text }) => text.includes('problems:'))?.text.trim();
-    expect((await refusalOf(file)).message.replace(file, 'tiers.yaml')).toBe(shown);
+    const problems = shown.find(({ text }) => text.includes('problems:'))?.text.trim();
+    expect((await refusalOf(file)).message.replace(file, 'tiers.yaml')).toBe(problems);
   });
 
   it('shows a driver that works', async () => {
-    const [code = ''] = blocks.filter(({ text }) => text.includes('driverFactory =')).map(({ text }) => text);
+    const [code = ''] = shown
+      .filter(({ text }) => text.includes('const driverFactory'))
+      .map(({ text }) => text);
+    const { outputText } = ts.transpileModule(code, { compilerOptions: { module: ts.ModuleKind.ESNext } });
     const driver = await fileWith(
-      `${code}\nclass MyDriver { name = 'mine'; capabilities = {}; }`,
+      `${outputText}\nclass MyDriver { name = 'mine'; capabilities = {}; }`,
       'my-driver.mjs',
     );
     const hierarchy = await loadHierarchy({ source: { driver, bucket: 'b' } });

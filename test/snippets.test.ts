@@ -1,58 +1,99 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { parseSimulation } from '@tiered/simulator/config';
+import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { blocks, documents, type Block } from './documents.js';
 
 const root = path.join(import.meta.dirname, '..');
 /** Inside the repository, so that the packages are found. */
 const directory = path.join(root, 'node_modules', '.cache', `snippets-${process.pid}`);
 
-/** Every block of TypeScript in the documents, each as a program. */
-function snippets(): { name: string; text: string }[] {
-  const listed = execFileSync('git', ['ls-files', '-z', '*.md'], { cwd: root, encoding: 'utf8' });
-  return listed.split('\0').flatMap((document) => {
-    if (document === '') return [];
-    const blocks = fs.readFileSync(path.join(root, document), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```/gm);
-    return [...blocks].map(([, text = ''], i) => ({ name: `${document} ${i + 1}`, text }));
+const all = blocks();
+const snippets = all
+  .filter(({ language }) => language === 'ts')
+  .map((block, i) => ({ ...block, file: path.join(directory, `snippet-${i}.ts`) }));
+const programs = snippets.filter(({ given }) => given === undefined);
+
+/** Fences that are checked here or elsewhere, and those of commands, output and figures. */
+const LANGUAGES = ['ts', 'yaml', 'json', 'sh', ''];
+
+/** What a reader has installed and this repository has in parts. */
+const INSTALLED = `
+declare module '@tensorflow/tfjs' {
+  export * from '@tensorflow/tfjs-core';
+  export * as data from '@tensorflow/tfjs-data';
+}`;
+
+/** The block as a program whose lines have the numbers that they have in the document. */
+function programOf({ text, line, given = '' }: Block): string {
+  return given + '\n'.repeat(line - given.split('\n').length) + text;
+}
+
+/** What `tsc --init` turns on, and how packages of this repository are found without a build. */
+const OPTIONS = {
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  verbatimModuleSyntax: true,
+  isolatedModules: true,
+  skipLibCheck: true,
+  noEmit: true,
+  customConditions: ['tiered-source'],
+};
+
+/** With the options that README.md tells readers to set. */
+function optionsOfReaders(): ts.CompilerOptions {
+  const [, told = ''] = /`"compilerOptions": (\{.*?\})`/.exec(documents().get('README.md') ?? '') ?? [];
+  const compilerOptions = { ...OPTIONS, ...(JSON.parse(told) as object) };
+  return ts.parseJsonConfigFileContent({ compilerOptions, files: [] }, ts.sys, root).options;
+}
+
+/** What the compiler says of the snippets. The packages themselves are compiled with other options. */
+function diagnostics(): string[] {
+  const files = [...snippets.map(({ file }) => file), path.join(directory, 'installed.d.ts')];
+  const program = ts.createProgram(files, optionsOfReaders());
+  return snippets.flatMap(({ file, name }) => {
+    const source = program.getSourceFile(file);
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
+      ({ start = 0, messageText }) => {
+        const line = source?.getLineAndCharacterOfPosition(start).line ?? 0;
+        return `${name}, line ${line + 1}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+      },
+    );
   });
 }
-
-const all = snippets().map((snippet, i) => ({ ...snippet, file: path.join(directory, `snippet-${i}.ts`) }));
-
-function optionsOf(config: string): ts.CompilerOptions {
-  const { config: json } = ts.readConfigFile(config, (file) => fs.readFileSync(file, 'utf8')) as {
-    config: unknown;
-  };
-  return ts.parseJsonConfigFileContent(json, ts.sys, root).options;
-}
-
-/** What a snippet leaves to its reader. */
-const READERS = 'declare global {\n  function step(...what: unknown[]): void;\n}\nexport {};\n';
 
 describe('the documents', () => {
   beforeAll(() => {
     fs.mkdirSync(directory, { recursive: true });
-    for (const { file, text } of all) fs.writeFileSync(file, text);
-    fs.writeFileSync(path.join(directory, 'readers.d.ts'), READERS);
+    fs.writeFileSync(path.join(directory, 'package.json'), '{ "type": "module" }');
+    fs.writeFileSync(path.join(directory, 'installed.d.ts'), INSTALLED);
+    for (const snippet of snippets) fs.writeFileSync(snippet.file, programOf(snippet));
   });
 
   afterAll(() => fs.rmSync(directory, { recursive: true, force: true }));
 
-  it('have code that compiles', () => {
-    const files = [...all.map(({ file }) => file), path.join(directory, 'readers.d.ts')];
-    const program = ts.createProgram(files, optionsOf(path.join(root, 'tsconfig.json')));
-    const found = ts.getPreEmitDiagnostics(program).map(({ file, start = 0, messageText }) => {
-      const name = all.find((snippet) => snippet.file === file?.fileName)?.name ?? file?.fileName;
-      const line = file?.getLineAndCharacterOfPosition(start).line ?? 0;
-      return `${name}, line ${line + 1}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
-    });
-    expect(found).toEqual([]);
+  it('have no code that is not checked', () => {
+    const unchecked = all.filter(
+      ({ language, text }) =>
+        !LANGUAGES.includes(language) || (language === '' && /^(import|export|const) .*;$/m.test(text)),
+    );
+    expect(unchecked.map(({ name, language, line }) => `${name} (${language}), line ${line}`)).toEqual([]);
   });
 
-  it.each(all)('have code that runs: $name', async ({ file }) => {
+  it('show a simulation that can be read', () => {
+    const texts = all.filter(({ language }) => language === 'json').map(({ text }) => text);
+    const [simulation = ''] = texts.filter((text) => text.includes('"dataset"'));
+    expect(parseSimulation(JSON.parse(simulation)).strategies).toHaveLength(3);
+  });
+
+  it('have code that compiles', () => expect(diagnostics()).toEqual([]));
+
+  it.each(programs)('have code that runs: $name', async ({ file }) => {
     const flags = ['--conditions=tiered-source', '--import', 'tsx'];
-    await promisify(execFile)(process.execPath, [...flags, file], { cwd: root, timeout: 100_000 });
+    await promisify(execFile)(process.execPath, [...flags, file], { cwd: directory, timeout: 100_000 });
   });
 });

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { driverPath } from '../packages/config/test/helpers.js';
 import { MISTAKES } from './config-mistakes.js';
 import { someConfig } from './config-samples.js';
+import { blocks, documents } from './documents.js';
 
 interface Schema {
   readonly title?: string;
@@ -33,6 +34,27 @@ function fieldsIn(part: unknown, place = ''): [string, Schema][] {
   return [...own, ...Object.entries(part).flatMap(([key, inner]) => fieldsIn(inner, `${place}/${key}`))];
 }
 
+/** A part of a configuration that a document shows between backticks. */
+const SHOWN = /`((?:source|placement|retry): \{[^`]*\}|\{ driver: [^`]*\})`/g;
+
+/** What the documents show of configuration files, each made a whole file. */
+function shownConfigs(): { name: string; text: string; config: unknown }[] {
+  const files = blocks()
+    .filter(({ language }) => ['yaml', 'json'].includes(language))
+    .map(({ name, text }) => ({ name, text: '', config: parse(text) as Record<string, unknown> | null }))
+    // The others are a comment and what is simulated.
+    .filter(({ config }) => config !== null && !('dataset' in config));
+  const parts = [...documents()].flatMap(([name, markdown]) =>
+    [...markdown.matchAll(SHOWN)].map(([, text = '']) => {
+      const part = parse(text) as Record<string, unknown>;
+      if ('driver' in part) return { name, text, config: { source: part } };
+      if ('retry' in part) return { name, text, config: { source: { driver: 'memory', ...part } } };
+      return { name, text, config: { source: { driver: 'memory' }, ...part } };
+    }),
+  );
+  return [...files, ...parts];
+}
+
 describe('the published JSON Schema', () => {
   it('accepts what works', async () => {
     fc.assert(
@@ -42,13 +64,13 @@ describe('the published JSON Schema', () => {
     );
   });
 
-  it('accepts the examples', () => {
-    const yamlOfDocs = /```yaml\n([\s\S]*?)```/.exec(
-      fs.readFileSync(path.join(root, 'docs/configuration.md'), 'utf8'),
-    )?.[1];
-    for (const text of [fs.readFileSync(path.join(root, 'examples/tiers.yaml'), 'utf8'), yamlOfDocs ?? '']) {
-      expect(validate(parse(text)) || validate.errors).toBe(true);
-    }
+  it('accepts the example', () => {
+    const text = fs.readFileSync(path.join(root, 'examples/tiers.yaml'), 'utf8');
+    expect(validate(parse(text)) || validate.errors).toBe(true);
+  });
+
+  it.each(shownConfigs())('accepts what the documents show: $name $text', ({ config }) => {
+    expect(validate(config) || validate.errors).toBe(true);
   });
 
   it.each(MISTAKES)(

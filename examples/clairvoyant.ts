@@ -2,6 +2,7 @@
  * Clairvoyance: from the seed of a training follows what each worker will read, and from that what it should
  * keep. This is worker 2 of 4 of a training over four epochs, with room for a quarter of the dataset: its
  * plan, the filling in order of access, and the training beside it.
+ * Run it: node --conditions=tiered-source --import tsx examples/clairvoyant.ts
  */
 import { Hierarchy, MemoryDriver } from '@tiered/core';
 import { ThrottleDriver } from '@tiered/core/decorators';

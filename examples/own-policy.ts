@@ -2,6 +2,7 @@
  * A placement policy of one's own: objects are spread over two disks by their key, so that both disks serve
  * reads, and what is read for validation stays in RAM. A policy is pure functions: what they see is what they
  * are given.
+ * Run it: node --conditions=tiered-source --import tsx examples/own-policy.ts
  */
 import { Hierarchy, MemoryDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';

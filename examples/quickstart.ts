@@ -5,28 +5,18 @@ import os from 'node:os';
 import path from 'node:path';
 
 // README begins
-import { Hierarchy, MemoryDriver } from '@tiered/core';
-import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { Prefetcher, shuffledSequence } from '@tiered/prefetch';
-import { PlacementHandler } from '@tiered/tiering';
+import { openDataset } from 'tiered';
 
-async function train(dataset: string, cache: string): Promise<void> {
-  const ram = { driver: new MemoryDriver(), quota: '64MiB' };
-  const disk = { driver: new FileSystemDriver({ root: cache, writable: true }), quota: '200GiB' };
-  const source = new FileSystemDriver({ root: dataset });
-  const placement = new PlacementHandler();
-  await using hierarchy = await new Hierarchy({ source, tiers: [ram, disk], placement }).open();
-  const keys: string[] = [];
-  for await (const page of hierarchy.list()) keys.push(...page.map(({ key }) => key));
-  const order = shuffledSequence(keys.sort(), { seed: 42, epochs: 2 });
-  // data is lent until the loop goes on: step copies what it keeps.
-  for await (const { key, epoch, data } of new Prefetcher(hierarchy, order)) step(key, epoch, data);
-  console.log(hierarchy.stats()); // epoch 2 read little or nothing from the source
+async function train(source: string, cache: string): Promise<void> {
+  await using data = await openDataset({ source, tiers: ['ram:64MiB', `${cache}:200GiB`] });
+  // The bytes are lent until the loop goes on: step copies what it keeps.
+  for await (const { key, epoch, data: bytes } of data.epochs({ seed: 42, epochs: 2 })) step(key, epoch, bytes);
+  console.log(data.report()); // epoch 2 read little or nothing from the source
 }
 // README ends
 
-function step(key: string, epoch: number, data: Uint8Array): void {
-  console.log(`epoch ${epoch}: ${key}, ${data.byteLength} bytes`);
+function step(key: string, epoch: number, bytes: Uint8Array): void {
+  console.log(`epoch ${epoch}: ${key}, ${bytes.byteLength} bytes`);
 }
 
 const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-quickstart-'));

@@ -10,7 +10,8 @@ import { openDataset } from 'tiered';
 async function train(source: string, cache: string): Promise<void> {
   await using data = await openDataset({ source, tiers: ['ram:64MiB', `${cache}:200GiB`] });
   // The bytes are lent until the loop goes on: step copies what it keeps.
-  for await (const { key, epoch, data: bytes } of data.epochs({ seed: 42, epochs: 2 })) step(key, epoch, bytes);
+  for await (const { key, epoch, data: bytes } of data.epochs({ seed: 42, epochs: 2 }))
+    step(key, epoch, bytes);
   console.log(data.report()); // epoch 2 read little or nothing from the source
 }
 // README ends

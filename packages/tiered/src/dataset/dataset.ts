@@ -30,7 +30,8 @@ export class Dataset implements AsyncDisposable {
   /** The keys of all objects, in order of their UTF-16 code units. */
   readonly keys: readonly string[];
   readonly #clock: Clock;
-  readonly #prefetchers = new Set<Prefetcher>();
+  /** Not held: a training may make one for each validation, and those that ended free their memory. */
+  readonly #prefetchers = new Set<WeakRef<Prefetcher>>();
   #latest: Prefetcher | undefined;
 
   private constructor(hierarchy: Hierarchy, keys: readonly string[], clock: Clock) {
@@ -72,7 +73,8 @@ export class Dataset implements AsyncDisposable {
       ? shuffledSequence(keys, { seed, epochs })
       : listSequence(keys, { epochs });
     const prefetcher = new Prefetcher(this.hierarchy, sequence, { clock: this.#clock, ...rest });
-    this.#prefetchers.add(prefetcher);
+    for (const made of this.#prefetchers) if (made.deref() === undefined) this.#prefetchers.delete(made);
+    this.#prefetchers.add(new WeakRef(prefetcher));
     this.#latest = prefetcher;
     return prefetcher;
   }
@@ -87,7 +89,7 @@ export class Dataset implements AsyncDisposable {
 
   /** Ends all reading, and closes the hierarchy. Idempotent. */
   async close(): Promise<void> {
-    await Promise.all([...this.#prefetchers].map((prefetcher) => prefetcher.close()));
+    await Promise.all(Array.from(this.#prefetchers, async (made) => made.deref()?.close()));
     this.#prefetchers.clear();
     await this.hierarchy.close();
   }

@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { CalibrateOptions } from '../actions/calibrate.js';
 import type { CommandHost } from '../host.js';
+import { positive } from '../numbers.js';
 
 /** `tiered calibrate`. */
 export function calibrateCommand(host: CommandHost): Command {
@@ -18,10 +19,4 @@ export function calibrateCommand(host: CommandHost): Command {
       const { calibrateTo } = await import('../actions/calibrate.js');
       await calibrateTo(host, config, options);
     });
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!(value > 0 && value < Infinity)) throw new InvalidArgumentError('Give a number above 0.');
-  return value;
 }

@@ -1,6 +1,8 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { SimulateOptions } from '../actions/simulate.js';
+import type { SimulateProfileOptions } from '../actions/simulate-profile.js';
 import type { CommandHost } from '../host.js';
+import { positive, wholeNumber } from '../numbers.js';
 
 /** `tiered simulate`. */
 export function simulateCommand(host: CommandHost): Command {
@@ -24,6 +26,35 @@ export function simulateCommand(host: CommandHost): Command {
       await simulateFile(host, path, options);
     });
   for (const command of [scenario, file]) addOptions(command);
+  program
+    .command('profile')
+    .argument('<profile>', 'what "tiered calibrate -o" wrote')
+    .requiredOption(
+      '--config <file>',
+      'the configuration that was measured: its source is listed, its quotas count',
+    )
+    .option(
+      '--what-if <changes...>',
+      'other quotas, such as ram=20GB,40GB disk=500GB: all combinations; tiers are ram, disk, disk2',
+    )
+    .option('--epochs <n>', 'how many', wholeNumber, 10)
+    .option('--readers <n>', 'reads of the loader at the same time', wholeNumber, 4)
+    .option(
+      '--compute-mbps <n>',
+      'what the training takes in, in MB/s; default: as measured, else no limit',
+      positive,
+    )
+    .option('--json', 'results as JSON, in place of sentences and the table')
+    .option('--svg <file>', 'a chart')
+    .description('Says what other quotas would bring, on storage that was measured')
+    .action(async (profile: string, options: SimulateProfileOptions & { computeMbps?: number }) => {
+      const { simulateProfile } = await import('../actions/simulate-profile.js');
+      const { computeMbps, ...rest } = options;
+      await simulateProfile(host, profile, {
+        ...rest,
+        ...(computeMbps !== undefined && { computeMBps: computeMbps }),
+      });
+    });
   return program;
 }
 
@@ -43,11 +74,4 @@ function addOptions(command: Command): void {
     .option('--json', 'results as JSON, in place of the table')
     .option('--csv', 'results as CSV, in place of the table')
     .option('--svg <file>', 'a chart as Fig. 7 of the paper');
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isSafeInteger(value) || value < 0)
-    throw new InvalidArgumentError('Give a whole number.');
-  return value;
 }

@@ -1,0 +1,143 @@
+import { loadHierarchy, loadHierarchyOptions } from '@tiered/config';
+import { formatBytes, parseBytes, TieredError } from '@tiered/core';
+import { simulate, variantsOf, type Change, type SimulationResult } from '@tiered/simulator';
+import { parseProfile, systemOf, type CalibrationProfile } from '@tiered/simulator/calibration';
+import type { SystemModel } from '@tiered/simulator/model';
+import { renderChart, renderTable, type ReportRow } from '@tiered/simulator/report';
+import { strategyNamed } from '@tiered/simulator/config';
+import { readFile, writeFile } from 'node:fs/promises';
+import { ListingProgress, ProgressBar } from '../../progress.js';
+import type { CommandHost } from '../host.js';
+
+/** What `tiered simulate profile` is told. */
+export interface SimulateProfileOptions {
+  readonly config: string;
+  readonly whatIf?: readonly string[];
+  readonly epochs: number;
+  readonly readers: number;
+  readonly computeMBps?: number;
+  readonly json?: boolean;
+  readonly svg?: string;
+}
+
+/** Bytes that a prefetcher holds by default: the staging buffer of the model. */
+const STAGING_MB = 268;
+
+/** Faster than anything that is simulated: memory, a network that nobody uses, a training that only reads. */
+const AT_ONCE_MBPS = 1e6;
+
+/** The policy of a configuration that names none. */
+const POLICY = 'first-fit';
+
+/**
+ * Simulates the training of one worker on storage that was measured: with the tiers of a configuration, and
+ * with other quotas. Says in words what each change would bring.
+ */
+export async function simulateProfile(
+  host: CommandHost,
+  file: string,
+  options: SimulateProfileOptions,
+): Promise<void> {
+  const { config, whatIf = [], epochs, svg, json = false } = options;
+  const profile = parseProfile(JSON.parse(await readFile(file, 'utf8')));
+  const changes = whatIf.map(changeOf);
+  const system = await planned(profile, options);
+  const sizesMB = await sizesOf(host, config);
+  const bar = new ProgressBar(host.terminal, host.clock, 'simulating');
+  const variants = [{ setup: '', system }, ...(changes.length > 0 ? variantsOf(system, changes) : [])];
+  const rows: ReportRow[] = [];
+  for (const [index, { setup, system: changed }] of variants.entries()) {
+    const simulation = { dataset: { sizesMB }, system: changed, epochs, batchSize: 1 };
+    const [result] = await simulate(simulation, [strategyNamed(POLICY)], { clock: host.clock });
+    if (result !== undefined) rows.push({ setup: setup === '' ? 'today' : setup, result });
+    bar.update(index + 1, variants.length);
+  }
+  bar.stop();
+  if (json) host.write(`${JSON.stringify(rows, undefined, 2)}\n`);
+  else host.write(`${answersOf(rows).join('\n')}\n${renderTable(rows)}\n`);
+  if (svg !== undefined) await writeFile(svg, renderChart(`${config}, ${epochs} epochs`, rows));
+}
+
+/**
+ * Parses a change of a tier's quota, such as `ram=20GB,40GB`.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for anything else.
+ */
+function changeOf(text: string): Change {
+  const [, what, list] = /^([\w.-]+)=(.+)$/.exec(text) ?? [];
+  if (what === undefined || list === undefined) {
+    const expected = `--what-if: expected changes such as ram=20GB,40GB, got ${JSON.stringify(text)}`;
+    throw new TieredError('TIERED_CONFIG_INVALID', expected);
+  }
+  return { what, values: list.split(',').map((size) => parseBytes(size, `--what-if ${what}`) / 1e9) };
+}
+
+/** The system as it was measured, with the quotas of the configuration. Tiers are called ram, disk, disk2. */
+async function planned(
+  profile: CalibrationProfile,
+  { config, readers, computeMBps = profile.computeMBps ?? AT_ONCE_MBPS }: SimulateProfileOptions,
+): Promise<SystemModel> {
+  const { tiers = [] } = await loadHierarchyOptions(config);
+  const system = systemOf(profile, {
+    workers: 1,
+    networkMBps: AT_ONCE_MBPS,
+    staging: {
+      name: 'staging',
+      capacityMB: STAGING_MB,
+      threads: readers,
+      read: { points: [[1, AT_ONCE_MBPS]] },
+    },
+    tiers: tiers.map(({ quota }) => ({ capacityMB: parseBytes(quota) / 1e6, threads: readers })),
+    computeMBps,
+    preprocessMBps: profile.preprocessMBps ?? AT_ONCE_MBPS,
+  });
+  const counts = new Map<string, number>();
+  const levels = system.levels.map((level, i) => {
+    const kind = tiers[i]?.driver.location === undefined ? 'ram' : 'disk';
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    return { ...level, name: count === 1 ? kind : `${kind}${count}` };
+  });
+  return { ...system, levels };
+}
+
+/** The sizes of all objects of the source, in 10^6 bytes. */
+async function sizesOf(host: CommandHost, config: string): Promise<number[]> {
+  await using hierarchy = await loadHierarchy(config, { clock: host.clock });
+  const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
+  await hierarchy.open().finally(() => listing.stop());
+  const sizes: number[] = [];
+  for await (const page of hierarchy.list()) for (const { size } of page) sizes.push(size / 1e6);
+  if (sizes.length > 0) return sizes;
+  throw new TieredError('TIERED_NOT_FOUND', `${config}: the source has no objects to simulate.`);
+}
+
+/** One sentence for today, and one for each change. */
+function answersOf(rows: readonly ReportRow[]): string[] {
+  const [today, ...changed] = rows;
+  if (today === undefined) return [];
+  const { seconds } = today.result;
+  return [
+    `today: ${timeOf(seconds)}, ${fromSource(today.result)} from the source`,
+    ...changed.map(({ setup, result }) => {
+      const gain = 1 - result.seconds / seconds;
+      const verdict =
+        gain > 0.01
+          ? `${Math.round(100 * gain)} % less time`
+          : gain < -0.01
+            ? `${Math.round(-100 * gain)} % more time`
+            : 'no difference';
+      return `with ${setup}: ${verdict} (${timeOf(result.seconds)}), ${fromSource(result)} from the source`;
+    }),
+  ];
+}
+
+function timeOf(seconds: number): string {
+  return seconds < 120 ? `${seconds.toFixed(1)} s` : `${(seconds / 60).toFixed(1)} min`;
+}
+
+function fromSource({ sources }: SimulationResult): string {
+  const source = sources.find(({ from }) => from === 'source');
+  return source === undefined
+    ? 'nothing'
+    : `${formatBytes(source.megabytes * 1e6)} (${Math.round(100 * source.share)} %)`;
+}

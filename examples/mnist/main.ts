@@ -14,7 +14,7 @@ import { EPOCHS, runSetup, type Outcome } from './run.js';
 import { SETUPS } from './setups.js';
 import { openSource } from './source.js';
 import type { Source } from './store.js';
-import { summarize } from './summary.js';
+import { caveatOf, takeawayOf } from './summary.js';
 import { renderTable } from './table.js';
 
 const SAMPLES = 60_000;
@@ -36,9 +36,10 @@ async function demo(options: Options, signal: AbortSignal): Promise<boolean> {
   const outcomes = await runAll(options, { dataset, source, progress, signal }).finally(source.close);
 
   const checks = checksOf(outcomes, dataset);
-  const summary = summarize(outcomes, dataset);
-  await writeReport(report, { outcomes, checks, summary, dataset, source: source.about, options });
-  print('', renderTable(outcomes), '', ...checks.map(line), '', ...summary, '');
+  await writeReport(report, { outcomes, checks, dataset, source: source.about, options });
+  const caveat = caveatOf(outcomes);
+  print('', renderTable(outcomes), '', ...checks.map(line), '', takeawayOf(outcomes, dataset));
+  print(...(caveat === undefined ? [] : [caveat]), '');
   print(`Report: ${report}`, `Chart:  ${chartFileOf(report)}`);
   print(`Took ${seconds((systemClock.now() - start) / 1000)} s.`);
   return checks.every(({ ok }) => ok);

@@ -56,7 +56,7 @@ export class Progress {
   /** An epoch has ended. */
   epoch({ seconds, stallSeconds, accuracy }: TrainedEpoch): void {
     this.#done += 1;
-    const note = `${seconds.toFixed(1)} s, ${stallSeconds.toFixed(1)} s of it stalled, accuracy ${(accuracy * 100).toFixed(2)} %`;
+    const note = `${seconds.toFixed(1)} s, ${stallSeconds.toFixed(1)} s of it waiting, accuracy ${(accuracy * 100).toFixed(2)} %`;
     if (this.#bar === undefined) {
       this.say(`${this.#name}: epoch ${this.#done}/${this.#epochs}: ${note}`);
     } else {

@@ -18,9 +18,11 @@ interface Surroundings {
 /** Where bytes can come from. */
 export type Place = 'RAM' | 'disk' | 'source';
 
+export type SetupName = 'source only' | 'local only' | 'cache everything first' | 'tiered';
+
 /** A way to store the data, and what it is called. */
 export interface Setup {
-  readonly name: string;
+  readonly name: SetupName;
   readonly about: string;
   /** The places of the hierarchy's levels, fastest first. */
   readonly levels: readonly Place[];

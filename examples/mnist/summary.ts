@@ -1,47 +1,99 @@
 import type { Dataset } from './dataset.js';
-import { percent, seconds } from './format.js';
+import { megabytes, percent, seconds } from './format.js';
 import { phasesOf, type Outcome } from './run.js';
+import type { SetupName } from './setups.js';
 
 /** Below this share of waiting in the slowest setup there is little that faster storage could gain. */
-const TOO_LITTLE_STALL = 0.2;
+const TOO_LITTLE_WAITING = 0.2;
 
 /** Seconds from the beginning of a setup's run to the trained model: copying included, testing not. */
 export function totalSeconds(outcome: Outcome): number {
-  return phasesOf(outcome).reduce((sum, phase) => sum + phase.seconds, 0);
+  return sum(phasesOf(outcome).map((phase) => phase.seconds));
 }
 
-/** What was seen, in plain words, a sentence a setup, made of this run's figures. */
-export function summarize(outcomes: readonly Outcome[], dataset: Dataset): string[] {
-  const [baseline] = outcomes;
-  if (baseline === undefined) return [];
-  const sentences = outcomes.map((outcome) => {
-    const { setup, filling, epochs, keptBytes } = outcome;
-    const compared =
-      outcome === baseline
-        ? ''
-        : `, ${percent(totalSeconds(outcome) / totalSeconds(baseline))} of the time of ${baseline.setup.name}`;
-    const copied =
-      filling === undefined ? '' : ` (${seconds(filling.seconds)} s of it before the first batch)`;
-    const kept = keptBytes === 0 ? '' : ` The tiers hold ${percent(keptBytes / dataset.bytes)} of the data.`;
-    const later = epochs.slice(1);
-    const times = each(later.map((epoch) => `${seconds(epoch.seconds)} s`));
-    const shares = each(later.map((epoch) => `${percent(epoch.source.bytes / dataset.bytes)} of the data`));
-    return (
-      `${setup.name}: ${seconds(totalSeconds(outcome))} s${copied}${compared}.${kept} ` +
-      `Epochs 2 and 3 took ${times} and read ${shares} from the source.`
-    );
+/** Of these, how long the model had nothing to do. It has nothing to do while everything is copied first. */
+export function waitedSeconds({ filling, epochs }: Outcome): number {
+  return (filling?.seconds ?? 0) + sum(epochs.map(({ stallSeconds }) => stallSeconds));
+}
+
+/** What this run shows, in one sentence with its figures. */
+export function takeawayOf(outcomes: readonly Outcome[], dataset: Dataset): string {
+  const { baseline, tiered } = compared(outcomes);
+  const bytes = percent(ratio(sourceBytes(tiered), sourceBytes(baseline)));
+  const time = percent(ratio(totalSeconds(tiered), totalSeconds(baseline)));
+  return (
+    `With room for ${percent(tiered.keptBytes / dataset.bytes)} of the data, ${tiered.epochs.length} epochs ` +
+    `read ${bytes} of the bytes from the source and took ${time} of the time that they take without tiers.`
+  );
+}
+
+/** Why this run's seconds say little, if they do: the model hardly waited for data, even without tiers. */
+export function caveatOf(outcomes: readonly Outcome[]): string | undefined {
+  const { baseline } = compared(outcomes);
+  const share = ratio(waitedSeconds(baseline), totalSeconds(baseline));
+  if (share >= TOO_LITTLE_WAITING) return undefined;
+  return (
+    `In this run compute was the limit, and not reading: with ${baseline.setup.name} the model waited for data ` +
+    `${percent(share)} of the time. The seconds say little; operations and bytes hold all the same.`
+  );
+}
+
+/** A figure that matters, and what it is made of. */
+interface Figure {
+  readonly name: string;
+  readonly value: string;
+  readonly detail: string;
+}
+
+/** How the tiered setup compares with the source only. */
+export function figuresOf(outcomes: readonly Outcome[]): Figure[] {
+  const { baseline, tiered, bound } = compared(outcomes);
+  const figure = (
+    name: string,
+    unit: string,
+    of: (outcome: Outcome) => number,
+    shown: (value: number) => string,
+  ) => ({
+    name,
+    value: percent(ratio(of(tiered), of(baseline))),
+    detail: `${shown(of(tiered))}${unit} instead of ${shown(of(baseline))}${unit}`,
   });
-  const stalled = baseline.epochs.reduce((sum, { stallSeconds }) => sum + stallSeconds, 0);
-  const stalledShare = stalled / totalSeconds(baseline);
-  if (stalledShare >= TOO_LITTLE_STALL) return sentences;
+  const time = figure('of the time', ' s', totalSeconds, seconds);
   return [
-    ...sentences,
-    `In this run computing was the limit and not reading: with ${baseline.setup.name} the model waited for data ` +
-      `${percent(stalledShare)} of the time. The seconds say little; operations and bytes hold all the same.`,
+    figure('of the bytes from the source', ' MB', sourceBytes, megabytes),
+    figure('of the operations at the source', '', sourceOperations, String),
+    { ...time, detail: `${time.detail}; ${seconds(totalSeconds(bound))} s is the bound` },
+    figure('of the waiting for data', ' s', waitedSeconds, seconds),
   ];
 }
 
-function each(values: readonly string[]): string {
-  const [first = ''] = values;
-  return values.every((value) => value === first) ? `${first} each` : values.join(' and ');
+function compared(outcomes: readonly Outcome[]) {
+  return {
+    baseline: outcomeOf(outcomes, 'source only'),
+    tiered: outcomeOf(outcomes, 'tiered'),
+    bound: outcomeOf(outcomes, 'local only'),
+  };
+}
+
+function outcomeOf(outcomes: readonly Outcome[], name: SetupName): Outcome {
+  const outcome = outcomes.find(({ setup }) => setup.name === name);
+  if (outcome === undefined) throw new Error(`The setup "${name}" has not run.`);
+  return outcome;
+}
+
+function sourceBytes(outcome: Outcome): number {
+  return sum(phasesOf(outcome).map(({ source }) => source.bytes));
+}
+
+function sourceOperations(outcome: Outcome): number {
+  return sum(phasesOf(outcome).map(({ source }) => source.operations));
+}
+
+/** Nothing of nothing is nothing. */
+function ratio(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

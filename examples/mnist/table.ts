@@ -2,17 +2,18 @@ import Table from 'cli-table3';
 import { megabytes, percent, seconds } from './format.js';
 import { phasesOf, type Outcome, type Phase } from './run.js';
 import type { Place } from './setups.js';
+import { waitedSeconds } from './summary.js';
 
 export const COLUMNS = [
   'setup',
   'epoch',
   'seconds',
-  'stalled s',
+  'waiting s',
   'source ops',
   'source MB',
-  'RAM hits',
-  'disk hits',
-  'misses',
+  'from RAM',
+  'from disk',
+  'from source',
   'accuracy',
 ] as const;
 
@@ -30,18 +31,15 @@ export function rowsOf(outcome: Outcome): string[][] {
     ];
   });
   const nothing = ['', '', '', ''];
-  // While everything is copied first, the model has nothing to do either.
-  const copying = filling?.seconds ?? 0;
-  if (filling !== undefined) rows.unshift([...phaseCells('copy', [filling], copying), ...nothing]);
-  const stalled = copying + sum(epochs.map(({ stallSeconds }) => stallSeconds));
-  return [...rows, [...phaseCells('all', phasesOf(outcome), stalled), ...nothing]];
+  if (filling !== undefined) rows.unshift([...phaseCells('copy', [filling], filling.seconds), ...nothing]);
+  return [...rows, [...phaseCells('all', phasesOf(outcome), waitedSeconds(outcome)), ...nothing]];
 }
 
-function phaseCells(name: string, phases: readonly Phase[], stallSeconds: number): string[] {
+function phaseCells(name: string, phases: readonly Phase[], waitingSeconds: number): string[] {
   return [
     name,
     seconds(sum(phases.map((phase) => phase.seconds))),
-    seconds(stallSeconds),
+    seconds(waitingSeconds),
     String(sum(phases.map(({ source }) => source.operations))),
     megabytes(sum(phases.map(({ source }) => source.bytes))),
   ];

@@ -10,9 +10,11 @@ export interface CommandHost {
   readonly clock: Clock;
 }
 
-/** The process itself. */
-export const processHost: CommandHost = {
-  write: (text) => void process.stdout.write(text),
-  terminal: process.stderr,
-  clock: systemClock,
-};
+/** The process itself. Whoever reads its output may end before it does, as `head`: that is no failure. */
+export function processHost(): CommandHost {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
+  return { write: (text) => void process.stdout.write(text), terminal: process.stderr, clock: systemClock };
+}

@@ -10,7 +10,7 @@ import { tieredCommand } from './program.js';
  * @returns The exit code: 0 for success, 1 for a failure, 2 for arguments or a configuration that cannot
  * work.
  */
-export async function runTiered(args: readonly string[], host: CommandHost = processHost): Promise<number> {
+export async function runTiered(args: readonly string[], host: CommandHost = processHost()): Promise<number> {
   const program = tieredCommand(host);
   for (const command of withAllBelow(program)) {
     command.exitOverride().configureOutput({

@@ -107,6 +107,17 @@ describe('the program', () => {
     await expect(failed).rejects.toMatchObject({ code: 2 });
   });
 
+  it('ends without an error when nobody reads on', async () => {
+    const { stdout, stderr } = await promisify(execFile)('sh', [
+      '-c',
+      `{ "$0" "$1" config schema; echo "exit code $?" >&2; } | head -c 1`,
+      process.execPath,
+      bin,
+    ]);
+    expect(stdout).toBe('{');
+    expect(stderr).toBe('exit code 0\n');
+  });
+
   it('explains itself without arguments, and refuses what it does not know', async () => {
     expect((await tiered()).messages).toContain('Usage: tiered');
     const unknown = await tiered('warmpu');

@@ -13,18 +13,7 @@ import { readFullyBlocking, sizeIn, versionOf } from './thread/file-calls.js';
 import type { RootDirectory } from '../root/root-directory.js';
 import { SlowCalls } from './slow-calls.js';
 import type { ThreadPool } from './thread-pool.js';
-
-/**
- * The most memory that a read without a version gets without a look at the file's size: the largest chunk of
- * a fill.
- */
-const MOST_UNSEEN = 16 * 1024 * 1024;
-
-/**
- * Bytes per call of a read that may be left behind, or that reports progress. One request of NFS brings as
- * many.
- */
-const PIECE = 1024 * 1024;
+import { MOST_UNSEEN, PIECE } from './sizes.js';
 
 /**
  * Reads files by key, from descriptors that stay open between reads.

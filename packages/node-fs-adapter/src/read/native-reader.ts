@@ -10,15 +10,7 @@ import type { OpenFile, OpenFiles } from '../root/open-files.js';
 import { sizeIn } from './thread/file-calls.js';
 import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
-
-/**
- * The most memory that a read without a version gets without a look at the file's size: the largest chunk of
- * a fill.
- */
-const MOST_UNSEEN = 16 * 1024 * 1024;
-
-/** Bytes per call of a read that reports progress. One request of NFS brings as many. */
-const PIECE = 1024 * 1024;
+import { MOST_UNSEEN, PIECE } from './sizes.js';
 
 /** A read into memory of the caller's, or of our own. */
 interface Fill extends ReadIntoOptions {

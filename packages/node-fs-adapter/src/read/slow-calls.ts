@@ -4,9 +4,7 @@ import { nodeCalls, type FileLook, type ReadCalls } from './file-reads.js';
 import type { Answer, Call, Look } from './thread/calls.js';
 import { MOST_AT_ONCE } from './thread/file-calls.js';
 import { Slowness } from './slowness.js';
-
-/** Bytes per call of reads into memory that threads cannot share. One request of NFS brings as many. */
-const PIECE = 1024 * 1024;
+import { PIECE } from './sizes.js';
 
 /** A call, by either kind of threads. */
 interface Ways<T> {

@@ -120,11 +120,7 @@ export class PlacementHandler implements Placement {
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk. */
   assertTiers(tiers: readonly Tier[]): void {
-    for (const { level, quotaBytes } of tiers) {
-      const least = this.#chunkSize.smallest;
-      if (quotaBytes < least)
-        throw configError(`tiers[${level}].quota`, `at least one chunk, which is ${least} bytes`, quotaBytes);
-    }
+    for (const tier of tiers) this.#chunkSize.assertFits(tier);
     if (tiers.length > 0) this.#policy.assertLevels?.(tiers.length);
   }
 

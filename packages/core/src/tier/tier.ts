@@ -19,7 +19,8 @@ export interface TierOptions {
   /** Where the tier keeps its copies. The driver must be able to list, write and delete. */
   readonly driver: StorageDriver;
   /**
-   * The most bytes it holds, such as `'200GiB'`. No default, because every resource is bounded by its owner.
+   * The most bytes it holds, such as `'200GiB'`; 0 for memory that takes nothing. No default, because every
+   * resource is bounded by its owner.
    */
   readonly quota: ByteSize;
   /**

@@ -14,3 +14,10 @@ export function wholeNumber(text: string): number {
     throw new InvalidArgumentError('Give a whole number.');
   return value;
 }
+
+/** An argument that is a whole number of at least 1. */
+export function positiveWhole(text: string): number {
+  const value = wholeNumber(text);
+  if (value < 1) throw new InvalidArgumentError('Give a whole number of at least 1.');
+  return value;
+}

@@ -1,8 +1,11 @@
 import { Command } from 'commander';
 import { calibrateCommand } from './commands/calibrate.js';
 import { configCommand } from './commands/config.js';
+import { gcCommand } from './commands/gc.js';
+import { inspectCommand } from './commands/inspect.js';
 import { simulateCommand } from './commands/simulate.js';
 import { statsCommand } from './commands/stats.js';
+import { verifyCommand } from './commands/verify.js';
 import { warmupCommand } from './commands/warmup.js';
 import type { CommandHost } from './host.js';
 
@@ -20,6 +23,9 @@ export function tieredCommand(host: CommandHost): Command {
     .addCommand(configCommand(host))
     .addCommand(warmupCommand(host))
     .addCommand(statsCommand(host))
+    .addCommand(inspectCommand(host))
+    .addCommand(verifyCommand(host))
+    .addCommand(gcCommand(host))
     .addCommand(calibrateCommand(host))
     .addCommand(simulateCommand(host));
 }

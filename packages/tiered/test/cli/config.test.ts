@@ -66,23 +66,6 @@ describe('tiered config', () => {
 });
 
 describe('tiered warmup and tiered stats', () => {
-  it('fill the tiers of a configuration, and say what they hold', async () => {
-    await init('--tier', cache());
-    const before = await tiered('stats', file);
-    expect(before.out).toMatch(/^tier 0, fs:.* of 9.5 MiB \(\d %\)\nsource, fs:.*: 5 objects, 48.8 KiB\n$/);
-    const filled = await tiered('warmup', file, '--prefix', 'train/', '--json');
-    expect(filled.code).toBe(0);
-    expect(JSON.parse(filled.out)).toMatchObject({ placed: [4], left: 0, failed: 0 });
-    const after = JSON.parse((await tiered('stats', file, '--json')).out) as {
-      namespace: { objects: number };
-      tiers: { usedBytes: number }[];
-    };
-    expect(after.namespace.objects).toBe(5);
-    expect(after.tiers[0]?.usedBytes).toBeGreaterThanOrEqual(40_000);
-    const all = await tiered('warmup', file);
-    expect(all.out).toMatch(/^5 objects: 0 stay in the source\ntier 0, fs:/);
-  });
-
   it('refuse a configuration that cannot work, and fail where the source is gone', async () => {
     expect((await tiered('stats', path.join(directory, 'none.yaml'))).code).toBe(2);
     await init();

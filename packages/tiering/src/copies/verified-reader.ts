@@ -1,14 +1,7 @@
 import { TieredError, type Tier } from '@tiered/core';
-import {
-  fileOf,
-  invariant,
-  isPacked,
-  offsetInFile,
-  raceAbort,
-  type Checksum,
-  type OperationScope,
-} from '@tiered/core/internal';
+import { invariant, raceAbort, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { Copy, CopyContent } from '../tier/tier-store.js';
+import { positionOf, rangeOfChunk, wrongWith, type CopyPosition } from './chunk-check.js';
 
 /**
  * Reads a copy that cannot simply be read. Either an earlier process, or another one, left it on the tier,
@@ -23,9 +16,7 @@ export class VerifiedReader {
   readonly #tier: Tier;
   readonly #checksum: Checksum;
   readonly #tierReads: OperationScope;
-  /** The file that holds the copy, and where in it the copy begins. */
-  readonly #file: string;
-  readonly #base: number;
+  readonly #position: CopyPosition;
   readonly #checked: Uint8Array;
   readonly #checking = new Map<number, Promise<Uint8Array>>();
   #left: number;
@@ -37,8 +28,7 @@ export class VerifiedReader {
   constructor(copy: Copy, tier: Tier, checksum: Checksum, tierReads: OperationScope, trusted: boolean) {
     invariant(copy.content !== undefined, 'a copy is to be read of which nothing is known');
     this.copy = copy;
-    this.#file = copy.tag !== undefined && isPacked(copy.tag) ? fileOf(copy.key, copy.tag) : copy.name;
-    this.#base = offsetInFile(copy.tag);
+    this.#position = positionOf(copy);
     this.#content = copy.content;
     this.#tier = tier;
     this.#checksum = checksum;
@@ -85,8 +75,8 @@ export class VerifiedReader {
 
   async #intoFrom(chunk: number, target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
     if (this.#checked[chunk] === 1) {
-      const at = this.#base + offset;
-      const count = await this.#tier.readInto(this.#file, target, { offset: at, signal });
+      const { file, base } = this.#position;
+      const count = await this.#tier.readInto(file, target, { offset: base + offset, signal });
       if (count !== target.byteLength) throw this.#corrupt(`gave ${count} of ${target.byteLength} bytes`);
       return;
     }
@@ -105,21 +95,12 @@ export class VerifiedReader {
   }
 
   async #readAndCheck(chunk: number): Promise<Uint8Array> {
-    const { bytes: size, chunkBytes, sums } = this.#content;
-    const offset = chunk * chunkBytes;
-    const length = Math.min(chunkBytes, size - offset);
-    // One byte more than the last chunk has: a file that is longer than it was fills the tier with bytes that
-    // nobody counts.
-    const endsFile = this.copy.tailBytes === undefined && !isPacked(this.copy.tag);
-    const beyond = chunk === sums.length - 1 && endsFile ? 1 : 0;
-    const range = { offset: this.#base + offset, length: length + beyond };
+    const range = rangeOfChunk(this.copy, this.#content, chunk);
     const bytes = await this.#tierReads.run(undefined, (signal) =>
-      this.#tier.read(this.#file, { ...range, signal }),
+      this.#tier.read(range.file, { offset: range.offset, length: range.length, signal }),
     );
-    if (bytes.byteLength !== length)
-      throw this.#corrupt(`chunk ${chunk} gave ${bytes.byteLength} bytes where it has ${length}`);
-    if (this.#checksum.bytes(bytes) !== sums[chunk])
-      throw this.#corrupt(`chunk ${chunk} has another checksum`);
+    const wrong = wrongWith(bytes, range, this.#content, chunk, this.#checksum);
+    if (wrong !== undefined) throw this.#corrupt(wrong);
     this.#checked[chunk] = 1;
     this.#left -= 1;
     return bytes;

@@ -1,4 +1,4 @@
-import { parseBytes, type ByteSize } from '@tiered/core';
+import { parseBytes, type ByteSize, type Tier } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 
 const MIB = 2 ** 20;
@@ -39,6 +39,17 @@ export class ChunkSize {
     if (this.#bytes === 0) throw configError('chunk', 'at least one byte', chunk);
     if (this.#bytes > memoryBytes)
       throw configError('chunk', `at most the memory, ${memoryBytes} bytes`, this.#bytes);
+  }
+
+  /**
+   * Refuses a tier that has no room for a chunk. Memory may have a quota of 0, and then takes nothing. Where
+   * others use the storage, they would have to hold as little.
+   * @throws TieredError `TIERED_CONFIG_INVALID`
+   */
+  assertFits({ level, driver, quotaBytes }: Tier): void {
+    const least = this.smallest;
+    if (quotaBytes >= least || (quotaBytes === 0 && driver.location === undefined)) return;
+    throw configError(`tiers[${level}].quota`, `at least one chunk, which is ${least} bytes`, quotaBytes);
   }
 
   /** Bytes of a chunk of an object that begins now, except for very large ones: see `ofObject`. */

@@ -1,6 +1,11 @@
 import { TieredError, type ErrorCode, type Tier } from '@tiered/core';
 
-function tierError({ driver }: Tier, code: ErrorCode, what: string, retryable: boolean): TieredError {
+function tierError(
+  { driver }: Pick<Tier, 'driver'>,
+  code: ErrorCode,
+  what: string,
+  retryable: boolean,
+): TieredError {
   return new TieredError(code, `${driver.name}: ${what}`, {
     driver: driver.name,
     operation: 'publish',
@@ -15,7 +20,7 @@ export function notCurrentError(tier: Tier): TieredError {
 }
 
 /** The index was not written by this version. */
-export function foreignIndexError(tier: Tier): TieredError {
+export function foreignIndexError(tier: Pick<Tier, 'driver'>): TieredError {
   const what =
     'the index of the tier is of another version of tiered; give the tier a directory of its own, or end the other version and empty the directory.';
   return tierError(tier, 'TIERED_UNAVAILABLE', what, false);

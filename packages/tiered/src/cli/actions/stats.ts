@@ -1,13 +1,100 @@
-import { loadHierarchy } from '@tiered/config';
-import { ListingProgress } from '../../progress.js';
+import { loadHierarchyOptions } from '@tiered/config';
+import { formatBytes, type Hierarchy } from '@tiered/core';
+import { identityOf } from '@tiered/core/internal';
+import type { TierSummary } from '@tiered/tiering/survey';
+import { statfs } from 'node:fs/promises';
 import type { CommandHost } from '../host.js';
-import { levelsText } from './levels-text.js';
+import { directoryOf, lookAtTiers, openSource, type TierLook } from './look.js';
+import { countOf, percentOf } from './words.js';
 
-/** Opens a configuration, and says what its tiers hold. Places nothing. */
+/** What `tiered stats` says of a tier. */
+interface TierFigures {
+  readonly level: number;
+  readonly driver: string;
+  readonly quotaBytes: number;
+  /** Bytes that the file system could still take, where there is one. */
+  readonly diskFreeBytes?: number;
+  /** Why nothing is known of it. */
+  readonly absent?: string;
+  readonly summary?: TierSummary;
+}
+
+/** Says what the tiers of a configuration hold, by whom, and how far that is from the most. */
 export async function stats(host: CommandHost, file: string, json: boolean): Promise<void> {
-  await using hierarchy = await loadHierarchy(file, { clock: host.clock });
-  const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
-  await hierarchy.open().finally(() => listing.stop());
-  const found = hierarchy.stats();
-  host.write(`${json ? JSON.stringify(found, undefined, 2) : levelsText(found)}\n`);
+  const options = await loadHierarchyOptions(file, { clock: host.clock });
+  await using source = await openSource(host, options);
+  await using looks = await lookAtTiers(options);
+  const tiers = await Promise.all(looks.tiers.map(figuresOf));
+  const { namespace } = source.stats();
+  const dataset = identityOf(options.source);
+  const optimum = source.namespace.count === 0 ? undefined : optimumOf(tiers, dataset, source);
+  if (json) {
+    const found = { driver: options.source.name, dataset, ...namespace };
+    host.write(`${JSON.stringify({ tiers, source: found, optimum }, undefined, 2)}\n`);
+    return;
+  }
+  const known = `source, ${options.source.name}: ${countOf(namespace.objects, 'object')}, ${formatBytes(namespace.bytes)}`;
+  const lines = [...tiers.flatMap((tier) => linesOf(tier, dataset)), known];
+  if (optimum !== undefined) lines.push(optimumText(optimum));
+  host.write(`${lines.join('\n')}\n`);
+}
+
+async function figuresOf({ level, driver, quotaBytes, survey, absent }: TierLook): Promise<TierFigures> {
+  const directory = directoryOf(driver);
+  const disk = directory === undefined ? undefined : await statfs(directory).catch(() => undefined);
+  return {
+    level,
+    driver: driver.name,
+    quotaBytes,
+    ...(disk !== undefined && { diskFreeBytes: disk.bavail * disk.bsize }),
+    ...(absent !== undefined && { absent }),
+    ...(survey !== undefined && { summary: await survey.summary() }),
+  };
+}
+
+function linesOf(
+  { level, driver, quotaBytes, diskFreeBytes, absent, summary }: TierFigures,
+  dataset: string,
+) {
+  const free = diskFreeBytes === undefined ? '' : `; the disk has ${formatBytes(diskFreeBytes)} free`;
+  const name = `tier ${level}, ${driver}`;
+  if (summary === undefined) return [`${name}: ${formatBytes(quotaBytes)}, ${absent}${free}`];
+  const { usedBytes, datasets, members } = summary;
+  const most = Math.min(quotaBytes, summary.quotaBytes ?? quotaBytes);
+  return [
+    `${name}: ${formatBytes(usedBytes)} of ${formatBytes(most)} (${percentOf(usedBytes, most)})${free}`,
+    ...datasets.map(
+      (one) =>
+        `  of ${one.name}${one.name === dataset ? ', this source' : ''}: ${countOf(one.copies, 'copy', 'copies')}, ${formatBytes(one.bytes)}`,
+    ),
+    ...members.map(
+      ({ id, isRunning, quotaBytes: quota, leasedBytes, unfinishedBytes }) =>
+        `  by member ${id.slice(0, 8)}, which ${isRunning ? 'runs' : 'is gone'}: quota ${formatBytes(quota)}, ` +
+        `${formatBytes(leasedBytes)} leased, ${formatBytes(unfinishedBytes)} on the way`,
+    ),
+  ];
+}
+
+/** How much of a source is on tiers that outlive a process, and how much all tiers have room for. */
+interface Optimum {
+  readonly heldBytes: number;
+  readonly roomBytes: number;
+  readonly datasetBytes: number;
+}
+
+function optimumOf(tiers: readonly TierFigures[], dataset: string, source: Hierarchy): Optimum {
+  const datasetBytes = source.stats().namespace.bytes;
+  const held = tiers.flatMap(({ summary }) => summary?.datasets ?? []).filter(({ name }) => name === dataset);
+  const room = tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);
+  return {
+    datasetBytes,
+    heldBytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
+    roomBytes: Math.min(room, datasetBytes),
+  };
+}
+
+function optimumText({ heldBytes, roomBytes, datasetBytes }: Optimum): string {
+  const share = `${formatBytes(heldBytes)} (${percentOf(heldBytes, datasetBytes)}) of this source is on disks and in buckets`;
+  const most = `the quotas allow ${formatBytes(roomBytes)} (${percentOf(roomBytes, datasetBytes)})`;
+  return `optimum: ${share}; ${most}, so that an epoch reads ${formatBytes(datasetBytes - roomBytes)} from the source`;
 }

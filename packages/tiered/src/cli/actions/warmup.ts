@@ -1,30 +1,54 @@
-import { loadHierarchy } from '@tiered/config';
-import { TieredError } from '@tiered/core';
+import { loadHierarchyOptions } from '@tiered/config';
+import { formatBytes, Hierarchy, parseBytes, TieredError, type HierarchyOptions } from '@tiered/core';
+import { ABSENT, identityOf } from '@tiered/core/internal';
 import { placeInOrder } from '@tiered/tiering';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
+import type { TrainingOptions } from '../training.js';
 import { levelsText } from './levels-text.js';
+import { lookAtTiers, openSource } from './look.js';
+import { selected, type SelectionOptions } from './selection.js';
+import { countOf, percentOf } from './words.js';
 
 /** What `tiered warmup` is told. */
-export interface WarmupOptions {
-  readonly prefix?: string;
+export interface WarmupOptions extends TrainingOptions, SelectionOptions {
+  readonly budget?: string;
+  readonly check?: boolean;
   readonly json?: boolean;
 }
 
-/** Fills the tiers of a configuration. Fails at the end if objects could not be looked up. */
-export async function warmup(
+/** Fills the tiers of a configuration, or only says what is missing. Fails at the end if anything is. */
+export async function warmup(host: CommandHost, file: string, options: WarmupOptions): Promise<void> {
+  const config = await loadHierarchyOptions(file, { clock: host.clock });
+  const budget = options.budget === undefined ? Infinity : parseBytes(options.budget, '--budget');
+  if (options.check === true) await checkTiers(host, config, options);
+  else await fillTiers(host, withoutMemory(config), budget, options);
+}
+
+/** What is in memory ends with this command, so memory tiers take nothing. */
+function withoutMemory(config: HierarchyOptions): HierarchyOptions {
+  const { tiers = [] } = config;
+  const stay = tiers.map((tier) => (tier.driver.location === undefined ? { ...tier, quota: 0 } : tier));
+  return { ...config, tiers: stay };
+}
+
+async function fillTiers(
   host: CommandHost,
-  file: string,
-  { prefix, json = false }: WarmupOptions,
+  config: HierarchyOptions,
+  budget: number,
+  options: WarmupOptions,
 ): Promise<void> {
-  await using hierarchy = await loadHierarchy(file, { clock: host.clock });
+  await using hierarchy = new Hierarchy(config);
   const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
   await hierarchy.open().finally(() => listing.stop());
-  const keys: string[] = [];
-  for await (const page of hierarchy.list({ prefix })) for (const { key } of page) keys.push(key);
+  const quotas = (config.tiers ?? []).map(({ quota }) => parseBytes(quota));
+  const keys = await selected(hierarchy, quotas, options);
+  // Copies that are there already cost nothing of the budget.
+  await hierarchy.idle();
   const bar = new ProgressBar(host.terminal, host.clock, 'placing');
   const failures: string[] = [];
-  const counts = await placeInOrder(hierarchy, keys.sort(), {
+  const paid = withinBudget(hierarchy, keys, budget);
+  const counts = await placeInOrder(hierarchy, paid.keys, {
     onProgress: ({ placed, left, failed }) =>
       bar.update(
         placed.reduce((sum, n) => sum + n, left + failed),
@@ -35,12 +59,92 @@ export async function warmup(
   }).finally(() => bar.stop());
   await hierarchy.idle();
   const stats = hierarchy.stats();
-  if (json) host.write(`${JSON.stringify({ ...counts, tiers: stats.tiers }, undefined, 2)}\n`);
-  else host.write(`${keys.length} objects: ${counts.left} stay in the source\n${levelsText(stats)}\n`);
+  const fetchedBytes = stats.source.readBytes;
+  const beyondBudget = keys.length - paid.count();
+  if (options.json === true) {
+    const found = { objects: keys.length, ...counts, fetchedBytes, beyondBudget, tiers: stats.tiers };
+    host.write(`${JSON.stringify(found, undefined, 2)}\n`);
+  } else {
+    const beyond = beyondBudget > 0 ? `, ${countOf(beyondBudget, 'object')} beyond the budget` : '';
+    host.write(
+      `${countOf(keys.length, 'object')}: ${counts.left} stay in the source${beyond}; ${formatBytes(fetchedBytes)} fetched\n` +
+        `${levelsText(stats)}\n`,
+    );
+  }
   if (failures.length === 0) return;
   const [first] = failures;
   throw new TieredError(
     'TIERED_IO',
-    `${failures.length} objects could not be looked up, the first: ${first}`,
+    `${countOf(failures.length, 'object')} could not be looked up, the first: ${first}`,
+  );
+}
+
+/** The first keys whose objects, without those on a tier, have no more bytes than this. */
+function withinBudget(
+  hierarchy: Hierarchy,
+  keys: readonly string[],
+  budget: number,
+): { readonly keys: Iterable<string>; readonly count: () => number } {
+  const source = hierarchy.stats().tiers.length;
+  let taken = 0;
+  function* within(): Generator<string> {
+    const { namespace } = hierarchy;
+    let spent = 0;
+    for (const key of keys) {
+      const id = namespace.find(key);
+      if (id !== ABSENT && namespace.levelOf(id) === source) spent += namespace.sizeOf(id);
+      if (spent > budget) return;
+      taken += 1;
+      yield key;
+    }
+  }
+  return { keys: within(), count: () => taken };
+}
+
+/**
+ * Counts which objects are on tiers that stay.
+ * @throws TieredError `TIERED_NOT_FOUND` if any is missing.
+ */
+async function checkTiers(
+  host: CommandHost,
+  config: HierarchyOptions,
+  options: WarmupOptions,
+): Promise<void> {
+  await using source = await openSource(host, config);
+  await using looks = await lookAtTiers(config);
+  const quotas = looks.tiers.map(({ quotaBytes }) => quotaBytes);
+  const missing = new Set(await selected(source, quotas, options));
+  const wanted = missing.size;
+  const dataset = identityOf(config.source);
+  const { namespace } = source;
+  for (const { survey } of looks.tiers) {
+    if (survey === undefined) continue;
+    for await (const page of survey.copies()) {
+      for (const copy of page) {
+        const id = copy.dataset === dataset ? namespace.find(copy.key) : ABSENT;
+        if (id === ABSENT || copy.bytes !== namespace.sizeOf(id)) continue;
+        if (config.versions === 'ignore' || copy.version === namespace.versionOf(id))
+          missing.delete(copy.key);
+      }
+    }
+  }
+  const placed = wanted - missing.size;
+  let missingBytes = 0;
+  for (const id of Array.from(missing, (key) => namespace.find(key)))
+    if (id !== ABSENT) missingBytes += namespace.sizeOf(id);
+  if (options.json === true)
+    host.write(
+      `${JSON.stringify({ objects: wanted, placed, missing: missing.size, missingBytes }, undefined, 2)}\n`,
+    );
+  else
+    host.write(
+      `${placed.toLocaleString('en')} of ${countOf(wanted, 'object')} (${percentOf(placed, wanted)}) are on tiers; ` +
+        `${countOf(missing.size, 'object')}, ${formatBytes(missingBytes)}, to fetch\n`,
+    );
+  if (missing.size === 0) return;
+  const [first] = missing;
+  throw new TieredError(
+    'TIERED_NOT_FOUND',
+    `${countOf(missing.size, 'object is', 'objects are')} on no tier, the first: ${first}. "tiered warmup" without --check fetches what there is room for.`,
   );
 }

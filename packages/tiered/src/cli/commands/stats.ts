@@ -4,9 +4,11 @@ import type { CommandHost } from '../host.js';
 /** `tiered stats`. */
 export function statsCommand(host: CommandHost): Command {
   return new Command('stats')
-    .argument('<file>', 'the configuration')
+    .argument('<config>', 'the configuration')
     .option('--json', 'the statistics as JSON')
-    .description('Says how full each tier is, and what is known of the source')
+    .description(
+      'Says what is on each tier, by whom, how full it is, and how far that is from the most; changes nothing',
+    )
     .action(async (file: string, { json = false }: { json?: boolean }) => {
       const { stats } = await import('../actions/stats.js');
       await stats(host, file, json);

@@ -79,11 +79,16 @@ async function assertEmpty(driver: StorageDriver, options: OperationOptions): Pr
   for await (const page of driver.list(options)) {
     const [object] = page;
     if (object === undefined) continue;
-    throw new TieredError(
-      'TIERED_DIRECTORY_NOT_OURS',
-      `${driver.name} holds objects that tiered did not write, such as ${JSON.stringify(object.key)}; ` +
-        'give a tier a bucket or a prefix of its own, because what is in it may be deleted.',
-      { driver: driver.name, operation: 'open' },
-    );
+    throw notOurs(driver, object.key);
   }
+}
+
+/** Refuses storage that holds what no tier wrote. */
+export function notOurs(driver: StorageDriver, key: string): TieredError {
+  return new TieredError(
+    'TIERED_DIRECTORY_NOT_OURS',
+    `${driver.name} holds objects that tiered did not write, such as ${JSON.stringify(key)}; ` +
+      'give a tier a bucket or a prefix of its own, because what is in it may be deleted.',
+    { driver: driver.name, operation: 'open' },
+  );
 }

@@ -115,9 +115,31 @@ export interface IndexState {
   readonly members: number;
 }
 
+/** What an index says to whoever only looks at it. */
+export interface IndexSurvey {
+  readonly members: readonly { readonly id: string; readonly quota: number; readonly leased: number }[];
+  /** Copies that are placed, and their bytes. */
+  readonly datasets: readonly {
+    readonly name: string;
+    readonly copies: number;
+    readonly bytes: number;
+  }[];
+  /** Copies that are claimed or were removed and not yet given back, by member, and what they take. */
+  readonly unfinished: readonly {
+    readonly member: string | undefined;
+    readonly copies: number;
+    readonly occupied: number;
+  }[];
+  readonly state: IndexState;
+}
+
 /** The calls that the thread of an index answers. */
 export interface Calls {
   open(options: undefined): 'known' | 'new' | 'foreign';
+  /** Looks at an index that was not opened for use. Undefined if it is empty. Changes nothing. */
+  survey(options: undefined): IndexSurvey | 'foreign' | undefined;
+  /** The names of the sources; none if the index is empty. */
+  datasets(options: undefined): readonly { readonly id: number; readonly name: string }[];
   join(options: { readonly member: string; readonly quota: number; readonly dataset: string }): {
     readonly dataset: number;
     readonly state: IndexState;

@@ -9,7 +9,7 @@ import type { Copy } from '../tier-store.js';
 const PAGE = 1000;
 
 /** After the rows of segments, which are no copies. */
-const BEFORE_ALL: CopyRef = { key: '', dataset: SEGMENT.dataset + 1, tag: 0 };
+export const BEFORE_ALL: CopyRef = { key: '', dataset: SEGMENT.dataset + 1, tag: 0 };
 
 /** What is looked up in a tier's index. */
 export interface IndexedCopiesParts {

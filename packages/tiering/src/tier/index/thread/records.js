@@ -80,6 +80,51 @@ export class Records {
     });
   }
 
+  /** @type {Calls['survey']} */
+  survey() {
+    const form = Number(this.one('PRAGMA user_version')['user_version']);
+    if (form === 0) return undefined;
+    if (form !== FORM && form !== FORM - 1) return 'foreign';
+    // One state of all tables.
+    this.db.exec('BEGIN');
+    try {
+      const placed = this.all(
+        `SELECT dataset, count(*) AS copies, sum(bytes) AS bytes FROM copies
+           WHERE state = ${STATES.placed} GROUP BY dataset`,
+      );
+      const ofDataset = new Map(placed.map((row) => [Number(row['dataset']), row]));
+      return {
+        members: this.all('SELECT id, quota, leased FROM members').map(({ id, quota, leased }) => ({
+          id: String(id),
+          quota: Number(quota),
+          leased: Number(leased),
+        })),
+        datasets: this.datasets().map(({ id, name }) => ({
+          name,
+          copies: Number(ofDataset.get(id)?.['copies'] ?? 0),
+          bytes: Number(ofDataset.get(id)?.['bytes'] ?? 0),
+        })),
+        unfinished: this.all(
+          `SELECT member, count(*) AS copies, sum(occupied) AS occupied FROM copies
+             WHERE ${UNFINISHED} GROUP BY member`,
+        ).map(({ member, copies, occupied }) => ({
+          member: member === null ? undefined : String(member),
+          copies: Number(copies),
+          occupied: Number(occupied),
+        })),
+        state: this.stateOf(''),
+      };
+    } finally {
+      this.db.exec('COMMIT');
+    }
+  }
+
+  datasets() {
+    const isNew = Number(this.one('PRAGMA user_version')['user_version']) === 0;
+    const rows = isNew ? [] : this.all('SELECT id, name FROM datasets');
+    return rows.map(({ id, name }) => ({ id: Number(id), name: String(name) }));
+  }
+
   /** @type {Calls['join']} */
   join({ member, quota, dataset }) {
     return this.transaction(() => {

@@ -1,0 +1,75 @@
+import { Hierarchy, parseBytes, type HierarchyOptions, type StorageDriver } from '@tiered/core';
+import { surveyTier, type TierSurvey } from '@tiered/tiering/survey';
+import { readdir } from 'node:fs/promises';
+import { ListingProgress } from '../../progress.js';
+import type { CommandHost } from '../host.js';
+
+/** A tier of a configuration, and a look at what it holds. */
+export interface TierLook {
+  readonly level: number;
+  readonly driver: StorageDriver;
+  readonly quotaBytes: number;
+  /** Undefined where there is nothing to look at, see `absent`. */
+  readonly survey: TierSurvey | undefined;
+  readonly absent: string | undefined;
+}
+
+/** All tiers of a configuration. */
+export interface TierLooks extends AsyncDisposable {
+  readonly tiers: readonly TierLook[];
+}
+
+/** Looks at the tiers of a configuration, without using them. Makes no directory that is not there. */
+export async function lookAtTiers({ tiers = [] }: HierarchyOptions): Promise<TierLooks> {
+  const looks: TierLook[] = [];
+  const close = async () => {
+    await Promise.all(looks.map(async ({ survey }) => survey?.close()));
+  };
+  try {
+    for (const [level, { driver, quota }] of tiers.entries()) {
+      const absent = await absenceOf(driver);
+      const survey = absent === undefined ? await surveyTier(driver) : undefined;
+      looks.push({ level, driver, quotaBytes: parseBytes(quota), survey, absent });
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { tiers: looks, [Symbol.asyncDispose]: close };
+}
+
+async function absenceOf(driver: StorageDriver): Promise<string | undefined> {
+  if (driver.location === undefined) return 'in the memory of each process that uses it';
+  const directory = directoryOf(driver);
+  if (directory === undefined) return undefined;
+  const entries = await readdir(directory).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  });
+  return entries.length === 0 ? 'nothing there yet' : undefined;
+}
+
+/** The directory of a driver; undefined if it has none. */
+export function directoryOf({ location }: StorageDriver): string | undefined {
+  return location?.startsWith('file://') === true ? location.slice('file://'.length) : undefined;
+}
+
+/** Opens the source of a configuration alone, with what is known of its objects. */
+export async function openSource(host: CommandHost, options: HierarchyOptions): Promise<Hierarchy> {
+  const { source, versions, manifest, scan } = options;
+  const hierarchy = new Hierarchy({ source, versions, manifest, scan, clock: host.clock });
+  const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
+  await hierarchy.open().finally(() => listing.stop());
+  return hierarchy;
+}
+
+/** All objects of a source, in the order of their keys. */
+export async function objectsOf(
+  source: Hierarchy,
+  prefix?: string,
+): Promise<{ key: string; size: number; version: string }[]> {
+  const objects: { key: string; size: number; version: string }[] = [];
+  for await (const page of source.list({ prefix })) objects.push(...page);
+  // By UTF-16 code units, as openDataset orders its keys.
+  return objects.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+}

@@ -1,0 +1,3 @@
+export { surveyTier } from './survey-tier.js';
+export { type SurveyedCopy } from './surveyed-copy.js';
+export { type SurveyedMember, type TierSummary, type TierSurvey } from './tier-survey.js';

@@ -1,0 +1,76 @@
+import { TieredError, type OperationOptions, type StorageDriver } from '@tiered/core';
+import { isPacked, type Checksum } from '@tiered/core/internal';
+import { positionOf, rangeOfChunk, wrongWith } from '../copies/chunk-check.js';
+import type { Copy } from '../tier/tier-store.js';
+
+/** A copy on a tier, as a survey finds it. */
+export class SurveyedCopy {
+  /** The source that it is of: the location of its driver. */
+  readonly dataset: string;
+  readonly key: string;
+  /** The version of the object that it was made of. */
+  readonly version: string;
+  /** Bytes that it holds of the object, from its beginning on. */
+  readonly bytes: number;
+  /** Bytes of the object; undefined, as the next two, if the record of the copy is damaged. */
+  readonly size: number | undefined;
+  /** Chunks that have a checksum each. */
+  readonly chunks: number | undefined;
+  /** Bytes of a chunk, of which the last one may have fewer. */
+  readonly chunkBytes: number | undefined;
+  /** The key, below the tier, of what holds it: a file of its own, or a segment. */
+  readonly file: string;
+  /** Where it begins in that file, in bytes. */
+  readonly offset: number;
+  /** Whether it shares its file with other copies. */
+  readonly isPacked: boolean;
+  readonly #copy: Copy;
+  readonly #driver: StorageDriver;
+  readonly #checksum: Checksum;
+
+  /** @internal */
+  constructor(copy: Copy, driver: StorageDriver, checksum: Checksum) {
+    const { file, base } = positionOf(copy);
+    this.dataset = copy.dataset;
+    this.key = copy.key;
+    this.version = copy.version;
+    this.bytes = copy.bytes;
+    this.size = copy.content?.size;
+    this.chunks = copy.content?.sums.length;
+    this.chunkBytes = copy.content?.chunkBytes;
+    this.file = file;
+    this.offset = base;
+    this.isPacked = isPacked(copy.tag);
+    this.#copy = copy;
+    this.#driver = driver;
+    this.#checksum = checksum;
+  }
+
+  /**
+   * Reads all of the copy, a chunk at a time, and compares the checksums.
+   * @throws TieredError `TIERED_DATA_CORRUPT` that says which chunk is wrong, or that the record is;
+   * `TIERED_NOT_FOUND` if the file is not there; other errors of the storage. An abort rejects with
+   * `signal.reason`.
+   */
+  async verify({ signal }: OperationOptions = {}): Promise<void> {
+    const { content } = this.#copy;
+    if (content === undefined) throw this.#corrupt('the record of the copy is damaged');
+    for (let chunk = 0; chunk < content.sums.length; chunk++) {
+      signal?.throwIfAborted();
+      const range = rangeOfChunk(this.#copy, content, chunk);
+      const { file, offset, length } = range;
+      const bytes = await this.#driver.read(file, { offset, length, signal });
+      const wrong = wrongWith(bytes, range, content, chunk, this.#checksum);
+      if (wrong !== undefined) throw this.#corrupt(wrong);
+    }
+  }
+
+  #corrupt(what: string): TieredError {
+    const { name } = this.#driver;
+    return new TieredError('TIERED_DATA_CORRUPT', `${name}: ${JSON.stringify(this.key)}: ${what}.`, {
+      driver: name,
+      operation: 'read',
+      key: this.key,
+    });
+  }
+}

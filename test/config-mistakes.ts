@@ -15,6 +15,7 @@ const tier = { driver: 'memory', quota: '8GiB' };
 
 const withTier = (options: object) => ({ source, tiers: [tier, { ...tier, ...options }] });
 const withPlacement = (placement: unknown) => ({ source, tiers: [tier], placement });
+const withPrefetcher = (prefetcher: unknown) => ({ source, prefetcher });
 
 /** Mistakes that people make. */
 export const MISTAKES: readonly Mistake[] = [
@@ -98,6 +99,8 @@ export const MISTAKES: readonly Mistake[] = [
     { config: { source: { driver: 'fs', root: '~/data' } }, field: 'source.root' },
     { config: withTier({ driver: 'fs', root: '~' }), field: 'tiers[1].root' },
     { config: { source, manifest: '~/dataset.manifest' }, field: 'manifest' },
+    { config: { source, model: '~/profile.json' }, field: 'model' },
+    { config: { source, monitor: '~/monitor' }, field: 'monitor' },
     { config: { source: { driver: '~/driver.js' } }, field: 'source.driver' },
     {
       config: { source: { driver: 'opendal', service: 'fs', options: { root: '~/data' } } },
@@ -197,5 +200,87 @@ export const MISTAKES: readonly Mistake[] = [
     told: 'concurrency?',
   },
   { what: 'a wrong placement without tiers', config: { source, placement: { x: 1 } }, field: 'placement.x' },
+  ...['101%', '0%', '0.0 %', '-5%', '%', '50 percent', '1e1%', '50%%'].map((quota) => ({
+    what: `a share that is none, ${quota}`,
+    config: withTier({ quota }),
+    field: 'tiers[1].quota',
+    told: 'or "50%"',
+  })),
+  {
+    what: 'a share of storage that knows no size',
+    config: withTier({ driver: 's3', bucket: 'data', quota: '50%' }),
+    field: 'tiers[1].quota',
+    told: 'a share needs storage that knows its size; give bytes such as 200GiB',
+    beyondSchema: true,
+  },
+  {
+    what: 'shares of more than all memory',
+    config: {
+      source,
+      tiers: [
+        { ...tier, quota: '50%' },
+        { ...tier, quota: '50.5%' },
+      ],
+    },
+    field: 'tiers[1].quota',
+    told: '100.5 %',
+    beyondSchema: true,
+  },
+  {
+    what: 'shares of more than all of a file system',
+    config: {
+      source,
+      tiers: ['one', 'two/three'].map((root) => ({ driver: 'fs', root, quota: '80%' })),
+    },
+    field: 'tiers[1].quota',
+    told: '160 %',
+    beyondSchema: true,
+  },
+  {
+    what: 'a source with a share',
+    config: { source: { ...source, quota: '50%' } },
+    field: 'source.quota',
+  },
+  {
+    what: 'a model that is not there',
+    config: { source, model: 'missing.json' },
+    field: 'model',
+    told: 'there is no such file; expected a profile that "tiered calibrate -o" wrote',
+    beyondSchema: true,
+  },
+  { what: 'a model that is a directory', config: { source, model: '.' }, field: 'model', beyondSchema: true },
+  { what: 'a model that is measurements', config: { source, model: { version: 1 } }, field: 'model' },
+  { what: 'a model without a path', config: { source, model: '' }, field: 'model' },
+  { what: 'a prefetcher that is a number', config: withPrefetcher(8), field: 'prefetcher' },
+  {
+    what: 'memory of a prefetcher that is none',
+    config: withPrefetcher({ memory: 0 }),
+    field: 'prefetcher.memory',
+  },
+  { what: 'no producers', config: withPrefetcher({ producers: 0 }), field: 'prefetcher.producers' },
+  {
+    what: 'a mistyped option of a prefetcher',
+    config: withPrefetcher({ initalProducers: 8 }),
+    field: 'prefetcher.initalProducers',
+    told: 'initialProducers?',
+  },
+  {
+    what: 'a start of what is not tuned',
+    config: withPrefetcher({ producers: 8, initialProducers: 8 }),
+    field: 'prefetcher.initialProducers',
+    told: 'expected none beside producers',
+  },
+  {
+    what: 'a wrong way with errors',
+    config: withPrefetcher({ onError: 'ignore' }),
+    field: 'prefetcher.onError',
+    told: 'skip',
+  },
+  {
+    what: 'nothing to be skipped',
+    config: withPrefetcher({ maxSkipped: 0 }),
+    field: 'prefetcher.maxSkipped',
+  },
+  { what: 'a monitor that is a switch', config: { source, monitor: true }, field: 'monitor' },
   { what: 'an unknown field', config: { source, cache: [] }, field: 'cache' },
 ];

@@ -14,6 +14,9 @@ const size = (units: readonly string[]) =>
     fc.constant('${SIZE}'),
   );
 const large = size(['MiB', ' GB', 'TiB', '.5 gib']);
+/** Of memory. Three tiers have room. */
+const share = fc.constantFrom('1%', '12.5 %', '33%', '${PERCENT}%');
+const name = fc.string({ minLength: 1 }).map((text) => text.replaceAll('$', 'S'));
 
 const decorators = fc.record({
   prefix: fc.constantFrom('part/', 'p', '${SIZE}/'),
@@ -62,15 +65,17 @@ export function someConfig(noting: string): fc.Arbitrary<HierarchyConfig> {
   const tier = fc
     .tuple(
       fc.oneof(
-        anyOptions.map((options) => ({ ...options, driver: noting })),
-        fc
-          .record({ driver: fc.constant('memory'), name: fc.string({ minLength: 1 }) })
-          .map(({ name, ...memory }) => ({ ...memory, name: name.replaceAll('$', 'S') })),
+        fc.record({ driver: fc.constant(noting), quota: large }),
+        fc.record({ driver: fc.constant('memory'), name, quota: fc.oneof(large, share) }),
       ),
+      anyOptions,
       decorators,
-      large,
     )
-    .map(([driver, around, quota]) => ({ ...driver, ...around, quota }));
+    .map(([level, options, around]) => ({
+      ...(level.driver === noting && options),
+      ...level,
+      ...around,
+    }));
   const placement = fc.record(
     {
       policy: fc.constantFrom('firstFit', { name: 'firstFit' }),
@@ -80,6 +85,11 @@ export function someConfig(noting: string): fc.Arbitrary<HierarchyConfig> {
     },
     { requiredKeys: [] },
   );
+  const prefetcher = fc.record(
+    { memory: large, concurrency: count, onError: fc.constantFrom('throw', 'skip'), maxSkipped: count },
+    { requiredKeys: [] },
+  );
+  const producers = fc.constantFrom({}, { producers: 4 }, { initialProducers: 16 });
   return (
     fc
       .record(
@@ -88,6 +98,8 @@ export function someConfig(noting: string): fc.Arbitrary<HierarchyConfig> {
           source,
           tiers: fc.array(tier, { maxLength: 3 }),
           placement,
+          prefetcher: fc.tuple(prefetcher, producers).map(([some, many]) => ({ ...some, ...many })),
+          monitor: fc.constantFrom('monitor', './run/${SIZE}'),
           scan: fc.boolean(),
         },
         { requiredKeys: ['source'] },

@@ -1,3 +1,4 @@
+import { parseShare } from '@tiered/config/fields';
 import { isTieredError, parseBytes } from '@tiered/core';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
@@ -126,6 +127,21 @@ describe('the published JSON Schema', () => {
           expect(new RegExp(pattern).test(text)).toBe(isSize(text.replaceAll(/\d+/g, '1')));
         },
       ),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('has the same shares as the SDK', () => {
+    const quotas = fieldsIn(schema).filter(([place]) => place.endsWith('/quota'));
+    const [pattern = ''] = quotas.flatMap(([, field]) => sizePatterns(field));
+    const part = fc.constantFrom('0', '00', '1', '42', '100', '101', '.', '.0', '.5', ' ', '%', '-', 'e');
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 4 }), (parts) => {
+        const text = `${parts.join('')}%`;
+        const percent = parseShare(text);
+        expect(new RegExp(pattern).test(text)).toBe(percent !== undefined);
+        if (percent !== undefined) expect(percent > 0 && percent <= 100).toBe(true);
+      }),
       { numRuns: 5000 },
     );
   });

@@ -1,4 +1,4 @@
-import { loadHierarchy, type HierarchyConfig } from '@tiered/config';
+import { loadConfig, loadHierarchy, type HierarchyConfig } from '@tiered/config';
 import { ManualClock } from '@tiered/core/testing';
 import fc from 'fast-check';
 import fs from 'node:fs/promises';
@@ -72,7 +72,13 @@ describe('loadHierarchy', () => {
     const seenOf = async (config: HierarchyConfig | string, baseDirectory: string) => {
       made.length = 0;
       const clock = new ManualClock();
-      const hierarchy = await loadHierarchy(config, { clock, baseDirectory, env: { SIZE: '64MiB' } });
+      const env = { SIZE: '64MiB', PERCENT: '20' };
+      const { makeHierarchy, prefetcher, monitor, shares } = await loadConfig(config, {
+        clock,
+        baseDirectory,
+        env,
+      });
+      const hierarchy = makeHierarchy();
       const [source] = made;
       const key = `${hierarchy.stats().source.driver.slice('noting/'.length)}object`;
       await source?.driver.write(key, new Uint8Array(1000), { size: 1000 });
@@ -84,6 +90,9 @@ describe('loadHierarchy', () => {
       await clock.run(hierarchy.close());
       return {
         stats,
+        prefetcher,
+        monitor,
+        shares,
         drivers: made.map(({ options, context }) => ({ options, role: context.role })),
         now: clock.now(),
       };

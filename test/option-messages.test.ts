@@ -1,7 +1,9 @@
-import type { HierarchyConfig } from '@tiered/config';
+import type { HierarchyConfig, PrefetcherConfig } from '@tiered/config';
 import { Hierarchy, MemoryDriver, type HierarchyOptions } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { OpenDalDriver } from '@tiered/opendal-adapter';
+import type { PrefetcherOptions } from '@tiered/prefetch';
+import type { AdaptiveAutotunerOptions } from '@tiered/prefetch/autotuner';
 import { S3Driver, type S3DriverOptions } from '@tiered/s3-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest';
@@ -119,8 +121,14 @@ describe('a message about an option', () => {
 
 it('a configuration and the options in code have the same fields', () => {
   expectTypeOf<Exclude<keyof HierarchyOptions, keyof HierarchyConfig>>().toEqualTypeOf<
-    'metadata' | 'model' | 'warn' | 'clock'
+    'metadata' | 'warn' | 'clock'
   >();
   expectTypeOf<HierarchyConfig['versions']>().toEqualTypeOf<HierarchyOptions['versions']>();
   expectTypeOf<HierarchyConfig['manifest']>().toEqualTypeOf<HierarchyOptions['manifest']>();
+  expectTypeOf<Omit<PrefetcherConfig, 'initialProducers'>>().toEqualTypeOf<
+    Pick<PrefetcherOptions, 'memory' | 'producers' | 'concurrency' | 'onError' | 'maxSkipped'>
+  >();
+  expectTypeOf<PrefetcherConfig['initialProducers']>().toEqualTypeOf<
+    AdaptiveAutotunerOptions['initialProducers']
+  >();
 });

@@ -92,6 +92,24 @@ export function byteSize(least: 0 | 1, about: FieldText) {
     .meta({ ...about });
 }
 
+/** What `parseShare` accepts: more than 0 and at most 100. */
+const SHARE = String.raw`^\s*(?!0+(\.0+)?\s*%)(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%\s*$`;
+
+/** A `ByteSize`, or a share of the storage, such as `50%`. */
+export function quota(about: FieldText) {
+  const error = expected('a number of bytes or a string such as "200GiB" or "50%"');
+  return z
+    .union([z.int(error).min(0, error), z.string(error).meta({ pattern: `${SIZE}|${SHARE}` })], error)
+    .refine((size) => bytesOf(size) >= 0 || parseShare(size) !== undefined, error)
+    .meta({ ...about });
+}
+
+/** Returns the percentage that text such as `50%` gives, or undefined for anything else. */
+export function parseShare(text: unknown): number | undefined {
+  if (typeof text !== 'string' || !new RegExp(SHARE).test(text)) return undefined;
+  return Number.parseFloat(text);
+}
+
 function bytesOf(size: number | string): number {
   try {
     return parseBytes(size);

@@ -14,6 +14,12 @@ export interface HierarchyConfig {
   /** Fastest first. */
   readonly tiers?: readonly TierConfig[] | undefined;
   readonly placement?: PlacementConfig | undefined;
+  /** The path of a profile that `tiered calibrate -o` wrote. */
+  readonly model?: string | undefined;
+  /** Not of the hierarchy: `openDataset` of the package `tiered` uses it, and `loadConfig` returns it. */
+  readonly prefetcher?: PrefetcherConfig | undefined;
+  /** The path of a directory. Not of the hierarchy, as `prefetcher`. */
+  readonly monitor?: string | undefined;
   readonly scan?: boolean | undefined;
   readonly manifest?: string | undefined;
   readonly versions?: VersionPolicy | undefined;
@@ -37,6 +43,10 @@ export interface SourceConfig extends LevelConfig {
 
 /** A level above the source. */
 export interface TierConfig extends LevelConfig {
+  /**
+   * Bytes, such as `200GiB`, or a share of all that the storage has, such as `50%`: of the file system of a
+   * directory, or of the memory that this process may use.
+   */
   readonly quota: ByteSize;
   readonly readDeadlineMs?: number | undefined;
   readonly layout?: TierLayout | undefined;
@@ -44,6 +54,18 @@ export interface TierConfig extends LevelConfig {
 
 /** Options of `PlacementHandler` in `@tiered/tiering`. A policy is given by its name. */
 export type PlacementConfig = Readonly<Record<string, unknown>>;
+
+/** Options of a `Prefetcher` in `@tiered/prefetch` that a file can hold. */
+export interface PrefetcherConfig {
+  /** Bytes. */
+  readonly memory?: ByteSize | undefined;
+  readonly producers?: number | undefined;
+  /** For `adaptiveAutotuner`. Not together with `producers`. */
+  readonly initialProducers?: number | undefined;
+  readonly concurrency?: number | undefined;
+  readonly onError?: 'throw' | 'skip' | undefined;
+  readonly maxSkipped?: number | undefined;
+}
 
 /** Options that a file cannot hold. */
 export interface LoadOptions {
@@ -56,6 +78,11 @@ export interface LoadOptions {
   readonly baseDirectory?: string | undefined;
   /** As in `HierarchyOptions`. Default: `process.emitWarning`. */
   readonly warn?: ((line: string) => void) | undefined;
+  /**
+   * Whether the profile that `model` names is loaded. `false` for programs that are about to make it.
+   * Default: true.
+   */
+  readonly model?: boolean | undefined;
   /** Where `${NAME}` is looked up. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }

@@ -3,7 +3,8 @@ export type {
   LevelConfig,
   LoadOptions,
   PlacementConfig,
+  PrefetcherConfig,
   SourceConfig,
   TierConfig,
 } from './hierarchy-config.js';
-export { loadHierarchy, loadHierarchyOptions } from './load-hierarchy.js';
+export { loadConfig, loadHierarchy, loadHierarchyOptions, type LoadedConfig } from './load-config.js';

@@ -1,11 +1,12 @@
 import type { StorageDriver } from './driver/driver.js';
 import type { Placement } from './placement/placement.js';
+import type { FetchModel } from './read/place-choice.js';
 import type { Clock } from './support/clock.js';
 
 /*
- * What packages of drivers, and `@tiered/tiering`, export so that they can be made from a configuration file.
- * `@tiered/config` reads such files; the contract stands here, so that a driver needs no parser to be made
- * from one.
+ * What packages of drivers, `@tiered/tiering` and `@tiered/simulator` export so that they can be made from a
+ * configuration file. `@tiered/config` reads such files; the contract stands here, so that a driver needs no
+ * parser to be made from one.
  */
 
 /** What a factory is told beside the options of the file. */
@@ -29,12 +30,36 @@ export interface DriverFactory<Options = unknown> {
   readonly schema: OptionsSchema<Options>;
   /** Makes the driver, closed. What it throws is shown beside the level's place in the file. */
   create(options: Options, context: DriverContext): StorageDriver;
+  /**
+   * Returns the bytes that the storage has in all, used or not, so that a quota can be a share of it
+   * (`quota: 50%`). It opens and makes nothing, and answers before the tier is there too. What it throws is
+   * shown beside the quota. Left out for storage that knows no size, such as an object store: there a share
+   * is refused.
+   */
+  capacityBytes?(options: Options, context: DriverContext): Promise<number>;
 }
 
 /** What `@tiered/tiering` exports as `placementFactory`. */
 export interface PlacementFactory<Options = unknown> {
   readonly schema: OptionsSchema<Options>;
   create(options: Options, context: FactoryContext): Placement;
+}
+
+/** What a model's factory is told beside the profile. */
+export interface ModelContext extends FactoryContext {
+  /** Tiers of the hierarchy that the model is for. */
+  readonly tiers: number;
+}
+
+/** What `@tiered/simulator` exports as `modelFactory`. */
+export interface ModelFactory {
+  /**
+   * Makes the model of a hierarchy from what a calibration measured.
+   * @param profile What the JSON file of the profile holds, unchecked.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for anything but a profile, and for a profile of another
+   * number of tiers. The message is shown beside the field that names the file.
+   */
+  create(profile: unknown, context: ModelContext): FetchModel;
 }
 
 /**

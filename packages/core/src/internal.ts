@@ -18,6 +18,7 @@ export {
 export { BriefMap } from './support/brief-map.js';
 export { Chain, type Link } from './support/chain.js';
 export { loadChecksum, type Checksum } from './support/checksum.js';
+export { existingAt } from './support/existing-at.js';
 export { limited } from './support/limited.js';
 export {
   assertCounts,

@@ -1,6 +1,8 @@
+import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { filePath, flag, group, oneOf, wholeNumber } from '@tiered/config/fields';
 import type { DriverFactory } from '@tiered/core/driver';
+import { existingAt } from '@tiered/core/internal';
 import { FileSystemDriver } from './driver.js';
 import { READERS } from './root/access.js';
 import type { FileSystemDriverOptions } from './options.js';
@@ -59,4 +61,8 @@ export const driverFactory: DriverFactory<Omit<FileSystemDriverOptions, 'writabl
       writable: role === 'tier',
       clock,
     }),
+  capacityBytes: async ({ root }, { baseDirectory }) => {
+    const { blocks, bsize } = await statfs(await existingAt(path.resolve(baseDirectory, root)));
+    return blocks * bsize;
+  },
 };

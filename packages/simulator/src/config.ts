@@ -1,6 +1,8 @@
 import { TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
+import type { ModelFactory } from '@tiered/core/placement';
 import { z } from 'zod';
+import { fetchModelOf, parseProfile } from './calibration/profile.js';
 import { curveSchema as curve, positive } from './model/curve-schema.js';
 import type { Simulation } from './engine/simulate.js';
 import { noPfs } from './strategies/no-pfs.js';
@@ -117,3 +119,16 @@ export function strategyNamed(name: string): Strategy {
   if (found !== undefined) return found;
   throw configError('policies', `one of ${STRATEGIES.map((strategy) => strategy.name).join(', ')}`, name);
 }
+
+/** The model of a configuration file: which place is faster at the moment, by what was measured. */
+export const modelFactory: ModelFactory = {
+  create: (given, { tiers }) => {
+    const profile = parseProfile(given);
+    if (profile.tiers.length === tiers) return fetchModelOf(profile);
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      `expected a profile of as many tiers as there are, ${tiers}, got one of ${profile.tiers.length}; ` +
+        'measure again with "tiered calibrate" and this configuration',
+    );
+  },
+};

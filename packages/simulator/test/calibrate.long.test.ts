@@ -7,6 +7,7 @@ import {
   fetchModelOf,
   initialProducersOf,
   parseProfile,
+  placementConcurrencyOf,
   systemOf,
   unsteadyIn,
 } from '@tiered/simulator/calibration';
@@ -245,6 +246,36 @@ describe('a profile', () => {
       initialProducersOf(parseProfile({ ...profile, source: { name: 'x', read: { points } } }));
     expect(of([1, 10], [4, 40], [8, 60], [16, 61], [32, 50])).toBe(8);
     expect(of([2, 10])).toBe(2);
+  });
+
+  it('tells how many requests fill tiers: as many as the tier that needs most', () => {
+    const of = (...places: ([number, number][] | undefined)[]) => {
+      const tiers = places.map((points) => ({ ...profile.tiers[0], ...(points && { place: { points } }) }));
+      return placementConcurrencyOf(parseProfile({ ...profile, tiers }));
+    };
+    expect(
+      of([
+        [1, 10],
+        [4, 40],
+        [8, 41],
+      ]),
+    ).toBe(4);
+    expect(
+      of(
+        [
+          [1, 10],
+          [4, 10],
+        ],
+        undefined,
+        [
+          [1, 10],
+          [2, 30],
+          [8, 90],
+        ],
+      ),
+    ).toBe(8);
+    expect(of(undefined)).toBeUndefined();
+    expect(of()).toBeUndefined();
   });
 
   it('is a system for the simulator, with what it does not know', () => {

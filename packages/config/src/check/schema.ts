@@ -7,6 +7,7 @@ import {
   group,
   milliseconds,
   oneOf,
+  quota,
   text,
   wholeNumber,
 } from '../fields.js';
@@ -129,9 +130,10 @@ export const sourceSchema = group(A_LEVEL, { ...levelFields, hedge: hedge.option
 /** Fields of a tier beside the options of its driver. */
 export const tierSchema = group(A_TIER, {
   ...levelFields,
-  quota: byteSize(0, {
+  quota: quota({
     title: 'Quota',
-    description: 'Bytes that the tier holds at most, as a number or such as 200GiB.',
+    description:
+      'Bytes that the tier holds at most, as a number or such as 200GiB; or a share of all that its storage has, such as 50%.',
   }),
   readDeadlineMs: milliseconds('more than 0', {
     title: 'Read deadline',
@@ -146,6 +148,45 @@ export const tierSchema = group(A_TIER, {
       'up to 4 MiB, which reads them several times as fast. Packed needs a driver with an index, such as fs. Default: files.',
   }).optional(),
 });
+
+const prefetcher = group('options of a prefetcher, such as { memory: 1GiB }', {
+  memory: byteSize(1, {
+    title: 'Memory',
+    description: 'Bytes of samples that are being read, wait, or are with consumers. Default: 256MiB.',
+  }).optional(),
+  producers: wholeNumber(1, {
+    title: 'Producers',
+    description: 'Exactly so many reads at a time, without tuning. Default: tuned.',
+  }).optional(),
+  initialProducers: wholeNumber(1, {
+    title: 'Initial producers',
+    description:
+      'Producers that the tuning begins with, as "tiered config init --from" takes them from a profile. Not together ' +
+      'with producers. Default: by the size of the objects.',
+  }).optional(),
+  concurrency: wholeNumber(1, {
+    title: 'Concurrency',
+    description: 'Reads under way at the same time, at most. Default: producers; if those are tuned, 64.',
+  }).optional(),
+  onError: oneOf(['throw', 'skip'], {
+    title: 'On error',
+    description:
+      'What to do about a sample that cannot be read: throw ends the loop, skip leaves the sample out. Default: throw.',
+  }).optional(),
+  maxSkipped: wholeNumber(1, {
+    title: 'Most skipped',
+    description: 'Samples that are skipped in an epoch at most. Default: 10.',
+  }).optional(),
+})
+  .refine(({ producers, initialProducers }) => producers === undefined || initialProducers === undefined, {
+    path: ['initialProducers'],
+    error: 'expected none beside producers, which are not tuned',
+  })
+  .meta({
+    title: 'Prefetcher',
+    description: 'Defaults of the prefetchers that openDataset makes; an option in code is stronger.',
+    not: { required: ['producers', 'initialProducers'] },
+  });
 
 /**
  * The file as a whole. The fields of a level are checked by one of the schemas above, and by the schema of
@@ -168,6 +209,19 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
     .looseObject({}, expected('options of the placement, such as { concurrency: 6 }'))
     .meta({ title: 'Placement', description: 'Decides what is kept where. Needs @tiered/tiering.' })
     .optional(),
+  model: filePath('the path of a profile', {
+    title: 'Model',
+    description:
+      'A profile that "tiered calibrate -o" wrote, relative to this file. By it each read uses the copy or the source, ' +
+      'whichever is faster at the moment. Needs @tiered/simulator. Default: none, and copies are always read.',
+  }).optional(),
+  prefetcher: prefetcher.optional(),
+  monitor: filePath('the path of a directory', {
+    title: 'Monitor',
+    description:
+      'A directory, relative to this file, in which a program that calls openDataset can be watched by "tiered top". ' +
+      'Default: none.',
+  }).optional(),
   scan: flag({
     title: 'Scan',
     description:

@@ -1,5 +1,6 @@
 import { MemoryDriver, type MemoryDriverOptions } from '@tiered/core';
 import type { DriverFactory } from '@tiered/core/driver';
+import os from 'node:os';
 import { group, text } from '../fields.js';
 
 const schema = group('options of the driver', {
@@ -13,4 +14,14 @@ const schema = group('options of the driver', {
 export const driverFactory: DriverFactory<Pick<MemoryDriverOptions, 'name'>> = {
   schema,
   create: (options) => new MemoryDriver(options),
+  capacityBytes: async () => usableMemory(os.totalmem(), process.constrainedMemory()),
 };
+
+/**
+ * Bytes of memory that a process may use: those of the machine, or fewer where a container sets a limit.
+ * @param limit What the system says. It says 0 or undefined, or more than any machine has, where there is no
+ * limit.
+ */
+export function usableMemory(total: number, limit: number | undefined): number {
+  return limit !== undefined && limit > 0 && limit < total ? limit : total;
+}

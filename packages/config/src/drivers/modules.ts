@@ -1,5 +1,5 @@
 import type { DriverFactory } from '@tiered/core/driver';
-import type { PlacementFactory } from '@tiered/core/placement';
+import type { ModelFactory, PlacementFactory } from '@tiered/core/placement';
 import { HOME_PATH, isHomePath } from '@tiered/core/internal';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -25,17 +25,26 @@ export type Loaded<Factory> =
 /** Loads the factory of the driver that a configuration names. */
 export async function loadDriver(name: string, baseDirectory: string): Promise<Loaded<DriverFactory>> {
   if (name === 'memory') return { factory: memoryFactory };
-  return load(DRIVERS.get(name) ?? name, 'driverFactory', baseDirectory);
+  return load(DRIVERS.get(name) ?? name, 'driverFactory', ['schema', 'create'], baseDirectory);
 }
 
 /** Loads the factory of the placement. */
 export function loadPlacement(baseDirectory: string): Promise<Loaded<PlacementFactory>> {
-  return load('@tiered/tiering/config', 'placementFactory', baseDirectory);
+  return load('@tiered/tiering/config', 'placementFactory', ['schema', 'create'], baseDirectory);
 }
+
+/** Loads the factory of the model. */
+export function loadModel(baseDirectory: string): Promise<Loaded<ModelFactory>> {
+  return load('@tiered/simulator/config', 'modelFactory', ['create'], baseDirectory);
+}
+
+/** What a factory must have. */
+type Member = 'schema' | 'create';
 
 async function load<Factory extends object>(
   specifier: string,
   exported: string,
+  members: readonly Member[],
   baseDirectory: string,
 ): Promise<Loaded<Factory>> {
   if (isHomePath(specifier)) return { problem: `expected ${HOME_PATH}` };
@@ -54,9 +63,9 @@ async function load<Factory extends object>(
     // build on this one.
     const module = (await import(url)) as Readonly<Record<string, unknown>>;
     const factory = module[exported];
-    if (isFactory(factory)) return { factory: factory as Factory };
+    if (members.every((member) => has(factory, member))) return { factory: factory as Factory };
     return {
-      problem: `${specifier} exports no ${exported} with schema and create; it cannot be used in a file`,
+      problem: `${specifier} exports no ${exported} with ${members.join(' and ')}; it cannot be used in a file`,
     };
   } catch (cause) {
     const [reason = ''] = String(cause).split('\n');
@@ -131,7 +140,9 @@ function notInstalled(specifier: string): string {
   return `there is no driver ${specifier}: none is built in (${driverNames.join(', ')}), and no package ${packageName} is installed here`;
 }
 
-function isFactory(value: unknown): boolean {
+function has(value: unknown, member: Member): boolean {
   const { schema, create } = (value ?? {}) as Partial<DriverFactory>;
-  return typeof schema?.['~standard']?.validate === 'function' && typeof create === 'function';
+  return member === 'create'
+    ? typeof create === 'function'
+    : typeof schema?.['~standard']?.validate === 'function';
 }

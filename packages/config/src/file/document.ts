@@ -98,15 +98,20 @@ async function textOf(name: string): Promise<string> {
     const text = await readFile(name, 'utf8');
     return text.startsWith('\uFEFF') ? text.slice(1) : text;
   } catch (error) {
-    const reasons: Readonly<Record<string, string>> = {
-      ENOENT: 'there is no such file',
-      ENOTDIR: 'there is no such file',
-      EISDIR: 'this is a directory; name a file in it',
-      EACCES: 'access is denied; check owner and mode',
-    };
-    const { code = '' } = error as NodeJS.ErrnoException;
-    throw fileError(name, undefined, reasons[code] ?? `the file cannot be read (${code})`, error);
+    throw fileError(name, undefined, reasonOf(error), error);
   }
+}
+
+/** Says why a file cannot be read. */
+export function reasonOf(error: unknown): string {
+  const reasons: Readonly<Record<string, string>> = {
+    ENOENT: 'there is no such file',
+    ENOTDIR: 'there is no such file',
+    EISDIR: 'this is a directory; name a file in it',
+    EACCES: 'access is denied; check owner and mode',
+  };
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return reasons[code] ?? `the file cannot be read (${code})`;
 }
 
 function toValue(name: string, document: Document): unknown {

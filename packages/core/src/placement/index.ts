@@ -1,4 +1,4 @@
-export { type PlacementFactory } from '../factories.js';
+export { type ModelContext, type ModelFactory, type PlacementFactory } from '../factories.js';
 export { type ObjectRef } from '../namespace/object-ref.js';
 export {
   type CopyPlace,

@@ -3,6 +3,7 @@ export {
   fetchModelOf,
   initialProducersOf,
   parseProfile,
+  placementConcurrencyOf,
   systemOf,
   unsteadyIn,
   type CalibrationProfile,

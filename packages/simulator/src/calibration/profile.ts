@@ -1,4 +1,4 @@
-import type { FetchModel } from '@tiered/core';
+import { TieredError, type FetchModel } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
 import { curveSchema as curve, positive } from '../model/curve-schema.js';
@@ -49,7 +49,8 @@ export function parseProfile(value: unknown): CalibrationProfile {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = ['profile', ...(issue?.path ?? [])].join('.');
-  throw configError(field, `what a calibration writes (${issue?.message ?? 'another form'})`, undefined);
+  const message = `${field}: expected what "tiered calibrate" writes (${issue?.message ?? 'another form'})`;
+  throw new TieredError('TIERED_CONFIG_INVALID', message);
 }
 
 /** Measurements of one point that differ by more than this factor were disturbed by something else. */
@@ -97,13 +98,28 @@ function ofWorkers({ points, ...rest }: ThroughputCurve, threads: number): Throu
 /** This part of the highest rate is as good as the highest. */
 const ENOUGH = 0.95;
 
+/** The fewest operations at a time that reached 95 % of a curve's highest rate. */
+function fewestOf({ points }: ThroughputCurve): number {
+  const most = Math.max(...points.map(([, rate]) => rate));
+  return Math.ceil(points.find(([, rate]) => rate >= ENOUGH * most)?.[0] ?? 1);
+}
+
 /**
  * How many reads at a time are worthwhile for the source: the fewest that reached 95 % of the highest rate.
  * For `adaptiveAutotuner({ initialProducers })`, which searches from there.
  */
 export function initialProducersOf({ source: { read } }: CalibrationProfile): number {
-  const most = Math.max(...read.points.map(([, rate]) => rate));
-  return Math.ceil(read.points.find(([, rate]) => rate >= ENOUGH * most)?.[0] ?? 1);
+  return fewestOf(read);
+}
+
+/**
+ * How many requests at a time are worthwhile to fill tiers: for each tier the fewest that reached 95 % of the
+ * highest rate, and of these the most. For `new PlacementHandler({ concurrency })`. Undefined if that was not
+ * measured of any tier.
+ */
+export function placementConcurrencyOf({ tiers }: CalibrationProfile): number | undefined {
+  const fewest = tiers.flatMap(({ place }) => (place === undefined ? [] : fewestOf(place)));
+  return fewest.length === 0 ? undefined : Math.max(...fewest);
 }
 
 /** The part of a system that a profile does not know. */

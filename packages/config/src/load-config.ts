@@ -1,0 +1,148 @@
+import { Hierarchy, isTieredError, systemClock, TieredError, type HierarchyOptions } from '@tiered/core';
+import type { FactoryContext } from '@tiered/core/driver';
+import { invariant } from '@tiered/core/internal';
+import path from 'node:path';
+import { Problems } from './check/problems.js';
+import { hierarchySchema, sourceSchema } from './check/schema.js';
+import { located, readDocument, type ConfigDocument } from './file/document.js';
+import { expandVariables } from './file/environment.js';
+import type { HierarchyConfig, LoadOptions, PrefetcherConfig } from './hierarchy-config.js';
+import { levelOf } from './make/level.js';
+import { isMapping, type Mapping } from './make/mapping.js';
+import { modelOf } from './make/model.js';
+import { placementOf } from './make/placement.js';
+import { tiersOf } from './make/tiers.js';
+
+/** Everything that a configuration says. */
+export interface LoadedConfig {
+  /** What the hierarchy is made from. The drivers are made, but not opened. */
+  readonly hierarchy: HierarchyOptions;
+  /** For the prefetchers of a training. Empty if the configuration has none. */
+  readonly prefetcher: PrefetcherConfig;
+  /** The absolute path of the directory in which the process can be watched, if there is to be one. */
+  readonly monitor: string | undefined;
+  /** By tier: the percentage of its storage that its quota was given as. Undefined for bytes. */
+  readonly shares: readonly (number | undefined)[];
+  /**
+   * Makes the hierarchy, without starting it.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for what only the hierarchy finds, such as levels that share
+   * storage, with the name of the file and without values of environment variables.
+   */
+  readonly makeHierarchy: () => Hierarchy;
+}
+
+/**
+ * Loads a configuration: the path of a `.yaml`, `.yml` or `.json` file, or what such a file would hold. The
+ * packages that it names are loaded, so it must be trusted like code. Quotas that are shares become bytes.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that lists everything that is wrong: each problem with its
+ * field and, if it is in a file, its line. Messages about a field show the name of an environment variable,
+ * never its value.
+ */
+export async function loadConfig(
+  config: string | URL | HierarchyConfig,
+  { clock = systemClock, baseDirectory = '.', env = process.env, warn, model = true }: LoadOptions = {},
+): Promise<LoadedConfig> {
+  const document = isFile(config) ? await readDocument(config) : documentOf(config, baseDirectory);
+  const { value, variables, problems: unset } = expandVariables(document.value, env);
+  const problems = new Problems(document, variables);
+  for (const problem of unset) problems.add(problem.path, problem.message);
+  const checked = await problems.check([], hierarchySchema, value);
+  const context = { baseDirectory: document.baseDirectory, clock };
+  const parts = await partsOf(problems, isMapping(value) ? value : {}, context, model);
+  problems.throwIfAny();
+
+  const { source, tiers } = parts;
+  invariant(checked !== undefined && source !== undefined, 'a wrong configuration has no problem');
+  const { scan, versions, manifest, prefetcher = {}, monitor } = checked.value;
+  const inBase = (file: string) => path.resolve(document.baseDirectory, file);
+  const hierarchy = {
+    source: source.driver,
+    tiers: tiers.options,
+    placement: parts.placement,
+    ...(parts.model !== undefined && { model: parts.model }),
+    ...(manifest !== undefined && { manifest: inBase(manifest) }),
+    scan,
+    versions,
+    clock,
+    warn,
+  };
+  return {
+    hierarchy,
+    prefetcher,
+    monitor: monitor === undefined ? undefined : inBase(monitor),
+    shares: tiers.shares,
+    makeHierarchy: () => {
+      try {
+        return new Hierarchy(hierarchy);
+      } catch (error) {
+        throw inFile(document.name, problems, error);
+      }
+    },
+  };
+}
+
+/**
+ * Makes a hierarchy from a configuration, without starting it. `prefetcher` and `monitor` are checked, and
+ * not used: they are for `loadConfig`, and for `openDataset` of the package `tiered`.
+ * @throws As `loadConfig`, and for what only the hierarchy finds, such as levels that share storage.
+ */
+export async function loadHierarchy(
+  config: string | URL | HierarchyConfig,
+  options: LoadOptions = {},
+): Promise<Hierarchy> {
+  return (await loadConfig(config, options)).makeHierarchy();
+}
+
+/**
+ * Returns the options that `loadHierarchy` would make a hierarchy from. Use it to add what a file cannot
+ * hold, such as a policy of your own. The drivers are made, but not opened. `prefetcher` and `monitor` are
+ * checked, and not used, as by `loadHierarchy`.
+ * @throws As `loadConfig`.
+ */
+export async function loadHierarchyOptions(
+  config: string | URL | HierarchyConfig,
+  options: LoadOptions = {},
+): Promise<HierarchyOptions> {
+  return (await loadConfig(config, options)).hierarchy;
+}
+
+/** Makes everything that the configuration names. What is wrong is added to the problems. */
+async function partsOf(
+  problems: Problems,
+  { source, tiers, placement, model }: Mapping,
+  context: FactoryContext,
+  withModel: boolean,
+) {
+  const tierList: readonly unknown[] = Array.isArray(tiers) ? tiers : [];
+  const needsPlacement = placement !== undefined || tierList.length > 0;
+  // Of tiers that are no list the number is not known.
+  const hasModel = withModel && typeof model === 'string' && (tiers === undefined || Array.isArray(tiers));
+  return {
+    source: await levelOf(problems, ['source'], source, sourceSchema, { ...context, role: 'source' }),
+    tiers: await tiersOf(problems, tierList, context),
+    placement: needsPlacement ? await placementOf(problems, placement ?? {}, context) : undefined,
+    model: hasModel ? await modelOf(problems, model, { ...context, tiers: tierList.length }) : undefined,
+  };
+}
+
+function isFile(config: string | URL | HierarchyConfig): config is string | URL {
+  return typeof config === 'string' || config instanceof URL;
+}
+
+function documentOf(value: HierarchyConfig, baseDirectory: string): ConfigDocument {
+  return {
+    name: undefined,
+    value,
+    baseDirectory: path.resolve(baseDirectory),
+    positionOf: () => undefined,
+  };
+}
+
+/** Adds the file's name to what the hierarchy itself refuses. */
+function inFile(name: string | undefined, problems: Problems, error: unknown): unknown {
+  if (!isTieredError(error, 'TIERED_CONFIG_INVALID')) return error;
+  const message = problems.withoutValue(error.message);
+  return new TieredError(error.code, name === undefined ? message : located(name, undefined, message), {
+    cause: message === error.message ? error.cause : undefined,
+  });
+}

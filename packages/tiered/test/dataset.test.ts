@@ -1,5 +1,7 @@
 import { formatBytes } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
+import { StagingBuffer } from '@tiered/prefetch';
+import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -83,6 +85,77 @@ describe('openDataset', () => {
     await writeFile(file, JSON.stringify({ source: { driver: 'fs', root: 'source' } }));
     await using data = await openDataset(file);
     expect(data.keys).toEqual(KEYS);
+  });
+
+  it('reads with what the configuration says of prefetchers, where a call says nothing else', async () => {
+    const prefetcher = {
+      memory: '1MiB',
+      initialProducers: 3,
+      concurrency: 5,
+      onError: 'skip',
+      maxSkipped: 1,
+    };
+    const file = path.join(directory, 'tiers.json');
+    await writeFile(file, JSON.stringify({ source: { driver: 'fs', root: 'source' }, prefetcher }));
+    await using data = await openDataset(file);
+    /** The producers that reading begins with. */
+    const producersOf = async (options?: Parameters<typeof data.epochs>[0]) => {
+      const reader = data.epochs(options);
+      for (const sample of await reader.take(1)) sample.release();
+      await reader.close();
+      return reader.profile().decisions[0]?.decision.tuning.producers;
+    };
+    expect(await producersOf()).toBe(3);
+    expect(await producersOf({ producers: 2 }), 'a fixed number is no start').toBe(2);
+    expect(await producersOf({ autotuner: adaptiveAutotuner({ initialProducers: 4 }) })).toBe(4);
+    expect(await producersOf({ autotuner: undefined, concurrency: undefined })).toBe(3);
+    expect(await producersOf({ concurrency: 2 }), 'never more than that').toBe(2);
+    const staging = new StagingBuffer({ producers: 7 });
+    expect(await producersOf({ staging }), 'a buffer has settings of its own').toBe(7);
+
+    await rm(path.join(source, 'a'));
+    const keys: string[] = [];
+    for await (const { key } of data.epochs({ shuffle: false })) keys.push(key);
+    expect(keys, 'one may be skipped').toEqual(KEYS.slice(1));
+    const failing = data.epochs({ shuffle: false, onError: 'throw' });
+    await expect(failing.take(1)).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
+    await rm(path.join(source, 'b'));
+    await expect(
+      data.epochs({ shuffle: false, staging }).take(1),
+      'of a shared buffer too',
+    ).rejects.toMatchObject({
+      code: 'TIERED_NOT_FOUND',
+    });
+  });
+
+  it('takes shares, the model and the settings of prefetchers in code too', async () => {
+    const profile = path.join(directory, 'profile.json');
+    const read = { points: [[1, 100]] };
+    const tiers = [{ name: 'ram', read }];
+    await writeFile(
+      profile,
+      JSON.stringify({ version: 1, objectBytes: 1, source: { name: 'fs', read }, tiers }),
+    );
+    const options = { source, model: profile, prefetcher: { producers: 6 }, monitor: directory };
+    await using data = await openDataset({ ...options, tiers: ['ram:1%'] });
+    const all = process.constrainedMemory() || Infinity;
+    expect(data.hierarchy.stats().tiers[0]?.quotaBytes).toBe(Math.floor(Math.min(all, os.totalmem()) / 100));
+    expect(data.epochs().stats().tuning.producers).toBe(6);
+    for (const wrong of [
+      { tiers: ['ram:1%', 'ram:1MiB'] },
+      { prefetcher: { producers: 0 } },
+      { monitor: '' },
+    ])
+      await expect(openDataset({ ...options, tiers: ['ram:1%'], ...wrong })).rejects.toMatchObject({
+        code: 'TIERED_CONFIG_INVALID',
+      });
+  });
+
+  it('says with the file what its hierarchy refuses', async () => {
+    const file = path.join(directory, 'tiers.json');
+    const tiers = [{ driver: 'fs', root: 'source/cache', quota: '8MiB' }];
+    await writeFile(file, JSON.stringify({ source: { driver: 'fs', root: 'source' }, tiers }));
+    await expect(openDataset(file)).rejects.toThrow(`${file}: tiers[0]: its storage is inside source`);
   });
 
   it('leaves nothing open where it fails, and says why', async () => {

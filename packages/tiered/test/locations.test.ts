@@ -31,25 +31,36 @@ describe('a tier as text', () => {
     ['ram:8GiB', { driver: 'memory', quota: '8GiB' }],
     ['/nvme/cache:200 GB', { driver: 'fs', root: '/nvme/cache', quota: '200 GB' }],
     ['C:\\cache:5GB', { driver: 'fs', root: 'C:\\cache', quota: '5GB' }],
+    ['ram:50%', { driver: 'memory', quota: '50%' }],
+    ['/nvme/cache:12.5 %', { driver: 'fs', root: '/nvme/cache', quota: '12.5 %' }],
     ['./ram:1000', { driver: 'fs', root: './ram', quota: '1000' }],
     ['s3://near/cache:1TiB', { driver: 's3', bucket: 'near', prefix: 'cache/', quota: '1TiB' }],
   ])('%s', (text, level) => {
     expect(tierOf(text)).toEqual(level);
   });
 
-  it.each(['ram', 'ram:', ':8GiB', '/nvme/cache', 'C:\\cache', 's3://bucket/cache', 'ram:much', '/a:1:b'])(
-    'is refused without a quota: %s',
-    (text) => {
-      expect(() => tierOf(text)).toThrow(invalid);
-      expect(() => tierOf(text)).toThrow(text.startsWith('s3') ? 'quota' : JSON.stringify(text));
-    },
-  );
+  it.each([
+    'ram',
+    'ram:',
+    ':8GiB',
+    '/nvme/cache',
+    'C:\\cache',
+    's3://bucket/cache',
+    'ram:much',
+    '/a:1:b',
+    'ram:0%',
+    'ram:101%',
+    'ram:%',
+  ])('is refused without a quota: %s', (text) => {
+    expect(() => tierOf(text)).toThrow(invalid);
+    expect(() => tierOf(text)).toThrow(text.startsWith('s3') ? 'quota' : JSON.stringify(text));
+  });
 
   it('keeps any path, and any size', () => {
     const root = fc
       .string({ minLength: 1 })
       .filter((text) => text !== 'ram' && !/^[a-z][a-z\d+.-]+:\/\//i.test(text));
-    const sizes = fc.constantFrom('1', '5MB', '1.5 GiB', '200gib');
+    const sizes = fc.constantFrom('1', '5MB', '1.5 GiB', '200gib', '5%', '99.9 %');
     fc.assert(
       fc.property(root, sizes, (path, quota) => {
         expect(tierOf(`${path}:${quota}`)).toEqual({ driver: 'fs', root: path, quota });

@@ -1,3 +1,4 @@
+import type { PrefetcherConfig } from '@tiered/config';
 import { TieredError, type Clock, type Hierarchy, type OperationOptions } from '@tiered/core';
 import {
   listSequence,
@@ -6,9 +7,13 @@ import {
   type AccessSequence,
   type PrefetcherOptions,
 } from '@tiered/prefetch';
+import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
 import { reportOf } from './report.js';
 
-/** Options of `Dataset.epochs`: those of the order, and those of a `Prefetcher`. */
+/**
+ * Options of `Dataset.epochs`: those of the order, and those of a `Prefetcher`, whose defaults are what the
+ * configuration says of prefetchers (`prefetcher`), or else those of `Prefetcher`.
+ */
 export interface EpochsOptions extends PrefetcherOptions {
   /** How often the dataset is read, at least 1. Default: 1. */
   readonly epochs?: number | undefined;
@@ -30,24 +35,30 @@ export class Dataset implements AsyncDisposable {
   /** The keys of all objects, in order of their UTF-16 code units. */
   readonly keys: readonly string[];
   readonly #clock: Clock;
+  readonly #settings: PrefetcherConfig;
   /** Not held: a training may make one for each validation, and those that ended free their memory. */
   readonly #prefetchers = new Set<WeakRef<Prefetcher>>();
   #latest: Prefetcher | undefined;
 
-  private constructor(hierarchy: Hierarchy, keys: readonly string[], clock: Clock) {
+  private constructor(
+    hierarchy: Hierarchy,
+    keys: readonly string[],
+    { clock, prefetcher }: { readonly clock: Clock; readonly prefetcher: PrefetcherConfig },
+  ) {
     this.hierarchy = hierarchy;
     this.keys = keys;
     this.#clock = clock;
+    this.#settings = prefetcher;
   }
 
   /** @internal Lists what an open hierarchy has. */
   static async of(
     hierarchy: Hierarchy,
-    { signal, clock }: OperationOptions & { readonly clock: Clock },
+    { signal, ...parts }: OperationOptions & { readonly clock: Clock; readonly prefetcher: PrefetcherConfig },
   ): Promise<Dataset> {
     const keys: string[] = [];
     for await (const page of hierarchy.list({ signal })) for (const { key } of page) keys.push(key);
-    if (keys.length > 0) return new Dataset(hierarchy, keys.sort(), clock);
+    if (keys.length > 0) return new Dataset(hierarchy, keys.sort(), parts);
     const { driver } = hierarchy.stats().source;
     throw new TieredError('TIERED_NOT_FOUND', `${driver} has no objects; check the path and the prefix.`, {
       driver,
@@ -72,7 +83,10 @@ export class Dataset implements AsyncDisposable {
     const sequence: AccessSequence = shuffle
       ? shuffledSequence(keys, { seed, epochs })
       : listSequence(keys, { epochs });
-    const prefetcher = new Prefetcher(this.hierarchy, sequence, { clock: this.#clock, ...rest });
+    const prefetcher = new Prefetcher(this.hierarchy, sequence, {
+      clock: this.#clock,
+      ...withDefaults(this.#settings, rest),
+    });
     for (const made of this.#prefetchers) if (made.deref() === undefined) this.#prefetchers.delete(made);
     this.#prefetchers.add(new WeakRef(prefetcher));
     this.#latest = prefetcher;
@@ -97,4 +111,26 @@ export class Dataset implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/**
+ * Adds what the configuration says to the options of a call. What is called for in code is stronger, and a
+ * buffer that was given keeps its own settings.
+ */
+function withDefaults(
+  { onError, maxSkipped, initialProducers, ...buffer }: PrefetcherConfig,
+  options: PrefetcherOptions,
+): PrefetcherOptions {
+  const given: PrefetcherOptions = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  );
+  if (given.staging !== undefined) return { onError, maxSkipped, ...given };
+  const isTuned = initialProducers !== undefined && given.producers === undefined;
+  return {
+    onError,
+    maxSkipped,
+    ...buffer,
+    ...(isTuned && { autotuner: adaptiveAutotuner({ initialProducers }) }),
+    ...given,
+  };
 }

@@ -1,5 +1,6 @@
 import { parseBytes, TieredError } from '@tiered/core';
 import type { SourceConfig, TierConfig } from '@tiered/config';
+import { parseShare } from '@tiered/config/fields';
 
 /**
  * Makes the configuration of a source from text: `s3://bucket/prefix/`, `gs://bucket/prefix/`,
@@ -12,8 +13,8 @@ export function sourceOf(text: string): SourceConfig {
 }
 
 /**
- * Makes the configuration of a tier from text: where it is, a colon, and its quota, such as `ram:8GiB` or
- * `/nvme/cache:200GiB`. Where it is can be `ram`, or what a source can be.
+ * Makes the configuration of a tier from text: where it is, a colon, and its quota, such as `ram:8GiB`,
+ * `/nvme/cache:200GiB` or `/nvme/cache:80%`. Where it is can be `ram`, or what a source can be.
  * @throws TieredError `TIERED_CONFIG_INVALID` for text without a quota, and as `sourceOf`.
  */
 export function tierOf(text: string): TierConfig {
@@ -28,7 +29,7 @@ export function tierOf(text: string): TierConfig {
 
 function quotaOf(text: string, size: string): string {
   try {
-    parseBytes(size);
+    if (parseShare(size) === undefined) parseBytes(size);
     return size;
   } catch (cause) {
     throw noTier(text, cause);
@@ -38,7 +39,7 @@ function quotaOf(text: string, size: string): string {
 function noTier(text: string, cause?: unknown): TieredError {
   return invalid(
     'tiers',
-    `a place and its quota, such as "ram:8GiB" or "/nvme/cache:200GiB", got ${JSON.stringify(text)}`,
+    `a place and its quota, such as "ram:8GiB", "/nvme/cache:200GiB" or "/nvme/cache:80%", got ${JSON.stringify(text)}`,
     cause,
   );
 }

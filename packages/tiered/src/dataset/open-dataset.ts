@@ -1,4 +1,4 @@
-import { loadHierarchy, type HierarchyConfig, type SourceConfig, type TierConfig } from '@tiered/config';
+import { loadConfig, type HierarchyConfig, type SourceConfig, type TierConfig } from '@tiered/config';
 import { systemClock, type Clock, type OperationOptions } from '@tiered/core';
 import { ListingProgress, type Terminal } from '../progress.js';
 import { Dataset } from './dataset.js';
@@ -6,7 +6,9 @@ import { sourceOf, tierOf } from './locations.js';
 
 /** Options of `openDataset`. */
 export interface DatasetOptions
-  extends OperationOptions, Pick<HierarchyConfig, 'placement' | 'manifest' | 'versions'> {
+  extends
+    OperationOptions,
+    Pick<HierarchyConfig, 'placement' | 'manifest' | 'versions' | 'model' | 'prefetcher' | 'monitor'> {
   /**
    * The whole dataset, which is only read: the path of a directory, `s3://bucket/prefix/`,
    * `gs://bucket/prefix/`, `az://container/prefix/`, or a mapping as in a configuration file
@@ -15,8 +17,9 @@ export interface DatasetOptions
   readonly source: string | SourceConfig;
   /**
    * What is kept nearer, fastest first: `ram:8GiB`, a directory of a local disk with its quota
-   * (`/nvme/cache:200GiB`), or a mapping as in a configuration file. A directory is empty at first, or a
-   * tier's. Default: none, and every epoch reads from the source.
+   * (`/nvme/cache:200GiB`), or a mapping as in a configuration file. A quota may be a share of all that the
+   * storage has (`/nvme/cache:80%`). A directory is empty at first, or a tier's. Default: none, and every
+   * epoch reads from the source.
    */
   readonly tiers?: readonly (string | TierConfig)[] | undefined;
   /**
@@ -40,11 +43,12 @@ export async function openDataset(options: string | URL | DatasetOptions): Promi
   const given: Omit<DatasetOptions, 'source'> =
     typeof options === 'string' || options instanceof URL ? {} : options;
   const { progress = process.stderr, signal, clock = systemClock } = given;
-  const hierarchy = await loadHierarchy(configOf(options), { clock });
+  const config = await loadConfig(configOf(options), { clock });
+  const hierarchy = config.makeHierarchy();
   const listing = progress === false ? undefined : new ListingProgress(hierarchy, progress, clock);
   try {
     await hierarchy.open({ signal });
-    return await Dataset.of(hierarchy, { signal, clock });
+    return await Dataset.of(hierarchy, { signal, clock, prefetcher: config.prefetcher });
   } catch (error) {
     await hierarchy.close();
     throw error;
@@ -55,12 +59,12 @@ export async function openDataset(options: string | URL | DatasetOptions): Promi
 
 function configOf(options: string | URL | DatasetOptions): string | URL | HierarchyConfig {
   if (typeof options === 'string' || options instanceof URL) return options;
-  const { source, tiers = [], placement, manifest, versions } = options;
+  const { source, tiers = [], placement, manifest, versions, model, prefetcher, monitor } = options;
+  const others = { placement, manifest, versions, model, prefetcher, monitor };
   return {
     source: typeof source === 'string' ? sourceOf(source) : source,
     tiers: tiers.map((tier) => (typeof tier === 'string' ? tierOf(tier) : tier)),
-    ...(placement !== undefined && { placement }),
-    ...(manifest !== undefined && { manifest }),
-    ...(versions !== undefined && { versions }),
+    // A field without a value is no field of a configuration.
+    ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),
   };
 }

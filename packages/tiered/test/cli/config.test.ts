@@ -1,6 +1,7 @@
+import { formatBytes } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -40,6 +41,25 @@ describe('tiered config', () => {
       driver: `fs:${path.join(directory, 'cache')}`,
       quotaBytes: 10_000_000,
     });
+  });
+
+  it('says of a share how many bytes it is', async () => {
+    expect((await init('--tier', 'ram:50%', '--tier', `${path.join(directory, 'cache')}:80 %`)).code).toBe(0);
+    const { levels } = JSON.parse((await tiered('config', 'check', file, '--json')).out) as {
+      levels: { quotaBytes: number; quotaPercent: number }[];
+    };
+    const { blocks, bsize } = await statfs(directory);
+    expect(levels[0]).toMatchObject({ quotaPercent: 50 });
+    expect(levels[1]).toMatchObject({
+      quotaBytes: Math.floor(blocks * bsize * 0.8),
+      quotaPercent: 80,
+    });
+    const sizes = levels.map(({ quotaBytes }) => formatBytes(quotaBytes));
+    expect((await tiered('config', 'check', file)).out.split('\n').slice(1, 3)).toEqual([
+      `tier 0: memory, 50% = ${sizes[0]}`,
+      `tier 1: fs:${path.join(directory, 'cache')}, 80% = ${sizes[1]}`,
+    ]);
+    expect((await init('--tier', 'ram:101%')).code).toBe(2);
   });
 
   it('replaces a file only if it is told to', async () => {

@@ -1,3 +1,4 @@
+import type { HierarchyConfig } from '@tiered/config';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -71,6 +72,16 @@ describe('tiered simulate profile', () => {
     // The source gives 10 MB/s, and all else next to nothing.
     expect(rows[0]?.result.seconds).toBeCloseTo(6, 0);
     expect(rows[1]?.result.seconds).toBeCloseTo(2, 0);
+  });
+
+  it('takes quotas that are shares', async () => {
+    const { source, tiers, placement } = JSON.parse(await readFile(config, 'utf8')) as HierarchyConfig;
+    const [, disk] = tiers ?? [];
+    const half = { driver: 'memory', quota: '50%' };
+    await writeFile(config, JSON.stringify({ source, tiers: [half, disk], placement }));
+    const [row] = JSON.parse((await simulate('--json')).out) as Row[];
+    const fromSource = row?.result.sources.find(({ from }) => from === 'source');
+    expect(fromSource?.megabytes, 'the first epoch only').toBeCloseTo(20, 6);
   });
 
   it('draws a chart', async () => {

@@ -19,7 +19,8 @@ export async function calibrateTo(
   config: string,
   { out, seconds, bytes, readBytes }: CalibrateOptions,
 ): Promise<void> {
-  const levels = await loadHierarchyOptions(config, { clock: host.clock });
+  // The profile that the configuration names may be the one that is to be made.
+  const levels = await loadHierarchyOptions(config, { clock: host.clock, model: false });
   if (out !== undefined) await assertWritable(out);
   const bar = new ProgressBar(host.terminal, host.clock, 'measuring');
   const profile = await calibrate(levels, {

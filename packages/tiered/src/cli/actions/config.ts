@@ -1,23 +1,30 @@
-import { loadHierarchyOptions } from '@tiered/config';
-import { formatBytes, Hierarchy, parseBytes, TieredError } from '@tiered/core';
+import { loadConfig } from '@tiered/config';
+import { formatBytes, parseBytes, TieredError } from '@tiered/core';
 import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stringify } from 'yaml';
 import { sourceOf, tierOf } from '../../dataset/locations.js';
 import type { CommandHost } from '../host.js';
+import { yamlOf } from './config-text.js';
+import { measuredBy, type Measured } from './measured.js';
+import { readProfile } from './profile-file.js';
 
 /** What `tiered config init` is told. */
 export interface InitOptions {
   readonly source: string;
   readonly tier: readonly string[];
+  readonly from?: string;
   readonly force?: boolean;
 }
 
 /** Writes a configuration. An existing file stays as it is, unless it is to be replaced. */
 export async function init(host: CommandHost, file: string, options: InitOptions): Promise<void> {
-  const { source, tier, force = false } = options;
-  const config = { source: sourceOf(source), tiers: tier.map(tierOf) };
-  const text = file.endsWith('.json') ? `${JSON.stringify(config, undefined, 2)}\n` : stringify(config);
+  const { source, tier, from, force = false } = options;
+  const measured = from === undefined ? undefined : await measuredIn(from, file, tier.length);
+  const config = { source: sourceOf(source), tiers: tier.map(tierOf), ...measured?.config };
+  const text = file.endsWith('.json')
+    ? `${JSON.stringify(config, undefined, 2)}\n`
+    : yamlOf(config, measured?.remarks ?? []);
   try {
     await writeFile(file, text, { flag: force ? 'w' : 'wx' });
   } catch (cause) {
@@ -29,27 +36,42 @@ export async function init(host: CommandHost, file: string, options: InitOptions
   host.write(`${file} is written; "tiered config check ${file}" checks it after an edit\n`);
 }
 
+/** @throws TieredError `TIERED_CONFIG_INVALID` for a profile of another number of tiers. */
+async function measuredIn(from: string, file: string, tiers: number): Promise<Measured> {
+  const profile = await readProfile(from);
+  if (profile.tiers.length !== tiers) {
+    const names = profile.tiers.map(({ name }) => name).join(', ') || 'none';
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      `--from: ${from} was measured with other tiers than these ${tiers}: ${names}. Give --tier for each, in this order, or measure again.`,
+    );
+  }
+  return measuredBy(profile, path.relative(path.dirname(file), from));
+}
+
 /** Makes everything that a configuration names, and opens nothing. */
 export async function check(host: CommandHost, file: string, json: boolean): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock });
+  const config = await loadConfig(file, { clock: host.clock });
   // Finds what only a hierarchy can: levels that share storage, say.
-  await new Hierarchy(options).close();
-  const { source, tiers = [] } = options;
+  await config.makeHierarchy().close();
+  const { source, tiers = [] } = config.hierarchy;
   const levels = [
     ...tiers.map(({ driver, quota }, level) => ({
       level,
       driver: driver.name,
       quotaBytes: parseBytes(quota),
+      // Of its storage, if the quota is a share.
+      quotaPercent: config.shares[level],
     })),
     { level: tiers.length, driver: source.name },
   ];
   if (json) host.write(`${JSON.stringify({ file, levels }, undefined, 2)}\n`);
   else {
-    const lines = levels.map((level) =>
-      'quotaBytes' in level
-        ? `tier ${level.level}: ${level.driver}, ${formatBytes(level.quotaBytes)}`
-        : `source: ${level.driver}`,
-    );
+    const lines = levels.map((level) => {
+      if (!('quotaBytes' in level)) return `source: ${level.driver}`;
+      const share = level.quotaPercent === undefined ? '' : `${level.quotaPercent}% = `;
+      return `tier ${level.level}: ${level.driver}, ${share}${formatBytes(level.quotaBytes)}`;
+    });
     host.write(`${file} is a valid configuration\n${lines.join('\n')}\n`);
   }
 }

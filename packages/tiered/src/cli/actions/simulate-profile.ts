@@ -1,13 +1,14 @@
 import { loadHierarchy, loadHierarchyOptions } from '@tiered/config';
 import { formatBytes, parseBytes, TieredError } from '@tiered/core';
 import { simulate, variantsOf, type Change, type SimulationResult } from '@tiered/simulator';
-import { parseProfile, systemOf, type CalibrationProfile } from '@tiered/simulator/calibration';
+import { systemOf, type CalibrationProfile } from '@tiered/simulator/calibration';
 import type { SystemModel } from '@tiered/simulator/model';
 import { renderChart, renderTable, type ReportRow } from '@tiered/simulator/report';
 import { strategyNamed } from '@tiered/simulator/config';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
+import { readProfile } from './profile-file.js';
 
 /** What `tiered simulate profile` is told. */
 export interface SimulateProfileOptions {
@@ -39,7 +40,7 @@ export async function simulateProfile(
   options: SimulateProfileOptions,
 ): Promise<void> {
   const { config, whatIf = [], epochs, svg, json = false } = options;
-  const profile = parseProfile(JSON.parse(await readFile(file, 'utf8')));
+  const profile = await readProfile(file);
   const changes = whatIf.map(changeOf);
   const system = await planned(profile, options);
   const sizesMB = await sizesOf(host, config);

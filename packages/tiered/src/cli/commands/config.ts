@@ -11,9 +11,13 @@ export function configCommand(host: CommandHost): Command {
     .requiredOption('--source <place>', 'a directory, s3://bucket/prefix/, gs://... or az://...')
     .option(
       '--tier <place:quota>',
-      'such as ram:8GiB or /nvme/cache:200GiB, fastest first; may be repeated',
+      'such as ram:8GiB, /nvme/cache:200GiB or /nvme/cache:80%, fastest first; may be repeated',
       (text: string, before: readonly string[]) => [...before, text],
       [],
+    )
+    .option(
+      '--from <profile>',
+      'takes what "tiered calibrate" measured of this source and these tiers: the model, and how many requests',
     )
     .option('--force', 'replaces the file if it is there')
     .description('Writes a configuration, ready to be edited')

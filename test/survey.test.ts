@@ -55,7 +55,7 @@ async function all(survey: TierSurvey): Promise<SurveyedCopy[]> {
 const directoryDriver = (root: string) => new FileSystemDriver({ root, writable: true });
 
 describe('a survey of a directory', () => {
-  it.each(['files', 'packed'] as const)('says what is on a tier that is in use, as %s', async (layout) => {
+  it.each(['files', 'packed'] as const)('[T6] says what is on a tier that is in use, as %s', async (layout) => {
     const root = await scratch();
     const hierarchy = await filled(directoryDriver(root), { layout });
     const survey = await look(directoryDriver(root));

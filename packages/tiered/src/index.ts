@@ -1,2 +1,4 @@
 export { Dataset, type EpochsOptions } from './dataset/dataset.js';
 export { openDataset, type DatasetOptions } from './dataset/open-dataset.js';
+export { type MonitorLook, type PrefetcherLook } from './monitor/look.js';
+export { serveMonitor, type Monitor, type MonitorOptions } from './monitor/serve-monitor.js';

@@ -63,6 +63,24 @@ describe('warm restart', () => {
     },
   );
 
+  it('[T1] keeps all copies while the source is empty, as a directory is where nothing is mounted', async () => {
+    const { objects, storage, live } = await world([250, 100]);
+    const first = await live();
+    await readAll(first.hierarchy, objects);
+    await first.hierarchy.close();
+    for (const key of objects.keys()) await storage.delete(key, {});
+    const second = await live();
+    await second.hierarchy.idle();
+    expect(second.hierarchy.stats().tiers[0]?.usedBytes).toBe(350);
+    expect(second.dropped).toEqual([]);
+    await second.hierarchy.close();
+    for (const [key, bytes] of objects) await storage.write(key, bytes, { size: bytes.byteLength });
+    const third = await live({ versions: 'ignore' });
+    await readAll(third.hierarchy, objects);
+    expect(third.brought()).toBe(0);
+    await third.hierarchy.close();
+  });
+
   it('[T1] takes over partial copies too', async () => {
     const { objects, live } = await world([1000]);
     const first = await live({ quotas: [450] });

@@ -5,6 +5,8 @@ import type { Terminal } from '../progress.js';
 export interface CommandHost {
   /** For results: standard output. */
   readonly write: (text: string) => void;
+  /** The same, for what is drawn again and again. */
+  readonly output: Terminal;
   /** For messages and progress: standard error. */
   readonly terminal: Terminal;
   readonly clock: Clock;
@@ -16,5 +18,6 @@ export function processHost(): CommandHost {
     if (error.code !== 'EPIPE') throw error;
     process.exit(0);
   });
-  return { write: (text) => void process.stdout.write(text), terminal: process.stderr, clock: systemClock };
+  const { stdout: output, stderr: terminal } = process;
+  return { write: (text) => void output.write(text), output, terminal, clock: systemClock };
 }

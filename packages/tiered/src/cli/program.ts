@@ -5,6 +5,7 @@ import { gcCommand } from './commands/gc.js';
 import { inspectCommand } from './commands/inspect.js';
 import { simulateCommand } from './commands/simulate.js';
 import { statsCommand } from './commands/stats.js';
+import { topCommand } from './commands/top.js';
 import { verifyCommand } from './commands/verify.js';
 import { warmupCommand } from './commands/warmup.js';
 import type { CommandHost } from './host.js';
@@ -23,6 +24,7 @@ export function tieredCommand(host: CommandHost): Command {
     .addCommand(configCommand(host))
     .addCommand(warmupCommand(host))
     .addCommand(statsCommand(host))
+    .addCommand(topCommand(host))
     .addCommand(inspectCommand(host))
     .addCommand(verifyCommand(host))
     .addCommand(gcCommand(host))

@@ -8,6 +8,7 @@ import {
   type PrefetcherOptions,
 } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
+import { serveMonitor, type Monitor } from '../monitor/serve-monitor.js';
 import { reportOf } from './report.js';
 
 /**
@@ -39,6 +40,7 @@ export class Dataset implements AsyncDisposable {
   /** Not held: a training may make one for each validation, and those that ended free their memory. */
   readonly #prefetchers = new Set<WeakRef<Prefetcher>>();
   #latest: Prefetcher | undefined;
+  #monitor: Monitor | undefined;
 
   private constructor(
     hierarchy: Hierarchy,
@@ -63,6 +65,12 @@ export class Dataset implements AsyncDisposable {
     throw new TieredError('TIERED_NOT_FOUND', `${driver} has no objects; check the path and the prefix.`, {
       driver,
     });
+  }
+
+  /** @internal Offers a socket for `tiered top`, until this is closed. */
+  async monitorAt(directory: string): Promise<void> {
+    const prefetcher = () => this.#latest;
+    this.#monitor = await serveMonitor(this.hierarchy, { directory, prefetcher, clock: this.#clock });
   }
 
   /**
@@ -105,6 +113,7 @@ export class Dataset implements AsyncDisposable {
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#prefetchers, async (made) => made.deref()?.close()));
     this.#prefetchers.clear();
+    await this.#monitor?.close();
     await this.hierarchy.close();
   }
 

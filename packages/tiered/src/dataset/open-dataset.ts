@@ -8,7 +8,7 @@ import { sourceOf, tierOf } from './locations.js';
 export interface DatasetOptions
   extends
     OperationOptions,
-    Pick<HierarchyConfig, 'placement' | 'manifest' | 'versions' | 'model' | 'prefetcher' | 'monitor'> {
+    Pick<HierarchyConfig, 'placement' | 'manifest' | 'versions' | 'model' | 'prefetcher'> {
   /**
    * The whole dataset, which is only read: the path of a directory, `s3://bucket/prefix/`,
    * `gs://bucket/prefix/`, `az://container/prefix/`, or a mapping as in a configuration file
@@ -27,6 +27,11 @@ export interface DatasetOptions
    * `false` shows none. Default: `process.stderr`.
    */
   readonly progress?: Terminal | false | undefined;
+  /**
+   * A directory in which this process offers a socket, so that `tiered top` can watch it. Only this user can
+   * open it. Default: none.
+   */
+  readonly monitor?: string | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
@@ -48,7 +53,9 @@ export async function openDataset(options: string | URL | DatasetOptions): Promi
   const listing = progress === false ? undefined : new ListingProgress(hierarchy, progress, clock);
   try {
     await hierarchy.open({ signal });
-    return await Dataset.of(hierarchy, { signal, clock, prefetcher: config.prefetcher });
+    const dataset = await Dataset.of(hierarchy, { signal, clock, prefetcher: config.prefetcher });
+    if (config.monitor !== undefined) await dataset.monitorAt(config.monitor);
+    return dataset;
   } catch (error) {
     await hierarchy.close();
     throw error;

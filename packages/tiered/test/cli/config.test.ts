@@ -62,6 +62,21 @@ describe('tiered config', () => {
     expect((await init('--tier', 'ram:101%')).code).toBe(2);
   });
 
+  it('names directories as they are seen from the file', async () => {
+    const inside = path.join(directory, 'conf/tiers.json');
+    await mkdir(path.dirname(inside));
+    const relative = path.relative('.', path.join(directory, 'data'));
+    const tier = `${path.relative('.', path.join(directory, 'cache'))}:10MB`;
+    expect(await tiered('config', 'init', inside, '--source', relative, '--tier', tier)).toMatchObject({
+      code: 0,
+    });
+    expect(JSON.parse(await readFile(inside, 'utf8'))).toMatchObject({
+      source: { root: '../data' },
+      tiers: [{ root: '../cache' }],
+    });
+    expect((await tiered('stats', inside)).out).toContain('5 objects');
+  });
+
   it('replaces a file only if it is told to', async () => {
     await writeFile(file, 'mine');
     const refused = await init();

@@ -9,6 +9,8 @@ export interface Ran {
   readonly code: number;
   readonly out: string;
   readonly messages: string;
+  /** What it drew on the terminal, where it has one. */
+  readonly drawn: string;
 }
 
 /** Runs `tiered` with these arguments, in this process. */
@@ -22,14 +24,22 @@ export function simulated(...args: string[]): Promise<Ran> {
   return ran(args, clock, (running) => clock.run(running));
 }
 
+/** As `simulated`, on a terminal. */
+export function onTerminal(...args: string[]): Promise<Ran> {
+  const clock = new ManualClock();
+  return ran(args, clock, (running) => clock.run(running), true);
+}
+
 async function ran(
   args: readonly string[],
   clock: Clock,
   run: (running: Promise<number>) => Promise<number>,
+  isTTY = false,
 ): Promise<Ran> {
   const written: string[] = [];
   const terminal = new PassThrough();
-  const host = { write: (text: string) => void written.push(text), terminal, clock };
+  const output = Object.assign(new PassThrough(), { isTTY });
+  const host = { write: (text: string) => void written.push(text), output, terminal, clock };
   const code = await run(runTiered(args, host));
-  return { code, out: written.join(''), messages: textOf(terminal) };
+  return { code, out: written.join(''), messages: textOf(terminal), drawn: textOf(output) };
 }

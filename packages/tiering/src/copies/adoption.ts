@@ -25,12 +25,14 @@ export async function takeOver(
   // Done already when the process started, unless the tier did not work then.
   await shrinkToQuota(store, host, remove, closing);
   let isAllKnown = true;
+  // A source without any object is more likely not mounted than emptied.
+  const isComplete = complete && namespace.count > 0;
   await store.beginTakingOver(closing);
   for await (const page of store.pages()) {
     for (const copy of page) {
       const id = namespace.find(copy.key);
       if (id !== ABSENT && matches(id, copy)) adopt(id, copy);
-      else if (id !== ABSENT || complete) outdated(copy);
+      else if (id !== ABSENT || isComplete) outdated(copy);
       else isAllKnown = false;
     }
     await clock.turn();

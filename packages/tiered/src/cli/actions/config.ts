@@ -1,4 +1,4 @@
-import { loadConfig } from '@tiered/config';
+import { loadConfig, type SourceConfig, type TierConfig } from '@tiered/config';
 import { formatBytes, parseBytes, TieredError } from '@tiered/core';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,7 +21,11 @@ export interface InitOptions {
 export async function init(host: CommandHost, file: string, options: InitOptions): Promise<void> {
   const { source, tier, from, force = false } = options;
   const measured = from === undefined ? undefined : await measuredIn(from, file, tier.length);
-  const config = { source: sourceOf(source), tiers: tier.map(tierOf), ...measured?.config };
+  const config = {
+    source: fromFile(file, sourceOf(source)),
+    tiers: tier.map((one) => fromFile(file, tierOf(one))),
+    ...measured?.config,
+  };
   const text = file.endsWith('.json')
     ? `${JSON.stringify(config, undefined, 2)}\n`
     : yamlOf(config, measured?.remarks ?? []);
@@ -34,6 +38,13 @@ export async function init(host: CommandHost, file: string, options: InitOptions
     });
   }
   host.write(`${file} is written; "tiered config check ${file}" checks it after an edit\n`);
+}
+
+/** The same level with its directory relative to the file, and not to where the command runs. */
+function fromFile<Level extends SourceConfig | TierConfig>(file: string, level: Level): Level {
+  const { root } = level;
+  if (typeof root !== 'string' || path.isAbsolute(root)) return level;
+  return { ...level, root: path.relative(path.dirname(file), root) || '.' };
 }
 
 /** @throws TieredError `TIERED_CONFIG_INVALID` for a profile of another number of tiers. */

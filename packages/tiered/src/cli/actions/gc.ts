@@ -29,7 +29,7 @@ interface Garbage {
 /** Removes copies that are of no use from the tiers of a configuration, or only says which there are. */
 export async function gc(host: CommandHost, file: string, options: GcOptions): Promise<void> {
   const { dryRun = false, json = false } = options;
-  const found = await garbageOf(host, await loadHierarchyOptions(file, { clock: host.clock }));
+  const found = await garbageOf(host, await loadHierarchyOptions(file, { clock: host.clock, model: false }));
   if (!dryRun) await collect(host, file);
   if (json) host.write(`${JSON.stringify({ removed: !dryRun, tiers: found }, undefined, 2)}\n`);
   else host.write(`${found.map((tier) => lineOf(tier, dryRun)).join('\n') || 'there are no tiers'}\n`);
@@ -41,6 +41,12 @@ async function garbageOf(host: CommandHost, options: HierarchyOptions): Promise<
     throw new TieredError(
       'TIERED_UNSUPPORTED',
       'What is of no use can be told only where the source is listed; set scan: true, for a source that can list.',
+    );
+  }
+  if (source.namespace.count === 0) {
+    throw new TieredError(
+      'TIERED_NOT_FOUND',
+      `${options.source.name} has no objects. Is it mounted, and is the prefix right? Every copy would be of no use.`,
     );
   }
   await using looks = await lookAtTiers(options);
@@ -89,7 +95,7 @@ function useless(
 
 /** A hierarchy that opens its tiers removes what is of no use, and clears up after the dead. */
 async function collect(host: CommandHost, file: string): Promise<void> {
-  await using hierarchy = await loadHierarchy(file, { clock: host.clock });
+  await using hierarchy = await loadHierarchy(file, { clock: host.clock, model: false });
   const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
   await hierarchy.open().finally(() => listing.stop());
   await hierarchy.idle();

@@ -25,7 +25,7 @@ export async function inspectKey(
   key: string,
   { from, json = false, ...training }: InspectKeyOptions,
 ): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock });
+  const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   await using source = await openSource(host, options);
   const object = await source.stat(key);
   await using looks = await lookAtTiers(options);
@@ -120,7 +120,7 @@ export async function inspectPlan(
   file: string,
   { keys: listsKeys = false, json = false, ...training }: InspectPlanOptions,
 ): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock });
+  const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   await using source = await openSource(host, options);
   const objects = await objectsOf(source);
   const { tiers = [] } = options;
@@ -152,7 +152,7 @@ export async function inspectPlan(
 
 /** Says what the manifest of a configuration holds, and how old it is. */
 export async function inspectManifest(host: CommandHost, file: string, json: boolean): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock });
+  const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   const { manifest } = options;
   if (manifest === undefined)
     throw new TieredError(

@@ -21,7 +21,7 @@ interface TierFigures {
 
 /** Says what the tiers of a configuration hold, by whom, and how far that is from the most. */
 export async function stats(host: CommandHost, file: string, json: boolean): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock });
+  const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   await using source = await openSource(host, options);
   await using looks = await lookAtTiers(options);
   const tiers = await Promise.all(looks.tiers.map(figuresOf));

@@ -38,7 +38,7 @@ export interface VerifyOptions {
 /** Reads all copies on the tiers, and compares their checksums. Fails at the end if any is wrong. */
 export async function verify(host: CommandHost, file: string, options: VerifyOptions): Promise<void> {
   const { level: only, json = false } = options;
-  const config = await loadHierarchyOptions(file, { clock: host.clock });
+  const config = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   await using looks = await lookAtTiers(config);
   const found: Verified[] = [];
   for (const { level, driver, survey } of looks.tiers) {

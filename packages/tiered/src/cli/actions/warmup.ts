@@ -19,7 +19,7 @@ export interface WarmupOptions extends TrainingOptions, SelectionOptions {
 
 /** Fills the tiers of a configuration, or only says what is missing. Fails at the end if anything is. */
 export async function warmup(host: CommandHost, file: string, options: WarmupOptions): Promise<void> {
-  const config = await loadHierarchyOptions(file, { clock: host.clock });
+  const config = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   const budget = options.budget === undefined ? Infinity : parseBytes(options.budget, '--budget');
   if (options.check === true) await checkTiers(host, config, options);
   else await fillTiers(host, withoutMemory(config), budget, options);

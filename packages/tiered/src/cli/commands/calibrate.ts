@@ -6,6 +6,7 @@ import { positive } from '../numbers.js';
 /** `tiered calibrate`. */
 export function calibrateCommand(host: CommandHost): Command {
   return new Command('calibrate')
+    .summary('Measures the source and the tiers')
     .description(
       'Measures the source and the tiers of a configuration at rising concurrency, for the simulator and the hierarchy. ' +
         'Tiers are written to, under tiered-calibration/, and left as they were; run it while nobody else uses them.',

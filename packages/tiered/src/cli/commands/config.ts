@@ -4,7 +4,9 @@ import type { CommandHost } from '../host.js';
 
 /** `tiered config`. */
 export function configCommand(host: CommandHost): Command {
-  const config = new Command('config').description('Writes and checks configuration files');
+  const config = new Command('config')
+    .summary('Writes and checks configurations')
+    .description('Writes and checks configuration files');
   config
     .command('init')
     .argument('<file>', 'where it goes, such as tiers.yaml')

@@ -5,6 +5,7 @@ import type { CommandHost } from '../host.js';
 /** `tiered gc`. */
 export function gcCommand(host: CommandHost): Command {
   return new Command('gc')
+    .summary('Removes copies that are of no use')
     .argument('<config>', 'the configuration')
     .option('--dry-run', 'only says what would be removed')
     .option('--json', 'the result as JSON')

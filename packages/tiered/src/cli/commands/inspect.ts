@@ -6,9 +6,9 @@ import { addTrainingOptions } from '../training.js';
 
 /** `tiered inspect`. */
 export function inspectCommand(host: CommandHost): Command {
-  const inspect = new Command('inspect').description(
-    'Looks at an object, a plan or a manifest; changes nothing',
-  );
+  const inspect = new Command('inspect')
+    .summary('Looks at an object, a plan or a manifest')
+    .description('Looks at an object, a plan or a manifest; changes nothing');
   addTrainingOptions(
     inspect
       .command('key')

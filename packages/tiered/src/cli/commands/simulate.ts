@@ -6,9 +6,11 @@ import { positive, wholeNumber } from '../numbers.js';
 
 /** `tiered simulate`. */
 export function simulateCommand(host: CommandHost): Command {
-  const program = new Command('simulate').description(
-    'Says how long a training would take, and where it would read from, under each of these policies',
-  );
+  const program = new Command('simulate')
+    .summary('Says how long a training would take')
+    .description(
+      'Says how long a training would take, and where it would read from, under each of these policies',
+    );
   const scenario = program
     .command('scenario')
     .argument('<name>', 'of the HDMLP paper, section 6.1: 1, 2, 3, 3-places, 4, 5')

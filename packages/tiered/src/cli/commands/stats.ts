@@ -4,6 +4,7 @@ import type { CommandHost } from '../host.js';
 /** `tiered stats`. */
 export function statsCommand(host: CommandHost): Command {
   return new Command('stats')
+    .summary('Says what is on each tier, by whom, and how full it is')
     .argument('<config>', 'the configuration')
     .option('--json', 'the statistics as JSON')
     .description(

@@ -6,6 +6,7 @@ import { wholeNumber } from '../numbers.js';
 /** `tiered verify`. */
 export function verifyCommand(host: CommandHost): Command {
   return new Command('verify')
+    .summary('Compares the checksums of all copies')
     .argument('<config>', 'the configuration')
     .option('--level <n>', 'only this tier; default: all', wholeNumber)
     .option('--json', 'every wrong copy as JSON')

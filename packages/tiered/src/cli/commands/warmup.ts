@@ -6,6 +6,7 @@ import { addTrainingOptions } from '../training.js';
 /** `tiered warmup`. */
 export function warmupCommand(host: CommandHost): Command {
   const command = new Command('warmup')
+    .summary('Fills the tiers ahead of a training')
     .argument('<config>', 'the configuration')
     .option('--prefix <prefix>', 'only the objects whose keys begin so')
     .option('--pattern <glob>', 'only the objects whose keys match, such as "train/**/*.jpg"')

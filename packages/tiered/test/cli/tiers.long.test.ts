@@ -144,7 +144,7 @@ describe('tiered inspect', () => {
 });
 
 describe('tiered verify', () => {
-  it('finds what is not as it was written, and changes nothing', async () => {
+  it('[T6] finds what is not as it was written, and changes nothing', async () => {
     await (await trained()).close();
     const sound = await tiered('verify', file);
     expect(sound).toMatchObject({ code: 0, messages: '' });
@@ -192,6 +192,19 @@ describe('tiered gc', () => {
     expect(left).toEqual(['train/0', 'train/1']);
     expect((await tiered('gc', file, '--dry-run')).out).toContain('would remove 0 copies');
     expect((await tiered('stats', file)).out).toContain('2 copies');
+  });
+});
+
+describe('a source that is not mounted', () => {
+  it('is no reason for gc to remove anything', async () => {
+    await (await trained()).close();
+    const files = await filesOf(cache());
+    await rm(source(), { recursive: true });
+    await mkdir(source());
+    const { code, messages } = await tiered('gc', file);
+    expect(code).toBe(1);
+    expect(messages).toContain('Is it mounted');
+    expect(await filesOf(cache())).toEqual(files);
   });
 });
 

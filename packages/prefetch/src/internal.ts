@@ -1,0 +1,5 @@
+/**
+ * What the packages of this repository share and users must not build on: it may change with any release.
+ */
+export { assertTrusted } from './sharing/client/socket-trust.js';
+export { listenPrivately } from './sharing/server/socket-path.js';

@@ -26,6 +26,7 @@ export const LADDER = {
     'node-fs-adapter',
     's3-adapter',
     'opendal-adapter',
+    'native',
     'formats',
     'simulator',
     'cluster',

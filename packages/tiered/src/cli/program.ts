@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { calibrateCommand } from './commands/calibrate.js';
 import { configCommand } from './commands/config.js';
+import { doctorCommand } from './commands/doctor.js';
 import { gcCommand } from './commands/gc.js';
 import { inspectCommand } from './commands/inspect.js';
 import { simulateCommand } from './commands/simulate.js';
@@ -22,6 +23,7 @@ export function tieredCommand(host: CommandHost): Command {
       '\nExit codes: 0 success, 1 a failure, 2 arguments or a configuration that cannot work.',
     )
     .addCommand(configCommand(host))
+    .addCommand(doctorCommand(host))
     .addCommand(warmupCommand(host))
     .addCommand(statsCommand(host))
     .addCommand(topCommand(host))

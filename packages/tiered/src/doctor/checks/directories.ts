@@ -1,0 +1,91 @@
+import type { DirectoryFacts } from '../facts/directory.js';
+import { findingsOn, type Finding } from '../finding.js';
+
+/** A tier in a directory, as it was found. */
+export interface FoundTier {
+  readonly name: string;
+  readonly place: string;
+  readonly quotaBytes: number;
+  readonly facts: DirectoryFacts;
+}
+
+/** Whether a directory can be a tier. */
+export function directoryCanBeTier({ name, place, facts }: FoundTier): Finding {
+  const { ok, problem } = findingsOn(name);
+  const { state, refusal } = facts;
+  switch (state) {
+    case 'no directory':
+      return problem(`${place}: a file stands where a directory must be`, 'Name a directory.');
+    case 'foreign':
+      return problem(
+        `${place} holds files that no tier wrote`,
+        'Give the tier a directory of its own, because what is in it may be deleted.',
+      );
+    case 'unreadable':
+      return problem(`${place} cannot be looked into`, 'Check its owner and mode.');
+    case 'missing':
+      return refusal === undefined
+        ? ok(`${place} is not there yet, and can be made`)
+        : problem(`${place} is not there, and cannot be made (${refusal})`, adviceFor(refusal));
+    case 'empty':
+    case 'own':
+      if (refusal !== undefined)
+        return problem(`${place} cannot be written to (${refusal})`, adviceFor(refusal));
+      return ok(`${place} ${state === 'own' ? "is a tier's" : 'is empty'}, and can be written to`);
+  }
+}
+
+function adviceFor(refusal: string): string {
+  return refusal === 'EROFS'
+    ? 'The file system is mounted read-only: mount it for writing, or choose another.'
+    : 'Make it, and give it to the user that trains; or choose another.';
+}
+
+/** Whether a file system suits a tier. */
+export function fileSystemSuits({ name, place, facts }: FoundTier): Finding[] {
+  const { note, warning } = findingsOn(name);
+  const { kind, name: type } = facts.fileSystem;
+  switch (kind) {
+    case 'network':
+      return [
+        warning(
+          `${place} is on a network file system (${type})`,
+          'Put the tier on a local disk: its index is a database, which needs locks that network file systems do not keep, and copies behind a network are no nearer.',
+        ),
+      ];
+    case 'fuse':
+      return [
+        warning(
+          `${place} is on a file system of a program (fuse)`,
+          'Put the tier on a local disk, unless you know that this one is local, and keeps locks for a database.',
+        ),
+      ];
+    case 'overlay':
+      return [
+        warning(
+          `${place} is in the container itself (overlay): copies are gone with it, and writing is slower`,
+          'Mount a volume of a local disk there.',
+        ),
+      ];
+    case 'memory':
+      return [note(`${place} is memory (${type}): its quota counts as RAM`)];
+    case 'local':
+    case 'unknown':
+      return [];
+  }
+}
+
+/** Tiers on the file system that the source is on. */
+export function nearerThanSource(
+  tiers: readonly FoundTier[],
+  source: Pick<DirectoryFacts, 'device'> | undefined,
+): Finding[] {
+  return tiers
+    .filter(({ facts }) => facts.device === source?.device)
+    .map(({ name, place }) =>
+      findingsOn(name).warning(
+        `${place} is on the same file system as the source`,
+        'Its copies are read no faster than the source, unless those are small files and the tier has layout: packed. Put it on a faster disk, or leave it out.',
+      ),
+    );
+}

@@ -1,0 +1,198 @@
+import { parseBytes, type ByteSize, type Clock, type OperationOptions } from '@tiered/core';
+import { clocksAgree } from './checks/clock.js';
+import { configurationThatIsWrong, configurationThatWorks } from './checks/configuration.js';
+import { credentialsAreSet } from './checks/credentials.js';
+import {
+  directoryCanBeTier,
+  fileSystemSuits,
+  nearerThanSource,
+  type FoundTier,
+} from './checks/directories.js';
+import { coresSuffice, descriptorsSuffice, nodeWorks, threadsSuffice, tierWorks } from './checks/machine.js';
+import { memorySuffices } from './checks/memory.js';
+import { quotasFit } from './checks/space.js';
+import { bucketAnswers, failed, notLookedAt, sourceAnswers } from './checks/storage.js';
+import { readConfiguration, type Environment } from '../configuration/read.js';
+import { examine, type Examined } from './examine.js';
+import { lookAtMachine, type MachineFacts } from './facts/machine.js';
+import { tryTier } from './facts/trial-tier.js';
+import { messageOf, type Finding } from './finding.js';
+import { isRam, levelsOf, type ExaminedLevel } from '../configuration/levels.js';
+import { ofEnvironment, ofHidden, ofVariables, Scrubber } from './scrub.js';
+import type { Mapping, Written } from '../configuration/written.js';
+
+/** Options of `diagnose`. */
+export interface DiagnoseOptions extends OperationOptions {
+  readonly clock: Clock;
+  readonly env: Environment;
+  /** Milliseconds that each thing may take which is asked. */
+  readonly timeoutMs: number;
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** What was found, without secrets. */
+export interface Diagnosis {
+  /** By what they are about, in the order of the levels. */
+  readonly findings: readonly Finding[];
+  /** Whether the configuration is one. */
+  readonly canWork: boolean;
+  readonly machine: MachineFacts;
+  /** Undefined if the file cannot be read. */
+  readonly written: Written | undefined;
+  readonly examined: readonly Examined[];
+  /** What removes secrets from all that is shown. */
+  readonly scrubber: Scrubber;
+}
+
+/** What the prefetcher and the placement hold by default. */
+const STAGING = '256MiB';
+const MAX_OPEN_FILES = 256;
+const REQUESTS = 64;
+
+/**
+ * Looks at a configuration, and at everything that it needs: source, tiers, clocks and the machine. The
+ * source is only read, and nothing is written to tiers. Findings have no secrets.
+ *
+ * Each storage is asked for at most `timeoutMs`. One that does not even notice an abort, as a mount that
+ * hangs, is left behind: the process can end only when the mount does answer.
+ * @throws The signal's reason.
+ */
+export async function diagnose(file: string, options: DiagnoseOptions): Promise<Diagnosis> {
+  const { env, onProgress = () => undefined } = options;
+  const machine = await lookAtMachine(env);
+  const machineItself = [nodeWorks(machine), coresSuffice(machine)];
+  const configuration = await readConfiguration(file, options);
+  const { written } = configuration;
+  if ('wrong' in configuration) {
+    const scrubber = scrubberOf(written, [], env);
+    const wrong = configurationThatIsWrong(scrubber.text(configuration.wrong));
+    const findings = [...wrong, ...machineItself];
+    return { findings, canWork: false, machine, written, examined: [], scrubber };
+  }
+  const levels = levelsOf(configuration.options, configuration.written);
+  const steps = levels.length + 1;
+  const examined: Examined[] = [];
+  for (const level of levels) {
+    examined.push(await examine(level, options, env));
+    onProgress(examined.length, steps);
+  }
+  const trial = await trialOf(levels, options);
+  onProgress(steps, steps);
+  options.signal?.throwIfAborted();
+
+  const scrubber = scrubberOf(configuration.written, levels, env);
+  const findings = [
+    ...configurationThatWorks(levels, configuration.written.variables),
+    ...examined.flatMap((found) => onLevel(found, env)),
+    ...onTiersTogether(examined),
+    ...machineItself,
+    ...onMachine(examined, configuration.written, machine),
+    ...trial,
+  ];
+  const order = ['configuration', ...levels.map(({ name }) => name), 'tiers', 'machine'];
+  return {
+    findings: scrubber.all(findings.sort((a, b) => order.indexOf(a.about) - order.indexOf(b.about))),
+    canWork: true,
+    machine,
+    written: configuration.written,
+    examined,
+    scrubber,
+  };
+}
+
+/** Directories that are written differently are shown as they are written. */
+function scrubberOf(
+  written: Written | undefined,
+  levels: readonly ExaminedLevel[],
+  env: Environment,
+): Scrubber {
+  const directories = levels.flatMap(({ directory, place }) =>
+    directory === undefined || place === directory ? [] : [{ text: directory, by: place }],
+  );
+  return new Scrubber([
+    ...ofVariables(written?.variables ?? []),
+    ...directories,
+    ...ofHidden(written?.hidden ?? []),
+    ...ofEnvironment(env),
+  ]);
+}
+
+function onLevel({ level, directory, asked, skew }: Examined, env: Environment): Finding[] {
+  const isSource = level.quotaBytes === undefined;
+  const found: Finding[] = [];
+  if (asked !== undefined) found.push(...(isSource ? sourceAnswers : bucketAnswers)(level, asked));
+  else if (directory !== undefined && 'error' in directory) found.push(failed(level, directory.error));
+  else if (directory === undefined && !isRam(level)) found.push(notLookedAt(level));
+  found.push(...credentialsAreSet(level, env));
+  if (skew !== undefined) found.push(clocksAgree(level.name, skew));
+  return found;
+}
+
+function onTiersTogether(examined: readonly Examined[]): Finding[] {
+  const [source] = examined;
+  const { directory } = source ?? {};
+  const tiers = directoriesOf(examined);
+  return [
+    ...tiers.flatMap((tier) => [directoryCanBeTier(tier), ...fileSystemSuits(tier)]),
+    ...quotasFit(tiers),
+    ...nearerThanSource(tiers, directory !== undefined && 'device' in directory ? directory : undefined),
+  ];
+}
+
+function directoriesOf(examined: readonly Examined[]): FoundTier[] {
+  return examined.flatMap(({ level: { name, place, quotaBytes }, directory }) =>
+    quotaBytes === undefined || directory === undefined || 'error' in directory
+      ? []
+      : [{ name, place, quotaBytes, facts: directory }],
+  );
+}
+
+function onMachine(examined: readonly Examined[], { expanded }: Written, machine: MachineFacts): Finding[] {
+  const levels = examined.map(({ level }) => level);
+  const { prefetcher, placement } = expanded as {
+    readonly prefetcher?: Mapping;
+    readonly placement?: Mapping;
+  };
+  const inMemory = examined.flatMap(({ level, directory }) => {
+    const isTmpfs =
+      directory !== undefined && 'fileSystem' in directory && directory.fileSystem.kind === 'memory';
+    const { name, quotaBytes } = level;
+    return quotaBytes !== undefined && (isRam(level) || isTmpfs) ? [[name, quotaBytes] as const] : [];
+  });
+  const memory = new Map([
+    ...inMemory,
+    ['prefetcher', memoryOf(prefetcher)],
+    ...(levels.length > 1 ? [['placement', memoryOf(placement)] as const] : []),
+  ]);
+  const descriptors = new Map(levels.map((level) => [level.name, descriptorsOf(level)]));
+  return [
+    memorySuffices(memory, machine),
+    ...descriptorsSuffice(descriptors, machine),
+    ...threadsSuffice(
+      machine,
+      levels.some(({ fields }) => fields['driver'] === 'fs'),
+    ),
+  ];
+}
+
+function memoryOf(options: Mapping | undefined): number {
+  return parseBytes((options?.['memory'] as ByteSize | undefined) ?? STAGING);
+}
+
+function descriptorsOf(level: ExaminedLevel): number {
+  const { maxOpenFiles = MAX_OPEN_FILES, concurrency = REQUESTS } = level.fields as Readonly<
+    Record<string, number | undefined>
+  >;
+  if (level.directory !== undefined) return maxOpenFiles;
+  return isRam(level) ? 0 : concurrency;
+}
+
+/** Whether a tier with an index works here, if the configuration has one. */
+async function trialOf(levels: readonly ExaminedLevel[], options: DiagnoseOptions): Promise<Finding[]> {
+  if (!levels.some(({ driver, quotaBytes }) => quotaBytes !== undefined && driver.capabilities.index))
+    return [];
+  return tryTier(options).then(
+    () => [tierWorks(undefined)],
+    (error: unknown) => [tierWorks(messageOf(error))],
+  );
+}

@@ -1,0 +1,85 @@
+import { TieredError } from '@tiered/core';
+import type { Skew } from './checks/clock.js';
+import type { Asked } from './checks/storage.js';
+import type { Environment } from '../configuration/read.js';
+import { lookAt, type DirectoryFacts } from './facts/directory.js';
+import { serverOf, skewOf } from './facts/server-time.js';
+import { askBucket, askSource } from './facts/storage.js';
+import type { ExaminedLevel } from '../configuration/levels.js';
+import { within, type Patience } from './within.js';
+
+/** What was found of a level. */
+export interface Examined {
+  readonly level: ExaminedLevel;
+  /** Of a level in a file system. */
+  readonly directory?: DirectoryFacts | { readonly error: unknown };
+  /** Of the source, and of buckets. */
+  readonly asked?: Asked;
+  /** Of a level whose server has a clock. */
+  readonly skew?: Skew;
+}
+
+/** The part of the time that counting a tier's copies may take. */
+const COUNTING = 0.5;
+
+/** Finds out about a level. Nothing is written to it, and tiers in directories are not opened. */
+export async function examine(level: ExaminedLevel, patience: Patience, env: Environment): Promise<Examined> {
+  const server = serverOf(level, env);
+  const directory = await lookedAt(level, patience);
+  const asked = await ask(level, directory, patience);
+  return {
+    level,
+    ...(directory !== undefined && { directory }),
+    ...(asked !== undefined && { asked }),
+    ...(server !== undefined && { skew: await compare(server, patience) }),
+  };
+}
+
+async function lookedAt({ directory }: ExaminedLevel, patience: Patience): Promise<Examined['directory']> {
+  if (directory === undefined) return undefined;
+  const timeoutMs = COUNTING * patience.timeoutMs;
+  return within(patience, (signal) => lookAt(directory, { ...patience, timeoutMs, signal })).catch(
+    (error: unknown) => ({ error }),
+  );
+}
+
+async function ask(
+  level: ExaminedLevel,
+  directory: Examined['directory'],
+  patience: Patience,
+): Promise<Asked | undefined> {
+  const isTier = level.quotaBytes !== undefined;
+  if (isTier && (directory !== undefined || !isBucket(level))) return undefined;
+  if (directory !== undefined && 'state' in directory && directory.state === 'missing')
+    return { error: gone(level) };
+  try {
+    return { answers: await (isTier ? askBucket : askSource)(level.driver, patience) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Whether opening it writes nothing, which is known of these drivers only. */
+function isBucket({ fields }: ExaminedLevel): boolean {
+  return fields['driver'] === 's3' || fields['driver'] === 'opendal';
+}
+
+/** Some drivers make a directory that is missing. */
+function gone({ driver }: ExaminedLevel): TieredError {
+  return new TieredError(
+    'TIERED_UNAVAILABLE',
+    'there is no such directory; check the path, and that it is mounted',
+    {
+      driver: driver.name,
+    },
+  );
+}
+
+async function compare(server: string, patience: Patience): Promise<Skew> {
+  try {
+    const skewMs = await within(patience, (signal) => skewOf(server, signal));
+    return skewMs === undefined ? { unknown: 'its answers have no date' } : { skewMs };
+  } catch {
+    return { unknown: 'it does not answer a plain request from here' };
+  }
+}

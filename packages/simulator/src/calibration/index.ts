@@ -10,3 +10,5 @@ export {
   type PlaceProfile,
   type SystemRest,
 } from './profile.js';
+export { rateOf, type Budget, type Lane } from './rate.js';
+export { SomeObjects } from './trial.js';

@@ -48,9 +48,10 @@ async function empty(driver: StorageDriver): Promise<void> {
 }
 
 /** A source that lists only some of its objects, and is open already. */
-class SomeObjects extends InterceptingDriver {
+export class SomeObjects extends InterceptingDriver {
   readonly #objects: readonly ObjectStat[];
 
+  /** @param inner Is open, and stays open. */
   constructor(inner: StorageDriver, objects: readonly ObjectStat[]) {
     super(inner);
     this.#objects = objects;

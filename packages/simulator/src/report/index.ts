@@ -1,4 +1,4 @@
 export { renderChart } from './chart.js';
 export { renderCsv } from './csv.js';
 export { type ReportRow } from './report.js';
-export { renderTable } from './table.js';
+export { renderTable, textTable } from './table.js';

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { benchCommand } from './commands/bench.js';
 import { calibrateCommand } from './commands/calibrate.js';
 import { configCommand } from './commands/config.js';
 import { doctorCommand } from './commands/doctor.js';
@@ -31,5 +32,6 @@ export function tieredCommand(host: CommandHost): Command {
     .addCommand(verifyCommand(host))
     .addCommand(gcCommand(host))
     .addCommand(calibrateCommand(host))
+    .addCommand(benchCommand(host))
     .addCommand(simulateCommand(host));
 }

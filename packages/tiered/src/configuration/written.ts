@@ -6,6 +6,8 @@ export type Mapping = Readonly<Record<string, unknown>>;
 
 /** A configuration as its file says it. */
 export interface Written {
+  /** As it is written. May hold secrets. */
+  readonly value: unknown;
   /** With `${NAME}` replaced, where the variable is set. Holds secrets. */
   readonly expanded: unknown;
   /** As it is written, without anything that may be a secret. */
@@ -27,5 +29,5 @@ export async function readWritten(
 ): Promise<Written> {
   const { value, baseDirectory } = await readDocument(file);
   const { value: expanded, variables } = expandVariables(value, env);
-  return { expanded, ...shownOf(value, await knownFields()), variables, baseDirectory };
+  return { value, expanded, ...shownOf(value, await knownFields()), variables, baseDirectory };
 }

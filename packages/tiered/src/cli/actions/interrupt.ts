@@ -1,0 +1,29 @@
+import type { Clock } from '@tiered/core';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** A terminal sends a signal to all processes of a command, and a wrapper passes it on: that is one. */
+const SAME_MS = 1000;
+
+/**
+ * Does work that has to clear up behind itself. A signal of the system aborts it, and it is waited for. Who
+ * sends another one a second later does not want to wait: it ends the process.
+ * @throws An error that names the signal, if the work ends by it.
+ */
+export async function untilInterrupted<T>(
+  clock: Clock,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const interrupted = new AbortController();
+  let first: number | undefined;
+  const stop = (name: NodeJS.Signals) => {
+    if (first !== undefined && clock.now() - first > SAME_MS) process.exit(1);
+    first ??= clock.now();
+    interrupted.abort(new Error(`Ended by ${name}.`));
+  };
+  for (const one of SIGNALS) process.on(one, stop);
+  try {
+    return await work(interrupted.signal);
+  } finally {
+    for (const one of SIGNALS) process.off(one, stop);
+  }
+}

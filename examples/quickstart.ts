@@ -4,26 +4,23 @@ import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
+const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-quickstart-'));
+process.chdir(directory);
+await fs.mkdir('data');
+for (const key of ['a', 'b', 'c', 'd', 'e']) await fs.writeFile(`data/${key}`, Buffer.alloc(10_000, key));
+
 // README begins
 import { openDataset } from 'tiered';
 
-async function train(source: string, cache: string): Promise<void> {
-  await using data = await openDataset({ source, tiers: ['ram:64MiB', `${cache}:200GiB`] });
-  // The bytes are lent until the loop goes on: step copies what it keeps.
+const data = await openDataset({ source: './data', tiers: ['ram:64MiB', './cache:200GiB'] });
+try {
+  // The bytes are lent until the loop goes on: copy what you keep.
   for await (const { key, epoch, data: bytes } of data.epochs({ seed: 42, epochs: 2 }))
-    step(key, epoch, bytes);
+    console.log(epoch, key, bytes.byteLength);
   console.log(data.report()); // epoch 2 read little or nothing from the source
+} finally {
+  await data.close();
 }
 // README ends
 
-function step(key: string, epoch: number, bytes: Uint8Array): void {
-  console.log(`epoch ${epoch}: ${key}, ${bytes.byteLength} bytes`);
-}
-
-const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-quickstart-'));
-const dataset = path.join(directory, 'dataset');
-await fs.mkdir(dataset);
-for (const key of ['a', 'b', 'c', 'd', 'e'])
-  await fs.writeFile(path.join(dataset, key), Buffer.alloc(10_000, key));
-await train(dataset, path.join(directory, 'cache'));
 await fs.rm(directory, { recursive: true });

@@ -40,7 +40,7 @@ describe('README.md', () => {
   it('shows the example that is compiled and run', () => {
     const readme = readFileSync(path.join(root, 'README.md'), 'utf8');
     const example = readFileSync(path.join(root, 'examples/quickstart.ts'), 'utf8');
-    const shown = /```ts\n([\s\S]*?)```/.exec(readme)?.[1];
+    const shown = /```js\n([\s\S]*?)```/.exec(readme)?.[1];
     expect(shown).toBe(/\/\/ README begins\n([\s\S]*?)\/\/ README ends/.exec(example)?.[1]);
   });
 });

@@ -12,13 +12,22 @@ const root = path.join(import.meta.dirname, '..');
 const directory = path.join(root, 'node_modules', '.cache', `snippets-${process.pid}`);
 
 const all = blocks();
+/** By language, the name that its files have: that of JavaScript is a module in any package. */
+const EXTENSIONS = new Map([
+  ['ts', 'ts'],
+  ['js', 'mjs'],
+]);
 const snippets = all
-  .filter(({ language }) => language === 'ts')
-  .map((block, i) => ({ ...block, file: path.join(directory, `snippet-${i}.ts`) }));
+  .filter(({ language }) => EXTENSIONS.has(language))
+  .map((block, i) => ({
+    ...block,
+    name: `${block.name} (${block.language})`,
+    file: path.join(directory, `snippet-${i}.${EXTENSIONS.get(block.language)}`),
+  }));
 const programs = snippets.filter(({ given }) => given === undefined);
 
 /** Fences that are checked here or elsewhere, and those of commands, output and figures. */
-const LANGUAGES = ['ts', 'yaml', 'json', 'sh', ''];
+const LANGUAGES = [...EXTENSIONS.keys(), 'yaml', 'json', 'sh', ''];
 
 /** What a reader has installed and this repository has in parts. */
 const INSTALLED = `
@@ -41,6 +50,8 @@ const OPTIONS = {
   isolatedModules: true,
   skipLibCheck: true,
   noEmit: true,
+  allowJs: true,
+  checkJs: true,
   customConditions: ['tiered-source'],
 };
 
@@ -72,6 +83,9 @@ describe('the documents', () => {
     fs.writeFileSync(path.join(directory, 'package.json'), '{ "type": "module" }');
     fs.writeFileSync(path.join(directory, 'installed.d.ts'), INSTALLED);
     for (const snippet of snippets) fs.writeFileSync(snippet.file, programOf(snippet));
+    // What readers are told to have beside the first programs.
+    fs.mkdirSync(path.join(directory, 'data'));
+    for (const key of ['a', 'b', 'c']) fs.writeFileSync(path.join(directory, 'data', key), key.repeat(1000));
   });
 
   afterAll(() => fs.rmSync(directory, { recursive: true, force: true }));
@@ -93,7 +107,10 @@ describe('the documents', () => {
   it('have code that compiles', () => expect(diagnostics()).toEqual([]));
 
   it.each(programs)('have code that runs: $name', async ({ file }) => {
-    const flags = ['--conditions=tiered-source', '--import', 'tsx'];
-    await promisify(execFile)(process.execPath, [...flags, file], { cwd: directory, timeout: 100_000 });
+    const run = (...args: string[]) =>
+      promisify(execFile)(process.execPath, args, { cwd: directory, timeout: 100_000 });
+    // As it stands: tsx would translate what this Node cannot read yet.
+    if (file.endsWith('.mjs')) await run('--check', file);
+    await run('--conditions=tiered-source', '--import', 'tsx', file);
   });
 });

@@ -1,9 +1,10 @@
 /**
- * Checks what users will install: builds and packs every package, then looks into the tarballs.
- * Run with `npm run packages`; ends with exit code 1 if anything is wrong.
+ * Checks what users will install, tarball by tarball: `npm run packages`. It builds and packs everything
+ * first, or takes the tarballs of a directory that `npm run pack` made: `npm run packages -- DIRECTORY`. Ends
+ * with exit code 1 if anything is wrong.
  */
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,45 +12,47 @@ import { promisify } from 'node:util';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { LADDER } from './ladder.js';
+import { tryFirstMinutes } from './release/first-minutes.mjs';
+import { checkMetadata } from './release/metadata.mjs';
+import { packAll } from './release/pack.mjs';
+import { publishedPackages, readManifest, root } from './release/packages.mjs';
+import { checkLock, checkRanges, checkSiblings, checkTools } from './release/ranges.mjs';
+import { unpackTarballs } from './release/tarballs.mjs';
 
 const SCOPE = '@tiered/';
-/** The directory below packages/, and the row of the ladder; `tiered` itself has no scope. */
-const shortNameOf = (name) => name.replace(SCOPE, '');
-const root = path.resolve(import.meta.dirname, '..');
+const PLATFORM = /^native-linux-/;
 const attw = fileURLToPath(
   new URL('dist/index.js', import.meta.resolve('@arethetypeswrong/cli/package.json')),
 );
 const run = promisify(execFile);
 
 /** The siblings a package installs must be those its sources may import. */
-function checkLadder(manifest) {
-  const allowed = LADDER[shortNameOf(manifest.name)];
+function checkLadder({ dependencies, peerDependencies, optionalDependencies }, short) {
+  const allowed = LADDER[short];
   if (allowed === undefined) return ['has no row in tools/ladder.js'];
-  return Object.keys({
-    ...manifest.dependencies,
-    ...manifest.peerDependencies,
-    ...manifest.optionalDependencies,
-  })
-    .filter((name) => name.startsWith(SCOPE) && !allowed.includes(shortNameOf(name)))
-    .map((name) => `depends on ${name}, which tools/ladder.js does not allow`);
+  return Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies })
+    .map((name) => [name, name.replace(SCOPE, '')])
+    .filter(([name, sibling]) => name.startsWith(SCOPE) && !PLATFORM.test(sibling))
+    .filter(([, sibling]) => !allowed.includes(sibling))
+    .map(([name]) => `depends on ${name}, which tools/ladder.js does not allow`);
 }
 
-/** Everything that `exports` names is in the tarball, the sources for our own tools included. */
-function checkFiles(manifest, packed) {
+/** What the manifest names is there, and nothing that is of use only in this repository. */
+function checkContents(manifest, files) {
   const problems = ['LICENSE', 'README.md']
-    .filter((file) => !packed.has(file))
+    .filter((file) => !files.has(file))
     .map((file) => `${file} is not in the tarball`);
   for (const [entry, target] of Object.entries(manifest.exports)) {
-    if (typeof target === 'string') {
-      if (!packed.has(path.normalize(target))) problems.push(`${entry}: ${target} is not in the tarball`);
-      continue;
-    }
-    if (target['tiered-source'] === undefined) problems.push(`${entry}: no condition tiered-source`);
-    for (const [condition, file] of Object.entries(target)) {
-      if (!packed.has(path.normalize(file)))
-        problems.push(`${entry}: ${condition} ${file} is not in the tarball`);
+    const targets = typeof target === 'string' ? { default: target } : target;
+    for (const [condition, file] of Object.entries(targets)) {
+      if (!files.has(path.normalize(file))) problems.push(`${entry}: ${file} is not in the tarball`);
+      if (!['types', 'default'].includes(condition))
+        problems.push(`${entry}: has the condition ${condition}`);
     }
   }
+  const ours = [...files].filter((file) => /^(test|src-c)\/|^src\/.*\.ts$/.test(file));
+  problems.push(...ours.map((file) => `${file} is of no use to users`));
+  if (manifest.scripts !== undefined) problems.push('has scripts, which only this repository can run');
   return problems;
 }
 
@@ -80,38 +83,65 @@ async function checkWithAttw(tarball) {
   }
 }
 
-async function checkPackage({ name, filename, files }, temporary) {
-  const directory = path.join(root, 'packages', shortNameOf(name));
-  const manifest = JSON.parse(await readFile(path.join(directory, 'package.json'), 'utf8'));
-  const tarball = path.join(temporary, filename);
+async function filesBelow(directory) {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return new Set(files.map(({ parentPath, name }) => path.relative(directory, path.join(parentPath, name))));
+}
+
+async function checkPackage({ tarball, unpacked, short, manifest }, { versions, rootManifest }) {
+  const files = await filesBelow(unpacked);
+  if (PLATFORM.test(short)) {
+    const needed = ['LICENSE', 'LICENSE-xxHash', 'README.md', manifest.main];
+    const missing = needed.filter((file) => !files.has(file)).map((file) => `${file} is not in the tarball`);
+    return [...missing, ...(await checkLicence(unpacked))];
+  }
   const problems = await Promise.all([
-    checkLadder(manifest),
-    checkFiles(manifest, new Set(files.map((file) => file.path))),
-    checkLicence(directory),
+    checkMetadata(manifest, short, rootManifest),
+    checkRanges(manifest),
+    checkSiblings(manifest, versions),
+    checkLadder(manifest, short),
+    checkContents(manifest, files),
+    checkLicence(unpacked),
     checkWithPublint(tarball, manifest),
     checkWithAttw(tarball),
   ]);
   return problems.flat();
 }
 
-console.log('building ...');
-const build = spawnSync('npm', ['run', 'build'], { cwd: root, encoding: 'utf8' });
-if (build.status !== 0) {
-  console.log(`${build.stderr}\nThe build failed; no package was checked.`);
-  process.exit(1);
+/** What concerns no tarball by itself. */
+async function checkRepository(packages, { versions, rootManifest }) {
+  const published = await publishedPackages();
+  const packed = new Set(packages.map(({ manifest }) => manifest.name));
+  return [
+    ...published
+      .map(({ manifest }) => manifest.name)
+      .filter((name) => !packed.has(name))
+      .map((name) => `${name} was not packed`),
+    ...(new Set(versions.values()).size > 1
+      ? ['the packages have several versions, and are released as one']
+      : []),
+    ...[rootManifest, ...published.map(({ manifest }) => manifest)].flatMap(checkTools),
+    ...checkLock(JSON.parse(await readFile(path.join(root, 'package-lock.json'), 'utf8'))),
+  ];
+}
+
+function report(title, problems) {
+  console.log(`${problems.length === 0 ? 'ok  ' : 'FAIL'} ${title}`);
+  for (const problem of problems) console.log(`     ${problem}`);
+  if (problems.length > 0) process.exitCode = 1;
 }
 
 const temporary = await mkdtemp(path.join(os.tmpdir(), 'tiered-packages-'));
 try {
-  // Built just now: packing need not build again.
-  const pack = ['pack', '--ignore-scripts', '--workspaces', '--json', '--pack-destination', temporary];
-  const packages = JSON.parse(execFileSync('npm', pack, { cwd: root, encoding: 'utf8' }));
-  for (const packed of packages) {
-    const problems = await checkPackage(packed, temporary);
-    console.log(`${problems.length === 0 ? 'ok  ' : 'FAIL'} ${packed.name}, ${packed.files.length} files`);
-    for (const problem of problems) console.log(`     ${problem}`);
-    if (problems.length > 0) process.exitCode = 1;
-  }
+  const directory = path.resolve(process.argv[2] ?? path.join(temporary, 'tarballs'));
+  if (process.argv[2] === undefined) await packAll(directory);
+  const packages = await unpackTarballs(directory, path.join(temporary, 'unpacked'));
+  const versions = new Map(packages.map(({ manifest }) => [manifest.name, manifest.version]));
+  const known = { versions, rootManifest: await readManifest(root) };
+  for (const one of packages) report(one.manifest.name, await checkPackage(one, known));
+  report('the repository', await checkRepository(packages, known));
+  report('the first minutes', await tryFirstMinutes(packages, path.join(temporary, 'project')));
 } finally {
   await rm(temporary, { recursive: true });
 }

@@ -1,6 +1,6 @@
 /*
- * Where the code of worker threads is. The package includes its sources. This file has the same depth in the
- * sources as in the build, so the same path leads there from both.
+ * Where the code of worker threads is. The package includes it as it is in the sources. This file has the
+ * same depth in the sources as in the build, so the same path leads there from both.
  */
 
 /** The worker that reads batches. */

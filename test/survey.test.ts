@@ -55,34 +55,37 @@ async function all(survey: TierSurvey): Promise<SurveyedCopy[]> {
 const directoryDriver = (root: string) => new FileSystemDriver({ root, writable: true });
 
 describe('a survey of a directory', () => {
-  it.each(['files', 'packed'] as const)('[T6] says what is on a tier that is in use, as %s', async (layout) => {
-    const root = await scratch();
-    const hierarchy = await filled(directoryDriver(root), { layout });
-    const survey = await look(directoryDriver(root));
-    const { usedBytes, quotaBytes, datasets, members } = await survey.summary();
-    expect(usedBytes).toBe(hierarchy.stats().tiers[0]?.usedBytes);
-    expect(quotaBytes).toBe(2 ** 24);
-    expect(datasets).toEqual([{ name: 'source', copies: OBJECTS, bytes: BYTES }]);
-    expect(members).toMatchObject([{ isRunning: true, quotaBytes: 2 ** 24, unfinishedBytes: 0 }]);
-    const copies = await all(survey);
-    expect(copies.map(({ key, bytes, size }) => [key, bytes, size])).toEqual(
-      [...objects].map(([key, { byteLength }]) => [key, byteLength, byteLength]),
-    );
-    for (const copy of copies) {
-      expect(copy).toMatchObject({
-        dataset: 'source',
-        chunks: layout === 'files' ? 3 : 1,
-        isPacked: layout === 'packed',
-      });
-      const file = await fs.readFile(path.join(root, copy.file));
-      const bytes = file.subarray(copy.offset, copy.offset + copy.bytes);
-      expect(Buffer.compare(bytes, objects.get(copy.key) ?? Buffer.of())).toBe(0);
-      await copy.verify();
-    }
-    expect((await survey.find('Dir/3')).map(({ key }) => key)).toEqual(['Dir/3']);
-    expect(await survey.find('Dir/30')).toEqual([]);
-    expect(hierarchy.stats().placement).toMatchObject({ placed: OBJECTS, outdated: 0, evicted: 0 });
-  });
+  it.each(['files', 'packed'] as const)(
+    '[T6] says what is on a tier that is in use, as %s',
+    async (layout) => {
+      const root = await scratch();
+      const hierarchy = await filled(directoryDriver(root), { layout });
+      const survey = await look(directoryDriver(root));
+      const { usedBytes, quotaBytes, datasets, members } = await survey.summary();
+      expect(usedBytes).toBe(hierarchy.stats().tiers[0]?.usedBytes);
+      expect(quotaBytes).toBe(2 ** 24);
+      expect(datasets).toEqual([{ name: 'source', copies: OBJECTS, bytes: BYTES }]);
+      expect(members).toMatchObject([{ isRunning: true, quotaBytes: 2 ** 24, unfinishedBytes: 0 }]);
+      const copies = await all(survey);
+      expect(copies.map(({ key, bytes, size }) => [key, bytes, size])).toEqual(
+        [...objects].map(([key, { byteLength }]) => [key, byteLength, byteLength]),
+      );
+      for (const copy of copies) {
+        expect(copy).toMatchObject({
+          dataset: 'source',
+          chunks: layout === 'files' ? 3 : 1,
+          isPacked: layout === 'packed',
+        });
+        const file = await fs.readFile(path.join(root, copy.file));
+        const bytes = file.subarray(copy.offset, copy.offset + copy.bytes);
+        expect(Buffer.compare(bytes, objects.get(copy.key) ?? Buffer.of())).toBe(0);
+        await copy.verify();
+      }
+      expect((await survey.find('Dir/3')).map(({ key }) => key)).toEqual(['Dir/3']);
+      expect(await survey.find('Dir/30')).toEqual([]);
+      expect(hierarchy.stats().placement).toMatchObject({ placed: OBJECTS, outdated: 0, evicted: 0 });
+    },
+  );
 
   it('finds a flipped bit, what was added to a file, and a file that is gone', async () => {
     const root = await scratch();

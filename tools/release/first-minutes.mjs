@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { platform } from '../../packages/native/src-c/compile.js';
@@ -29,8 +29,8 @@ export async function tryFirstMinutes(packages, directory) {
   const modules = path.join(directory, 'node_modules');
   const addon = packages.some(({ short }) => short === `native-${platform()}`);
   const steps = [
-    ['train.mjs', ['train.mjs'], /^tier 1, /m],
-    ['tsx train.mts', ['--import', 'tsx', 'train.mts'], /^tier 1, /m],
+    ['train.mjs', ['train.mjs'], FILLED],
+    ['tsx train.mts', ['--import', 'tsx', 'train.mts'], FILLED],
     ...['typescript', 'typescript-7'].flatMap((compiler) => [
       [
         `tsc ${init} (${compiler})`,
@@ -44,7 +44,7 @@ export async function tryFirstMinutes(packages, directory) {
       ],
     ]),
     ['tiered --help', [path.join(modules, 'tiered/bin/tiered.js'), '--help'], /^Usage: tiered/],
-    ['the native part', ['-p', NATIVE], addon ? /^loaded/ : /^not loaded/],
+    ['the native part', ['--input-type=module', '-e', NATIVE], addon ? /^loaded/ : /^not loaded/],
   ];
   const problems = [];
   for (const [title, args, expected] of steps) {
@@ -54,7 +54,11 @@ export async function tryFirstMinutes(packages, directory) {
   return problems;
 }
 
-const NATIVE = `require('@tiered/native').native().available ? 'loaded' : 'not loaded'`;
+/** Of the report: the disk tier took something, or has it from the program before. */
+const FILLED = /^tier 1, fs:.*: holds (?!0 B)/m;
+const NATIVE = `
+import { native } from '@tiered/native';
+console.log(native().available ? 'loaded' : 'not loaded');`;
 
 async function makeProject(packages, directory) {
   const modules = path.join(directory, 'node_modules');
@@ -76,10 +80,10 @@ const isOurs = (name, packages) => packages.some(({ manifest }) => manifest.name
 
 /** As npm has installed it for a package of this repository: beside it, or at the root. */
 async function link(name, modules, owner) {
-  const beside = path.join(root, owner, 'node_modules', name);
-  const found = (await stat(beside).catch(() => undefined)) !== undefined;
+  const below = path.join('node_modules', name);
+  const beside = await realpath(path.join(root, owner, below)).catch(() => undefined);
   await mkdir(path.dirname(path.join(modules, name)), { recursive: true });
-  await symlink(found ? beside : path.join(root, 'node_modules', name), path.join(modules, name));
+  await symlink(beside ?? (await realpath(path.join(root, below))), path.join(modules, name));
 }
 
 function firstBlock(markdown, language) {
@@ -90,7 +94,8 @@ function firstBlock(markdown, language) {
 
 async function problemOf(args, expected, cwd) {
   try {
-    const { stdout } = await run(process.execPath, args, { cwd });
+    const { stdout, stderr } = await run(process.execPath, args, { cwd });
+    if (stderr !== '') return `warns: ${stderr}`;
     return expected.test(stdout) ? undefined : `unexpected output: ${stdout}`;
   } catch (error) {
     return `${error.stdout}${error.stderr}`;

@@ -121,7 +121,7 @@ describe('a message about an option', () => {
 
 it('a configuration and the options in code have the same fields', () => {
   expectTypeOf<Exclude<keyof HierarchyOptions, keyof HierarchyConfig>>().toEqualTypeOf<
-    'metadata' | 'warn' | 'clock'
+    'metadata' | 'warn' | 'name' | 'clock'
   >();
   expectTypeOf<HierarchyConfig['versions']>().toEqualTypeOf<HierarchyOptions['versions']>();
   expectTypeOf<HierarchyConfig['manifest']>().toEqualTypeOf<HierarchyOptions['manifest']>();

@@ -1,6 +1,7 @@
 import { Hierarchy, MemoryDriver, type HierarchyStats } from '@tiered/core';
 import { ThrottleDriver } from '@tiered/core/decorators';
-import { ManualClock } from '@tiered/core/testing';
+import { ManualClock, TraceLog } from '@tiered/core/testing';
+import { readChannel, type ReadTrace } from '@tiered/core/tracing';
 import { listSequence, Prefetcher } from '@tiered/prefetch';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';
@@ -69,7 +70,18 @@ function parts({ reads }: HierarchyStats): number {
   return reads.fromTiers + reads.fromSource + reads.joined + reads.empty;
 }
 
-it('[N1] every read that is served counts once, and the parts are the whole, since any snapshot', async () => {
+/** What traces say of reads, as statistics say it. */
+function readsOf(traces: readonly ReadTrace[]): Partial<HierarchyStats['reads']> {
+  const sum = (by: keyof ReadTrace['served']) => traces.reduce((total, { served }) => total + served[by], 0);
+  return {
+    fromTiers: sum('fromTiers'),
+    fromSource: sum('fromSource'),
+    joined: sum('joined'),
+    empty: sum('empty'),
+  };
+}
+
+it('[N1] [N2] every read that is served counts once, and the parts are the whole, since any snapshot', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(call, { minLength: 1, maxLength: 12 }),
@@ -77,6 +89,7 @@ it('[N1] every read that is served counts once, and the parts are the whole, sin
       async (calls, quota) => {
         const clock = new ManualClock();
         const hierarchy = await started(quota, clock);
+        using log = new TraceLog(readChannel);
         const underWay: Promise<number>[] = [];
         let before = hierarchy.stats();
         for (const one of calls) {
@@ -86,6 +99,7 @@ it('[N1] every read that is served counts once, and the parts are the whole, sin
         }
         await ended();
         expect(hierarchy.stats(hierarchy.stats()).reads.total).toBe(0);
+        expect(hierarchy.stats().reads).toMatchObject(readsOf(log.traces));
         await clock.run(hierarchy.close());
 
         async function ended(): Promise<void> {

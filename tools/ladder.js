@@ -14,6 +14,7 @@ export const LADDER = {
   'opendal-adapter': ['core', 'config'],
   native: ['core'],
   formats: ['core'],
+  opentelemetry: ['core', 'prefetch'],
   simulator: ['core', 'tiering', 'prefetch'],
   cluster: ['core', 'tiering', 'prefetch'],
   control: ['core', 'tiering', 'prefetch'],

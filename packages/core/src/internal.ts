@@ -35,6 +35,7 @@ export {
 export { SafeEmitter } from './hierarchy/events.js';
 export { isDriver } from './hierarchy/options.js';
 export { loadManifest, saveManifest, type ManifestOptions } from './namespace/manifest.js';
+export { traceEnd, traceStart } from './tracing/operation.js';
 export { identityOf } from './driver/locations.js';
 export { isMistake } from './tier/open-tier.js';
 export { memoryFor } from './support/memory-for.js';

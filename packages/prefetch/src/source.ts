@@ -4,9 +4,10 @@ import type { Hierarchy, HierarchyStats, Namespace, OperationOptions, ReadOutcom
  * What a prefetcher reads from: a `Hierarchy`, or what can stand for one. All of the following may be
  * missing. `namespace` saves a promise for each object whose size is known, and tells levels apart.
  * `readMany` saves a promise for each small object. `readsAtOnce` saves the autotuner the search for more
- * producers than can be of use. `stats` has the figures by level.
+ * producers than can be of use. `stats` has the figures by level. `name` is for traces.
  */
 export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
+  readonly name?: string | undefined;
   stat(
     key: string,
     options: OperationOptions,

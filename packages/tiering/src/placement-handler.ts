@@ -12,6 +12,7 @@ import type {
   PlacementHost,
   PlacementRead,
   PlacementStats,
+  TracedOptions,
 } from '@tiered/core/placement';
 import {
   closedError,
@@ -155,7 +156,7 @@ export class PlacementHandler implements Placement {
     this.#attached = { host, budget, haste, source, ranges: new RangeReads(source, gate), copies, fills };
   }
 
-  read(object: ObjectRef, offset: number, length: number, options: OperationOptions): Promise<Uint8Array> {
+  read(object: ObjectRef, offset: number, length: number, options: TracedOptions): Promise<Uint8Array> {
     return this.#served.count(options, (reading) => this.#read({ object, offset, length }, reading));
   }
 
@@ -177,13 +178,13 @@ export class PlacementHandler implements Placement {
     object: ObjectRef,
     offset: number,
     target: Uint8Array,
-    options: OperationOptions,
+    options: TracedOptions,
   ): Promise<void> {
     this.#closing.signal.throwIfAborted();
     await this.#served.count(options, (reading) => this.#readParts(object, offset, target, reading));
   }
 
-  readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+  readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]> {
     // Objects that are being placed are fetched in chunks that readers share, so a batch gains nothing.
     const readOne = ({ object, offset, target }: PlacementRead) =>
       readOutcome(this.readInto(object, offset, target, options).then(() => target.byteLength));
@@ -309,7 +310,7 @@ export class PlacementHandler implements Placement {
         this.#copyFailed(object, copy, failure.error);
         return false;
       }
-      options.by.copy = true;
+      options.by.copy = copy.tier.level;
       copies.settle(object.id, copy);
       host.tierServed(copy.tier, held);
       if (this.seesHits) fills.hit(object.id, copy.tier.level);

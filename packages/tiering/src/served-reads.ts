@@ -1,10 +1,10 @@
 import type { OperationOptions } from '@tiered/core';
-import type { PlacementStats } from '@tiered/core/placement';
+import type { PlacementStats, TracedOptions } from '@tiered/core/placement';
 
 /** A read under way. */
 export interface Reading extends OperationOptions {
-  /** What serves it. */
-  readonly by: { copy: boolean; own: boolean; joined: boolean };
+  /** What serves it: a copy on the tier of this level, a request of its own, one that another made. */
+  readonly by: { copy: number | undefined; own: boolean; joined: boolean };
 }
 
 /** Counts reads that were served, each once, by what they had to wait for. */
@@ -18,12 +18,19 @@ export class ServedReads {
   }
 
   /** Counts a read once it was served. It counts as its own if it asked the source for any part. */
-  async count<T>({ signal }: OperationOptions, read: (reading: Reading) => Promise<T>): Promise<T> {
-    const by = { copy: false, own: false, joined: false };
+  async count<T>({ signal, onServed }: TracedOptions, read: (reading: Reading) => Promise<T>): Promise<T> {
+    const by: Reading['by'] = { copy: undefined, own: false, joined: false };
     const result = await read({ signal, by });
-    if (by.own) this.#ownReads += 1;
-    else if (by.joined) this.#joinedReads += 1;
-    else this.#copyReads += 1;
+    if (by.own) {
+      this.#ownReads += 1;
+      onServed?.('fromSource');
+    } else if (by.joined) {
+      this.#joinedReads += 1;
+      onServed?.('joined');
+    } else {
+      this.#copyReads += 1;
+      onServed?.('fromTiers', by.copy);
+    }
     return result;
   }
 }

@@ -29,6 +29,9 @@ import { SourceOnly } from '../read/source-only.js';
 import { serve, type Serving } from './serving.js';
 import { snapshot, statsBetween, type HierarchyStats } from './stats.js';
 import { Tier } from '../tier/tier.js';
+import { readChannel } from '../tracing/channels.js';
+import { ReadTracer } from '../tracing/read-tracer.js';
+import type { TracedOptions } from '../tracing/traced-options.js';
 import { Unheard } from './unheard.js';
 import { isUsedBy, useOnce } from './used-once.js';
 
@@ -49,6 +52,8 @@ const NO_OPTIONS = Object.freeze({});
  * gives you bytes of your own.
  */
 export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
+  /** What traces and metrics call it, see `HierarchyOptions.name`. */
+  readonly name: string;
   #namespace: MetadataContainer;
   readonly #manifest: KeptManifest | undefined;
   readonly #source: StorageDriver;
@@ -59,6 +64,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   #host: PlacementHost;
   readonly #scope = new OperationScope();
   readonly #catalog: Catalog;
+  readonly #tracer: ReadTracer;
   #state: State = 'new';
   #starting: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
@@ -68,8 +74,10 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     super();
     this.#options = checkedOptions(options);
     const { source, tiers, placement, clock, manifest, warn, metadata, versions } = this.#options;
+    this.name = this.#options.name;
     this.#source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
+    this.#tracer = new ReadTracer(this.name, [...tiers.map(({ driver }) => driver), source]);
     const unheard = new Unheard(this, this.#tiers, clock, warn);
     this.unheard = (event, payload) => unheard.tell(event, payload);
     this.#placement = placement ?? new SourceOnly();
@@ -90,6 +98,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   #serve(namespace: MetadataContainer): Serving {
     const { versions, clock, scan, model } = this.#options;
     return serve(namespace, {
+      name: this.name,
       tiers: this.#tiers,
       source: this.#source,
       placement: this.#placement,
@@ -99,7 +108,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       complete: scan,
       choice: model && new PlaceChoice(model, this.#tiers.length),
       renew: (key) => this.#catalog.renew(key),
-      readInto: (key, target, options) => this.readInto(key, target, options),
+      readInto: (key, target, options) => this.#readInto(key, target, options),
     });
   }
 
@@ -179,7 +188,12 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, or what the source failed with. An abort rejects with
    * `signal.reason`. Work that others wait for goes on.
    */
-  async read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
+  read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
+    if (!readChannel.hasSubscribers) return this.#read(key, options);
+    return this.#tracer.read('read', key, options, (traced) => this.#read(key, traced));
+  }
+
+  async #read(key: string, options: HierarchyReadOptions & TracedOptions): Promise<Uint8Array> {
     this.#assertUsable(options.signal);
     const known = this.#namespace.find(key);
     return this.#path.read(
@@ -196,10 +210,15 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * unchanged, or zeros if the object had been longer.
    * @throws As `read` does. The content of the target is undefined then.
    */
-  async readInto(
+  readInto(key: string, target: Uint8Array, options: HierarchyReadIntoOptions = NO_OPTIONS): Promise<number> {
+    if (!readChannel.hasSubscribers) return this.#readInto(key, target, options);
+    return this.#tracer.read('readInto', key, options, (traced) => this.#readInto(key, target, traced));
+  }
+
+  async #readInto(
     key: string,
     target: Uint8Array,
-    options: HierarchyReadIntoOptions = NO_OPTIONS,
+    options: HierarchyReadIntoOptions & TracedOptions,
   ): Promise<number> {
     this.#assertUsable(options.signal);
     const known = this.#namespace.find(key);
@@ -222,9 +241,17 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. An abort rejects with `signal.reason` once no
    * target is written to any more. The content of the targets is undefined then.
    */
-  async readMany(
+  readMany(
     requests: readonly HierarchyReadRequest[],
     options: OperationOptions = NO_OPTIONS,
+  ): Promise<readonly ReadOutcome[]> {
+    if (!readChannel.hasSubscribers) return this.#readMany(requests, options);
+    return this.#tracer.readMany(requests.length, options, (traced) => this.#readMany(requests, traced));
+  }
+
+  async #readMany(
+    requests: readonly HierarchyReadRequest[],
+    options: TracedOptions,
   ): Promise<readonly ReadOutcome[]> {
     this.#assertUsable(options.signal);
     const outcomes = await this.#path.readMany(requests, options);
@@ -244,15 +271,21 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#assertUsable(options.signal);
     const known = this.#namespace.find(key);
     const id = known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known;
+    const read = async (range: HierarchyReadOptions & TracedOptions) => {
+      this.#assertUsable(range.signal);
+      return this.#path.read(id, key, range);
+    };
+    const readInto = async (target: Uint8Array, range: HierarchyReadIntoOptions & TracedOptions) => {
+      this.#assertUsable(range.signal);
+      return this.#path.readInto(id, key, target, range);
+    };
     return new ObjectHandle(key, this.#namespace.sizeOf(id), {
-      read: async (range) => {
-        this.#assertUsable(range.signal);
-        return this.#path.read(id, key, range);
-      },
-      readInto: async (target, range) => {
-        this.#assertUsable(range.signal);
-        return this.#path.readInto(id, key, target, range);
-      },
+      read: (range) =>
+        readChannel.hasSubscribers ? this.#tracer.read('read', key, range, read) : read(range),
+      readInto: (target, range) =>
+        readChannel.hasSubscribers
+          ? this.#tracer.read('readInto', key, range, (traced) => readInto(target, traced))
+          : readInto(target, range),
     });
   }
 

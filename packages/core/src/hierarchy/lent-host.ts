@@ -12,6 +12,7 @@ import type { HierarchyEvents, SafeEmitter } from './events.js';
 
 /** What a hierarchy is made of, as far as its placement sees it. */
 export interface LentParts {
+  readonly name: string;
   readonly namespace: MetadataContainer;
   /** Whether the namespace holds every object of the source. */
   readonly complete: boolean;
@@ -27,6 +28,7 @@ export interface LentParts {
 
 /** What a hierarchy lends to its placement: all that the placement may see of the hierarchy, and do to it. */
 export class LentHost implements PlacementHost {
+  readonly name: string;
   readonly namespace: MetadataContainer;
   readonly complete: boolean;
   readonly tiers: readonly Tier[];
@@ -39,6 +41,7 @@ export class LentHost implements PlacementHost {
   readonly #asked: AskedVersions;
 
   constructor({
+    name,
     namespace,
     complete,
     tiers,
@@ -50,6 +53,7 @@ export class LentHost implements PlacementHost {
     tally,
     asked,
   }: LentParts) {
+    this.name = name;
     this.namespace = namespace;
     this.complete = complete;
     this.tiers = tiers;

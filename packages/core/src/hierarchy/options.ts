@@ -47,12 +47,18 @@ export interface HierarchyOptions {
    * (type `TieredWarning`), at most 10 lines in ten minutes over all hierarchies.
    */
   readonly warn?: ((line: string) => void) | undefined;
+  /**
+   * What traces and metrics call this hierarchy, to tell several in one process apart. Default: the name of
+   * the source's driver, such as `fs:/data`.
+   */
+  readonly name?: string | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
 
 /** The options with their defaults. */
 export interface CheckedHierarchyOptions extends HierarchyOptions {
+  readonly name: string;
   readonly tiers: readonly TierOptions[];
   readonly scan: boolean;
   readonly versions: VersionPolicy;
@@ -66,6 +72,8 @@ export interface CheckedHierarchyOptions extends HierarchyOptions {
 export function checkedOptions(options: HierarchyOptions): CheckedHierarchyOptions {
   const { source, tiers = [], placement, clock = systemClock } = options;
   assertDriver('source', source);
+  const { name = source.name } = options;
+  if (typeof name !== 'string' || name === '') throw configError('name', 'a name', name);
   assertList('tiers', tiers);
   assertDistinct(source, tiers);
   assertApart(source, tiers);
@@ -79,7 +87,7 @@ export function checkedOptions(options: HierarchyOptions): CheckedHierarchyOptio
   assertModel(options.model);
   if (options.warn !== undefined && typeof options.warn !== 'function')
     throw configError('warn', 'a function that takes a line', options.warn);
-  return { ...options, tiers, scan, versions: checkedVersions(options.versions), clock };
+  return { ...options, name, tiers, scan, versions: checkedVersions(options.versions), clock };
 }
 
 /** Names a forgotten option for users of JavaScript, who would otherwise meet an undefined property later. */

@@ -4,6 +4,7 @@ import { TieredError } from '../support/errors.js';
 import type { Namespace } from '../namespace/metadata-container.js';
 import type { ObjectRef } from '../namespace/object-ref.js';
 import type { Tier, TierUse } from '../tier/tier.js';
+import type { TracedOptions } from '../tracing/traced-options.js';
 
 /**
  * What to do when an object in the source has changed since it became known.
@@ -33,6 +34,8 @@ export type DropReason = 'damaged' | 'missing' | 'outdated' | 'evicted' | 'remov
 
 /** What a `Hierarchy` lends to its placement. */
 export interface PlacementHost {
+  /** The name of the hierarchy, for traces. */
+  readonly name: string;
   readonly namespace: Namespace;
   /** Whether the namespace holds every object of the source. */
   readonly complete: boolean;
@@ -172,19 +175,20 @@ export interface Placement {
   /**
    * Reads exactly `length` bytes of an object that has to come from the source. The range was checked against
    * the object's size, and is not empty. May place the object as a side effect.
+   * @param options If `onServed` is there, it is called when the read has been served, and before it settles.
    * @throws TieredError `TIERED_SOURCE_CHANGED` if the source has another object by now.
    */
-  read(object: ObjectRef, offset: number, length: number, options: OperationOptions): Promise<Uint8Array>;
+  read(object: ObjectRef, offset: number, length: number, options: TracedOptions): Promise<Uint8Array>;
   /**
    * As `read`, into the caller's memory. Fills all of the target, which is not empty. The target is the
    * caller's again when this has settled, even if it was aborted.
    */
-  readInto(object: ObjectRef, offset: number, target: Uint8Array, options: OperationOptions): Promise<void>;
+  readInto(object: ObjectRef, offset: number, target: Uint8Array, options: TracedOptions): Promise<void>;
   /**
    * Makes many `readInto` calls at once. Outcome i belongs to read i, and its bytes are all of the target.
-   * Rejects only if it is aborted or closed.
+   * `onServed` is called for each read. Rejects only if it is aborted or closed.
    */
-  readMany(reads: readonly PlacementRead[], options: OperationOptions): Promise<readonly ReadOutcome[]>;
+  readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]>;
   /** Places an object now, and resolves to its level, which is the source's if no tier takes it. */
   place(object: ObjectRef, options: OperationOptions): Promise<number>;
   /**

@@ -8,6 +8,7 @@ import type { MetadataContainer } from '../namespace/metadata-container.js';
 import { nothingBehind } from './nothing-behind.js';
 import type { Tier } from '../tier/tier.js';
 import type { HierarchyReadIntoOptions, HierarchyReadRequest } from './options.js';
+import type { OnServed, TracedOptions } from '../tracing/traced-options.js';
 import { clampLength } from '../hierarchy/validation.js';
 
 /** A read under way, in the form that both drivers and the placement take. */
@@ -32,7 +33,11 @@ export interface BatchPathParts {
   readonly placement: Placement;
   readonly versions: VersionPolicy;
   /** Reads by key, for objects that may not be known yet. */
-  readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
+  readonly readInto: (
+    key: string,
+    target: Uint8Array,
+    options: HierarchyReadIntoOptions & TracedOptions,
+  ) => Promise<number>;
 }
 
 /**
@@ -41,19 +46,19 @@ export interface BatchPathParts {
 export interface CountedReads {
   begin(reads: number): void;
   end(reads: number): void;
-  gave<T>(nothing: T): T;
+  gave<T>(nothing: T, onServed: OnServed | undefined): T;
   tierOf(id: number): Tier | undefined;
   tagOf(id: number): number | undefined;
   fileOf(id: number, key: string, tag: number | undefined): string;
   isAt(tier: Tier, id: number, tag: number | undefined): boolean;
-  served(tier: Tier, id: number, length: number): void;
+  served(tier: Tier, id: number, length: number, onServed: OnServed | undefined): void;
   tierFailed(tier: Tier, id: number, tag: number | undefined, operation: Operation, error: unknown): void;
 }
 
 /** A batch under way. */
 interface Batch {
   readonly requests: readonly HierarchyReadRequest[];
-  readonly options: OperationOptions;
+  readonly options: TracedOptions;
   readonly outcomes: ReadOutcome[];
 }
 
@@ -81,7 +86,7 @@ export class BatchPath {
    */
   async readMany(
     requests: readonly HierarchyReadRequest[],
-    options: OperationOptions,
+    options: TracedOptions,
   ): Promise<readonly ReadOutcome[]> {
     const batch: Batch = { requests, options, outcomes: requests.map(() => ({ bytes: 0 })) };
     this.#path.begin(requests.length);
@@ -107,7 +112,7 @@ export class BatchPath {
       const length = this.#lengthOf(batch, index, size, offset);
       if (length === undefined) continue;
       if (length === 0) {
-        this.#path.gave(0);
+        this.#path.gave(0, batch.options.onServed);
         continue;
       }
       const tier = this.#path.tierOf(id);
@@ -145,7 +150,7 @@ export class BatchPath {
       const { index, id, tag, offset, target } = read;
       const outcome = found[i];
       if (outcome !== undefined && 'bytes' in outcome && outcome.bytes === target.byteLength) {
-        this.#path.served(tier, id, outcome.bytes);
+        this.#path.served(tier, id, outcome.bytes, batch.options.onServed);
         batch.outcomes[index] = outcome;
       } else if (isLate(outcome) && this.#path.isAt(tier, id, tag)) {
         // Asking the tier again could take as long again.
@@ -202,12 +207,12 @@ export class BatchPath {
 
   /** Makes single reads for some requests of the batch, all at once. */
   async #singly({ requests, options, outcomes }: Batch, indexes: readonly number[]): Promise<void> {
-    const { signal } = options;
+    const { signal, onServed } = options;
     const readOne = async (index: number) => {
       const request = requests[index];
       if (request === undefined) return;
       const { key, target, offset } = request;
-      outcomes[index] = await readOutcome(this.#parts.readInto(key, target, { offset, signal }));
+      outcomes[index] = await readOutcome(this.#parts.readInto(key, target, { offset, signal, onServed }));
     };
     await Promise.all(indexes.map(readOne));
   }

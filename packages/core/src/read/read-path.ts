@@ -15,6 +15,7 @@ import { nothingBehind } from './nothing-behind.js';
 import type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './options.js';
 import type { Tier } from '../tier/tier.js';
 import type { TierTally } from '../tier/tier-tally.js';
+import type { OnServed, TracedOptions } from '../tracing/traced-options.js';
 
 /** What the read path works with. */
 export interface ReadPathParts {
@@ -32,7 +33,11 @@ export interface ReadPathParts {
   /** Asks the source again for size and version of an object. False if it did not say. */
   readonly renew: (key: string) => Promise<boolean>;
   /** Reads by key, for objects that may not be known yet. */
-  readonly readInto: (key: string, target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
+  readonly readInto: (
+    key: string,
+    target: Uint8Array,
+    options: HierarchyReadIntoOptions & TracedOptions,
+  ) => Promise<number>;
 }
 
 /**
@@ -91,12 +96,17 @@ export class ReadPath {
     return { served: this.#served, empty: this.#empty };
   }
 
-  async read(id: number, key: string, options: HierarchyReadOptions, tries = TRIES): Promise<Uint8Array> {
-    const { offset = 0, signal } = options;
+  async read(
+    id: number,
+    key: string,
+    options: HierarchyReadOptions & TracedOptions,
+    tries = TRIES,
+  ): Promise<Uint8Array> {
+    const { offset = 0, signal, onServed } = options;
     const size = this.#namespace.sizeOf(id);
     const length = clampLength(key, size, offset, options.length);
     // Allocated for this caller, who may transfer its memory without affecting anybody else.
-    if (length === 0) return this.gave(new Uint8Array(0));
+    if (length === 0) return this.gave(new Uint8Array(0), onServed);
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
@@ -113,7 +123,7 @@ export class ReadPath {
           const at = offsetInFile(tag) + offset;
           const bytes = await tier.read(this.fileOf(id, key, tag), { offset: at, length, signal });
           if (bytes.byteLength === length) {
-            this.served(tier, id, length);
+            this.served(tier, id, length, onServed);
             return bytes;
           }
           this.#tierShort(tier, id, tag, 'read', bytes.byteLength, length);
@@ -139,13 +149,13 @@ export class ReadPath {
     id: number,
     key: string,
     target: Uint8Array,
-    options: HierarchyReadIntoOptions,
+    options: HierarchyReadIntoOptions & TracedOptions,
     tries = TRIES,
   ): Promise<number> {
-    const { offset = 0, signal } = options;
+    const { offset = 0, signal, onServed } = options;
     const size = this.#namespace.sizeOf(id);
     const length = clampLength(key, size, offset, target.byteLength);
-    if (length === 0) return this.gave(0);
+    if (length === 0) return this.gave(0, onServed);
     const range = target.subarray(0, length);
     this.begin(1);
     const tier = this.tierOf(id);
@@ -163,7 +173,7 @@ export class ReadPath {
           const at = offsetInFile(tag) + offset;
           const count = await tier.readInto(this.fileOf(id, key, tag), range, { offset: at, signal });
           if (count === length) {
-            this.served(tier, id, length);
+            this.served(tier, id, length, onServed);
             return count;
           }
           this.#tierShort(tier, id, tag, 'readInto', count, length);
@@ -189,7 +199,7 @@ export class ReadPath {
   /** See `BatchPath`. */
   readMany(
     requests: readonly HierarchyReadRequest[],
-    options: OperationOptions,
+    options: TracedOptions,
   ): Promise<readonly ReadOutcome[]> {
     return this.#batches.readMany(requests, options);
   }
@@ -302,14 +312,16 @@ export class ReadPath {
   }
 
   /** Counts a read of no bytes, and returns its result. */
-  gave<T>(nothing: T): T {
+  gave<T>(nothing: T, onServed: OnServed | undefined): T {
     this.#empty += 1;
+    onServed?.('empty');
     return nothing;
   }
 
   /** Notes that a tier served a read of an object. */
-  served(tier: Tier, id: number, length: number): void {
+  served(tier: Tier, id: number, length: number, onServed: OnServed | undefined): void {
     this.#served += 1;
+    onServed?.('fromTiers', tier.level);
     this.#tally.served(tier, length);
     if (this.#placement.seesHits) this.#placement.hit(id, tier.level);
   }

@@ -1,5 +1,5 @@
 import { OperationScope, raceAbort } from '../support/abort.js';
-import type { OperationOptions, ReadIntoOptions, ReadOutcome, StorageDriver } from '../driver/driver.js';
+import type { ReadIntoOptions, ReadOutcome, StorageDriver } from '../driver/driver.js';
 import type { ObjectRef } from '../namespace/object-ref.js';
 import { closedError, invariant } from '../support/errors.js';
 import {
@@ -10,6 +10,7 @@ import {
   type PlacementRead,
   type PlacementStats,
 } from '../placement/placement.js';
+import type { TracedOptions } from '../tracing/traced-options.js';
 
 /** The placement of a hierarchy without tiers. Every read goes to the source, and nothing is kept. */
 export class SourceOnly implements Placement {
@@ -28,12 +29,7 @@ export class SourceOnly implements Placement {
     this.#host = host;
   }
 
-  async read(
-    object: ObjectRef,
-    offset: number,
-    length: number,
-    options: OperationOptions,
-  ): Promise<Uint8Array> {
+  async read(object: ObjectRef, offset: number, length: number, options: TracedOptions): Promise<Uint8Array> {
     const reading = this.#request(object, { offset, wanted: length }, options, async (source, key, range) => {
       const bytes = await source.read(key, { ...range, length });
       return { bytes, got: bytes.byteLength };
@@ -47,7 +43,7 @@ export class SourceOnly implements Placement {
     object: ObjectRef,
     offset: number,
     target: Uint8Array,
-    options: OperationOptions,
+    options: TracedOptions,
   ): Promise<void> {
     await this.#request(
       object,
@@ -59,10 +55,7 @@ export class SourceOnly implements Placement {
     );
   }
 
-  async readMany(
-    reads: readonly PlacementRead[],
-    options: OperationOptions,
-  ): Promise<readonly ReadOutcome[]> {
+  async readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]> {
     const host = this.#startedHost;
     const { source } = host;
     const requests = reads.map(({ object: { key, version }, offset, target }) => ({
@@ -79,7 +72,7 @@ export class SourceOnly implements Placement {
       const [got, wanted] = [outcome.bytes, target.byteLength];
       this.#sourceBytes += got;
       if (got !== wanted) return { error: sourceChanged(source, key, { offset, got, wanted }) };
-      this.#ownReads += 1;
+      this.#served(options);
       return outcome;
     });
   }
@@ -88,7 +81,7 @@ export class SourceOnly implements Placement {
   #request(
     { key, version: known }: ObjectRef,
     { offset, wanted }: { readonly offset: number; readonly wanted: number },
-    options: OperationOptions,
+    options: TracedOptions,
     read: (
       source: StorageDriver,
       key: string,
@@ -103,9 +96,14 @@ export class SourceOnly implements Placement {
       const { bytes, got } = await read(source, key, { offset, version, signal });
       this.#sourceBytes += got;
       if (got !== wanted) throw sourceChanged(source, key, { offset, got, wanted });
-      this.#ownReads += 1;
+      this.#served(options);
       return bytes;
     });
+  }
+
+  #served({ onServed }: TracedOptions): void {
+    this.#ownReads += 1;
+    onServed?.('fromSource');
   }
 
   get #startedHost(): PlacementHost {

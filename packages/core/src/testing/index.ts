@@ -9,4 +9,5 @@ export { IndexedMemoryDriver } from './indexed-memory-driver.js';
 export { ManualClock, settled, ticked } from './manual-clock.js';
 export { assertNothingHeld } from './nothing-held.js';
 export { someBytes } from './some-bytes.js';
+export { TraceLog } from './trace-log.js';
 export { listenersOn, outcomeOf } from './watching.js';

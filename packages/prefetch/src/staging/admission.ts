@@ -1,3 +1,4 @@
+import { prefetchChannel } from '@tiered/core/tracing';
 import type { Access } from '../sequence/access-sequence.js';
 import { blockOfItsOwn, type Block } from './arena.js';
 import { Entry } from './entry.js';
@@ -6,6 +7,7 @@ import type { LookAhead, Upcoming } from './look-ahead.js';
 import type { QueuePorts } from './queue-ports.js';
 import type { Room } from './room.js';
 import type { Skips } from './skips.js';
+import { TracedSample } from './traced-sample.js';
 import type { Window } from './window.js';
 
 /** How many of the next samples a producer takes at once. */
@@ -16,6 +18,8 @@ export interface BatchLimits {
 
 /** What an admission works with. */
 export interface AdmissionParts {
+  /** The name of what is read from, for traces. */
+  readonly hierarchy: string | undefined;
   readonly ports: QueuePorts;
   readonly ahead: LookAhead;
   readonly window: Window;
@@ -74,7 +78,7 @@ export class Admission {
       this.#refused = next.access;
       if (block === undefined) break;
       const same = window.find(next.access.key);
-      const entry = this.#enter(next.access, next.size, block);
+      const entry = this.#traced(this.#enter(next.access, next.size, block));
       bytes += next.size;
       if (hold(entry, next.failure)) continue;
       // An object that is already there, or on its way, is not read again.
@@ -120,9 +124,18 @@ export class Admission {
     try {
       return this.#parts.room.take(size);
     } catch (error) {
-      this.fail(this.#enter(access, 0, blockOfItsOwn(0)), tooLargeError(access.key, size, error));
+      this.fail(
+        this.#traced(this.#enter(access, 0, blockOfItsOwn(0))),
+        tooLargeError(access.key, size, error),
+      );
       return undefined;
     }
+  }
+
+  /** Has subscribers follow a sample, if there are any. */
+  #traced(entry: Entry): Entry {
+    if (prefetchChannel.hasSubscribers) entry.trace = new TracedSample(this.#parts.hierarchy, entry);
+    return entry;
   }
 
   #enter(access: Access, size: number, block: Block): Entry {

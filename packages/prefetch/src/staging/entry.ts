@@ -3,6 +3,7 @@ import type { Access } from '../sequence/access-sequence.js';
 import type { Block } from './arena.js';
 import { tooLargeError } from '../errors.js';
 import type { MemoryPort } from './queue-ports.js';
+import type { TracedSample } from './traced-sample.js';
 
 /**
  * Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped.
@@ -22,6 +23,8 @@ export class Entry {
    */
   isHeld = false;
   error: unknown;
+  /** Undefined where nobody follows it. */
+  trace: TracedSample | undefined;
   #block: Block;
   #bytes: Uint8Array;
   readonly #memory: Pick<MemoryPort, 'outside'>;
@@ -80,6 +83,7 @@ export class Entry {
 
   /** Gets its bytes from an entry of the same object that is being read or there: PRISMA's n_reads. */
   follow(first: Entry): void {
+    this.trace?.repeats();
     if (first.state === 'reading') (first.#followers ??= []).push(this);
     else this.#end(this.#copyFrom(first));
   }
@@ -142,6 +146,7 @@ export class Entry {
 
   #settle(state: 'ready' | 'failed'): void {
     this.state = state;
+    this.trace?.end(state === 'failed' ? { error: this.error } : undefined, this.#bytes.byteLength);
     const lookers = this.#lookers;
     this.#lookers = undefined;
     if (lookers !== undefined) for (const look of lookers) look();

@@ -20,7 +20,11 @@ export async function readEntries(
 }
 
 async function readAtOnce(source: SampleSource, batch: readonly Entry[], signal: AbortSignal): Promise<void> {
-  const outcomes = await outcomesOf(source, batch, signal);
+  // A call has one parent only: where samples are followed, that is the first of them.
+  const trace = batch[0]?.trace;
+  const outcomes = await (trace === undefined
+    ? outcomesOf(source, batch, signal)
+    : trace.run(() => outcomesOf(source, batch, signal)));
   // No promise for those that are whole, which is nearly all.
   const singly: Promise<void>[] = [];
   batch.forEach((entry, i) => {
@@ -51,11 +55,17 @@ async function outcomesOf(
 }
 
 /** @param read Bytes that a batch has read already. */
-async function readOne(
+function readOne(source: SampleSource, entry: Entry, signal: AbortSignal, read?: number): Promise<void> {
+  const { trace } = entry;
+  if (trace === undefined) return readNow(source, entry, signal, read);
+  return trace.run(() => readNow(source, entry, signal, read));
+}
+
+async function readNow(
   source: SampleSource,
   entry: Entry,
   signal: AbortSignal,
-  read?: number,
+  read: number | undefined,
 ): Promise<void> {
   try {
     const count = read ?? (await source.readInto(entry.access.key, entry.bytes, { signal }));

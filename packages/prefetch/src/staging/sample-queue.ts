@@ -93,6 +93,7 @@ export class SampleQueue {
     });
     this.#named = this.#namedReads();
     this.#admission = new Admission({
+      hierarchy: source.name,
       ports,
       ahead: this.#ahead,
       window: this.#window,

@@ -1,11 +1,14 @@
 import { TieredError } from '@tiered/core';
 import { Prefetcher, type SampleSource } from '@tiered/prefetch';
+import { prefetchChannel, type PrefetchTrace } from '@tiered/core/tracing';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { expect, it, onTestFinished } from 'vitest';
 import { blockOfItsOwn } from '../../src/staging/arena.js';
 import { Entry } from '../../src/staging/entry.js';
 import { BufferMemory, QueueMemory } from '../../src/staging/queue-memory.js';
 import { readEntries } from '../../src/staging/read-entries.js';
+import { TracedSample } from '../../src/staging/traced-sample.js';
 import { charge, keys, settled, withCode } from '../helpers.js';
 
 /** What becomes of an object between its admission and the end of its read. */
@@ -167,4 +170,24 @@ it('[P2] objects that have grown fill the budget with what they hold now', async
   for await (const { data } of prefetcher) if (data.byteLength === grown) count += 1;
   expect(count).toBe(50);
   expect(prefetcher.stats().heldBytes).toBe(0);
+});
+
+it('reads a batch as a part of its first sample, and what has to be read again as a part of its own', async () => {
+  const store = new AsyncLocalStorage<PrefetchTrace>();
+  prefetchChannel.start.bindStore(store);
+  onTestFinished(() => void prefetchChannel.start.unbindStore(store));
+  const parents: string[] = [];
+  const source = sourceOf(['whole', 'longer', 'whole', 'untold'], false);
+  const note = (called: string) => parents.push(`${called} in ${store.getStore()?.key}`);
+  const entries = [0, 1, 2, 3].map((i) => entryOf(i));
+  for (const entry of entries) entry.trace = new TracedSample(undefined, entry);
+  const noting: SampleSource = {
+    stat: (...args) => (note(`stat ${args[0]}`), source.stat(...args)),
+    readInto: (...args) => (note(`readInto ${args[0]}`), source.readInto(...args)),
+    readMany: (...args) => (note('readMany'), source.readMany(...args)),
+  };
+  await readEntries(noting, entries, new AbortController().signal);
+  expect(entries.map(({ state }) => state)).toEqual(['ready', 'ready', 'ready', 'ready']);
+  expect(parents.sort()).toEqual(['readInto 1 in 1', 'readInto 3 in 3', 'readMany in 0', 'stat 1 in 1']);
+  expect(store.getStore()).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 import { isTieredError, type DropReason, type Tier } from '@tiered/core';
 import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
+import { placeChannel, type PlaceCause, type PlaceOutcome } from '@tiered/core/tracing';
 import { BriefMap, configError, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { CopyIndex } from '../copies/copy-index.js';
 import { isLasting } from '../copies/lasting.js';
@@ -10,9 +11,11 @@ import type { SourceGate } from '../source/gate.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { SourceReads } from '../source/reads.js';
 import type { Claim } from '../tier/tier-store.js';
-import { isCurrent, type BringBytes, type FillFailure, type FillObject } from './fill-parts.js';
+import { FillFailures } from './fill-failures.js';
+import { isCurrent, type Begun, type BringBytes, type FillFailure, type FillObject } from './fill-parts.js';
 import { LeftBehind } from './left-behind.js';
 import { ObjectFill } from './object-fill.js';
+import { TracedFill } from './traced-fill.js';
 import type { Writers } from './writers.js';
 
 /** What fills are made with. */
@@ -41,9 +44,6 @@ const MOST_AT_A_TIME = 16_384;
 /** Objects of several chunks among them: each has a file open from its first chunk to its last. */
 const MOST_FILES = 256;
 
-/** Faults of an object, not of the tier: other objects do not meet them. */
-const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
-
 /** A fill that has not ended. */
 export interface Running {
   readonly fill: ObjectFill;
@@ -53,27 +53,15 @@ export interface Running {
   readonly ended: Promise<void>;
 }
 
-/** A fill that begins: which object, which level, and where its bytes come from. */
-interface Begun {
-  readonly object: FillObject;
-  readonly level: number;
-  readonly claim: Claim;
-  readonly bring: BringBytes;
-  readonly from: 'source' | Tier;
-}
-
 /** Decides which objects are placed where, and sees every fill to its end. */
 export class Fills {
   readonly #parts: FillsParts;
   readonly #running = new BriefMap<number, Running>();
-  /** Levels that cannot hold an object whatever room they have, as `level id`. */
-  readonly #refused = new Set<string>();
   readonly #leftBehind: LeftBehind;
   /** Objects whose slower copy is being looked up, to be moved up. */
   readonly #promoting = new Map<number, Promise<void>>();
   readonly #room: MakingRoom;
-  /** Errors of tiers that were reported already: all copies of one segment fail with the same error. */
-  readonly #told = new WeakSet<object>();
+  readonly #failures: FillFailures;
   /** Objects of several chunks that are on their way. */
   #large = 0;
   readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
@@ -81,8 +69,9 @@ export class Fills {
   constructor(parts: FillsParts) {
     this.#parts = parts;
     const { host, budget, lanes, closing } = parts;
-    const start = (id: number) => this.tryToStart(host.namespace.objectOf(id));
+    const start = (id: number) => this.tryToStart(host.namespace.objectOf(id), 'behind');
     this.#leftBehind = new LeftBehind({ budget, clock: host.clock, lanes, closing, start });
+    this.#failures = new FillFailures({ ...parts, counts: this.counts });
     this.#room = new MakingRoom({
       ...parts,
       onEvicted: () => void (this.counts.evicted += 1),
@@ -117,7 +106,7 @@ export class Fills {
   start(object: ObjectRef): Running | 'behind' | undefined {
     // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
     if (this.#hasCopy(object.id)) return undefined;
-    const running = this.tryToStart(object);
+    const running = this.tryToStart(object, 'read');
     if (running === undefined) this.counts.declined += 1;
     return running;
   }
@@ -126,7 +115,7 @@ export class Fills {
    * As `start`, for an object that nobody may be reading. Counts nothing. Returns `'behind'` where a place is
    * only missing for now, undefined where there is none.
    */
-  tryToStart(object: ObjectRef): Running | 'behind' | undefined {
+  tryToStart(object: ObjectRef, cause: PlaceCause): Running | 'behind' | undefined {
     const { host, copies, policy } = this.#parts;
     this.#leftBehind.delete(object.id);
     if (this.#hasCopy(object.id)) return undefined;
@@ -149,6 +138,7 @@ export class Fills {
         claim,
         bring: this.#fromSource(object),
         from: 'source',
+        cause,
       });
     // A tier that fails does not come back soon.
     return host.tiers[level]?.faults === faults ? 'behind' : undefined;
@@ -224,7 +214,7 @@ export class Fills {
     }
     if (claim === undefined) return;
     const bring: BringBytes = (memory, offset, signal) => copy.into(memory, offset, signal);
-    this.#begin({ object: { ...object, chunkBytes }, level: target, claim, bring, from });
+    this.#begin({ object: { ...object, chunkBytes }, level: target, claim, bring, from, cause: 'promotion' });
   }
 
   /** A copy was adopted. It may be evicted as well, in any order as long as it was not read. */
@@ -264,7 +254,7 @@ export class Fills {
     const { host, copies, budget } = this.#parts;
     return host.tiers
       .slice(0, below)
-      .filter(({ level, writing }) => writing.inService && !this.#refused.has(`${level} ${id}`))
+      .filter(({ level, writing }) => writing.inService && !this.#failures.refuses(level, id))
       .filter(({ level }) => !this.#isBuffered(level) || budget.canHold(2 * size))
       .map(({ level }) => copies.stores.at(level))
       .map(({ tier: { level }, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
@@ -297,14 +287,17 @@ export class Fills {
   #begin(begun: Begun): Running {
     const { object, claim, bring, from } = begun;
     const { id } = object;
-    const fill = new ObjectFill({ ...this.#parts, ...object, claim, bring });
+    const parts = { ...this.#parts, ...object, claim, bring };
+    const trace = placeChannel.hasSubscribers ? new TracedFill(this.#parts.host, begun) : undefined;
+    const fill = trace?.begin(() => new ObjectFill(parts)) ?? new ObjectFill(parts);
     const large = isLarge(object) ? 1 : 0;
     this.#large += large;
     const ended = fill.done.then(async (failure) => {
       this.#running.delete(id);
       this.#large -= large;
-      if (failure === undefined) await this.#end(begun, fill);
-      else this.#failed(begun, fill, failure);
+      const outcome =
+        failure === undefined ? await this.#end(begun, fill) : this.#failed(begun, fill, failure);
+      trace?.end(outcome, failure);
       this.#leftBehind.goOn();
     });
     const running = { fill, from, ended };
@@ -312,8 +305,8 @@ export class Fills {
     return running;
   }
 
-  /** Serves what was placed. Never rejects. */
-  async #end({ object, level, claim, from }: Begun, fill: ObjectFill): Promise<void> {
+  /** Serves what was placed. Returns how the placement ended. Never rejects. */
+  async #end({ object, level, claim, from }: Begun, fill: ObjectFill): Promise<PlaceOutcome> {
     const { host, copies } = this.#parts;
     const { id } = object;
     const { tier } = copies.stores.at(level);
@@ -323,9 +316,9 @@ export class Fills {
       // Meanwhile the object became another version, or its copy went. The bytes stay claimed until they are
       // deleted.
       await copies.remove(claim.store, fill.copy);
-      return;
+      return 'discarded';
     }
-    if (!copies.placed(id, claim, fill.copy)) return;
+    if (!copies.placed(id, claim, fill.copy)) return 'discarded';
     if (from === 'source') this.counts.placed += 1;
     else this.counts.promoted += 1;
     this.#room.touch(id, level, claim.bytes);
@@ -335,41 +328,18 @@ export class Fills {
     if (from !== 'source' && isLasting(tier)) copies.removeFrom(object, from.level);
     else if (from !== 'source') copies.cover(id);
     this.#room.on(level, 0);
+    return 'placed';
   }
 
-  /** Clears up after a fill that failed. That costs speed, not data. */
-  #failed({ object, level, claim, from }: Begun, { writtenBytes }: ObjectFill, failure: FillFailure): void {
-    const { host, copies, closing } = this.#parts;
-    const { error, side } = failure;
-    const { id, key } = object;
-    const { store } = claim;
-    const { tier } = copies.stores.at(level);
-    const held = store.usedBytes + store.claimedBytes;
-    void copies.release(claim, key);
-    // If another process has the copy, the next read finds it.
-    if (!closing.aborted && !isTieredError(error, 'TIERED_EXISTS')) {
-      this.counts.failed += 1;
-      if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) {
-        this.#refused.add(`${tier.level} ${id}`);
-      } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) {
-        // If all of it was written, there was no room for something else, such as a directory. Some bytes
-        // have to count as lost.
-        store.shrink(held, claim.bytes - writtenBytes || claim.bytes);
-        host.tierShrunk(tier, store.quotaBytes);
-      } else if (side === 'tier') this.#tierFailed(tier, key, error);
-      host.placementFailed(object, tier.level, error);
-    }
-    const isCopyServed = from !== 'source' && !closing.aborted && host.namespace.levelOf(id) === from.level;
-    if (isCopyServed && side === 'source') this.copyFailed(object, from, error);
-  }
-
-  /** A tier failed to take a copy. Reported once, however many copies of one segment fail with it. */
-  #tierFailed(tier: Tier, key: string, error: unknown): void {
-    if (isTieredError(error)) {
-      if (this.#told.has(error)) return;
-      this.#told.add(error);
-    }
-    this.#parts.host.tierFault(tier, 'write', key, error);
+  /** Clears up after a fill that failed. Returns how the placement ended. */
+  #failed(begun: Begun, fill: ObjectFill, failure: FillFailure): PlaceOutcome {
+    const { host, closing } = this.#parts;
+    const { object, from } = begun;
+    const outcome = this.#failures.meet(begun, fill, failure);
+    const isCopyServed =
+      from !== 'source' && !closing.aborted && host.namespace.levelOf(object.id) === from.level;
+    if (isCopyServed && failure.side === 'source') this.copyFailed(object, from, failure.error);
+    return outcome;
   }
 
   /**

@@ -38,7 +38,7 @@ export async function placeNow(
       waited = true;
       await raceAbort(Promise.all(copies.underWay), signal);
     } else {
-      const begun = fills.tryToStart(object);
+      const begun = fills.tryToStart(object, 'place');
       const { asked } = copies.stores;
       if (begun === undefined) return host.namespace.levelOf(id);
       if (begun !== 'behind') continue;

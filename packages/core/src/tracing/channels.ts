@@ -1,0 +1,125 @@
+import {
+  tracingChannel,
+  type TracingChannel,
+  type TracingChannelSubscribers,
+} from 'node:diagnostics_channel';
+
+/**
+ * How a read was served: by tiers alone; after waiting for bytes that it asked the source for; after waiting
+ * only for bytes that were on their way already; or without bytes. `ReadStats` has the sums.
+ */
+export type ServedBy = 'fromTiers' | 'fromSource' | 'joined' | 'empty';
+
+/**
+ * A read of a hierarchy, or a batch of them, on the channel `tiered:read`. What is known only at the end may
+ * change until `asyncEnd`.
+ */
+export interface ReadTrace {
+  /** The name of the hierarchy, see `HierarchyOptions.name`. */
+  readonly hierarchy: string;
+  /** What was called, on the hierarchy or on a handle. */
+  readonly operation: 'read' | 'readInto' | 'readMany';
+  /** The object. Undefined for a batch. */
+  readonly key: string | undefined;
+  /** First byte. 0 for a batch. */
+  readonly offset: number;
+  /** 1, or the number of reads of a batch. */
+  readonly reads: number;
+  /** At the end: bytes that were given. */
+  readonly bytes: number;
+  /**
+   * At the end: how many reads were served, and how. Sums over all traces are those of `stats().reads` of
+   * the hierarchy.
+   */
+  readonly served: Readonly<Record<ServedBy, number>>;
+  /** At the end: reads of a batch that failed, each by itself. */
+  readonly failed: number;
+  /**
+   * At the end: the slowest level that served any of it, 0 for the fastest tier and the number of tiers for
+   * the source, and the name of its driver. Undefined if no level was asked.
+   */
+  readonly level: number | undefined;
+  readonly driver: string | undefined;
+  /** What the call rejected with. */
+  readonly error?: unknown;
+}
+
+/**
+ * Why an object is on its way to a tier: it was read, `Hierarchy.place` was called, it had been left out
+ * while the tiers were behind, or the policy moves it up.
+ */
+export type PlaceCause = 'read' | 'place' | 'behind' | 'promotion';
+
+/**
+ * How a placement ended.
+ * - `placed`: the copy is served.
+ * - `failed`: the source or the tier failed (see `error`). The source serves the object.
+ * - `elsewhere`: another process has a copy already.
+ * - `discarded`: the copy was not wanted any more, because the object had changed or the quota had shrunk.
+ * - `abandoned`: the hierarchy was closed meanwhile.
+ */
+export type PlaceOutcome = 'placed' | 'failed' | 'elsewhere' | 'discarded' | 'abandoned';
+
+/**
+ * An object on its way to a tier, on the channel `tiered:place`: from the decision until its copy is served,
+ * or given up.
+ */
+export interface PlaceTrace {
+  /** The name of the hierarchy, see `HierarchyOptions.name`. */
+  readonly hierarchy: string;
+  readonly key: string;
+  readonly cause: PlaceCause;
+  /** The tier that it comes from. Undefined for the source. */
+  readonly from: number | undefined;
+  /** The tier that it goes to, and the name of its driver. */
+  readonly level: number;
+  readonly driver: string;
+  /** Bytes of the object, and of the copy. The copy has fewer where only the beginning has room. */
+  readonly size: number;
+  readonly bytes: number;
+  /** Known at the end. */
+  readonly outcome: PlaceOutcome | undefined;
+  /** Why it failed. */
+  readonly error?: unknown;
+}
+
+/**
+ * A sample of a prefetcher, on the channel `tiered:prefetch`: from its admission until its bytes are there,
+ * or it has failed.
+ */
+export interface PrefetchTrace {
+  /** The name of the hierarchy. Undefined for a source that has none. */
+  readonly hierarchy: string | undefined;
+  readonly key: string;
+  /** Which access of the sequence it is. */
+  readonly epoch: number;
+  readonly position: number;
+  /** Bytes of the object: as known at admission, then as read. */
+  readonly bytes: number;
+  /** Whether it is copied from another sample, because its object is in the buffer or on its way there. */
+  readonly repeated: boolean;
+  /** Why it could not be read. */
+  readonly error?: unknown;
+}
+
+/** A `TracingChannel` of Node. Subscribers to only some events are fine, though Node's types ask for all. */
+export interface TraceChannel<Context extends object> extends Pick<
+  TracingChannel<unknown, Context>,
+  'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error' | 'hasSubscribers' | 'tracePromise'
+> {
+  subscribe(subscribers: Partial<TracingChannelSubscribers<Context>>): void;
+  unsubscribe(subscribers: Partial<TracingChannelSubscribers<Context>>): void;
+}
+
+/** Reads of hierarchies. */
+export const readChannel: TraceChannel<ReadTrace> = channelOf('tiered:read');
+
+/** Objects on their way to tiers. */
+export const placeChannel: TraceChannel<PlaceTrace> = channelOf('tiered:place');
+
+/** Samples of prefetchers. */
+export const prefetchChannel: TraceChannel<PrefetchTrace> = channelOf('tiered:prefetch');
+
+function channelOf<Context extends object>(name: string): TraceChannel<Context> {
+  return tracingChannel<unknown, Context>(name);
+}

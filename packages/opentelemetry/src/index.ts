@@ -1,0 +1,3 @@
+export { instrumentTiered, type TieredOperation, type TracingOptions } from './traces/instrument.js';
+export { observeHierarchy, type HierarchyMetricsOptions } from './metrics/hierarchy.js';
+export { observePrefetcher, type PrefetcherMetricsOptions } from './metrics/prefetcher.js';

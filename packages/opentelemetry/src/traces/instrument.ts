@@ -1,0 +1,57 @@
+import { trace, type TracerProvider } from '@opentelemetry/api';
+import { placeChannel, prefetchChannel, readChannel } from '@tiered/core/tracing';
+import { configError } from '@tiered/core/internal';
+import { ofPlacements, ofReads, ofSamples } from './attributes.js';
+import { SpanMaker } from './span-maker.js';
+
+/** What there are spans of: reads of hierarchies, objects on their way to tiers, samples of prefetchers. */
+export type TieredOperation = 'read' | 'place' | 'prefetch';
+
+/** Options of `instrumentTiered`. */
+export interface TracingOptions {
+  /** Makes the tracer. Default: the global provider, which may also be registered later. */
+  readonly tracerProvider?: TracerProvider | undefined;
+  /**
+   * What becomes spans. Default: `place` and `prefetch`. A span costs more than a small read from
+   * RAM, so ask for `read` together with a sampler.
+   */
+  readonly operations?: readonly TieredOperation[] | undefined;
+  /**
+   * Whether spans have the keys of objects. If not, they do not have the messages of errors either, because
+   * these name keys; the code of the error stays. Default: true.
+   */
+  readonly keys?: boolean | undefined;
+}
+
+const OPERATIONS: readonly TieredOperation[] = ['read', 'place', 'prefetch'];
+
+/**
+ * Makes spans of what all hierarchies and prefetchers of this process do: `tiered.place`, `tiered.prefetch`,
+ * and if asked for `tiered.read`.
+ *
+ * A read within a prefetch is its child, and a placement is a child of what caused it. A prefetch has no
+ * parent, and neither has a placement in the background: they happen when there is room, whatever is active
+ * then. So a sampler decides for each sample, and what belongs to one that it takes is complete.
+ *
+ * @returns Ends it: nothing is subscribed afterwards. Operations that are under way get no span.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for an operation that there is none of.
+ */
+export function instrumentTiered(options: TracingOptions = {}): () => void {
+  const {
+    tracerProvider = trace.getTracerProvider(),
+    operations = ['place', 'prefetch'],
+    keys = true,
+  } = options;
+  const unknown = operations.find((operation) => !OPERATIONS.includes(operation));
+  if (unknown !== undefined) throw configError('operations', OPERATIONS.join(', '), unknown);
+  const maker = new SpanMaker({ tracer: tracerProvider.getTracer('@tiered/opentelemetry'), keys });
+  const follow = {
+    read: () => maker.follow(readChannel, 'tiered.read', ofReads, () => false),
+    place: () => maker.follow(placeChannel, 'tiered.place', ofPlacements, ({ cause }) => cause === 'behind'),
+    prefetch: () => maker.follow(prefetchChannel, 'tiered.prefetch', ofSamples, () => true),
+  };
+  const ends = [...new Set(operations)].map((operation) => follow[operation]());
+  return () => {
+    for (const end of ends.splice(0)) end();
+  };
+}

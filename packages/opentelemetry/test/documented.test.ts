@@ -1,0 +1,14 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { HIERARCHY_METRICS } from '../src/metrics/hierarchy.js';
+import { PREFETCHER_METRICS } from '../src/metrics/prefetcher.js';
+
+it('docs/observing.md has a row for each metric, with its unit', () => {
+  const page = fs.readFileSync(path.join(import.meta.dirname, '../../../docs/observing.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `(tiered\.[\w.]+)` \| `([^`]+)` \|/gm)].map(
+    ([, name, unit]) => `${name} ${unit}`,
+  );
+  const metrics = [...HIERARCHY_METRICS, ...PREFETCHER_METRICS].map(({ name, unit }) => `${name} ${unit}`);
+  expect(rows).toEqual(metrics);
+});

@@ -50,6 +50,8 @@ describe('openDataset', () => {
     expect(report).toContain('1.00 x the dataset');
     expect(report).toMatch(/^epoch 3: 4 samples/m);
     expect(report).toMatch(/^tier 1, fs:/m);
+    // So small a dataset fits into the memory of the prefetcher.
+    expect(report).toMatch(/^read ahead: \d samples? of earlier epochs were still in memory/m);
     expect(report).toMatch(/^limit: ./m);
   });
 

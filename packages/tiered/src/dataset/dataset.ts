@@ -106,7 +106,9 @@ export class Dataset implements AsyncDisposable {
    * The epochs are those of the latest call of `epochs`.
    */
   report(): string {
-    return reportOf(this.hierarchy.stats(), this.#latest?.profile());
+    const latest = this.#latest;
+    const prefetched = latest && { profile: latest.profile(), stats: latest.stats() };
+    return reportOf(this.hierarchy.stats(), prefetched);
   }
 
   /** Ends all reading, and closes the hierarchy. Idempotent. */

@@ -1,19 +1,35 @@
 import { formatBytes, type HierarchyStats } from '@tiered/core';
-import type { EpochProfile, PrefetcherProfile } from '@tiered/prefetch';
+import type { EpochProfile, PrefetcherProfile, PrefetcherStats } from '@tiered/prefetch';
+
+/** What a prefetcher did. */
+export interface Prefetched {
+  readonly profile: PrefetcherProfile;
+  readonly stats: PrefetcherStats;
+}
 
 /** Says what a training read, from where, and what limited it. */
-export function reportOf(stats: HierarchyStats, profile: PrefetcherProfile | undefined): string {
+export function reportOf(stats: HierarchyStats, prefetched: Prefetched | undefined): string {
   const { objects, bytes } = stats.namespace;
   return [
     `dataset: ${count(objects, 'object')}, ${formatBytes(bytes)}, in ${stats.source.driver}`,
-    ...(profile?.epochs ?? []).map(epochLine),
+    ...(prefetched?.profile.epochs ?? []).map(epochLine),
+    ...repeatedLine(prefetched),
     `source: ${count(stats.source.reads, 'request')}, ${formatBytes(stats.source.readBytes)}${timesOf(stats)}`,
     ...stats.tiers.map(
       ({ level, driver, usedBytes, quotaBytes, readBytes }) =>
         `tier ${level}, ${driver}: holds ${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)}, gave ${formatBytes(readBytes)}`,
     ),
-    ...(profile === undefined ? [] : [`limit: ${profile.verdict.text}`]),
+    ...(prefetched === undefined ? [] : [`limit: ${prefetched.profile.verdict.text}`]),
   ].join('\n');
+}
+
+/** Explains why tiers gave less than was read, where a dataset is small. */
+function repeatedLine(prefetched: Prefetched | undefined): string[] {
+  const { repeated = 0 } = prefetched?.stats ?? {};
+  if (repeated === 0) return [];
+  return [
+    `read ahead: ${count(repeated, 'sample')} of earlier epochs were still in memory, and not read again`,
+  ];
 }
 
 function epochLine({ epoch, samples, bytes, seconds, starved, levels }: EpochProfile): string {

@@ -48,10 +48,16 @@ describe('what a bench says', () => {
     const of = (name: string, bytes: number) =>
       advice([place(name, 100, { bound })], { sample: { objects: 10, bytes, listed: 10 } })[0];
     expect(of('source', 1e6)).toContain(
-      'That is 10 % of what reading the files gives, 1000 MB/s: its objects are small',
+      'That is 10 % of 1000 MB/s by reading the files: its objects are small',
     );
     expect(of('tier 0', 1e6)).toContain('layout: packed');
     expect(of('tier 0', 1e8)).toContain('@tiered/native');
+    for (const [heldBack, told] of [
+      ['throttle', 'its throttle in the configuration'],
+      ['packed', 'is in the epochs'],
+    ] as const)
+      expect(advice([place('tier 0', 100, { bound, heldBack })])[0]).toContain(told);
+    expect(advice([place('tier 0', 100, { bound, kind: 'memory' })])[0]).not.toContain('That is');
   });
 
   it('is which tiers are not worth it, and which hold a first epoch up', () => {

@@ -30,15 +30,24 @@ export function adviceOn({ sample, places, leftOut, epochs }: BenchResult): stri
   ];
 }
 
-function onPlace({ name, kind, best, bound, read }: PlaceResult, areSmall: boolean): string {
+function onPlace(result: PlaceResult, areSmall: boolean): string {
+  const { name, kind, best, bound, read } = result;
   const isMost = best.atATime === read.at(-1)?.[0];
   const times = `${best.atATime} read${best.atATime === 1 ? '' : 's'} at a time`;
   const gives = `${name} gives ${rateOf(best.MBps)} to ${times}${isMost ? ', the most that were tried' : '; more bring no more'}.`;
   if (best.MBps >= MUCH * bound.MBps || kind === 'memory') return gives;
-  const way = areSmall
-    ? `its objects are small, and each costs more than its bytes${kind === 'files' ? '; layout: packed reads them faster' : '; larger ones would be read faster'}`
-    : 'look whether @tiered/native is available, which "tiered doctor" says';
-  return `${gives} That is ${percent(best.MBps / bound.MBps)} of what ${bound.by} gives, ${rateOf(bound.MBps)}: ${way}.`;
+  return `${gives} That is ${percent(best.MBps / bound.MBps)} of ${rateOf(bound.MBps)} by ${bound.by}: ${reasonOf(result, areSmall)}.`;
+}
+
+/** What is likely to keep a place below its bound. */
+function reasonOf({ kind, heldBack }: PlaceResult, areSmall: boolean): string {
+  if (heldBack === 'packed')
+    return 'copies were files of their own here; what layout: packed gives is in the epochs';
+  if (heldBack !== undefined) return `its ${heldBack} in the configuration holds it back`;
+  if (!areSmall) return 'look whether @tiered/native is available, which "tiered doctor" says';
+  return kind === 'files'
+    ? 'its objects are small, and each costs more than its bytes; layout: packed reads them faster'
+    : 'its objects are small, and each costs more than its bytes; larger ones would be read faster';
 }
 
 function onTier({ name, best }: PlaceResult, source: PlaceResult): string[] {

@@ -1,4 +1,4 @@
-import { loadHierarchyOptions, type HierarchyConfig } from '@tiered/config';
+import { loadConfig, type HierarchyConfig, type PrefetcherConfig } from '@tiered/config';
 import {
   Hierarchy,
   parseBytes,
@@ -8,20 +8,15 @@ import {
   type ObjectStat,
   type StorageDriver,
 } from '@tiered/core';
-import {
-  calibrate,
-  initialProducersOf,
-  SomeObjects,
-  type CalibrationProfile,
-} from '@tiered/simulator/calibration';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { isRam, levelsOf, type ExaminedLevel } from '../configuration/levels.js';
+import { calibrate, SomeObjects } from '@tiered/simulator/calibration';
+import { levelsOf, type ExaminedLevel } from '../configuration/levels.js';
 import type { Environment } from '../configuration/read.js';
 import { readWritten } from '../configuration/written.js';
-import { driverBound, fileBound, memoryBound, type Measuring } from './bounds.js';
+import { Dataset } from '../dataset/dataset.js';
+import type { Measuring } from './bounds.js';
 import { readEpochs, shareOf } from './epochs.js';
-import type { BenchResult, Bound, EpochResult, PlaceResult } from './result.js';
+import { bestOf, boundOfSource, boundOfTier, placeOf } from './places.js';
+import type { BenchResult, EpochResult, PlaceResult } from './result.js';
 import { objectsOf, someOf } from './sample.js';
 import { twinsOf, writtenTiers, type Twin, type Twins } from './twins.js';
 
@@ -45,6 +40,8 @@ const PLANNED = 0.5;
 /** The part of all bytes that each twin may hold, and the part of them that the epochs read. */
 const PART_ON_TIER = 0.25;
 const PART_IN_SAMPLE = 0.1;
+/** A short epoch has this many milliseconds all the same: a machine that is busy must not cut it off. */
+const LEAST_MS = 10_000;
 const READS_AT_A_TIME = [1, 2, 4, 8, 16, 32];
 
 /**
@@ -58,7 +55,9 @@ const READS_AT_A_TIME = [1, 2, 4, 8, 16, 32];
 export async function bench(file: string, options: BenchOptions): Promise<BenchResult> {
   const { clock, env, bytes, signal } = options;
   const written = await readWritten(file, env);
-  const own = await loadHierarchyOptions(file, { clock, env });
+  // A model is of the tiers themselves.
+  const loading = { clock, env, model: false };
+  const { hierarchy: own, prefetcher } = await loadConfig(file, loading);
   const [source, ...tiers] = levelsOf(own, written);
   if (source === undefined) throw new Error('a configuration has a source');
   const objects = await opened(own.source, signal, () => objectsOf(own.source, 0, signal));
@@ -67,11 +66,9 @@ export async function bench(file: string, options: BenchOptions): Promise<BenchR
   await using twins = await twinsOf(tiers, writtenTiers(written.value), room);
   const config = configOf(written.value, twins);
   const { baseDirectory } = written;
-  const made = await loadHierarchyOptions(config, { clock, env, baseDirectory });
-  return {
-    ...(await measured({ source, made, twins: twins.made, objects }, options)),
-    leftOut: twins.leftOut,
-  };
+  const { hierarchy: made } = await loadConfig(config, { ...loading, baseDirectory });
+  const setup = { source, made, prefetcher, twins: twins.made, objects };
+  return { ...(await measured(setup, options)), leftOut: twins.leftOut };
 }
 
 async function opened<T>(driver: StorageDriver, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -106,13 +103,14 @@ function configOf(value: unknown, { made, leftOut }: Twins): HierarchyConfig {
 interface Setup {
   readonly source: ExaminedLevel;
   readonly made: HierarchyOptions;
+  readonly prefetcher: PrefetcherConfig;
   readonly twins: readonly Twin[];
   readonly objects: readonly ObjectStat[];
 }
 
 async function measured(setup: Setup, options: BenchOptions): Promise<Omit<BenchResult, 'leftOut'>> {
   const { seconds, bytes, clock, signal, onProgress } = options;
-  const { source, made, twins, objects } = setup;
+  const { source, made, prefetcher, twins, objects } = setup;
   const profile = await calibrate(made, {
     seconds: PARTS.calibration * seconds,
     bytes: PARTS.calibration * bytes,
@@ -136,7 +134,7 @@ async function measured(setup: Setup, options: BenchOptions): Promise<Omit<Bench
         places.push(placeOf(twin.level, found, await boundOfTier(twin, sample, measuring)));
     }
     onProgress(PARTS.calibration + PARTS.bounds);
-    const epochs = await epochsOf(made, sample, places, options);
+    const epochs = await epochsOf({ made, prefetcher, sample, places }, options);
     return {
       sample: { objects: sample.length, bytes: sum(sample), listed: objects.length },
       places,
@@ -145,77 +143,15 @@ async function measured(setup: Setup, options: BenchOptions): Promise<Omit<Bench
   });
 }
 
-function placeOf(
-  level: Pick<ExaminedLevel, 'name' | 'place' | 'quotaBytes' | 'fields'>,
-  profile: CalibrationProfile['source'],
-  bound: Bound,
-): PlaceResult {
-  const { name, place, quotaBytes } = level;
-  const spreads = Object.values(profile.spread ?? {}).filter((spread) => spread !== undefined);
-  return {
-    name,
-    kind: quotaBytes === undefined ? 'source' : isRam(level) ? 'memory' : 'files',
-    place,
-    read: profile.read.points,
-    best: bestOf(profile),
-    filling: profile.place && Math.max(...profile.place.points.map(([, rate]) => rate)),
-    bound,
-    spread: Math.max(bound.spread, ...spreads),
-  };
+interface Whole extends Pick<Setup, 'made' | 'prefetcher'> {
+  readonly sample: readonly ObjectStat[];
+  readonly places: readonly PlaceResult[];
 }
 
-/** The fewest reads at a time that give nearly the most. */
-function bestOf(place: CalibrationProfile['source']): PlaceResult['best'] {
-  const atATime = initialProducersOf({ version: 1, objectBytes: 1, source: place, tiers: [] });
-  return { atATime, MBps: place.read.points.find(([n]) => n === atATime)?.[1] ?? 0 };
-}
-
-/** Its driver alone, or its files where that is more. */
-async function boundOfSource(
-  { directory }: ExaminedLevel,
-  driver: StorageDriver,
-  sample: readonly ObjectStat[],
-  atATime: number,
-  measuring: Measuring,
-): Promise<Bound> {
-  const alone = await driverBound(driver, sample, atATime, measuring);
-  const { location = '' } = driver;
-  // Else keys are no paths below a directory.
-  if (directory === undefined || !/^file:\/\/.*\/$/.test(location)) return alone;
-  const files = await fileBound(location.slice('file://'.length), sample, measuring);
-  return files.MBps > alone.MBps ? files : alone;
-}
-
-/** Memory, or files of the same sizes on the same file system. */
-async function boundOfTier(
-  { scratch, quotaBytes }: Twin,
-  sample: readonly ObjectStat[],
-  measuring: Measuring,
-): Promise<Bound> {
-  if (scratch === undefined) return memoryBound(sample, measuring);
-  const files = someOf(sample, Math.max(quotaBytes, sample[0]?.size ?? 0)).map(({ size }, i) => ({
-    key: `${i}`,
-    size,
-    version: '',
-  }));
-  await mkdir(scratch, { recursive: true });
-  try {
-    for (const { key, size } of files) {
-      measuring.signal.throwIfAborted();
-      await writeFile(path.join(scratch, key), new Uint8Array(size).fill(1));
-    }
-    return await fileBound(scratch, files, measuring);
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
-}
-
-/** Two epochs through a hierarchy with the twins as its tiers. */
+/** The first epoch and later ones, through a hierarchy with the twins as its tiers. */
 async function epochsOf(
-  made: HierarchyOptions,
-  sample: readonly ObjectStat[],
-  places: readonly PlaceResult[],
-  { seconds, clock, signal, onProgress }: BenchOptions,
+  { made, prefetcher, sample, places }: Whole,
+  { seconds, bytes, clock, signal, onProgress }: BenchOptions,
 ): Promise<EpochResult[]> {
   const [source, ...tiers] = places.map(({ name }) => name);
   const names = [...tiers, source ?? ''];
@@ -224,9 +160,11 @@ async function epochsOf(
   await hierarchy.open({ signal });
   // Nothing is placed on a tier before its content was listed.
   await hierarchy.idle({ signal });
-  const keys = sample.map(({ key }) => key);
-  const longestMs = 1000 * seconds * PARTS.epoch;
-  const training = { hierarchy, keys, names, enoughMs: PLANNED * longestMs, longestMs, clock, signal };
+  const dataset = await Dataset.of(hierarchy, { signal, clock, prefetcher });
+  const partMs = 1000 * seconds * PARTS.epoch;
+  const longestMs = Math.max(LEAST_MS, partMs);
+  const enough = { enoughMs: PLANNED * partMs, enoughBytes: PARTS.epoch * bytes };
+  const training = { dataset, names, ...enough, longestMs, clock, signal };
   for (const first of [1, 2]) {
     const figures = await readEpochs(training, first);
     results.push({ ...figures, share: shareOf(figures, places) });

@@ -1,16 +1,16 @@
-import { statsBetween, type Clock, type Hierarchy, type HierarchyStats } from '@tiered/core';
+import { statsBetween, type Clock, type HierarchyStats } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
-import { Prefetcher, shuffledSequence } from '@tiered/prefetch';
+import type { Dataset } from '../dataset/dataset.js';
 import type { EpochResult, PlaceResult } from './result.js';
 
 /** How epochs are read. */
 export interface Training {
-  readonly hierarchy: Hierarchy;
-  readonly keys: readonly string[];
+  readonly dataset: Dataset;
   /** Names of the levels, the source last. */
   readonly names: readonly string[];
-  /** Milliseconds after which no further epoch begins. */
+  /** Milliseconds, and bytes, after which no further epoch begins. */
   readonly enoughMs: number;
+  readonly enoughBytes: number;
   /** Milliseconds after which an epoch is cut off. */
   readonly longestMs: number;
   readonly clock: Clock;
@@ -28,7 +28,8 @@ const MOST_EPOCHS = 1000;
  * @param first The number of the first of them, which is read alone if it is 1.
  */
 export async function readEpochs(training: Training, first: number): Promise<EpochFigures> {
-  const { hierarchy, names, longestMs, clock, signal } = training;
+  const { dataset, names, longestMs, clock, signal } = training;
+  const { hierarchy } = dataset;
   const before = hierarchy.stats();
   const ending = new AbortController();
   const stopListening = onAbort(signal, (reason) => ending.abort(reason));
@@ -52,15 +53,15 @@ export async function readEpochs(training: Training, first: number): Promise<Epo
 /** Reads until there is enough, or the time is over. */
 async function readUntil(
   ending: AbortSignal,
-  { hierarchy, keys, enoughMs, clock, signal }: Training,
+  { dataset, enoughMs, enoughBytes, clock, signal }: Training,
   first: number,
 ): Promise<Pick<EpochFigures, 'name' | 'whole' | 'seconds' | 'samples' | 'bytes' | 'verdict'>> {
   const begun = clock.now();
-  const sequence = shuffledSequence(keys, { seed: first, epochs: first === 1 ? 1 : MOST_EPOCHS });
-  const prefetcher = new Prefetcher(hierarchy, sequence, { clock, signal: ending });
+  const epochs = first === 1 ? 1 : MOST_EPOCHS;
+  const prefetcher = dataset.epochs({ seed: first, epochs, signal: ending });
   let [samples, bytes, whole] = [0, 0, 0];
   try {
-    while (whole === 0 || clock.now() - begun < enoughMs) {
+    while (whole === 0 || (clock.now() - begun < enoughMs && bytes < enoughBytes)) {
       const before = samples;
       for await (const { data } of prefetcher.epoch()) {
         samples += 1;

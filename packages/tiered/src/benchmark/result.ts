@@ -26,6 +26,8 @@ export interface PlaceResult {
   /** MB/s that a first epoch reads while it fills this tier, at best. */
   readonly filling?: number | undefined;
   readonly bound: Bound;
+  /** What explains that it is below its bound, if the configuration does. */
+  readonly heldBack?: 'throttle' | 'limit' | 'packed' | undefined;
   /** The most by which tries of one figure of it differ. */
   readonly spread: number;
 }

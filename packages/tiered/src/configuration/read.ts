@@ -1,5 +1,5 @@
-import { loadHierarchyOptions } from '@tiered/config';
-import { Hierarchy, isTieredError, type Clock, type HierarchyOptions } from '@tiered/core';
+import { loadConfig, type LoadedConfig } from '@tiered/config';
+import { isTieredError, type Clock } from '@tiered/core';
 import { readWritten, type Written } from './written.js';
 
 /** What an environment is: variables by their names. */
@@ -7,7 +7,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A configuration that was read: what can be made of it, or what is wrong with it. */
 export type ReadConfiguration =
-  | { readonly options: HierarchyOptions; readonly written: Written }
+  | { readonly config: LoadedConfig; readonly written: Written }
   | {
       readonly wrong: string;
       /** Undefined if the file cannot be read. */
@@ -22,10 +22,10 @@ export async function readConfiguration(
   let written: Written | undefined;
   try {
     written = await readWritten(file, env);
-    const options = await loadHierarchyOptions(file, { clock, env });
+    const config = await loadConfig(file, { clock, env });
     // Finds what only a hierarchy can: levels that share storage, say.
-    await new Hierarchy(options).close();
-    return { options, written };
+    await config.makeHierarchy().close();
+    return { config, written };
   } catch (error) {
     if (!isTieredError(error, 'TIERED_CONFIG_INVALID')) throw error;
     return { wrong: error.message, written };

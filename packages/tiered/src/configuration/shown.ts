@@ -29,7 +29,7 @@ export interface Shown {
 
 const PLACES = new Set([
   ...['driver', 'service', 'root', 'prefix', 'bucket', 'container', 'filesystem', 'region', 'endpoint'],
-  'manifest',
+  ...['manifest', 'model', 'monitor'],
 ]);
 const SECRET = /secret|password|passwd|token|credential|auth|(access|account|private|_|^)key/i;
 const SIZE = /^\s*\d+(\.\d+)?\s*([kmgtp]?i?b|%)?\s*$/i;

@@ -1,3 +1,4 @@
+import type { HierarchyConfig, LoadedConfig } from '@tiered/config';
 import { parseBytes, type ByteSize, type Clock, type OperationOptions } from '@tiered/core';
 import { clocksAgree } from './checks/clock.js';
 import { configurationThatIsWrong, configurationThatWorks } from './checks/configuration.js';
@@ -19,7 +20,7 @@ import { tryTier } from './facts/trial-tier.js';
 import { messageOf, type Finding } from './finding.js';
 import { isRam, levelsOf, type ExaminedLevel } from '../configuration/levels.js';
 import { ofEnvironment, ofHidden, ofVariables, Scrubber } from './scrub.js';
-import type { Mapping, Written } from '../configuration/written.js';
+import type { Written } from '../configuration/written.js';
 
 /** Options of `diagnose`. */
 export interface DiagnoseOptions extends OperationOptions {
@@ -69,7 +70,7 @@ export async function diagnose(file: string, options: DiagnoseOptions): Promise<
     const findings = [...wrong, ...machineItself];
     return { findings, canWork: false, machine, written, examined: [], scrubber };
   }
-  const levels = levelsOf(configuration.options, configuration.written);
+  const levels = levelsOf(configuration.config.hierarchy, configuration.written);
   const steps = levels.length + 1;
   const examined: Examined[] = [];
   for (const level of levels) {
@@ -86,7 +87,7 @@ export async function diagnose(file: string, options: DiagnoseOptions): Promise<
     ...examined.flatMap((found) => onLevel(found, env)),
     ...onTiersTogether(examined),
     ...machineItself,
-    ...onMachine(examined, configuration.written, machine),
+    ...onMachine(examined, configuration, machine),
     ...trial,
   ];
   const order = ['configuration', ...levels.map(({ name }) => name), 'tiers', 'machine'];
@@ -147,12 +148,13 @@ function directoriesOf(examined: readonly Examined[]): FoundTier[] {
   );
 }
 
-function onMachine(examined: readonly Examined[], { expanded }: Written, machine: MachineFacts): Finding[] {
+function onMachine(
+  examined: readonly Examined[],
+  { config: { prefetcher }, written }: { readonly config: LoadedConfig; readonly written: Written },
+  machine: MachineFacts,
+): Finding[] {
   const levels = examined.map(({ level }) => level);
-  const { prefetcher, placement } = expanded as {
-    readonly prefetcher?: Mapping;
-    readonly placement?: Mapping;
-  };
+  const { placement } = written.expanded as HierarchyConfig;
   const inMemory = examined.flatMap(({ level, directory }) => {
     const isTmpfs =
       directory !== undefined && 'fileSystem' in directory && directory.fileSystem.kind === 'memory';
@@ -161,8 +163,8 @@ function onMachine(examined: readonly Examined[], { expanded }: Written, machine
   });
   const memory = new Map([
     ...inMemory,
-    ['prefetcher', memoryOf(prefetcher)],
-    ...(levels.length > 1 ? [['placement', memoryOf(placement)] as const] : []),
+    ['prefetcher', memoryOf(prefetcher.memory)],
+    ...(levels.length > 1 ? [['placement', memoryOf(placement?.['memory'])] as const] : []),
   ]);
   const descriptors = new Map(levels.map((level) => [level.name, descriptorsOf(level)]));
   return [
@@ -175,8 +177,8 @@ function onMachine(examined: readonly Examined[], { expanded }: Written, machine
   ];
 }
 
-function memoryOf(options: Mapping | undefined): number {
-  return parseBytes((options?.['memory'] as ByteSize | undefined) ?? STAGING);
+function memoryOf(memory: unknown): number {
+  return parseBytes((memory as ByteSize | undefined) ?? STAGING);
 }
 
 function descriptorsOf(level: ExaminedLevel): number {

@@ -114,7 +114,16 @@ describe('the program', () => {
 
   it('runs as it is installed, and from sources', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [bin, '--help']);
-    for (const told of ['config', 'warmup', 'stats', 'calibrate', 'simulate', 'Exit codes'])
+    for (const told of [
+      'config',
+      'doctor',
+      'warmup',
+      'stats',
+      'calibrate',
+      'bench',
+      'simulate',
+      'Exit codes',
+    ])
       expect(stdout).toContain(told);
     const failed = promisify(execFile)(process.execPath, [
       bin,

@@ -64,7 +64,7 @@ function epochsTable({ epochs }: BenchResult): string {
   ]);
   const head = [
     'whole',
-    'seconds',
+    'seconds each',
     'MB/s',
     'samples/s',
     'source requests',

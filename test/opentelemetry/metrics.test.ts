@@ -115,7 +115,7 @@ describe('observeHierarchy', () => {
     expect(valuesOf(await collected()), 'before it was read').toEqual(expectedOf(hierarchy.stats(), 'train'));
     await trainOver(hierarchy, keys);
     const stats = hierarchy.stats();
-    expect(stats.reads.fromTiers).toBeGreaterThan(10);
+    expect(stats.reads.fromTiers).toBeGreaterThan(0);
     expect(stats.tiers[0]?.usedBytes).toBeGreaterThan(100_000);
     const now = await collected();
     expect(valuesOf(now)).toEqual(expectedOf(stats, 'train'));

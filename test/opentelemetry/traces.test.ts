@@ -57,6 +57,8 @@ describe('instrumentTiered', () => {
     const hierarchy = await hierarchyOver(root, { name: 'train' });
     const prefetcher = await trainOver(hierarchy, keys);
     await hierarchy.readMany(keys.slice(0, 5).map((key) => ({ key, target: new Uint8Array(100) })));
+    const levels = await Promise.all(keys.map(async (key) => (await hierarchy.stat(key)).level));
+    for (const level of [0, 1]) await hierarchy.read(keys[levels.lastIndexOf(level)] ?? '');
     await exported();
 
     const { reads, placement, source } = hierarchy.stats();
@@ -69,14 +71,14 @@ describe('instrumentTiered', () => {
       empty: sum(spans, 'tiered.read.empty'),
       total: reads.total,
     }).toEqual(reads);
-    expect(reads.fromTiers).toBeGreaterThan(10);
-    expect(reads.fromSource).toBeGreaterThan(10);
+    expect(reads.fromTiers).toBeGreaterThan(0);
+    expect(reads.fromSource).toBeGreaterThan(0);
 
     const places = collector.named('tiered.place');
     const outcome = (wanted: string) =>
       places.filter(({ attributes }) => attributes['tiered.place.outcome'] === wanted).length;
     expect(outcome('placed')).toBe(placement.placed);
-    expect(placement.placed).toBeGreaterThan(10);
+    expect(placement.placed).toBeGreaterThan(0);
     expect(sum(places, 'tiered.bytes')).toBe(hierarchy.stats().tiers[0]?.usedBytes);
 
     const samples = collector.named('tiered.prefetch');
@@ -92,8 +94,13 @@ describe('instrumentTiered', () => {
       expect(attributes['tiered.hierarchy.name']).toBe('train');
       expect(status.code).not.toBe(ERROR);
     }
-    const drivers = new Set(spans.map(({ attributes }) => attributes['tiered.driver']));
-    expect([...drivers]).toEqual(expect.arrayContaining(['ram', source.driver]));
+    const single = spans.filter(({ attributes }) => attributes['tiered.read.operation'] === 'read');
+    expect(single.map(({ attributes }) => [attributes['tiered.level'], attributes['tiered.driver']])).toEqual(
+      [
+        [0, 'ram'],
+        [1, source.driver],
+      ],
+    );
   });
 
   it.each([

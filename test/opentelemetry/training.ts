@@ -45,7 +45,9 @@ type Wrap = (driver: StorageDriver) => StorageDriver;
 
 /** Reads two epochs, and waits until all that is to be placed is placed. */
 export async function trainOver(hierarchy: Hierarchy, keys: readonly string[]): Promise<Prefetcher> {
-  const prefetcher = new Prefetcher(hierarchy, shuffledSequence(keys, { seed: 1, epochs: 2 }));
+  // Little memory, so that the second epoch is read and not copied from what the first left in the buffer.
+  const options = { memory: 30_000 };
+  const prefetcher = new Prefetcher(hierarchy, shuffledSequence(keys, { seed: 1, epochs: 2 }), options);
   let bytes = 0;
   for await (const { data } of prefetcher) bytes += data.byteLength;
   if (bytes !== prefetcher.stats().bytes) throw new Error('bytes are missing');

@@ -1,2 +1,3 @@
+/** A dataset in one call: its source, its tiers and its order. @module */
 export { Dataset, type EpochsOptions } from './dataset/dataset.js';
 export { openDataset, type DatasetOptions } from './dataset/open-dataset.js';

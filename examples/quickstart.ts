@@ -4,7 +4,7 @@ import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
-// README begins
+// #region README
 import { openDataset } from 'tiered';
 
 async function train(source: string, cache: string): Promise<void> {
@@ -14,7 +14,7 @@ async function train(source: string, cache: string): Promise<void> {
     step(key, epoch, bytes);
   console.log(data.report()); // epoch 2 read little or nothing from the source
 }
-// README ends
+// #endregion README
 
 function step(key: string, epoch: number, bytes: Uint8Array): void {
   console.log(`epoch ${epoch}: ${key}, ${bytes.byteLength} bytes`);

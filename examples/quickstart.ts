@@ -9,7 +9,7 @@ process.chdir(directory);
 await fs.mkdir('data');
 for (const key of ['a', 'b', 'c', 'd', 'e']) await fs.writeFile(`data/${key}`, Buffer.alloc(10_000, key));
 
-// README begins
+// #region README
 import { openDataset } from 'tiered';
 
 const data = await openDataset({ source: './data', tiers: ['ram:64MiB', './cache:200GiB'] });
@@ -21,6 +21,6 @@ try {
 } finally {
   await data.close();
 }
-// README ends
+// #endregion README
 
 await fs.rm(directory, { recursive: true });

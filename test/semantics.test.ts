@@ -41,6 +41,6 @@ describe('README.md', () => {
     const readme = readFileSync(path.join(root, 'README.md'), 'utf8');
     const example = readFileSync(path.join(root, 'examples/quickstart.ts'), 'utf8');
     const shown = /```js\n([\s\S]*?)```/.exec(readme)?.[1];
-    expect(shown).toBe(/\/\/ README begins\n([\s\S]*?)\/\/ README ends/.exec(example)?.[1]);
+    expect(shown).toBe(/\/\/ #region README\n([\s\S]*?)\/\/ #endregion README/.exec(example)?.[1]);
   });
 });

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing for the real S3 servers of the tests, and for the slow file system of benches and tests
-# (tools/fuse), and the recorder of system calls of the tests of power cuts:
-# bash tools/servers/install.sh [swift|radosgw|fuse|strace]...
+# Installs what is missing for the real S3 servers of the tests, for the slow file system of benches and tests
+# (tools/fuse), the recorder of system calls of the tests of power cuts, and the browser that opens the documentation:
+# bash tools/servers/install.sh [swift|radosgw|fuse|strace|chromium]...
 # Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
 
@@ -11,12 +11,13 @@ packages_of() {
     radosgw) echo radosgw ceph-mon ceph-osd ;;
     fuse) echo gcc libc6-dev libfuse3-dev fuse3 ;;
     strace) echo strace ;;
-    *) echo "There is no '$1': choose swift, radosgw, fuse or strace." >&2 && return 1 ;;
+    chromium) echo chromium fonts-dejavu-core ;;
+    *) echo "There is no '$1': choose swift, radosgw, fuse, strace or chromium." >&2 && return 1 ;;
   esac
 }
 
 missing=()
-if (($# == 0)); then set -- swift radosgw fuse strace; fi
+if (($# == 0)); then set -- swift radosgw fuse strace chromium; fi
 for server in "$@"; do
   packages=$(packages_of "$server")
   for package in $packages; do

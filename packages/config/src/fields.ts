@@ -2,6 +2,7 @@
  * The building blocks of a configuration's fields, for factories that describe their options with zod. One
  * message covers whatever may be wrong with a field. Title and description appear in the JSON Schema and the
  * documentation.
+ * @module
  */
 import { parseBytes } from '@tiered/core';
 import { describe, HOME_PATH, isHomePath } from '@tiered/core/internal';
@@ -17,6 +18,7 @@ export interface FieldText {
 /** Makes the error of a field for zod: what was expected, and what came. */
 export function expected(what: string) {
   return {
+    /** Says what was expected, and what came instead. */
     error: ({ input }: { readonly input?: unknown }) =>
       input === undefined ? `missing; expected ${what}` : `expected ${what}, got ${shown(input)}`,
   };

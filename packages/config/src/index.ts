@@ -1,3 +1,4 @@
+/** A hierarchy from a YAML or JSON file. @module */
 export type {
   HierarchyConfig,
   LevelConfig,

@@ -42,6 +42,7 @@ export interface DriverFactory<Options = unknown> {
 /** What `@tiered/tiering` exports as `placementFactory`. */
 export interface PlacementFactory<Options = unknown> {
   readonly schema: OptionsSchema<Options>;
+  /** Makes the placement. What it throws is shown beside the place of `placement` in the file. */
   create(options: Options, context: FactoryContext): Placement;
 }
 
@@ -71,9 +72,13 @@ export interface OptionsSchema<Output = unknown> {
     readonly version: 1;
     /** Who made the schema, such as `'zod'`. */
     readonly vendor: string;
+    /** Returns the options with their defaults, or everything that is wrong with them. */
     readonly validate: (value: unknown) => CheckedOptions<Output> | Promise<CheckedOptions<Output>>;
     /** The schema as a JSON Schema, if there is one: it tells which key was meant by an unknown one. */
-    readonly jsonSchema?: { readonly input: (options: { readonly target: 'draft-07' }) => object };
+    readonly jsonSchema?: {
+      /** Returns the schema of what is put in, before defaults. */
+      readonly input: (options: { readonly target: 'draft-07' }) => object;
+    };
   };
 }
 

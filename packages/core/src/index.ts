@@ -1,3 +1,7 @@
+/**
+ * What loaders read from, and what everything else builds on: hierarchy, RAM tier, errors, sizes, clock.
+ * @module
+ */
 export {
   type ListOptions,
   type ObjectStat,

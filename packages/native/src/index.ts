@@ -1,3 +1,4 @@
+/** File I/O in native threads, and memory that processes share. @module */
 export {
   IoThreads,
   type BatchRead,

@@ -187,6 +187,7 @@ export class IoThreads implements AsyncDisposable {
     return this.#threads;
   }
 
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for anything but 1 to 256. */
   set threads(threads: number) {
     assertThreads(threads);
     this.#jobs.call((functions, pool) => functions.setThreads(pool, threads));
@@ -337,6 +338,7 @@ export class IoThreads implements AsyncDisposable {
     return (this.#closing ??= this.#close());
   }
 
+  /** Calls `close`, at the end of an `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -114,6 +114,7 @@ export class MemoryRequest implements Disposable {
     this.#socket = undefined;
   }
 
+  /** Calls `close`, at the end of a `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

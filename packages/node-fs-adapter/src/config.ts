@@ -1,3 +1,4 @@
+/** Makes the driver from a configuration file. @module */
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { filePath, flag, group, oneOf, wholeNumber } from '@tiered/config/fields';

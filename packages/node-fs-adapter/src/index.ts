@@ -1,2 +1,3 @@
+/** A directory as source or tier. @module */
 export { FileSystemDriver } from './driver.js';
 export { type FileSystemDriverOptions } from './options.js';

@@ -1,3 +1,4 @@
+/** Makes the driver from a configuration file. @module */
 import path from 'node:path';
 import { expected, group, text, wholeNumber } from '@tiered/config/fields';
 import type { DriverFactory } from '@tiered/core/driver';

@@ -1,3 +1,4 @@
+/** Object stores and services that OpenDAL speaks, as source or tier. @module */
 export { OpenDalDriver } from './driver.js';
 export {
   type OpenDalConfig,

@@ -247,6 +247,7 @@ export class Prefetcher implements SampleReader {
     return this.#close('close');
   }
 
+  /** Calls `close`, at the end of an `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -8,16 +8,19 @@ import type { Hierarchy, HierarchyStats, Namespace, OperationOptions, ReadOutcom
  */
 export interface SampleSource extends Pick<Hierarchy, 'readInto'> {
   readonly name?: string | undefined;
+  /** Returns size and version of an object. */
   stat(
     key: string,
     options: OperationOptions,
   ): Promise<{ readonly size: number; readonly version?: string | undefined }>;
   readonly readsAtOnce?: number | undefined;
   readonly namespace?: (Pick<Namespace, 'find' | 'sizeOf'> & Partial<Pick<Namespace, 'levelOf'>>) | undefined;
+  /** Reads whole objects into their targets, as one call. An outcome each, in the order of the requests. */
   readMany?(
     requests: readonly { readonly key: string; readonly target: Uint8Array }[],
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]>;
+  /** Returns counts by level since the start. */
   stats?(): HierarchyStats;
 }
 

@@ -1,3 +1,4 @@
+/** Makes the driver from a configuration file. @module */
 import { byteSize, flag, group, milliseconds, text, wholeNumber } from '@tiered/config/fields';
 import type { DriverFactory } from '@tiered/core/driver';
 import { hiddenConfigError } from '@tiered/core/internal';

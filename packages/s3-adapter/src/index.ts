@@ -1,3 +1,4 @@
+/** A bucket of anything that speaks S3, as source or tier. @module */
 export { type CredentialsSource, type S3Credentials } from './http/credentials.js';
 export { S3Driver } from './driver.js';
 export { S3ResponseError } from './errors.js';

@@ -1,3 +1,4 @@
+/** Reads a simulation from a file. @module */
 import { TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import type { ModelFactory } from '@tiered/core/placement';

@@ -1,3 +1,4 @@
+/** A dataset in one call: its source, its tiers and its order. @module */
 export { Dataset, type EpochsOptions } from './dataset/dataset.js';
 export { openDataset, type DatasetOptions } from './dataset/open-dataset.js';
 export { type MonitorLook, type PrefetcherLook } from './monitor/look.js';

@@ -1,3 +1,4 @@
+/** Makes the placement from a configuration file. @module */
 import { byteSize, expected, flag, group, text, wholeNumber } from '@tiered/config/fields';
 import type { PlacementFactory } from '@tiered/core/placement';
 import { z } from 'zod';

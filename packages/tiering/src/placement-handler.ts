@@ -220,6 +220,7 @@ export class PlacementHandler implements Placement {
     }
   }
 
+  /** Returns what was done so far, and what is held at this moment. */
   stats(): PlacementStats {
     if (this.#attached === undefined) return NOTHING_PLACED;
     return { ...this.#served.counts, ...statsOf(this.#attached) };

@@ -1,3 +1,4 @@
+/** Retries, limits, hedged reads, a throttle, a prefix and metrics around any driver. @module */
 export { HedgeDriver, type HedgeDriverOptions, type HedgeMetrics } from './hedge-driver.js';
 export { LimitDriver, type LimitDriverOptions } from './limit-driver.js';
 export { MetricsDriver, type DriverMetrics, type OperationMetrics } from './metrics-driver.js';

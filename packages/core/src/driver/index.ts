@@ -1,3 +1,4 @@
+/** For authors of drivers and decorators: the contract, and base classes that guard it. @module */
 export { BaseDriver, type BaseDriverOptions } from './base-driver.js';
 export { InterceptingDriver, type DriverCall } from '../decorators/intercepting-driver.js';
 export type {

@@ -377,6 +377,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     return this.#closed;
   }
 
+  /** Calls `close`, at the end of an `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -158,6 +158,7 @@ export class MetadataContainer {
     return id;
   }
 
+  /** Returns the key of an object. Makes a new text. */
   keyOf(id: number): string {
     this.#assertKnown(id);
     return this.#records.keyAt(this.#references.get(id));
@@ -169,6 +170,7 @@ export class MetadataContainer {
     return this.#sizes.get(id);
   }
 
+  /** Returns the version of an object in the source, as it is known. Makes a new text. */
   versionOf(id: number): string {
     this.#assertKnown(id);
     return this.#records.versionAt(this.#references.get(id));

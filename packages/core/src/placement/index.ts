@@ -1,3 +1,7 @@
+/**
+ * For authors of placements: the contract between a hierarchy and what decides where objects live.
+ * @module
+ */
 export { type ModelContext, type ModelFactory, type PlacementFactory } from '../factories.js';
 export { type ObjectRef } from '../namespace/object-ref.js';
 export {

@@ -200,6 +200,7 @@ export interface Placement {
   hit(id: number, level: number): void;
   /** Resolves when nothing is being placed. */
   idle(options: OperationOptions): Promise<void>;
+  /** Returns what was done so far, and what is held at this moment. */
   stats(): PlacementStats;
   /** Stops everything, waits until it has stopped, and holds nothing afterwards. Idempotent. */
   close(): Promise<void>;

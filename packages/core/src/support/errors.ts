@@ -22,7 +22,7 @@ export const ERROR_CODES = {
   TIERED_IO: 'The storage below failed; `cause` is its own error.',
   TIERED_PERMISSION: 'The storage below refused access.',
   TIERED_READ_ONLY: 'The storage below does not accept writes.',
-  TIERED_NO_SPACE: 'The storage below, or its quota is used up.',
+  TIERED_NO_SPACE: 'The storage below is full, or its quota is used up.',
   TIERED_TOO_MANY_OPEN: 'The process or the system has no file descriptor left.',
   TIERED_UNAVAILABLE: 'The storage below is not there, or is no directory; or it does not answer.',
   TIERED_DIRECTORY_NOT_OURS: 'A directory given for writing holds files that tiered did not write.',

@@ -1,3 +1,4 @@
+/** For tests: faults, and control over time and interleavings. @module */
 export {
   FaultDriver,
   type Fault,

@@ -77,5 +77,6 @@ export interface Autotuner {
   readonly name: string;
   /** The tuning to begin with. */
   begin(limits: TuningLimits): TuningDecision;
+  /** Returns the tuning to go on with, and when to look again. */
   decide(observation: TuningObservation): TuningDecision;
 }

@@ -1,3 +1,7 @@
+/**
+ * How many producers read ahead, and how much memory they fill: the contract, and the autotuners that there are.
+ * @module
+ */
 export { adaptiveAutotuner, type AdaptiveAutotunerOptions } from './adaptive.js';
 export {
   type Autotuner,

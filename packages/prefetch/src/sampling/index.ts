@@ -1,3 +1,4 @@
+/** What every worker of a training reads, in sample numbers, before anything is read. @module */
 export {
   accessTables,
   firstAccesses,

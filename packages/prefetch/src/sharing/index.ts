@@ -1,3 +1,4 @@
+/** Brings samples to threads and to other processes. @module */
 export { PrefetchClient, type PrefetchClientOptions } from './client/client.js';
 export {
   servePrefetcher,

@@ -1,3 +1,4 @@
+/** Measures storage, and makes a system of the figures. @module */
 export { calibrate, type CalibrationOptions } from './calibrate.js';
 export {
   fetchModelOf,

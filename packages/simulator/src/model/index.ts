@@ -1,3 +1,4 @@
+/** The performance model's formulas, datasets and published systems. @module */
 export { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
 export { throughput, type ThroughputCurve } from './curve.js';
 export { sampleSizes, type Dataset, type NormalDataset } from './dataset.js';

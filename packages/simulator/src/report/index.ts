@@ -1,3 +1,4 @@
+/** Shows results as a table, as CSV and as a chart. @module */
 export { renderChart } from './chart.js';
 export { renderCsv } from './csv.js';
 export { type ReportRow } from './report.js';

@@ -1,3 +1,4 @@
+/** Who keeps what in a simulation. @module */
 export { noPfs, type NoPfsOptions } from './no-pfs.js';
 export { STRATEGIES } from './all.js';
 export { placed } from './placed.js';

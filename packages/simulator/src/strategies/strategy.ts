@@ -71,10 +71,12 @@ export class Copies {
     this.#shared = shared;
   }
 
+  /** Returns the level that has a sample on a worker, or is planned to; `NOWHERE` if there is none. */
   levelOn(worker: number, sample: number): number {
     return this.table[sample * this.stride + 1 + worker] ?? NOWHERE;
   }
 
+  /** Returns whether any worker has the sample for others to read. */
   isAnywhere(sample: number): boolean {
     return this.table[sample * this.stride] !== NOWHERE;
   }

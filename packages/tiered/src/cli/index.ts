@@ -1,1 +1,2 @@
+/** The command `tiered` as a function. @module */
 export { runTiered } from './run.js';

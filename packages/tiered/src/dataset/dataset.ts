@@ -119,6 +119,7 @@ export class Dataset implements AsyncDisposable {
     await this.hierarchy.close();
   }
 
+  /** Calls `close`, at the end of an `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

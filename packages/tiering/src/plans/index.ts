@@ -1,3 +1,4 @@
+/** What each worker of a training is to keep, worked out from the seed. @module */
 export {
   clusterPlan,
   type ClusterPlan,

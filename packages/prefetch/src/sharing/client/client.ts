@@ -139,6 +139,7 @@ export class PrefetchClient implements SampleReader {
     this.#connection.memory?.close();
   }
 
+  /** Calls `close`, at the end of an `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

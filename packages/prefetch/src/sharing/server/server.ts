@@ -161,6 +161,7 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
     return this.#closed;
   }
 
+  /** Calls `close`, at the end of an `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

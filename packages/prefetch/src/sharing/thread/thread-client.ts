@@ -97,6 +97,7 @@ export class ThreadPrefetchClient implements SampleReader {
     return this.#closed;
   }
 
+  /** Calls `close`, at the end of an `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { platform } from '../../packages/native/src-c/compile.js';
@@ -31,23 +31,20 @@ export async function tryFirstMinutes(packages, directory) {
   const steps = [
     ['train.mjs', ['train.mjs'], FILLED],
     ['tsx train.mts', ['--import', 'tsx', 'train.mts'], FILLED],
-    ...['typescript', 'typescript-7'].flatMap((compiler) => [
-      [
-        `tsc ${init} (${compiler})`,
-        [path.join(modules, compiler, 'bin/tsc'), ...init.split(' ')],
-        /tsconfig/,
-      ],
-      [
-        `tsc (${compiler})`,
-        [path.join(modules, compiler, 'bin/tsc'), '--noEmit', '--skipLibCheck', 'false'],
-        /^$/,
-      ],
-    ]),
+    ...['typescript', 'typescript-7'].flatMap((compiler) => {
+      const tsc = path.join(modules, compiler, 'bin/tsc');
+      return [
+        [`tsc ${init} (${compiler})`, [tsc, ...init.split(' ')], /Created a new tsconfig/],
+        [`tsc (${compiler})`, [tsc, '--noEmit', '--skipLibCheck', 'false'], /^$/],
+      ];
+    }),
+    ['imports of every entry', ['--input-type=module', '-e', importsOf(packages)], /^$/],
     ['tiered --help', [path.join(modules, 'tiered/bin/tiered.js'), '--help'], /^Usage: tiered/],
     ['the native part', ['--input-type=module', '-e', NATIVE], addon ? /^loaded/ : /^not loaded/],
   ];
   const problems = [];
   for (const [title, args, expected] of steps) {
+    if (title.includes('--init')) await rm(path.join(directory, 'tsconfig.json'), { force: true });
     const problem = await problemOf(args, expected, directory);
     if (problem !== undefined) problems.push(`${title}: ${problem}`);
   }
@@ -60,6 +57,16 @@ const NATIVE = `
 import { native } from '@tiered/native';
 console.log(native().available ? 'loaded' : 'not loaded');`;
 
+/** What its dependencies do not bring, and what it has not packed, no entry can import. */
+function importsOf(packages) {
+  const entries = packages.flatMap(({ manifest: { name, exports = {} } }) =>
+    Object.entries(exports)
+      .filter(([, target]) => typeof target !== 'string')
+      .map(([entry]) => `import '${path.posix.join(name, entry)}';`),
+  );
+  return entries.join('\n');
+}
+
 async function makeProject(packages, directory) {
   const modules = path.join(directory, 'node_modules');
   await mkdir(path.join(directory, 'data'), { recursive: true });
@@ -70,7 +77,8 @@ async function makeProject(packages, directory) {
   for (const { unpacked, short, manifest } of packages) {
     const to = path.join(modules, manifest.name);
     await cp(unpacked, to, { recursive: true });
-    const others = Object.keys(manifest.dependencies ?? {}).filter((name) => !isOurs(name, packages));
+    const needed = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+    const others = needed.filter((name) => !isOurs(name, packages));
     for (const name of others) await link(name, path.join(to, 'node_modules'), `packages/${short}`);
   }
   for (const name of TOOLS) await link(name, modules, '.');

@@ -42,7 +42,15 @@ export default defineConfig({
     ],
     sidebar: { '/': GUIDE, '/reference/': REFERENCE },
     outline: { level: [2, 3] },
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        // What explains comes before what lists.
+        miniSearch: {
+          searchOptions: { boostDocument: (id: string) => (id.includes('/reference/') ? 0.6 : 1) },
+        },
+      },
+    },
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
     editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: 'Edit this page' },
     footer: { message: 'MIT licence' },

@@ -26,6 +26,8 @@ function addressOf(href: string, document: string): string {
   const { 1: target = '', 2: hash = '' } = /^([^#]*)(#.*)?$/.exec(href) ?? [];
   const file = path.join(path.dirname(document), decodeURI(target));
   const name = path.relative(root, file);
+  // A page of the repository's own, as it is reached from a document on GitHub (`blob/main/`).
+  if (name.startsWith('../../')) return `${REPOSITORY}/${name.slice('../../'.length)}`;
   const isDirectory = fs.statSync(file, { throwIfNoEntry: false })?.isDirectory();
   if (isDirectory === undefined)
     throw new Error(`${path.relative(root, document)}: there is no ${name}, which a link leads to.`);

@@ -31,13 +31,18 @@ export const GUIDE = [
     items: [
       page('Recipes', '/recipes'),
       page('Configuration', '/configuration'),
+      page('The command line', '/command-line'),
       page('Errors', '/errors'),
       page('Semantics', '/semantics'),
     ],
   },
   {
     text: 'Measure',
-    items: [page('Benchmarks', '/benchmarks'), page('Simulator', '/simulator')],
+    items: [
+      page('Observing', '/observing'),
+      page('Benchmarks', '/benchmarks'),
+      page('Simulator', '/simulator'),
+    ],
   },
   {
     text: 'Extend',
@@ -53,7 +58,11 @@ export const GUIDE = [
   },
   {
     text: 'The project',
-    items: [page('Architecture', '/architecture'), page('Contributing', '/contributing')],
+    items: [
+      page('Architecture', '/architecture'),
+      page('Contributing', '/contributing'),
+      page('Security', '/security'),
+    ],
   },
 ];
 

@@ -1,3 +1,7 @@
+/**
+ * Traces and metrics for OpenTelemetry.
+ * @module
+ */
 export { instrumentTiered, type TieredOperation, type TracingOptions } from './traces/instrument.js';
 export { observeHierarchy, type HierarchyMetricsOptions } from './metrics/hierarchy.js';
 export { observePrefetcher, type PrefetcherMetricsOptions } from './metrics/prefetcher.js';

@@ -33,6 +33,7 @@ export class TraceLog<Context extends object> implements Disposable {
     return [...this.#courses.values()].map((events) => events.join(' '));
   }
 
+  /** Ends the log. */
   [Symbol.dispose](): void {
     this.#channel.unsubscribe(this.#subscribers);
   }

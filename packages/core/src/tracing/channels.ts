@@ -107,7 +107,9 @@ export interface TraceChannel<Context extends object> extends Pick<
   TracingChannel<unknown, Context>,
   'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error' | 'hasSubscribers' | 'tracePromise'
 > {
+  /** Calls these from now on. */
   subscribe(subscribers: Partial<TracingChannelSubscribers<Context>>): void;
+  /** Ends that, for the same object. */
   unsubscribe(subscribers: Partial<TracingChannelSubscribers<Context>>): void;
 }
 

@@ -1,3 +1,7 @@
+/**
+ * For who watches: the tracing channels of reads, placements and samples, by `node:diagnostics_channel`.
+ * @module
+ */
 export {
   placeChannel,
   prefetchChannel,

@@ -1,5 +1,5 @@
 /**
- * How many producers read ahead, and how much memory they fill: the contract, and the autotuners that there are.
+ * How many producers read ahead, and how much memory they fill: the contract, and the autotuners there are.
  * @module
  */
 export { adaptiveAutotuner, type AdaptiveAutotunerOptions } from './adaptive.js';

@@ -20,7 +20,7 @@ async function train(dataset: string, cache: string): Promise<void> {
   const order = shuffledSequence(keys.sort(), { seed: 42, epochs: 2 });
   // data is lent until the loop goes on: step copies what it keeps.
   for await (const { key, epoch, data } of new Prefetcher(hierarchy, order)) step(key, epoch, data);
-  console.log(hierarchy.stats()); // epoch 2 read little or nothing from the source
+  console.log(hierarchy.stats()); // epoch 1 read little or nothing from the source
 }
 
 function step(key: string, epoch: number, data: Uint8Array): void {

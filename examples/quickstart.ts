@@ -17,7 +17,7 @@ try {
   // The bytes are lent until the loop goes on: copy what you keep.
   for await (const { key, epoch, data: bytes } of data.epochs({ seed: 42, epochs: 2 }))
     console.log(epoch, key, bytes.byteLength);
-  console.log(data.report()); // epoch 2 read little or nothing from the source
+  console.log(data.report()); // epoch 1 read little or nothing from the source
 } finally {
   await data.close();
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from '
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isTieredError } from '@tiered/core';
-import { decodeExample, encodeExample, encodeRecords, readRecords } from '@tiered/formats';
+import { decodeExample, encodeExample, encodeRecords, readRecords } from '@tiered/formats/tfrecord';
 import { DemoError } from './errors.js';
 import { readMnist, type Digits } from './mnist.js';
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { ERROR_CODES, isTieredError, TieredError, type ErrorCode } from '@tiered/core';
 import { closedError, configError, invariant } from '@tiered/core/internal';
@@ -46,6 +47,12 @@ describe('error codes', () => {
 });
 
 describe('TieredError', () => {
+  it('has no field that nobody gave, so that Node prints none', () => {
+    const printed = inspect(new TieredError('TIERED_IO', 'x', { key: 'a', driver: undefined }));
+    expect(printed).toContain("key: 'a'");
+    expect(printed).not.toContain('undefined');
+  });
+
   it('is an Error with a name, a stack and its message', () => {
     const error = new TieredError('TIERED_IO', 'The disk failed.');
     expect(error).toBeInstanceOf(Error);

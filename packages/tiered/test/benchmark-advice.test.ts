@@ -77,18 +77,18 @@ describe('what a bench says', () => {
   it('is what limits epochs, and what the later ones still read from the source', () => {
     const of = (first: object, later: object) =>
       advice([place('source', 100)], {
-        epochs: [epoch('1', first), epoch('2 to 5', { whole: 4, ...later })],
+        epochs: [epoch('0', first), epoch('1 to 4', { whole: 4, ...later })],
       });
     expect(of({}, {})).toEqual(
       expect.arrayContaining([
-        'Epoch 1: what limits 1.',
-        'Epochs 2 to 5: what limits 2 to 5.',
+        'Epoch 0: what limits 0.',
+        'Epochs 1 to 4: what limits 1 to 4.',
         'An epoch after the first takes 25 % of its time.',
       ]),
     );
     expect(of({}, { sourceBytes: 5e8 }).join('\n')).toContain('It still reads 50 % from the source');
     const cut = of({ whole: 0 }, {});
-    expect(cut).toContain('Epoch 1 (cut off for time): what limits 1.');
+    expect(cut).toContain('Epoch 0 (cut off for time): what limits 0.');
     expect(cut.join('\n')).not.toContain('of its time');
   });
 

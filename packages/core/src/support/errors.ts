@@ -64,10 +64,11 @@ export class TieredError extends Error {
   override readonly name = 'TieredError';
   readonly code: ErrorCode;
   readonly retryable: boolean;
-  readonly key: string | undefined;
-  readonly driver: string | undefined;
-  readonly operation: string | undefined;
-  readonly attempts: number | undefined;
+  // Declared, so that an error that nobody catches is printed without those that it has not.
+  declare readonly key: string | undefined;
+  declare readonly driver: string | undefined;
+  declare readonly operation: string | undefined;
+  declare readonly attempts: number | undefined;
   /** Lets `isTieredError` recognise errors of another copy of this package in the same process. */
   readonly [BRAND] = true;
 
@@ -80,10 +81,11 @@ export class TieredError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.retryable = details.retryable ?? false;
-    this.key = details.key;
-    this.driver = details.driver;
-    this.operation = details.operation;
-    this.attempts = details.attempts;
+    const { key, driver, operation, attempts } = details;
+    if (key !== undefined) this.key = key;
+    if (driver !== undefined) this.driver = driver;
+    if (operation !== undefined) this.operation = operation;
+    if (attempts !== undefined) this.attempts = attempts;
   }
 }
 

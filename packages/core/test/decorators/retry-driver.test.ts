@@ -132,8 +132,9 @@ describe('the tries of RetryDriver', () => {
   it('end at once with an error that is not retryable, as it is', async () => {
     const fault = { kind: 'fail', code: 'TIERED_PERMISSION', retryable: false } as const;
     const { clock, tries, driver } = await retried([{ key: /a/, fault }]);
-    const expected = { code: 'TIERED_PERMISSION', attempts: undefined };
-    await expect(clock.run(readFrom(driver, 'a', 1))).rejects.toMatchObject(expected);
+    const refused = clock.run(readFrom(driver, 'a', 1));
+    await expect(refused).rejects.toEqual(withCode('TIERED_PERMISSION'));
+    await expect(refused).rejects.not.toHaveProperty('attempts');
     await expect(clock.run(readFrom(driver, 'missing', 1))).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
     expect(tries.calls).toHaveLength(2);
     expect(clock.now()).toBe(0);

@@ -31,7 +31,9 @@ it('[P7] an error without a key is understood, as older servers send it', async 
   });
   const client = await PrefetchClient.connect({ path });
   onTestFinished(() => client.close());
-  await expect(client.take(1)).rejects.toMatchObject({ code: 'TIERED_IO', key: undefined, retryable: true });
+  const taking = client.take(1);
+  await expect(taking).rejects.toMatchObject({ code: 'TIERED_IO', retryable: true });
+  await expect(taking).rejects.not.toHaveProperty('key');
 });
 
 it('[P12] an error fits a frame, whatever its key', () => {

@@ -25,7 +25,7 @@ const MOST_EPOCHS = 1000;
 
 /**
  * Reads epochs as a training does that computes nothing, and lets tiers be filled to the end.
- * @param first The number of the first of them, which is read alone if it is 1.
+ * @param first The number of the first of them, which is read alone if it is 0.
  */
 export async function readEpochs(training: Training, first: number): Promise<EpochFigures> {
   const { dataset, names, longestMs, clock, signal } = training;
@@ -57,7 +57,7 @@ async function readUntil(
   first: number,
 ): Promise<Pick<EpochFigures, 'name' | 'whole' | 'seconds' | 'samples' | 'bytes' | 'verdict'>> {
   const begun = clock.now();
-  const epochs = first === 1 ? 1 : MOST_EPOCHS;
+  const epochs = first === 0 ? 1 : MOST_EPOCHS;
   const prefetcher = dataset.epochs({ seed: first, epochs, signal: ending });
   let [samples, bytes, whole] = [0, 0, 0];
   try {

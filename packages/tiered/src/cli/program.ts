@@ -10,6 +10,7 @@ import { statsCommand } from './commands/stats.js';
 import { topCommand } from './commands/top.js';
 import { verifyCommand } from './commands/verify.js';
 import { warmupCommand } from './commands/warmup.js';
+import { versionAbove } from '../version.js';
 import type { CommandHost } from './host.js';
 
 /**
@@ -19,6 +20,11 @@ import type { CommandHost } from './host.js';
 export function tieredCommand(host: CommandHost): Command {
   return new Command('tiered')
     .description('Gets training data to the loader in time: storage tiering, prefetching and simulation.')
+    .version(
+      versionAbove(import.meta.dirname) ?? 'unknown',
+      '-V, --version',
+      'print the version of this command',
+    )
     .addHelpText(
       'after',
       '\nExit codes: 0 success, 1 a failure, 2 arguments or a configuration that cannot work.',

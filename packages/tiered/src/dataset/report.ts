@@ -40,7 +40,7 @@ function epochLine({ epoch, samples, bytes, seconds, starved, levels }: EpochPro
     .filter((level) => level.bytes > 0)
     .map((level) => `${percent(level.bytes / read)} from ${level.driver}`);
   const from = shares.length === 0 ? '' : `; ${shares.join(', ')}`;
-  return `epoch ${epoch + 1}: ${count(samples, 'sample')}, ${formatBytes(bytes)} in ${seconds.toFixed(1)} s${rate}; ${waited}${from}`;
+  return `epoch ${epoch}: ${count(samples, 'sample')}, ${formatBytes(bytes)} in ${seconds.toFixed(1)} s${rate}; ${waited}${from}`;
 }
 
 /** How often the source gave the dataset. */

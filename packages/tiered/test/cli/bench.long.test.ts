@@ -62,7 +62,7 @@ describe('tiered bench', () => {
     }
     expect(leftOut).toEqual([]);
     const [first, later] = epochs;
-    expect(first).toMatchObject({ name: '1', whole: 1, samples: OBJECTS, sourceBytes: OBJECTS * BYTES });
+    expect(first).toMatchObject({ name: '0', whole: 1, samples: OBJECTS, sourceBytes: OBJECTS * BYTES });
     expect(later).toMatchObject({ samples: OBJECTS * (later?.whole ?? 0), sourceBytes: 0 });
     for (const one of epochs) expect(one.share).toBeGreaterThan(0);
     expect(advice.at(-1)).toContain(`${OBJECTS} of the ${OBJECTS} objects`);
@@ -75,7 +75,7 @@ describe('tiered bench', () => {
     for (const told of [
       'source, data/train',
       'tier 0, new/cache',
-      'epoch 1',
+      'epoch 0',
       'source gives',
       'The epochs read',
     ])

@@ -125,6 +125,10 @@ describe('the program', () => {
       'Exit codes',
     ])
       expect(stdout).toContain(told);
+    const { version } = JSON.parse(await readFile(path.join(bin, '../../package.json'), 'utf8')) as {
+      readonly version: string;
+    };
+    expect((await promisify(execFile)(process.execPath, [bin, '--version'])).stdout).toBe(`${version}\n`);
     const failed = promisify(execFile)(process.execPath, [
       bin,
       'config',

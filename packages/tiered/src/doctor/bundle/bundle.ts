@@ -30,7 +30,7 @@ export async function bundleOf({
   const { node, ...rest } = machine;
   const bundle: Bundle = {
     bundle: 1,
-    versions: { node, ...(await versionsOfPackages()) },
+    versions: { node, ...versionsOfPackages() },
     machine: rest,
     findings,
     configuration: written?.shown,

@@ -1,5 +1,5 @@
 import { isTieredError, type ErrorCode } from '@tiered/core';
-import { decodeExample, encodeExample, type Feature } from '@tiered/formats';
+import { decodeExample, encodeExample, type Feature } from '@tiered/formats/tfrecord';
 import fc from 'fast-check';
 import type { HeapProfiler } from 'node:inspector';
 import { Session } from 'node:inspector/promises';

@@ -1,5 +1,5 @@
 import { isTieredError, type ErrorCode } from '@tiered/core';
-import { encodeRecords, frameRecord, readRecords, type ReadRecordsOptions } from '@tiered/formats';
+import { encodeRecords, frameRecord, readRecords, type ReadRecordsOptions } from '@tiered/formats/tfrecord';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concat, flipBit, hex, inSharedMemory } from './bytes.js';

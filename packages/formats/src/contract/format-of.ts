@@ -1,0 +1,24 @@
+import { configError } from '@tiered/core/internal';
+import type { SampleFormat } from './format.js';
+
+/** The formats of this package by name, each loaded when it is first asked for. */
+const FORMATS: Readonly<Record<string, () => Promise<(options: never) => SampleFormat<unknown>>>> = {
+  'raw-records': async () => (await import('../raw/index.js')).rawRecords,
+};
+
+/** The names of the formats of this package. */
+export const FORMAT_NAMES: readonly string[] = Object.keys(FORMATS);
+
+/**
+ * Makes a format from its name and its options, as a configuration file or another thread has them.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a name that is none of `FORMAT_NAMES`, and for options that
+ * the format cannot work with.
+ */
+export async function formatOf(
+  name: string,
+  options: SampleFormat<unknown>['options'] = {},
+): Promise<SampleFormat<unknown>> {
+  const load = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
+  if (load === undefined) throw configError('format', `one of ${FORMAT_NAMES.join(', ')}`, name);
+  return (await load())(options as never);
+}

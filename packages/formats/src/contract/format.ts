@@ -1,0 +1,74 @@
+import type { OperationOptions, TieredError } from '@tiered/core';
+
+/** An object of a source, as a format reads it to find its records. */
+export interface ObjectReader {
+  readonly key: string;
+  /** Bytes of the object. */
+  readonly size: number;
+  /**
+   * Reads a range. Fewer bytes than asked for come only at the end of the object, as pread. They may be a
+   * view on memory of others: do not write to them.
+   */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+/**
+ * Where the records of an object are. A record is what is read at once: a range of bytes with one sample in
+ * it, or with several where the format does not let them be read singly (a row group, a compressed shard).
+ */
+export interface RecordTable {
+  /** First byte of each record, in rising order, with whatever frames it. */
+  readonly offsets: Float64Array;
+  /** Bytes of each record. */
+  readonly lengths: Float64Array;
+  /** Samples of each record. Undefined where each has one. */
+  readonly samples?: Uint32Array | undefined;
+  /** What is needed to decode each of them, such as the columns of a table. Undefined if nothing is. */
+  readonly header?: Uint8Array | undefined;
+}
+
+/** A record that was read. */
+export interface RawRecord {
+  readonly key: string;
+  /** The first byte of the record in its object. */
+  readonly offset: number;
+  /** All bytes of the record, as the table names them. A view: it may be reused later. */
+  readonly bytes: Uint8Array;
+  /** As in `RecordTable`. */
+  readonly header?: Uint8Array | undefined;
+}
+
+/** Options of `SampleFormat.index`. */
+export interface IndexOptions extends OperationOptions {
+  /**
+   * Told of what is damaged, with an error that names object and byte. Throws the error if damage is to fail
+   * the index; if it returns, the format goes on behind the damage, or ends the table there if it cannot.
+   */
+  readonly onDamage: (error: TieredError) => void;
+}
+
+/**
+ * How samples lie in objects, and what they are. A format keeps no state: any number of objects may be
+ * indexed and decoded at the same time, in any thread.
+ * @typeParam S What a sample is.
+ */
+export interface SampleFormat<S> {
+  /** The name of the format, such as `tfrecord`. */
+  readonly name: string;
+  /**
+   * What it was made with: plain JSON. Name and options say which saved indexes are its own, and are all that
+   * another thread needs to make it again (`formatOf`).
+   */
+  readonly options: Readonly<Record<string, unknown>>;
+  /**
+   * Finds the records of an object. Reads as little of it as the format allows, in order.
+   * @throws What reading throws; what `onDamage` throws; an abort rejects with `signal.reason`.
+   */
+  index(object: ObjectReader, options: IndexOptions): Promise<RecordTable>;
+  /**
+   * Decodes a record into its samples, as many as the table says, in their order. Bytes in samples may be
+   * views of the record.
+   * @throws TieredError `TIERED_DATA_CORRUPT` that names object and byte.
+   */
+  decode(record: RawRecord): readonly S[] | Promise<readonly S[]>;
+}

@@ -10,4 +10,7 @@ export {
   type RecordTable,
   type SampleFormat,
 } from './contract/format.js';
+export { type DamageOptions } from './samples/damage-limit.js';
+export { openSamples, type IndexProgress, type OpenSamplesOptions } from './samples/open-samples.js';
+export { SampleSet, type RecordPlace } from './samples/sample-set.js';
 export { FORMAT_NAMES, formatOf } from './contract/format-of.js';

@@ -9,7 +9,7 @@ export interface ObjectReader {
    * Reads a range. Fewer bytes than asked for come only at the end of the object, as pread. They may be a
    * view on memory of others: do not write to them.
    */
-  read(offset: number, length: number): Promise<Uint8Array>;
+  readonly read: (offset: number, length: number) => Promise<Uint8Array>;
 }
 
 /**
@@ -60,6 +60,11 @@ export interface SampleFormat<S> {
    * another thread needs to make it again (`formatOf`).
    */
   readonly options: Readonly<Record<string, unknown>>;
+  /**
+   * Whether `index` reads nothing, because the size says all. Indexes of such formats are not saved. Default:
+   * false.
+   */
+  readonly needsNoIndex?: boolean | undefined;
   /**
    * Finds the records of an object. Reads as little of it as the format allows, in order.
    * @throws What reading throws; what `onDamage` throws; an abort rejects with `signal.reason`.

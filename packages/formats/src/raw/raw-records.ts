@@ -24,6 +24,7 @@ export function rawRecords({ recordBytes, headerBytes = 0 }: RawRecordsOptions):
   return {
     name: 'raw-records',
     options: { recordBytes: size, headerBytes: header },
+    needsNoIndex: true,
     index: (object, { onDamage }) => {
       const bytes = Math.max(0, object.size - header);
       const records = Math.floor(bytes / size);

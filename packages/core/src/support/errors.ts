@@ -29,6 +29,8 @@ export const ERROR_CODES = {
   TIERED_SIZE_MISMATCH: 'A write delivered more or fewer bytes than it announced; nothing was published.',
   TIERED_SOURCE_CHANGED: 'The object in the source is no longer the one whose size is known.',
   TIERED_DATA_CORRUPT: 'Bytes do not have the form or the checksum they must have.',
+  TIERED_TRANSFORM_FAILED: 'A function that a loader was given for its samples threw; `cause` is its error.',
+  TIERED_WORKER_FAILED: 'A worker thread of a loader ended before its work was done; `cause` says why.',
   TIERED_DEADLINE: 'The deadline passed before the operation succeeded.',
   TIERED_FAULT_INJECTED: 'A fault that a FaultDriver was asked for.',
 } as const;

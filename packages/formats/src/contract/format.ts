@@ -61,6 +61,11 @@ export interface SampleFormat<S> {
    */
   readonly options: Readonly<Record<string, unknown>>;
   /**
+   * Where other threads find the function that makes this format from its options. Formats of this package
+   * need none. Default: none, and only the thread that made it can use it.
+   */
+  readonly madeBy?: { readonly module: string | URL; readonly export?: string | undefined } | undefined;
+  /**
    * Whether `index` reads nothing, because the size says all. Indexes of such formats are not saved. Default:
    * false.
    */

@@ -1,0 +1,5 @@
+/**
+ * What the packages of this repository share and users must not build on: it may change with any release.
+ * @module
+ */
+export { DamageLimit } from './samples/damage-limit.js';

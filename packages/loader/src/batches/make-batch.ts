@@ -1,0 +1,163 @@
+import { isTieredError, Random, TieredError } from '@tiered/core';
+import type { SampleFormat } from '@tiered/formats';
+import type { Collate, SampleContext, Transform } from './functions.js';
+import type { BatchTask, MadeBatch } from './task.js';
+
+/** What makes batches, in one thread. */
+export interface BatchFunctions {
+  /** By part. */
+  readonly formats: readonly SampleFormat<unknown>[];
+  readonly transform?: Transform | undefined;
+  readonly collate?: Collate | undefined;
+}
+
+type Samples = readonly unknown[];
+
+/** The place of a sample whose record is damaged. */
+const DAMAGED = Symbol('damaged');
+
+/**
+ * Decodes, transforms and collates, in one thread. It keeps what was decoded of records with several samples
+ * until their block is dropped, because other batches need the other samples.
+ */
+export class BatchMaker {
+  readonly #functions: BatchFunctions;
+  /** Decoded records by block, and then by their first byte. */
+  readonly #decoded = new Map<number, Map<number, Samples | Promise<Samples>>>();
+
+  constructor(functions: BatchFunctions) {
+    this.#functions = functions;
+  }
+
+  /** The block is not needed any more. */
+  drop(block: number): void {
+    this.#decoded.delete(block);
+  }
+
+  /**
+   * @throws TieredError `TIERED_TRANSFORM_FAILED` with the error of the transform, or of `collate`. Damaged
+   * records do not throw: the batch lacks them.
+   */
+  async make(task: BatchTask): Promise<MadeBatch> {
+    const damage: { index: number; error: unknown }[] = [];
+    const made: unknown[] = [];
+    let isSettled = true;
+    for (let i = 0; i < task.records.length; i++) {
+      let one: unknown;
+      try {
+        one = this.#makeOne(task, i);
+      } catch (error) {
+        // Not thrown: others may be under way, and their errors must be waited for.
+        one = Promise.reject(error);
+      }
+      if (one instanceof Promise) {
+        isSettled = false;
+        made.push(one.catch((error: unknown) => damagedOrThrow(error, i, damage)));
+      } else made.push(one);
+    }
+    const all = isSettled ? made : await Promise.all(made);
+    return { ...(await this.#collated(task, all, damage.length > 0)), damage };
+  }
+
+  async #collated(
+    task: BatchTask,
+    all: Samples,
+    isDamaged: boolean,
+  ): Promise<Pick<MadeBatch, 'data' | 'kept'>> {
+    const kept = Uint32Array.from(all.keys());
+    const whole = isDamaged ? kept.filter((i) => all[i] !== DAMAGED) : kept;
+    const samples = isDamaged ? all.filter((one) => one !== DAMAGED) : all;
+    const { collate } = this.#functions;
+    if (collate === undefined) return { data: samples, kept: whole };
+    try {
+      return { data: await collate(samples), kept: whole };
+    } catch (cause) {
+      const message = `collate failed for a batch of epoch ${task.epoch}: ${textOf(cause)}. Mend the function, or what it is given.`;
+      throw new TieredError('TIERED_TRANSFORM_FAILED', message, { cause });
+    }
+  }
+
+  #makeOne(task: BatchTask, i: number): unknown {
+    const { transform } = this.#functions;
+    const sample = this.#sampleOf(task, i);
+    if (sample instanceof Promise) {
+      return sample.then((one: unknown) => (transform === undefined ? one : this.#transformed(task, i, one)));
+    }
+    return transform === undefined ? sample : this.#transformed(task, i, sample);
+  }
+
+  #sampleOf(task: BatchTask, i: number): unknown {
+    const decoded = this.#decodedOf(task, i);
+    const within = task.within[i] ?? 0;
+    return decoded instanceof Promise ? decoded.then((samples) => samples[within]) : decoded[within];
+  }
+
+  #decodedOf(task: BatchTask, i: number): Samples | Promise<Samples> {
+    const [part = 0, block = 0, offset = 0] = [task.parts[i], task.blocks[i], task.offsets[i]];
+    const known = this.#decoded.get(block)?.get(offset);
+    if (known !== undefined) return known;
+    const format = this.#functions.formats[part] as SampleFormat<unknown>;
+    const { [i]: key = '' } = task.keys;
+    const { [i]: bytes = new Uint8Array() } = task.records;
+    const decoded = format.decode({ key, offset, bytes, header: task.headers[i] });
+    if (decoded instanceof Promise || decoded.length > 1) {
+      const records = this.#decoded.get(block) ?? new Map<number, Samples | Promise<Samples>>();
+      this.#decoded.set(block, records.set(offset, decoded));
+    }
+    return decoded;
+  }
+
+  #transformed(task: BatchTask, i: number, sample: unknown): unknown {
+    try {
+      const made = this.#functions.transform?.(sample, new Context(task, i));
+      return made instanceof Promise ? made.catch((cause: unknown) => failed(task, i, cause)) : made;
+    } catch (cause) {
+      return failed(task, i, cause);
+    }
+  }
+}
+
+/** Notes damage. Everything else ends the loader. */
+function damagedOrThrow(error: unknown, index: number, damage: { index: number; error: unknown }[]): symbol {
+  if (!isTieredError(error, 'TIERED_DATA_CORRUPT')) throw error;
+  damage.push({ index, error });
+  return DAMAGED;
+}
+
+function failed(task: BatchTask, i: number, cause: unknown): never {
+  const { [i]: key = '' } = task.keys;
+  const sample = task.samples[i] ?? 0;
+  const message = `The transform failed for sample ${sample}, in ${key}, of epoch ${task.epoch}: ${textOf(cause)}. Mend the transform, or the sample.`;
+  throw new TieredError('TIERED_TRANSFORM_FAILED', message, { cause, key });
+}
+
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** Made for each sample, so that random numbers cost nothing where nobody draws any. */
+class Context implements SampleContext {
+  readonly epoch: number;
+  readonly key: string;
+  readonly part: number;
+  readonly sample: number;
+  readonly #seed: number;
+  #random: Random | undefined;
+
+  constructor({ epoch, seed, keys, parts, samples }: BatchTask, i: number) {
+    this.epoch = epoch;
+    this.#seed = seed;
+    this.key = keys[i] ?? '';
+    this.part = parts[i] ?? 0;
+    this.sample = samples[i] ?? 0;
+  }
+
+  get random(): Random {
+    // Streams of 2^32 samples an epoch; those of parts differ by their seeds.
+    this.#random ??= new Random(
+      (this.#seed + this.part + 1) % 2 ** 53,
+      (this.epoch * 2 ** 32 + this.sample) % 2 ** 53,
+    );
+    return this.#random;
+  }
+}

@@ -1,0 +1,174 @@
+import type { Sample } from '@tiered/prefetch';
+import { invariant } from '@tiered/core/internal';
+import Denque from 'denque';
+import type { Parts } from '../order/parts.js';
+import type { BatchPlan, Block } from '../reading/plan.js';
+import type { BatchTask, MadeBatch } from './task.js';
+
+/** A batch that is being made, or is there. */
+export interface PlannedBatch {
+  readonly plan: BatchPlan;
+  readonly made: MadeBatch;
+}
+
+/** What a pipeline needs. */
+export interface PipelineParts {
+  readonly parts: Parts;
+  readonly seed: number;
+  /** Batches that may be under way. */
+  readonly ahead: number;
+  readonly next: () => BatchPlan | undefined;
+  /** Takes blocks from the prefetcher, in order. Fewer come at the end only. */
+  readonly take: (most: number) => Promise<readonly Sample[]>;
+  readonly onTaken: (block: Block) => void;
+  readonly make: (task: BatchTask) => Promise<MadeBatch>;
+  readonly drop: (block: number) => void;
+  /** Whether blocks outlive many batches, so that they must not hold memory of the prefetcher. */
+  readonly keepsBlocks: boolean;
+  /** Whether what is made may be a view on blocks. */
+  readonly lends: boolean;
+}
+
+type Underway = Promise<PlannedBatch>;
+
+/**
+ * Makes batches ahead of whoever takes them. One loop takes the blocks of each batch from the prefetcher, in
+ * order, and has the batch made; at most `ahead` batches are under way or wait. They come in order, whenever
+ * they are made. The loop runs only while somebody has asked for a batch once, and ends with the first error,
+ * which comes at the place of its batch.
+ */
+export class Pipeline {
+  readonly #parts: PipelineParts;
+  readonly #batches = new Denque<Underway>();
+  #running: Promise<void> | undefined;
+  /** Called when there is room for another batch. */
+  #onRoom: (() => void) | undefined;
+  /** Called when there is another batch, or there will be none. */
+  #onBatch: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** The next batch; undefined at the end. One call at a time. */
+  async next(): Promise<PlannedBatch | undefined> {
+    this.#running ??= this.#run();
+    while (this.#batches.isEmpty() && !this.#isOver)
+      await new Promise<void>((resolve) => (this.#onBatch = resolve));
+    const batch = this.#batches.shift();
+    this.#onRoom?.();
+    return batch;
+  }
+
+  /** Gives the memory of a batch back, which was taken. */
+  release({ plan }: PlannedBatch): void {
+    if (this.#parts.lends) this.#usedUp(plan);
+  }
+
+  /** Takes no more. Resolves when nothing is under way. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    this.#onRoom?.();
+    this.#onBatch?.();
+    await this.#running;
+    await Promise.allSettled(this.#batches.toArray());
+  }
+
+  async #run(): Promise<void> {
+    const { ahead, next } = this.#parts;
+    while (!this.#isOver) {
+      if (this.#batches.length >= ahead) {
+        await new Promise<void>((resolve) => (this.#onRoom = resolve));
+        continue;
+      }
+      const plan = next();
+      if (plan === undefined) break;
+      const taken = await this.#takeBlocks(plan).catch((error: unknown) => ({ error }));
+      if (this.#isOver && taken !== undefined) break;
+      this.#add(taken === undefined ? this.#make(plan) : Promise.reject(taken.error));
+      if (taken !== undefined) break;
+    }
+    this.#isOver = true;
+    this.#onBatch?.();
+  }
+
+  #add(batch: Underway): void {
+    // Whoever takes it gets its error.
+    batch.catch(() => undefined);
+    this.#batches.push(batch);
+    this.#onBatch?.();
+  }
+
+  async #takeBlocks({ newBlocks }: BatchPlan): Promise<undefined> {
+    const { take, onTaken, keepsBlocks } = this.#parts;
+    for (let at = 0; at < newBlocks.length;) {
+      const samples = await take(newBlocks.length - at);
+      invariant(samples.length > 0, 'the prefetcher ended before the plan');
+      for (const sample of samples) {
+        const block = newBlocks[at++];
+        invariant(block?.key === sample.key, `block ${sample.key} came in place of ${block?.key}`);
+        onTaken(block);
+        if (keepsBlocks) {
+          block.bytes = inSharedMemory(sample.data);
+          sample.release();
+        } else [block.bytes, block.lent] = [sample.data, sample];
+      }
+    }
+    return undefined;
+  }
+
+  async #make(plan: BatchPlan): Promise<PlannedBatch> {
+    const { make, lends } = this.#parts;
+    const made = await make(this.#taskOf(plan));
+    if (!lends) this.#usedUp(plan);
+    return { plan, made };
+  }
+
+  #usedUp({ blocks }: BatchPlan): void {
+    for (const block of blocks) if (block.used()) this.#parts.drop(block.id);
+  }
+
+  #taskOf({ epoch, numbers, blocks, starts }: BatchPlan): BatchTask {
+    const { parts, seed } = this.#parts;
+    const count = numbers.length;
+    const task = {
+      epoch,
+      seed,
+      parts: new Uint32Array(count),
+      samples: new Uint32Array(count),
+      keys: new Array<string>(count),
+      offsets: new Float64Array(count),
+      records: new Array<Uint8Array>(count),
+      headers: new Array<Uint8Array | undefined>(count),
+      within: new Uint32Array(count),
+      blocks: new Float64Array(count),
+    };
+    for (let i = 0; i < count; i++) {
+      const number = numbers[i] ?? 0;
+      const part = parts.partOf(number);
+      const set = parts.list[part]?.samples;
+      const block = blocks[i];
+      invariant(set !== undefined && block?.bytes !== undefined, 'a sample has no block');
+      const sample = parts.sampleOf(number, part);
+      const record = set.recordOf(sample);
+      const object = set.objectOf(record);
+      const start = starts[i] ?? 0;
+      task.parts[i] = part;
+      task.samples[i] = sample;
+      task.keys[i] = set.keys[object] ?? '';
+      task.offsets[i] = set.offsetOf(record);
+      task.records[i] = block.bytes.subarray(start, start + set.lengthOf(record));
+      task.headers[i] = set.headerOf(object);
+      task.within[i] = sample - set.firstSampleOf(record);
+      task.blocks[i] = block.id;
+    }
+    return task;
+  }
+}
+
+function inSharedMemory(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));
+  copy.set(bytes);
+  return copy;
+}

@@ -1,0 +1,243 @@
+import { systemClock, TieredError, type Clock } from '@tiered/core';
+import { raceAbort } from '@tiered/core/internal';
+import type { SampleSet } from '@tiered/formats';
+import { DamageLimit } from '@tiered/formats/internal';
+import { Prefetcher } from '@tiered/prefetch';
+import { Batch } from './batches/batch.js';
+import { Pipeline, type PlannedBatch } from './batches/pipeline.js';
+import { closedError } from './errors.js';
+import { LoaderEpochs, type LoaderStats } from './observe/epochs.js';
+import { reportOf } from './observe/report.js';
+import { checkedOptions, type CheckedOptions, type DataLoaderOptions } from './options.js';
+import { orderingOf, type Ordering } from './order/make-order.js';
+import { Parts, type LoaderPart } from './order/parts.js';
+import { BlockSource } from './reading/block-source.js';
+import { InRuns } from './reading/in-runs.js';
+import { accessesOf, Planner, sharesOf } from './reading/planner.js';
+import { runsOf, type Runs } from './reading/runs.js';
+import { Scattered } from './reading/scattered.js';
+import { assertForm, assertState, orderHash, type LoaderState } from './state.js';
+import { makingOf } from './workers/making.js';
+import { WorkerPool } from './workers/worker-pool.js';
+
+/**
+ * Gives the samples of a training in batches: in the order that the seed decides, read ahead of the training,
+ * decoded, transformed and collated.
+ *
+ * The order is over samples and not over objects. It depends on the seed, the epoch and the samples alone, so
+ * that a training is the same with any number of workers, with or without tiers, and on any machine. Ranks
+ * share each batch; every rank gets as many batches as the others.
+ *
+ * A batch that was made in this thread may hold views on memory that the loader uses again: it is lent until
+ * the next one is asked for. Copy what you keep. Batches of worker threads belong to whoever gets them.
+ *
+ * The first error ends the loader, at the place of its batch. Leaving a loop over the loader early closes it,
+ * as leaving a loop over a stream of Node does; leaving a loop over `epoch()` does not.
+ * @typeParam S A sample, as its format decodes it.
+ * @typeParam T What the transform makes of it.
+ * @typeParam C The data of a batch.
+ */
+export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDisposable {
+  /** Batches that a whole epoch has, the same on every rank. */
+  readonly batchesPerEpoch: number;
+  readonly #parts: Parts<S>;
+  readonly #options: CheckedOptions;
+  readonly #ordering: Ordering;
+  readonly #lanes: number;
+  readonly #damage: DamageLimit;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal | undefined;
+  readonly #prefetcher: Prefetcher;
+  readonly #pool: WorkerPool | undefined;
+  readonly #pipeline: Pipeline;
+  readonly #epochs: LoaderEpochs;
+  #position: { readonly epoch: number; readonly done: number };
+  #held: PlannedBatch | undefined;
+  /** What the loader ended with. */
+  #failure: { readonly error: unknown } | undefined;
+  /** Of the order, which takes a look at each key. */
+  #hash: string | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  #closed: Promise<void> | undefined;
+
+  /**
+   * Starts to read ahead shortly after.
+   * @param samples What is read: one sample set, a part of one, or several that are mixed. Their hierarchies
+   * are the caller's, who closes them after the loader.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for the state of a loader
+   * with other samples or another order.
+   */
+  constructor(
+    samples: SampleSet<S> | LoaderPart<S> | readonly LoaderPart<S>[],
+    options: DataLoaderOptions<S, T, C>,
+  ) {
+    const checked = checkedOptions(options);
+    const { resume, prefetch = {}, signal, epochSamples } = options;
+    const { epochs, seed, ranks } = checked;
+    if (resume !== undefined) assertForm(resume);
+    this.#options = checked;
+    this.#parts = new Parts(samples);
+    this.#damage = new DamageLimit(options);
+    this.#clock = prefetch.clock ?? systemClock;
+    this.#signal = signal;
+    this.#lanes = resume?.lanes ?? ranks;
+    const parts = this.#parts as Parts;
+    let known: readonly Runs[] | undefined;
+    const runs = () => (known ??= runsOf(parts));
+    this.#ordering = orderingOf({
+      parts,
+      runs,
+      seed,
+      shuffle: checked.shuffle,
+      lanes: this.#lanes,
+      epochSamples,
+    });
+    const { order, reads } = this.#ordering;
+    if (resume !== undefined) assertState(resume, order, parts, epochs);
+    this.#position = { epoch: resume?.epoch ?? 0, done: resume?.done ?? 0 };
+    this.batchesPerEpoch = sharesOf({ order, ...checked }, 0).batches;
+    let blocks = 0;
+    const newId = () => blocks++;
+    const reading = reads === 'singly' ? new Scattered(parts, newId) : new InRuns(parts, runs(), newId);
+    const planner = new Planner({ order, ...checked, start: this.#position, reading });
+    const source = new BlockSource(parts);
+    this.#prefetcher = new Prefetcher(
+      source,
+      accessesOf(planner, (block) => source.planned(block)),
+      { ...prefetch, signal },
+    );
+    const making = makingOf(parts, options, checked);
+    this.#pool = making instanceof WorkerPool ? making : undefined;
+    this.#epochs = new LoaderEpochs(this.#clock);
+    this.#pipeline = new Pipeline({
+      parts,
+      seed,
+      ahead: checked.ahead,
+      next: () => planner.nextToMake(),
+      take: (most) => this.#prefetcher.take(most),
+      onTaken: (block) => source.taken(block),
+      make: (task) => making.make(task),
+      drop: (block) => making.drop(block),
+      keepsBlocks: this.#ordering.windowBytes !== undefined,
+      lends: this.#pool === undefined,
+    });
+  }
+
+  /** Iterates over all batches that are left, of all epochs. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Batch<C>, void, undefined> {
+    try {
+      for (let batch = await this.#next(); batch !== undefined; batch = await this.#next()) yield batch;
+    } finally {
+      await this.close();
+    }
+  }
+
+  /**
+   * Iterates over the batches that are left of one epoch: the one of the next batch. Yields nothing after the
+   * last epoch. Leaving the loop early keeps the loader open, and the next call goes on with the rest.
+   */
+  async *epoch(): AsyncGenerator<Batch<C>, void, undefined> {
+    const { epoch } = this.#position;
+    while (this.#position.epoch === epoch) {
+      const batch = await this.#next();
+      if (batch === undefined) return;
+      yield batch;
+    }
+  }
+
+  /**
+   * Returns where the training stands, to be kept with a checkpoint. Batches that were given count as done,
+   * also those that are still in use. The same on all ranks that have taken as many batches.
+   */
+  stateDict(): LoaderState {
+    const { epoch, done } = this.#position;
+    this.#hash ??= orderHash(this.#ordering.order, this.#parts);
+    return { version: 1, epoch, done, order: this.#hash, lanes: this.#lanes };
+  }
+
+  /** What was measured so far. */
+  stats(): LoaderStats {
+    const { epochs } = this.#prefetcher.profile();
+    return { epochs: this.#epochs.figures(epochs), skipped: this.#damage.skipped };
+  }
+
+  /** Says in words what each epoch took, where its bytes came from, and what limited it. */
+  report(): string {
+    return reportOf({
+      parts: this.#parts,
+      ordering: this.#ordering,
+      options: this.#options,
+      stats: this.stats(),
+    });
+  }
+
+  /** Ends reading and workers. Batches that wait are dropped. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /** Calls `close`, at the end of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#failure ??= { error: closedError() };
+    this.#release();
+    await Promise.all([this.#pool?.close(), this.#prefetcher.close(), this.#pipeline.end()]);
+  }
+
+  /** One at a time, whoever asks. */
+  #next(): Promise<Batch<C> | undefined> {
+    const next = this.#turn.then(() => this.#nextInTurn());
+    this.#turn = next.catch(() => undefined);
+    return next;
+  }
+
+  async #nextInTurn(): Promise<Batch<C> | undefined> {
+    this.#release();
+    const begun = this.#clock.now();
+    try {
+      this.#throwIfEnded();
+      this.#signal?.throwIfAborted();
+      const next = await raceAbort(this.#pipeline.next(), this.#signal);
+      this.#throwIfEnded();
+      if (next === undefined) {
+        this.#position = { epoch: this.#options.epochs, done: 0 };
+        return undefined;
+      }
+      return this.#given(next, begun);
+    } catch (error) {
+      this.#failure ??= { error };
+      throw error;
+    }
+  }
+
+  #given(next: PlannedBatch, begun: number): Batch<C> {
+    const { plan, made } = next;
+    this.#held = next;
+    this.#countDamage(next);
+    const { epoch, index, done, isLast, numbers } = plan;
+    const kept = made.damage.length === 0 ? numbers : made.kept.map((i) => numbers[i] ?? 0);
+    this.#position = isLast ? { epoch: epoch + 1, done: 0 } : { epoch, done };
+    this.#epochs.given({ epoch, samples: kept.length, begun });
+    return new Batch({ epoch, index, numbers: kept }, made.data as C, this.#parts);
+  }
+
+  #countDamage({ plan, made }: PlannedBatch): void {
+    for (const { error } of made.damage) {
+      this.#damage.add(error as TieredError);
+      this.#damage.check(this.#ordering.order.length * (plan.epoch + 1), error as TieredError);
+    }
+  }
+
+  #throwIfEnded(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  #release(): void {
+    if (this.#held !== undefined) this.#pipeline.release(this.#held);
+    this.#held = undefined;
+  }
+}

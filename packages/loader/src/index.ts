@@ -1,0 +1,17 @@
+/**
+ * Batches for training, from samples in any format: in the order of a seed, read ahead, made by workers.
+ * @module
+ */
+export { Batch } from './batches/batch.js';
+export { stack, type NumberArray, type Stacked } from './batches/collate.js';
+export {
+  type Collate,
+  type ModuleFunction,
+  type SampleContext,
+  type Transform,
+} from './batches/functions.js';
+export { DataLoader } from './data-loader.js';
+export { type LoaderEpoch, type LoaderStats } from './observe/epochs.js';
+export { type DataLoaderOptions, type WindowShuffle } from './options.js';
+export { type LoaderPart } from './order/parts.js';
+export { type LoaderState } from './state.js';

@@ -1,0 +1,64 @@
+import type { Runs } from '../reading/runs.js';
+import { inOrder, shuffled, type EpochOrder } from './epoch-order.js';
+import { mixtureOf } from './mixture.js';
+import type { Parts } from './parts.js';
+import { windowShuffled } from './window-shuffle.js';
+
+/** Bytes of a window, where samples cannot be read singly and nobody chose. */
+const WINDOW_BYTES = 64 * 2 ** 20;
+
+/** How samples are read: singly, or in runs of neighbours. */
+export interface Ordering {
+  readonly order: EpochOrder;
+  readonly reads: 'singly' | 'runs';
+  /** Bytes of a window, if there are windows. */
+  readonly windowBytes?: number | undefined;
+}
+
+/** What an order is made from. */
+export interface OrderingOptions {
+  readonly parts: Parts;
+  /** By part. */
+  readonly runs: () => readonly Runs[];
+  readonly seed: number;
+  readonly shuffle: boolean | { readonly windowBytes: number } | undefined;
+  readonly lanes: number;
+  readonly epochSamples: number | undefined;
+}
+
+/** Makes the order of all samples from what a loader was given. */
+export function orderingOf({ parts, runs, seed, shuffle, lanes, epochSamples }: OrderingOptions): Ordering {
+  const isSingle = parts.list.every(({ samples }) => samples.isSingle);
+  const hasWeights = epochSamples !== undefined || parts.list.some(({ weight }) => weight !== undefined);
+  const windowBytes = typeof shuffle === 'object' ? shuffle.windowBytes : WINDOW_BYTES;
+  const isWhole = isSingle && (shuffle ?? true) === true;
+  if (!hasWeights && shuffle === false) return { order: inOrder(parts.total), reads: 'runs' };
+  if (!hasWeights && isWhole) return { order: shuffled(parts.total, seed), reads: 'singly' };
+  const orderOf = (part: number): EpochOrder => {
+    const size = parts.sizes[part] ?? 0;
+    // Parts of the same size must not have the same order.
+    const own = (seed + part) % 2 ** 53;
+    if (shuffle === false) return inOrder(size);
+    if (isWhole) return shuffled(size, own);
+    const { [part]: list } = runs();
+    return windowShuffled({
+      runs: list as Runs,
+      seed: own,
+      windowBytes,
+      lanes,
+      only: parts.list[part]?.only,
+    });
+  };
+  const mixed = parts.list.map(({ weight }, part) => ({
+    order: orderOf(part),
+    first: parts.firstOf(part),
+    weight: weight ?? parts.sizes[part] ?? 0,
+  }));
+  const [only] = mixed;
+  const order =
+    mixed.length === 1 && !hasWeights && only !== undefined
+      ? only.order
+      : mixtureOf(mixed, epochSamples ?? parts.total);
+  const reads = isWhole ? 'singly' : 'runs';
+  return { order, reads, ...(shuffle !== false && !isWhole && { windowBytes }) };
+}

@@ -1,0 +1,72 @@
+import { configError } from '@tiered/core/internal';
+import type { SampleSet } from '@tiered/formats';
+
+/** One dataset of a loader, or a part of one. */
+export interface LoaderPart<S = unknown> {
+  readonly samples: SampleSet<S>;
+  /** The numbers of the samples that are read, rising, as `splitSamples` gives them. Default: all. */
+  readonly only?: Uint32Array | undefined;
+  /**
+   * How much of an epoch comes from here, relative to the other parts. Any positive number. Default: the
+   * number of its samples, so that each sample is read once an epoch.
+   */
+  readonly weight?: number | undefined;
+}
+
+/**
+ * The parts of a loader as one: their samples are numbered one part after the other, in the order of the
+ * list.
+ */
+export class Parts<S = unknown> {
+  readonly list: readonly LoaderPart<S>[];
+  /** Samples of each part. */
+  readonly sizes: readonly number[];
+  /** The number of the first sample of each part, and the end. */
+  readonly #firsts: readonly number[];
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` */
+  constructor(given: SampleSet<S> | LoaderPart<S> | readonly LoaderPart<S>[]) {
+    this.list = Array.isArray(given) ? (given as readonly LoaderPart<S>[]) : [partOf(given as SampleSet<S>)];
+    if (this.list.length === 0) throw configError('samples', 'at least one part', 'none');
+    for (const [i, { samples, only, weight }] of this.list.entries()) {
+      if (weight !== undefined && !(weight > 0 && weight < Infinity))
+        throw configError(`samples[${i}].weight`, 'a positive number', weight);
+      const wrong = only?.find((sample, at) => sample >= (only[at + 1] ?? samples.samples));
+      if (wrong !== undefined)
+        throw configError(`samples[${i}].only`, `rising numbers below ${samples.samples}`, wrong);
+      if ((only?.length ?? samples.samples) === 0)
+        throw configError(`samples[${i}]`, 'at least one sample', 'none');
+    }
+    this.sizes = this.list.map(({ samples, only }) => only?.length ?? samples.samples);
+    const firsts = [0];
+    for (const size of this.sizes) firsts.push((firsts.at(-1) ?? 0) + size);
+    this.#firsts = firsts;
+  }
+
+  /** Samples of all parts. */
+  get total(): number {
+    return this.#firsts.at(-1) ?? 0;
+  }
+
+  /** The number of the first sample of a part. */
+  firstOf(part: number): number {
+    return this.#firsts[part] ?? 0;
+  }
+
+  /** The part that a number belongs to. O(parts). */
+  partOf(number: number): number {
+    let part = 0;
+    while (number >= (this.#firsts[part + 1] ?? Infinity)) part += 1;
+    return part;
+  }
+
+  /** The sample of its part that a number means. */
+  sampleOf(number: number, part: number): number {
+    const index = number - this.firstOf(part);
+    return this.list[part]?.only?.[index] ?? index;
+  }
+}
+
+function partOf<S>(given: SampleSet<S> | LoaderPart<S>): LoaderPart<S> {
+  return 'format' in given ? { samples: given } : given;
+}

@@ -1,0 +1,79 @@
+import type { Parts } from '../order/parts.js';
+import { Block } from './plan.js';
+import type { Runs } from './runs.js';
+import type { Placed } from './scattered.js';
+
+/**
+ * Reads runs of neighbouring records, each once an epoch, when the first of its samples is needed. A run
+ * stays until the last of its samples was used.
+ */
+export class InRuns {
+  readonly #parts: Parts;
+  readonly #runs: readonly Runs[];
+  readonly #newId: () => number;
+  /** Uses in the epoch that nobody planned yet, by part and run. */
+  #uses: Uint32Array[] = [];
+  readonly #live = new Map<string, Block>();
+
+  constructor(parts: Parts, runs: readonly Runs[], newId: () => number) {
+    this.#parts = parts;
+    this.#runs = runs;
+    this.#newId = newId;
+  }
+
+  /** Begins an epoch, of which all samples are given in any order. */
+  begin(numbers: Iterable<number>): void {
+    this.#live.clear();
+    this.#uses = this.#runs.map(({ count }) => new Uint32Array(count));
+    for (const number of numbers) {
+      const { part, run } = this.#find(number);
+      const uses = this.#uses[part];
+      if (uses !== undefined) uses[run] = (uses[run] ?? 0) + 1;
+    }
+  }
+
+  place(numbers: Uint32Array): Placed {
+    const starts = new Float64Array(numbers.length);
+    const newBlocks: Block[] = [];
+    const blocks = Array.from(numbers, (number, i) => {
+      const { part, run, record } = this.#find(number);
+      const runs = this.#runs[part];
+      const samples = this.#parts.list[part]?.samples;
+      starts[i] = (samples?.offsetOf(record) ?? 0) - (runs?.offsetOf(run) ?? 0);
+      return this.#blockOf(part, run, newBlocks);
+    });
+    return { blocks, starts, newBlocks };
+  }
+
+  #find(number: number): { readonly part: number; readonly run: number; readonly record: number } {
+    const part = this.#parts.partOf(number);
+    const record = this.#parts.list[part]?.samples.recordOf(this.#parts.sampleOf(number, part)) ?? 0;
+    return { part, run: this.#runs[part]?.runOf(record) ?? 0, record };
+  }
+
+  #blockOf(part: number, run: number, newBlocks: Block[]): Block {
+    const name = `${part}/${run}`;
+    const uses = this.#uses[part];
+    const left = (uses?.[run] ?? 1) - 1;
+    if (uses !== undefined) uses[run] = left;
+    let block = this.#live.get(name);
+    if (block === undefined) {
+      block = this.#newBlock(part, run, left + 1);
+      this.#live.set(name, block);
+      newBlocks.push(block);
+    }
+    if (left === 0) this.#live.delete(name);
+    return block;
+  }
+
+  #newBlock(part: number, run: number, uses: number): Block {
+    const samples = this.#parts.list[part]?.samples;
+    const runs = this.#runs[part];
+    const offset = runs?.offsetOf(run) ?? 0;
+    const object = samples?.objectOf(runs?.firstRecordOf(run) ?? 0) ?? 0;
+    const key = samples?.keys[object] ?? '';
+    const block = new Block(this.#newId(), part, [{ key, offset, length: runs?.bytesOf(run) ?? 0, at: 0 }]);
+    block.left = uses;
+    return block;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Sample } from '@tiered/prefetch';
+
+/** Bytes of an object that are read at once, and where they go. */
+export interface Span {
+  readonly key: string;
+  readonly offset: number;
+  readonly length: number;
+  /** Where its bytes begin in the block. */
+  readonly at: number;
+}
+
+/** What the prefetcher reads as one: parts of one or more objects, one behind the other. */
+export class Block {
+  /** Its number, counted from 0. */
+  readonly id: number;
+  readonly part: number;
+  readonly spans: readonly Span[];
+  readonly size: number;
+  /** Uses of its samples by batches that have not been made yet. */
+  left = 0;
+  /** Once it was taken from the prefetcher. */
+  bytes: Uint8Array | undefined;
+  /** The bytes, as long as they are lent. */
+  lent: Sample | undefined;
+
+  constructor(id: number, part: number, spans: readonly Span[]) {
+    this.id = id;
+    this.part = part;
+    this.spans = spans;
+    const last = spans.at(-1);
+    this.size = last === undefined ? 0 : last.at + last.length;
+  }
+
+  get key(): string {
+    return String(this.id);
+  }
+
+  /** One use less. After the last its memory is given back; returns whether this was the last. */
+  used(): boolean {
+    this.left -= 1;
+    if (this.left > 0) return false;
+    this.bytes = undefined;
+    this.lent?.release();
+    this.lent = undefined;
+    return true;
+  }
+}
+
+/** A batch, as it is known before anything is read. Its lists are by sample. */
+export interface BatchPlan {
+  readonly epoch: number;
+  /** Its number in the epoch, from where the loader began. */
+  readonly index: number;
+  /** Samples of the epoch that are done after it, on all ranks. */
+  readonly done: number;
+  /** Whether it is the last of its epoch. */
+  readonly isLast: boolean;
+  /** Numbers over all parts. */
+  readonly numbers: Uint32Array;
+  readonly blocks: readonly Block[];
+  /** Where each sample's record begins in its block. */
+  readonly starts: Float64Array;
+  /** The blocks that nobody needed before, in the order in which they are read. */
+  readonly newBlocks: readonly Block[];
+}

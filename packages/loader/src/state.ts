@@ -1,0 +1,58 @@
+import { configError } from '@tiered/core/internal';
+import { createHash } from 'node:crypto';
+import type { EpochOrder } from './order/epoch-order.js';
+import type { Parts } from './order/parts.js';
+
+/**
+ * Where a training stands: plain data, to be kept as JSON with a checkpoint. It is the same on all ranks, and
+ * does not depend on the number of ranks or workers, on the batch size, or on tiers. So a training may go on
+ * with others.
+ */
+export interface LoaderState {
+  readonly version: 1;
+  /** Counted from 0; the number of epochs at the end. */
+  readonly epoch: number;
+  /** Samples of that epoch that are done, on all ranks. */
+  readonly done: number;
+  /** A hash of what decides the order, so that no other order is gone on with. */
+  readonly order: string;
+  /** Sequences that a window shuffle reads side by side. They stay as they were at the beginning. */
+  readonly lanes: number;
+}
+
+/** A hash of an order, and of the samples that are in this order. O(objects). */
+export function orderHash({ identity }: EpochOrder, { list }: Parts): string {
+  const hash = createHash('sha256').update(JSON.stringify(identity));
+  for (const { samples, only } of list) {
+    hash.update(JSON.stringify([samples.format.name, samples.records, samples.samples, samples.bytes]));
+    for (const key of samples.keys) hash.update(key).update('\0');
+    if (only !== undefined) hash.update(only);
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/**
+ * Checks a state that came from outside.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if it is no state, or one of other samples or another order.
+ */
+export function assertState(state: LoaderState, order: EpochOrder, parts: Parts, epochs: number): void {
+  const { epoch, done, order: hash } = state;
+  if (hash !== orderHash(order, parts))
+    throw configError('resume.order', 'the state of a loader with the same samples, seed and shuffle', hash);
+  if (!isIndex(epoch, epochs + 1)) throw configError('resume.epoch', `0 to ${epochs}`, epoch);
+  if (!isIndex(done, order.length)) throw configError('resume.done', `0 to ${order.length - 1}`, done);
+}
+
+/** Checks the form of a state, before its order can be made. */
+export function assertForm(state: unknown): asserts state is LoaderState {
+  if (typeof state !== 'object' || state === null)
+    throw configError('resume', 'what stateDict() gave', state);
+  const { version, lanes } = state as Partial<LoaderState>;
+  if (version !== 1) throw configError('resume.version', '1', version);
+  if (!isIndex((lanes ?? 0) - 1, 2 ** 20))
+    throw configError('resume.lanes', 'a whole number of at least 1', lanes);
+}
+
+function isIndex(value: unknown, count: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < count;
+}

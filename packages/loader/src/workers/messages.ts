@@ -1,0 +1,36 @@
+import type { BatchTask, MadeBatch } from '../batches/task.js';
+import type { ModuleFunction } from '../batches/functions.js';
+
+/** What a worker thread is told when it starts. */
+export interface ThreadData {
+  /** By part. */
+  readonly formats: readonly {
+    readonly name: string;
+    readonly options: Readonly<Record<string, unknown>>;
+    readonly madeBy: ModuleFunction | undefined;
+  }[];
+  readonly transform?: ModuleFunction | undefined;
+  readonly collate?: ModuleFunction | undefined;
+}
+
+/** What a worker thread is asked. */
+export interface MakeMessage {
+  readonly id: number;
+  readonly task: BatchTask;
+  /** Blocks that are not needed any more. */
+  readonly dropped: readonly number[];
+}
+
+/** What it answers. `ready` once its modules are loaded. */
+export type ThreadMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'made'; readonly id: number; readonly made: MadeBatch }
+  | { readonly type: 'failed'; readonly id: number; readonly error: ErrorBody };
+
+/** An error on its way between threads. */
+export interface ErrorBody {
+  readonly code: string | undefined;
+  readonly message: string;
+  readonly key: string | undefined;
+  readonly cause: unknown;
+}

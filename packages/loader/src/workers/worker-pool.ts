@@ -1,0 +1,164 @@
+import { TieredError } from '@tiered/core';
+import { invariant } from '@tiered/core/internal';
+import { Worker } from 'node:worker_threads';
+import type { BatchTask, MadeBatch } from '../batches/task.js';
+import { closedError } from '../errors.js';
+import { WORKER_THREAD } from '../thread-file.js';
+import { errorFrom } from './error-body.js';
+import type { ErrorBody, MakeMessage, ThreadData, ThreadMessage } from './messages.js';
+
+/** Options of a worker pool. */
+export interface WorkerPoolOptions {
+  readonly workers: number;
+  readonly data: ThreadData;
+  /** Workers that are replaced when they end, over all; the next one that ends is an error. */
+  readonly replacements: number;
+  /** Options of Node for the threads. Undefined: those of this process. */
+  readonly execArgv: readonly string[] | undefined;
+}
+
+/** A task that a worker has. */
+interface Given {
+  readonly task: BatchTask;
+  readonly resolve: (made: MadeBatch) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Worker threads that make batches. Each task is given to the worker with the fewest.
+ *
+ * A worker that ends, whatever the reason, fails what it was given, or is replaced by another that is given
+ * the same: batches depend on nothing but their task. So no call waits forever for a worker that is gone.
+ */
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions;
+  readonly #threads = new Set<Thread>();
+  #replacements: number;
+  #nextId = 0;
+  /** Why a worker is gone for good. */
+  #failure: TieredError | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options;
+    this.#replacements = options.replacements;
+    for (let i = 0; i < options.workers; i++) this.#start();
+  }
+
+  /**
+   * @throws TieredError `TIERED_TRANSFORM_FAILED`, `TIERED_WORKER_FAILED`, `TIERED_CLOSED`.
+   */
+  make(task: BatchTask): Promise<MadeBatch> {
+    return new Promise((resolve, reject) => {
+      this.#give(this.#nextId++, { task, resolve, reject });
+    });
+  }
+
+  /** The block is not needed any more. */
+  drop(block: number): void {
+    for (const thread of this.#threads) thread.dropped.push(block);
+  }
+
+  /** Ends the workers. Tasks that are under way fail. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= Promise.all([...this.#threads].map((thread) => thread.end())).then(() => undefined);
+    return this.#closed;
+  }
+
+  #give(id: number, given: Given): void {
+    let idlest: Thread | undefined;
+    for (const thread of this.#threads)
+      if (idlest === undefined || thread.tasks.size < idlest.tasks.size) idlest = thread;
+    if (idlest === undefined || this.#closed !== undefined) given.reject(this.#failure ?? closedError());
+    else idlest.give(id, given);
+  }
+
+  #start(): void {
+    const thread = new Thread(this.#options, (error) => this.#ended(thread, error));
+    this.#threads.add(thread);
+  }
+
+  #ended(thread: Thread, error: unknown): void {
+    this.#threads.delete(thread);
+    const tasks = [...thread.tasks];
+    if (this.#closed !== undefined) {
+      for (const [, { reject }] of tasks) reject(closedError());
+    } else if (this.#replacements > 0 && thread.isReady) {
+      this.#replacements -= 1;
+      this.#start();
+      for (const [id, given] of tasks) this.#give(id, given);
+    } else {
+      const failure = workerFailed(error, thread.isReady);
+      for (const [, { reject }] of tasks) reject(failure);
+      this.#failure = failure;
+    }
+  }
+}
+
+/** One worker thread, and what it was given. */
+class Thread {
+  readonly tasks = new Map<number, Given>();
+  /** Blocks that it is to be told of with its next task. */
+  dropped: number[] = [];
+  /** Whether its modules could be loaded. */
+  isReady = false;
+  readonly #worker: Worker;
+  #error: unknown;
+
+  constructor({ data, execArgv }: WorkerPoolOptions, onEnd: (error: unknown) => void) {
+    this.#worker = new Worker(WORKER_THREAD, {
+      workerData: data,
+      ...(execArgv !== undefined && { execArgv: [...execArgv] }),
+    });
+    // A loader that nobody closed must not keep the process alive by its threads alone.
+    this.#worker.unref();
+    this.#worker.on('message', (message: ThreadMessage) => this.#received(message));
+    this.#worker.on('messageerror', (error) => this.#failed(error));
+    this.#worker.on('error', (error) => this.#failed(error));
+    this.#worker.on('exit', (code) => onEnd(this.#error ?? new Error(`it ended with exit code ${code}`)));
+  }
+
+  give(id: number, given: Given): void {
+    this.tasks.set(id, given);
+    // As long as it has work to do, the process waits for it.
+    this.#worker.ref();
+    const message: MakeMessage = { id, task: given.task, dropped: this.dropped };
+    this.dropped = [];
+    this.#worker.postMessage(message);
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #failed(error: unknown): void {
+    this.#error ??= error;
+    void this.#worker.terminate();
+  }
+
+  #received(message: ThreadMessage): void {
+    if (message.type === 'ready') {
+      this.isReady = true;
+      return;
+    }
+    const given = this.tasks.get(message.id);
+    invariant(given !== undefined, 'a worker answered what it was not asked');
+    this.tasks.delete(message.id);
+    if (this.tasks.size === 0) this.#worker.unref();
+    if (message.type === 'failed') given.reject(errorFrom(message.error));
+    else given.resolve(withErrors(message.made));
+  }
+}
+
+function withErrors(made: MadeBatch): MadeBatch {
+  const damage = made.damage.map(({ index, error }) => ({ index, error: errorFrom(error as ErrorBody) }));
+  return { ...made, damage };
+}
+
+function workerFailed(cause: unknown, isReady: boolean): TieredError {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const message = isReady
+    ? `A worker of the loader ended: ${text}. Mend what ended it, or allow replacements (replaceWorkers).`
+    : `A worker of the loader could not start: ${text}. Check the modules of transform and collate.`;
+  return new TieredError('TIERED_WORKER_FAILED', message, { cause });
+}

@@ -1,0 +1,97 @@
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { openSamples, type SampleFormat, type SampleSet } from '@tiered/formats';
+import { rawRecords } from '@tiered/formats/raw';
+import { DataLoader, type Batch, type DataLoaderOptions, type LoaderPart } from '@tiered/loader';
+import { onTestFinished } from 'vitest';
+
+export const RECORD = 8;
+
+/** A record that says which it is. */
+export function recordOf(object: number, record: number): Uint8Array {
+  const bytes = new Uint8Array(RECORD);
+  new DataView(bytes.buffer).setUint32(0, object);
+  new DataView(bytes.buffer).setUint32(4, record);
+  return bytes;
+}
+
+export function nameOf(bytes: Uint8Array): string {
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  return `${view.getUint32(0)}/${view.getUint32(4)}`;
+}
+
+/** A hierarchy over objects of so many records. */
+export async function hierarchyOf(counts: readonly number[]): Promise<Hierarchy> {
+  const source = new MemoryDriver({ name: 'source' });
+  for (const [object, count] of counts.entries()) {
+    const bytes = Buffer.concat(Array.from({ length: count }, (_, record) => recordOf(object, record)));
+    await source.write(String(object).padStart(4, '0'), bytes, { size: bytes.byteLength });
+  }
+  const hierarchy = await new Hierarchy({ source }).open();
+  onTestFinished(() => hierarchy.close());
+  return hierarchy;
+}
+
+/** Samples that can be read singly. */
+export async function singles(counts: readonly number[]): Promise<SampleSet<Uint8Array>> {
+  return openSamples(await hierarchyOf(counts), { format: rawRecords({ recordBytes: RECORD }) });
+}
+
+/** Samples of which `each` are in a record, and cannot be read singly. */
+export function grouped(each: number): SampleFormat<Uint8Array> {
+  return {
+    name: 'grouped',
+    options: { each },
+    needsNoIndex: true,
+    index: ({ size }) => {
+      const samples = size / RECORD;
+      const records = Math.ceil(samples / each);
+      const countOf = (i: number) => Math.min(each, samples - i * each);
+      const of = (value: (i: number) => number) => Float64Array.from({ length: records }, (_, i) => value(i));
+      return Promise.resolve({
+        offsets: of((i) => i * each * RECORD),
+        lengths: of((i) => countOf(i) * RECORD),
+        samples: Uint32Array.from({ length: records }, (_, i) => countOf(i)),
+      });
+    },
+    decode: ({ bytes }) =>
+      Array.from({ length: bytes.byteLength / RECORD }, (_, i) =>
+        bytes.subarray(i * RECORD, (i + 1) * RECORD),
+      ),
+  };
+}
+
+export async function groups(counts: readonly number[], each: number): Promise<SampleSet<Uint8Array>> {
+  return openSamples(await hierarchyOf(counts), { format: grouped(each) });
+}
+
+type Given = SampleSet<Uint8Array> | readonly LoaderPart<Uint8Array>[];
+
+/** A loader that is closed at the end of the test. */
+export function loaderOf<T = Uint8Array, C = readonly T[]>(
+  samples: Given,
+  options: DataLoaderOptions<Uint8Array, T, C>,
+): DataLoader<Uint8Array, T, C> {
+  const loader = new DataLoader<Uint8Array, T, C>(samples, options);
+  onTestFinished(() => loader.close());
+  return loader;
+}
+
+/** The names of the samples of batches, which are asked for one after the other. */
+export async function namesOf(
+  batches: AsyncIterable<Batch<readonly Uint8Array[]>>,
+  most = Infinity,
+): Promise<string[][]> {
+  const names: string[][] = [];
+  for await (const { data } of batches) {
+    names.push(data.map(nameOf));
+    if (names.length === most) break;
+  }
+  return names;
+}
+
+/** The names of all samples, in order of their numbers. */
+export function allNames(counts: readonly number[]): string[] {
+  return counts.flatMap((count, object) =>
+    Array.from({ length: count }, (_, record) => `${object}/${record}`),
+  );
+}

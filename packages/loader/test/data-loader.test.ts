@@ -2,7 +2,7 @@ import { shuffledSequence } from '@tiered/prefetch';
 import { stack } from '@tiered/loader';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { allNames, grouped, groups, loaderOf, nameOf, namesOf, singles } from './helpers.js';
+import { allNames, groups, loaderOf, nameOf, namesOf, singles } from './helpers.js';
 
 const countsArbitrary = fc
   .array(fc.nat(30), { minLength: 1, maxLength: 8 })
@@ -272,5 +272,4 @@ it('reads each run of neighbours once an epoch where it shuffles in windows', as
   const loader = loaderOf(samples, { batchSize: 10, shuffle: { window: 512 }, epochs: 2 });
   await namesOf(loader);
   expect(samples.hierarchy.stats().source).toMatchObject({ reads: 8, readBytes: 2 * 4 * 64 * 8 });
-  expect(grouped(8).name).toBe('grouped');
 });

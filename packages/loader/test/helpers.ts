@@ -1,10 +1,9 @@
 import { Hierarchy, MemoryDriver } from '@tiered/core';
-import { openSamples, type SampleFormat, type SampleSet } from '@tiered/formats';
+import { openSamples, type SampleSet } from '@tiered/formats';
 import { rawRecords } from '@tiered/formats/raw';
 import { DataLoader, type Batch, type DataLoaderOptions, type LoaderPart } from '@tiered/loader';
 import { onTestFinished } from 'vitest';
-
-export const RECORD = 8;
+import { grouped, RECORD } from './formats.js';
 
 /** A record that says which it is. */
 export function recordOf(object: number, record: number): Uint8Array {
@@ -34,30 +33,6 @@ export async function hierarchyOf(counts: readonly number[]): Promise<Hierarchy>
 /** Samples that can be read singly. */
 export async function singles(counts: readonly number[]): Promise<SampleSet<Uint8Array>> {
   return openSamples(await hierarchyOf(counts), { format: rawRecords({ recordBytes: RECORD }) });
-}
-
-/** Samples of which `each` are in a record, and cannot be read singly. */
-export function grouped(each: number): SampleFormat<Uint8Array> {
-  return {
-    name: 'grouped',
-    options: { each },
-    needsNoIndex: true,
-    index: ({ size }) => {
-      const samples = size / RECORD;
-      const records = Math.ceil(samples / each);
-      const countOf = (i: number) => Math.min(each, samples - i * each);
-      const of = (value: (i: number) => number) => Float64Array.from({ length: records }, (_, i) => value(i));
-      return Promise.resolve({
-        offsets: of((i) => i * each * RECORD),
-        lengths: of((i) => countOf(i) * RECORD),
-        samples: Uint32Array.from({ length: records }, (_, i) => countOf(i)),
-      });
-    },
-    decode: ({ bytes }) =>
-      Array.from({ length: bytes.byteLength / RECORD }, (_, i) =>
-        bytes.subarray(i * RECORD, (i + 1) * RECORD),
-      ),
-  };
 }
 
 export async function groups(counts: readonly number[], each: number): Promise<SampleSet<Uint8Array>> {

@@ -1,6 +1,6 @@
 import { configError } from '@tiered/core/internal';
 import { FORMAT_NAMES, type SampleFormat } from '@tiered/formats';
-import { isOfModule, type Transform } from '../batches/functions.js';
+import { isOfModule } from '../batches/functions.js';
 import { BatchMaker } from '../batches/make-batch.js';
 import type { AnyOptions, CheckedOptions } from '../options.js';
 import type { Parts } from '../order/parts.js';

@@ -5,6 +5,7 @@ import { DamageLimit } from '@tiered/formats/internal';
 import { Prefetcher } from '@tiered/prefetch';
 import { Batch } from './batches/batch.js';
 import { Pipeline, type PlannedBatch } from './batches/pipeline.js';
+import { Clairvoyant } from './clairvoyance.js';
 import { closedError } from './errors.js';
 import { LoaderEpochs, type LoaderStats } from './observe/epochs.js';
 import { reportOf } from './observe/report.js';
@@ -55,6 +56,9 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   #held: PlannedBatch | undefined;
   /** What the loader ended with. */
   #failure: { readonly error: unknown } | undefined;
+  readonly #clairvoyant: Clairvoyant | undefined;
+  /** Ends what the loader does beside the reading. */
+  readonly #ending = new AbortController();
   /** Of the order, which takes a look at each key. */
   #hash: string | undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -72,7 +76,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     options: DataLoaderOptions<S, T, C>,
   ) {
     const checked = checkedOptions(options);
-    const { resume, prefetch = {}, signal, epochSamples } = options;
+    const { resume, prefetch = {}, signal, epochSamples, clairvoyant } = options;
     const { epochs, seed, ranks } = checked;
     if (resume !== undefined) assertForm(resume);
     this.#options = checked;
@@ -99,13 +103,17 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     let blocks = 0;
     const newId = () => blocks++;
     const reading = reads === 'singly' ? new Scattered(parts, newId) : new InRuns(parts, runs(), newId);
-    const planner = new Planner({ order, ...checked, start: this.#position, reading });
+    const job = { order, ...checked, start: this.#position };
+    const planner = new Planner({ ...job, reading });
     const source = new BlockSource(parts);
-    this.#prefetcher = new Prefetcher(
-      source,
-      accessesOf(planner, (block) => source.planned(block)),
-      { ...prefetch, signal },
-    );
+    const accesses = accessesOf(planner, (block) => source.planned(block));
+    this.#clairvoyant =
+      clairvoyant &&
+      new Clairvoyant({ ...clairvoyant, parts, job, signal: this.#ending.signal, clock: this.#clock });
+    const { planned } = this.#clairvoyant ?? {};
+    // What is read before there is a plan would be fetched again when it is placed.
+    const input = planned === undefined ? accesses : after(planned, accesses);
+    this.#prefetcher = new Prefetcher(source, input, { ...prefetch, signal });
     const making = makingOf(parts, options, checked);
     this.#pool = making instanceof WorkerPool ? making : undefined;
     this.#epochs = new LoaderEpochs(this.#clock);
@@ -158,7 +166,11 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   /** What was measured so far. */
   stats(): LoaderStats {
     const { epochs } = this.#prefetcher.profile();
-    return { epochs: this.#epochs.figures(epochs), skipped: this.#damage.skipped };
+    return {
+      epochs: this.#epochs.figures(epochs),
+      skipped: this.#damage.skipped,
+      clairvoyance: this.#clairvoyant?.state,
+    };
   }
 
   /** Says in words what each epoch took, where its bytes came from, and what limited it. */
@@ -184,8 +196,14 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
 
   async #close(): Promise<void> {
     this.#failure ??= { error: closedError() };
+    this.#ending.abort(this.#failure.error);
     this.#release();
-    await Promise.all([this.#pool?.close(), this.#prefetcher.close(), this.#pipeline.end()]);
+    await Promise.all([
+      this.#pool?.close(),
+      this.#prefetcher.close(),
+      this.#pipeline.end(),
+      this.#clairvoyant?.end(),
+    ]);
   }
 
   /** One at a time, whoever asks. */
@@ -240,4 +258,9 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     if (this.#held !== undefined) this.#pipeline.release(this.#held);
     this.#held = undefined;
   }
+}
+
+async function* after<T>(planned: Promise<void>, items: Iterable<T>): AsyncGenerator<T, void, undefined> {
+  await planned;
+  yield* items;
 }

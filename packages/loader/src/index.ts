@@ -10,6 +10,7 @@ export {
   type SampleContext,
   type Transform,
 } from './batches/functions.js';
+export { type Clairvoyance, type ClairvoyantOptions } from './clairvoyance.js';
 export { DataLoader } from './data-loader.js';
 export { type LoaderEpoch, type LoaderStats } from './observe/epochs.js';
 export { type DataLoaderOptions, type WindowShuffle } from './options.js';

@@ -4,6 +4,7 @@ import type { DamageOptions } from '@tiered/formats';
 import type { PrefetcherOptions } from '@tiered/prefetch';
 import type { Collate, ModuleFunction, Transform } from './batches/functions.js';
 import { isOfModule } from './batches/functions.js';
+import type { ClairvoyantOptions } from './clairvoyance.js';
 import type { LoaderState } from './state.js';
 
 /** How samples are mixed. */
@@ -61,6 +62,11 @@ export interface DataLoaderOptions<S = unknown, T = S, C = readonly T[]>
   readonly replaceWorkers?: number | undefined;
   /** Options of Node for worker threads, as `execArgv` of `Worker`. Default: those of the process. */
   readonly workerExecArgv?: readonly string[] | undefined;
+  /**
+   * Has the tiers keep what this rank will read most often until the end of the training, which follows from
+   * the seed, and fills them ahead of the reads. Default: the placement of the hierarchy decides by itself.
+   */
+  readonly clairvoyant?: ClairvoyantOptions | undefined;
   /** Where a loader of the same samples stood (`stateDict()`). Default: the beginning. */
   readonly resume?: LoaderState | undefined;
   /** Memory, producers and tuning of the prefetcher, as in `PrefetcherOptions`. */

@@ -3,6 +3,14 @@ import type { SampleFormat } from '@tiered/formats';
 /** Bytes of a sample. */
 export const RECORD = 8;
 
+/** A record that says which it is. */
+export function recordBytes(object: number, record: number): Uint8Array {
+  const bytes = new Uint8Array(RECORD);
+  new DataView(bytes.buffer).setUint32(0, object);
+  new DataView(bytes.buffer).setUint32(4, record);
+  return bytes;
+}
+
 /** Samples of which `each` are in a record, and cannot be read singly. */
 export function grouped(each: number): SampleFormat<Uint8Array> {
   return {

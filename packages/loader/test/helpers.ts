@@ -3,15 +3,7 @@ import { openSamples, type SampleSet } from '@tiered/formats';
 import { rawRecords } from '@tiered/formats/raw';
 import { DataLoader, type Batch, type DataLoaderOptions, type LoaderPart } from '@tiered/loader';
 import { onTestFinished } from 'vitest';
-import { grouped, RECORD } from './formats.js';
-
-/** A record that says which it is. */
-export function recordOf(object: number, record: number): Uint8Array {
-  const bytes = new Uint8Array(RECORD);
-  new DataView(bytes.buffer).setUint32(0, object);
-  new DataView(bytes.buffer).setUint32(4, record);
-  return bytes;
-}
+import { grouped, RECORD, recordBytes } from './formats.js';
 
 export function nameOf(bytes: Uint8Array): string {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -22,7 +14,7 @@ export function nameOf(bytes: Uint8Array): string {
 export async function hierarchyOf(counts: readonly number[]): Promise<Hierarchy> {
   const source = new MemoryDriver({ name: 'source' });
   for (const [object, count] of counts.entries()) {
-    const bytes = Buffer.concat(Array.from({ length: count }, (_, record) => recordOf(object, record)));
+    const bytes = Buffer.concat(Array.from({ length: count }, (_, record) => recordBytes(object, record)));
     await source.write(String(object).padStart(4, '0'), bytes, { size: bytes.byteLength });
   }
   const hierarchy = await new Hierarchy({ source }).open();

@@ -1,4 +1,5 @@
 import type { Clock } from '@tiered/core';
+import type { Clairvoyance } from '../clairvoyance.js';
 import type { EpochProfile } from '@tiered/prefetch';
 
 /** What was measured of one epoch of a loader. */
@@ -21,6 +22,8 @@ export interface LoaderStats {
   readonly epochs: readonly LoaderEpoch[];
   /** Damaged samples that were left out. */
   readonly skipped: number;
+  /** Undefined without the option `clairvoyant`. */
+  readonly clairvoyance: Clairvoyance | undefined;
 }
 
 const EPOCHS_KEPT = 32;

@@ -11,8 +11,8 @@ export interface PlanStart {
   readonly done: number;
 }
 
-/** What a planner needs. */
-export interface PlannerParts {
+/** What one rank of a training reads: the job of HDMLP (section 5). */
+export interface Job {
   readonly order: EpochOrder;
   readonly epochs: number;
   readonly start: PlanStart;
@@ -20,6 +20,11 @@ export interface PlannerParts {
   readonly rank: number;
   readonly ranks: number;
   readonly dropLast: boolean;
+}
+
+/** What a planner needs. */
+export interface PlannerParts extends Job {
+  /** Finds where samples are. */
   readonly reading: {
     /** An epoch begins, of which these are the samples of this rank. */
     begin?(numbers: Iterable<number>): void;
@@ -62,41 +67,57 @@ export class Planner {
 
 /** The batches of a rank in each epoch, of the same number on all ranks. */
 export function sharesOf(
-  { order, batchSize, ranks, dropLast }: Pick<PlannerParts, 'order' | 'batchSize' | 'ranks' | 'dropLast'>,
+  { order, batchSize, ranks, dropLast }: Pick<Job, 'order' | 'batchSize' | 'ranks' | 'dropLast'>,
   done: number,
 ): Shares {
   return new Shares({ length: order.length, done, batchSize, ranks, dropLast });
 }
 
-function* plansOf(parts: PlannerParts): Generator<BatchPlan, undefined> {
-  const { order, epochs, start, rank, reading } = parts;
-  for (let epoch = start.epoch; epoch < epochs; epoch++) {
-    const shares = sharesOf(parts, epoch === start.epoch ? start.done : 0);
-    if (shares.batches === 0) continue;
-    const numbers = order.of(epoch);
-    const numbersOf = (batch: number) =>
-      Uint32Array.from(
-        { length: shares.sizeOf(batch) },
-        (_, i) => numbers[shares.positionOf(rank, batch, i)] ?? 0,
-      );
-    reading.begin?.(allOf(shares, numbersOf));
+/** An epoch of one rank. */
+interface RankEpoch {
+  readonly shares: Shares;
+  /** The numbers of the samples of a batch. */
+  readonly numbersOf: (batch: number) => Uint32Array;
+}
+
+function epochOf(job: Job, epoch: number): RankEpoch {
+  const { order, start, rank } = job;
+  const shares = sharesOf(job, epoch === start.epoch ? start.done : 0);
+  const numbers = shares.batches === 0 ? new Uint32Array() : order.of(epoch);
+  const numbersOf = (batch: number) =>
+    Uint32Array.from(
+      { length: shares.sizeOf(batch) },
+      (_, i) => numbers[shares.positionOf(rank, batch, i)] ?? 0,
+    );
+  return { shares, numbersOf };
+}
+
+/** The numbers of the samples that a rank reads in an epoch, in order. */
+export function numbersOf(job: Job, epoch: number): Generator<number> {
+  return allOf(epochOf(job, epoch));
+}
+
+function* allOf({ shares, numbersOf }: RankEpoch): Generator<number> {
+  for (let batch = 0; batch < shares.batches; batch++) yield* numbersOf(batch);
+}
+
+function* plansOf({ reading, ...job }: PlannerParts): Generator<BatchPlan, undefined> {
+  for (let epoch = job.start.epoch; epoch < job.epochs; epoch++) {
+    const { shares, numbersOf } = epochOf(job, epoch);
+    reading.begin?.(allOf({ shares, numbersOf }));
     for (let index = 0; index < shares.batches; index++) {
-      const batch = numbersOf(index);
+      const numbers = numbersOf(index);
       yield {
         epoch,
         index,
         done: shares.doneAfter(index),
         isLast: index === shares.batches - 1,
-        numbers: batch,
-        ...reading.place(batch),
+        numbers,
+        ...reading.place(numbers),
       };
     }
   }
   return undefined;
-}
-
-function* allOf(shares: Shares, numbersOf: (batch: number) => Uint32Array): Generator<number> {
-  for (let batch = 0; batch < shares.batches; batch++) yield* numbersOf(batch);
 }
 
 /** The blocks of plans as accesses of a prefetcher. */

@@ -1,0 +1,122 @@
+import type { Clock, Hierarchy } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
+import { fillOrder, frequencyPlan } from '@tiered/tiering/plans';
+import type { Parts } from './order/parts.js';
+import { numbersOf, type Job } from './reading/planner.js';
+
+/** How a loader has its hierarchy keep what this rank will read most often. */
+export interface ClairvoyantOptions {
+  /** The policy of the hierarchy's `PlacementHandler`, made by `planFollower`. */
+  readonly policy: PlanFollower;
+  /**
+   * Milliseconds that a copy of an object of this many bytes saves each time a part of it is read. Default: 5
+   * ms and 100 MB/s, as of a shared file system or an object store: small objects come first, because they
+   * cost the source its latency for few bytes.
+   */
+  readonly savedMs?: ((bytes: number) => number) | undefined;
+}
+
+const SAVED_MS = (bytes: number) => 5 + bytes / 100_000;
+
+/** What clairvoyance did so far. */
+export interface Clairvoyance {
+  /** Objects by level, and those that stay in the source; undefined until the first was placed. */
+  readonly filled: FillCounts | undefined;
+  /** Why the filling ended early, if it did. What was not filled is read from the source. */
+  readonly error: unknown;
+}
+
+/** What plans are made from. */
+export interface ClairvoyantParts extends ClairvoyantOptions {
+  readonly parts: Parts;
+  readonly job: Job;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/**
+ * Knows from the seed what this rank reads until the end of the training (HDMLP, section 3), has the tiers
+ * keep what is worth most, and fills them in the order of the first reads (section 5.1), beside the training.
+ *
+ * The accesses of objects are those of their samples: a shard that is read for a thousand samples counts a
+ * thousand times, for all its bytes. Draws every epoch once, which takes O(samples) each; the event loop
+ * turns between epochs.
+ */
+export class Clairvoyant {
+  readonly #parts: ClairvoyantParts;
+  readonly #hierarchy: Hierarchy;
+  /** Settles when the plan is followed. */
+  readonly planned: Promise<void>;
+  #filling: Promise<void> = Promise.resolve();
+  #filled: FillCounts | undefined;
+  #error: unknown;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for parts of several hierarchies. */
+  constructor(parts: ClairvoyantParts) {
+    this.#parts = parts;
+    const [hierarchy, ...others] = new Set(parts.parts.list.map(({ samples }) => samples.hierarchy));
+    if (hierarchy === undefined || others.length > 0)
+      throw configError('clairvoyant', 'parts of one hierarchy', `${1 + others.length}`);
+    this.#hierarchy = hierarchy;
+    this.planned = this.#plan();
+    this.planned.catch(() => undefined);
+  }
+
+  get state(): Clairvoyance {
+    return { filled: this.#filled, error: this.#error };
+  }
+
+  /** Resolves when nothing is being filled. Its signal ends it. */
+  async end(): Promise<void> {
+    await this.planned.catch(() => undefined);
+    await this.#filling;
+  }
+
+  async #plan(): Promise<void> {
+    const { savedMs = SAVED_MS, policy, signal } = this.#parts;
+    const { namespace } = this.#hierarchy;
+    const { frequency, first } = await this.#accesses();
+    const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));
+    const quotas = this.#hierarchy.stats().tiers.map(({ quotaBytes }) => quotaBytes);
+    const plan = frequencyPlan({ frequency, first, sizes, quotas, savedMs });
+    policy.follow({ plan, sampleOf: (key) => namespace.find(key) });
+    const order = fillOrder({ plan, first });
+    const keys = function* () {
+      for (const id of order) yield namespace.keyOf(id);
+    };
+    const onProgress = (filled: FillCounts) => (this.#filled = filled);
+    this.#filling = placeInOrder(this.#hierarchy, keys(), { signal, onProgress }).then(
+      (filled) => void (this.#filled = filled),
+      (error: unknown) => {
+        if (!signal.aborted) this.#error = error;
+      },
+    );
+  }
+
+  /** How often, and when first, objects are read, by their numbers in the namespace. */
+  async #accesses(): Promise<{ readonly frequency: Uint32Array; readonly first: Uint32Array }> {
+    const { parts, job, signal, clock } = this.#parts;
+    const { namespace } = this.#hierarchy;
+    const idsOf = parts.list.map(({ samples }) =>
+      Int32Array.from(samples.keys, (key) => namespace.find(key)),
+    );
+    const frequency = new Uint32Array(namespace.count);
+    const first = new Uint32Array(namespace.count);
+    let access = 0;
+    for (let epoch = job.start.epoch; epoch < job.epochs; epoch++) {
+      await clock.turn();
+      signal.throwIfAborted();
+      for (const number of numbersOf(job, epoch)) {
+        const part = parts.partOf(number);
+        const samples = parts.list[part]?.samples;
+        const object = samples?.objectOf(samples.recordOf(parts.sampleOf(number, part))) ?? 0;
+        const id = idsOf[part]?.[object] ?? -1;
+        if (frequency[id] === 0) first[id] = access;
+        frequency[id] = (frequency[id] ?? 0) + 1;
+        access += 1;
+      }
+    }
+    return { frequency, first };
+  }
+}

@@ -152,7 +152,7 @@ describe('damage that an index finds', () => {
 });
 
 describe('a saved index', () => {
-  it('is used as long as the object is of its version and format', async () => {
+  it('[D7] is used as long as the object is of its version and format', async () => {
     const indexes = await directory();
     const hierarchy = await hierarchyWith({ a: bytesOf(2), b: bytesOf(3) });
     const reads = () => hierarchy.stats().source.reads;
@@ -168,7 +168,7 @@ describe('a saved index', () => {
     expect((await openSamples(changed, { format: several(), indexes })).samples).toBe(6);
   });
 
-  it('that is damaged, or of another object, is made anew', async () => {
+  it('[D7] that is damaged, or of another object, is made anew', async () => {
     const indexes = await directory();
     const hierarchy = await hierarchyWith({ a: bytesOf(2) });
     await openSamples(hierarchy, { format: several(), indexes });

@@ -15,4 +15,5 @@ export { DataLoader } from './data-loader.js';
 export { type LoaderEpoch, type LoaderStats } from './observe/epochs.js';
 export { type DataLoaderOptions, type WindowShuffle } from './options.js';
 export { type LoaderPart } from './order/parts.js';
+export { splitSamples, type SplitOptions } from './order/split.js';
 export { type LoaderState } from './state.js';

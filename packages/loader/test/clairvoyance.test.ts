@@ -33,7 +33,7 @@ async function frequencies(): Promise<Map<string, number>> {
 }
 
 describe('a clairvoyant loader', () => {
-  it('keeps what this rank reads most often, and reads the source as seldom as can be', async () => {
+  it('[D9] keeps what this rank reads most often, and reads the source as seldom as can be', async () => {
     const policy = planFollower();
     const samples = await tiered(policy);
     const loader = loaderOf(samples, { ...JOB, clairvoyant: { policy } });
@@ -56,7 +56,7 @@ describe('a clairvoyant loader', () => {
     });
   });
 
-  it('gives the same batches as any other', async () => {
+  it('[D9] gives the same batches as any other', async () => {
     const policy = planFollower();
     const batches = await namesOf(loaderOf(await tiered(policy), { ...JOB, clairvoyant: { policy } }));
     expect(batches).toEqual(await namesOf(loaderOf(await tiered(firstFit), JOB)));

@@ -9,7 +9,7 @@ const countsArbitrary = fc
   .filter((counts) => counts.some((n) => n > 0));
 
 describe('the batches of a loader', () => {
-  it('have every sample once an epoch, whatever the shuffle and the form of the records', async () => {
+  it('[D1] have every sample once an epoch, whatever the shuffle and the form of the records', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -40,7 +40,7 @@ describe('the batches of a loader', () => {
     );
   });
 
-  it('have the order that a shuffled sequence of the same seed has', async () => {
+  it('[D2] have the order that a shuffled sequence of the same seed has', async () => {
     const counts = [3, 4, 5];
     const sequence = shuffledSequence(allNames(counts), { seed: 7, epochs: 2 });
     const loader = loaderOf(await singles(counts), { batchSize: 5, epochs: 2, seed: 7 });
@@ -85,7 +85,7 @@ describe('the batches of a loader', () => {
 });
 
 describe('ranks', () => {
-  it('get as many batches of the same sizes, and share every sample', async () => {
+  it('[D3] get as many batches of the same sizes, and share every sample', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -122,7 +122,7 @@ describe('ranks', () => {
 });
 
 describe('a loader that goes on', () => {
-  it('gives exactly what was left, in the same global order, with other ranks and batches', async () => {
+  it('[D4] gives exactly what was left, in the same global order, with other ranks and batches', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -171,7 +171,7 @@ describe('a loader that goes on', () => {
     );
   });
 
-  it('refuses the state of other samples, another seed or shuffle, and what is no state', async () => {
+  it('[D4] refuses the state of other samples, another seed or shuffle, and what is no state', async () => {
     const samples = await singles([9]);
     const state = loaderOf(samples, { batchSize: 2, seed: 1 }).stateDict();
     const refused: [object, object][] = [
@@ -214,7 +214,7 @@ function withRepeats(order: readonly string[], taken: number, total: number, ran
 }
 
 describe('parts', () => {
-  it('with weights keep them at every point of an epoch, each in its own order, over and over', async () => {
+  it('[D1] with weights keep them at every point of an epoch, each in its own order, over and over', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -267,7 +267,7 @@ describe('parts', () => {
   });
 });
 
-it('reads each run of neighbours once an epoch where it shuffles in windows', async () => {
+it('[D8] reads each run of neighbours once an epoch where it shuffles in windows', async () => {
   const samples = await groups([64, 64, 64, 64], 8);
   const loader = loaderOf(samples, { batchSize: 10, shuffle: { window: 512 }, epochs: 2 });
   await namesOf(loader);

@@ -41,7 +41,7 @@ interface Drawn {
 }
 
 describe('batches of workers', () => {
-  it('are the same, in the same order, for any number of workers', async () => {
+  it('[D2] are the same, in the same order, for any number of workers', async () => {
     const samples = await singles([40, 60]);
     const made: unknown[] = [];
     for (const workers of [0, 1, 3]) {
@@ -113,26 +113,29 @@ describe('an error of a transform', () => {
     [0, 'failsAt7Later'],
     [2, 'failsAt7'],
     [2, 'failsAt7Later'],
-  ])('comes at the place of its batch and names the sample: %d workers, %s', async (workers, transform) => {
-    const loader = loaderOf(await singles([20]), {
-      batchSize: 3,
-      shuffle: false,
-      ...by(workers, transform),
-    });
-    const batches: number[] = [];
-    const reading = (async () => {
-      for await (const { index } of loader) batches.push(index);
-    })();
-    await expect(reading).rejects.toMatchObject({
-      code: 'TIERED_TRANSFORM_FAILED',
-      key: '0000',
-      message: expect.stringContaining('sample 7, in 0000, of epoch 0: seven'),
-      cause: expect.objectContaining({ name: 'RangeError', message: 'seven' }),
-    });
-    expect(batches).toEqual([0, 1]);
-    expect(loader.stateDict()).toMatchObject({ epoch: 0, done: 6 });
-    await expect(namesOf(loader as never)).rejects.toMatchObject({ code: 'TIERED_TRANSFORM_FAILED' });
-  });
+  ])(
+    '[D5] comes at the place of its batch and names the sample: %d workers, %s',
+    async (workers, transform) => {
+      const loader = loaderOf(await singles([20]), {
+        batchSize: 3,
+        shuffle: false,
+        ...by(workers, transform),
+      });
+      const batches: number[] = [];
+      const reading = (async () => {
+        for await (const { index } of loader) batches.push(index);
+      })();
+      await expect(reading).rejects.toMatchObject({
+        code: 'TIERED_TRANSFORM_FAILED',
+        key: '0000',
+        message: expect.stringContaining('sample 7, in 0000, of epoch 0: seven'),
+        cause: expect.objectContaining({ name: 'RangeError', message: 'seven' }),
+      });
+      expect(batches).toEqual([0, 1]);
+      expect(loader.stateDict()).toMatchObject({ epoch: 0, done: 6 });
+      await expect(namesOf(loader as never)).rejects.toMatchObject({ code: 'TIERED_TRANSFORM_FAILED' });
+    },
+  );
 
   it('of collate names the epoch', async () => {
     const loader = loaderOf(await singles([4]), { batchSize: 2, ...by(1, 'numbers', 'refuses') });
@@ -144,7 +147,7 @@ describe('an error of a transform', () => {
 });
 
 describe('a worker that ends', () => {
-  it.each(['exitsAt7', 'throwsOutsideAt7'])('is an error with its cause: %s', async (transform) => {
+  it.each(['exitsAt7', 'throwsOutsideAt7'])('[D5] is an error with its cause: %s', async (transform) => {
     const loader = loaderOf(await singles([20]), {
       batchSize: 3,
       shuffle: false,
@@ -155,7 +158,7 @@ describe('a worker that ends', () => {
     expect((error as Error).message).toMatch(/exit code 3|outside of any call/);
   });
 
-  it('is replaced as often as is allowed, and its batches are made again in their places', async () => {
+  it('[D5] is replaced as often as is allowed, and its batches are made again in their places', async () => {
     const samples = await singles([40]);
     const options = { batchSize: 3, shuffle: false, replaceWorkers: 1, ...by(2, 'endsSome') } as Options;
     for (const ends of [1, 2]) {
@@ -181,7 +184,7 @@ describe('a worker that ends', () => {
   });
 });
 
-it('close ends workers that never answer, and calls that wait for them', async () => {
+it('[D5] close ends workers that never answer, and calls that wait for them', async () => {
   const loader = loaderOf(await singles([4]), { batchSize: 1, ...by(2, 'neverEnds') });
   const waiting = namesOf(loader as never);
   const outcome = expect(waiting).rejects.toMatchObject({ code: 'TIERED_CLOSED' });
@@ -189,7 +192,7 @@ it('close ends workers that never answer, and calls that wait for them', async (
   await outcome;
 });
 
-it('an abort ends calls that wait for workers', async () => {
+it('[D5] an abort ends calls that wait for workers', async () => {
   const controller = new AbortController();
   const { signal } = controller;
   const loader = loaderOf(await singles([4]), { batchSize: 1, signal, ...by(1, 'neverEnds') });

@@ -5,7 +5,7 @@ import type { BatchPlan, Block } from './plan.js';
 import type { Placed } from './scattered.js';
 
 /** Where the rest of a training begins. */
-export interface PlanStart {
+interface PlanStart {
   readonly epoch: number;
   /** Samples of that epoch that are done, on all ranks. */
   readonly done: number;

@@ -2,7 +2,7 @@ import type { SampleSet } from '@tiered/formats';
 import type { Parts } from '../order/parts.js';
 
 /** Bytes that a run has at least, if its object has as many. */
-export const RUN_BYTES = 2 ** 20;
+const RUN_BYTES = 2 ** 20;
 
 /** Bytes between two records that are read rather than cut a run into two. */
 const MOST_BETWEEN = 64 * 1024;

@@ -20,6 +20,9 @@ struct thread {
   uint8_t *scratch;
   /* Whether it holds the memory of the job that it works on: see begin_use. */
   bool is_using;
+  /* A file that the next item of the same job may be in too, and its key, which is the job's; else -1. */
+  int kept_fd;
+  const char *kept_key;
 };
 
 struct job_kind {

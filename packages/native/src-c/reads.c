@@ -104,15 +104,32 @@ static uint64_t size_of(const struct read *read) {
   return read->version == NULL ? UNKNOWN_SIZE : size_in_version(read->version);
 }
 
+/* Whether the item behind this one is in the same file: then opening it costs more than reading. */
+static bool is_next_alike(const struct reads *reads, uint32_t item) {
+  return item + 1 < reads->job.count && strcmp(reads->reads[item].key, reads->reads[item + 1].key) == 0;
+}
+
+/* The file of an item: the one that the thread has kept of the item before, or else opened; a descriptor, or an outcome. */
+static int file_of(struct reads *reads, uint32_t item, struct thread *self) {
+  const char *key = reads->reads[item].key;
+  if (self->kept_fd >= 0 && strcmp(self->kept_key, key) == 0) return self->kept_fd;
+  let_go(self);
+  int fd = open_inside(&reads->job.pool->root, key, READ_FLAGS);
+  if (fd >= 0) {
+    self->kept_fd = fd;
+    self->kept_key = key;
+  }
+  return fd;
+}
+
 static int64_t read_file(struct job *job, uint32_t item, struct thread *self) {
   struct reads *reads = (struct reads *)job;
   struct read *read = &reads->reads[item];
-  int fd = open_inside(&job->pool->root, read->key, READ_FLAGS);
+  int fd = file_of(reads, item, self);
   if (fd < 0) return meaning_of(fd);
   int64_t outcome = fill_target(reads, read, (struct source){fd, read->offset, size_of(read)}, self);
   if (must_check(read, outcome)) outcome = check(fd, read->version, outcome, &(bool){true});
-  /* Nothing that was only read from is lost if this fails. */
-  close(fd);
+  if (outcome < 0 || !is_next_alike(reads, item)) let_go(self);
   return meaning_of(outcome);
 }
 

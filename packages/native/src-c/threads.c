@@ -248,9 +248,16 @@ static void yield_to_others(void) {
 #endif
 }
 
+void let_go(struct thread *self) {
+  /* Nothing of a file that was only read from is lost if this fails. */
+  if (self->kept_fd >= 0) close(self->kept_fd);
+  self->kept_fd = -1;
+  self->kept_key = NULL;
+}
+
 static void *work(void *argument) {
   struct pool *pool = argument;
-  struct thread self = {.pool = pool};
+  struct thread self = {.pool = pool, .kept_fd = -1};
   yield_to_others();
   pthread_mutex_lock(&pool->lock);
   while (wait_for_work(pool)) {
@@ -261,12 +268,19 @@ static void *work(void *argument) {
     int64_t outcome = job->kind->run(job, item, &self);
     uint64_t took = now_ns() - begun;
     pthread_mutex_lock(&pool->lock);
+    /* Before the job can be told as ended. Else the lock is held until the next item is begun, which is one of the same job. */
+    if (self.kept_fd >= 0 && pool->queue != job) {
+      pthread_mutex_unlock(&pool->lock);
+      let_go(&self);
+      pthread_mutex_lock(&pool->lock);
+    }
     job->busy_ns += took;
     end_item(pool, job, item, outcome, &self);
   }
   pool->alive--;
   if (pool->is_stopping && pool->alive == 0) notify(pool);
   pthread_mutex_unlock(&pool->lock);
+  let_go(&self);
   free(self.scratch);
   drop_pool(pool);
   live_objects--;

@@ -75,6 +75,8 @@ bool begin_use(struct job *job, struct thread *self);
 void end_use(struct job *job, struct thread *self);
 /* From here to the end of the item an abort waits, because what is done cannot be taken back. False if the job was abandoned. */
 bool begin_commit(struct job *job);
+/* Closes the file that the thread has kept open, if any. */
+void let_go(struct thread *self);
 /* Memory of the thread itself, SCRATCH bytes; NULL if there is none. */
 uint8_t *scratch_of(struct thread *self);
 

@@ -85,3 +85,17 @@ export function versionOf(file: string): string {
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await systemClock.turn();
 }
+
+/** What this process has open, as the system calls it. */
+export function openFiles(): string[] {
+  return fs.readdirSync('/proc/self/fd').map((fd) => readLink(`/proc/self/fd/${fd}`));
+}
+
+function readLink(name: string): string {
+  try {
+    return fs.readlinkSync(name);
+  } catch {
+    // It was the directory itself.
+    return '';
+  }
+}

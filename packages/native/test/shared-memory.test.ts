@@ -7,27 +7,14 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { MemoryRequest, MOST_SHARED_BYTES, SharedMemory } from '../src/index.js';
 import { binding } from '../src/load.js';
-import { describeNative, temporaryDirectory, until } from './helpers.js';
+import { describeNative, openFiles, temporaryDirectory, until } from './helpers.js';
 
 const BYTES = 1_000_000;
 const GREETING = Buffer.from('memory, please');
 
 /** What this process has of the memory that it makes here. */
 const mappings = () => fs.readFileSync('/proc/self/maps', 'utf8').split('memfd:tiered').length - 1;
-const descriptors = () =>
-  fs
-    .readdirSync('/proc/self/fd')
-    .map((fd) => readLink(`/proc/self/fd/${fd}`))
-    .filter((name) => name.includes('memfd:tiered')).length;
-
-function readLink(name: string): string {
-  try {
-    return fs.readlinkSync(name);
-  } catch {
-    // It was the directory itself.
-    return '';
-  }
-}
+const descriptors = () => openFiles().filter((name) => name.includes('memfd:tiered')).length;
 
 /** A server that answers the first who connects, when it has been greeted, and who has connected. */
 async function asked(answer: (socket: number) => void): Promise<MemoryRequest> {

@@ -12,6 +12,7 @@ export {
 } from './batches/functions.js';
 export { type Clairvoyance, type ClairvoyantOptions } from './clairvoyance.js';
 export { DataLoader } from './data-loader.js';
+export { DerivedDriver, type DerivedDriverOptions } from './derived-driver.js';
 export { type LoaderEpoch, type LoaderStats } from './observe/epochs.js';
 export { type DataLoaderOptions, type WindowShuffle } from './options.js';
 export { type LoaderPart } from './order/parts.js';

@@ -108,15 +108,20 @@ export class SampleSet<S = unknown> {
     };
   }
 
+  /** The object of a sample, its number in it, and how many samples that object has. */
+  withinObject(sample: number): { readonly key: string; readonly index: number; readonly of: number } {
+    const object = this.objectOf(this.recordOf(sample));
+    const [first, end] = this.#tables.samplesOf(object);
+    return { key: this.keys[object] ?? '', index: sample - first, of: end - first };
+  }
+
   /**
    * What a person calls a sample: the key of its object, and its number in it if the object has several, such
    * as `train-00017.tfrecord#204`.
    */
   nameOf(sample: number): string {
-    const object = this.objectOf(this.recordOf(sample));
-    const [first, end] = this.#tables.samplesOf(object);
-    const key = this.keys[object] ?? '';
-    return end - first === 1 ? key : `${key}#${sample - first}`;
+    const { key, index, of } = this.withinObject(sample);
+    return of === 1 ? key : `${key}#${index}`;
   }
 
   /**

@@ -34,6 +34,11 @@ export class BatchMaker {
     this.#decoded.delete(block);
   }
 
+  /** Nothing has to be closed in this thread. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /**
    * @throws TieredError `TIERED_TRANSFORM_FAILED` with the error of the transform, or of `collate`. Damaged
    * records do not throw: the batch lacks them.

@@ -1,0 +1,199 @@
+import { TieredError, type ListOptions, type ObjectStat } from '@tiered/core';
+import { BaseDriver, notFound, versionChanged, type ReadOptions } from '@tiered/core/driver';
+import { assertCounts, configError, raceAbort } from '@tiered/core/internal';
+import type { RecordPlace, SampleSet } from '@tiered/formats';
+import { createHash } from 'node:crypto';
+import os from 'node:os';
+import pLimit from 'p-limit';
+import type { ModuleFunction, Transform } from './batches/functions.js';
+import type { BatchTask } from './batches/task.js';
+import { checkedOptions, type AnyOptions, type CheckedOptions } from './options.js';
+import { Parts } from './order/parts.js';
+import { makingOf } from './workers/making.js';
+
+/** Options of `DerivedDriver`. */
+export interface DerivedDriverOptions<S> {
+  /** The samples that others are made of. Their hierarchy is the caller's. */
+  readonly samples: SampleSet<S>;
+  /** Says which transform it is, and which version of it. What other ones made is dropped. */
+  readonly transform: {
+    readonly name: string;
+    readonly version: string;
+    /** Makes the bytes of a derived sample. Always the same for the same sample. */
+    readonly make: Transform<S, Uint8Array> | ModuleFunction;
+  };
+  /**
+   * Bytes of every derived sample, which must be known before it is made: decoded and resized images, tokens
+   * that were padded or cut.
+   */
+  readonly bytes: number;
+  /** Worker threads that transform. Default: 0, and this thread does. */
+  readonly workers?: number | undefined;
+  /** Samples that are made at the same time, at least 1. Default: the processors of the machine. */
+  readonly concurrency?: number | undefined;
+  /** Options of Node for worker threads, as in `DataLoaderOptions`. */
+  readonly workerExecArgv?: readonly string[] | undefined;
+}
+
+/** Objects in a page of a listing. */
+const PAGE = 1000;
+
+/**
+ * A source whose objects are made of samples by a transform: what tiers keep of them need not be made again.
+ * Give a hierarchy with tiers this driver as its source. Its copies are keyed by the version of the object
+ * that a sample is in, and by name and version of the transform. So they go when either changes.
+ *
+ * For transforms that always make the same, such as decoding, resizing or tokenising. Random augmentation
+ * belongs into the transform of the loader.
+ *
+ * A key is the name of its sample, with the number padded: `train-00.tfrecord#0007`. A sample that is not on
+ * a tier is read and made each time that it is asked for.
+ */
+export class DerivedDriver<S = unknown> extends BaseDriver {
+  readonly #samples: SampleSet<S>;
+  readonly #transform: DerivedDriverOptions<S>['transform'];
+  readonly #bytes: number;
+  readonly #limit: ReturnType<typeof pLimit>;
+  readonly #makerOptions: readonly [AnyOptions, CheckedOptions];
+  /** The numbers of samples by their keys, made with the first use. */
+  #numbers: Map<string, number> | undefined;
+  #making: ReturnType<typeof makingOf> | undefined;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  constructor({
+    samples,
+    transform,
+    bytes,
+    workers = 0,
+    concurrency,
+    workerExecArgv,
+  }: DerivedDriverOptions<S>) {
+    for (const field of ['name', 'version'] as const) {
+      if (typeof transform[field] !== 'string' || transform[field] === '')
+        throw configError(`transform.${field}`, 'a text that is not empty', transform[field]);
+    }
+    assertCounts({ bytes });
+    const atOnce = concurrency ?? os.availableParallelism();
+    assertCounts({ concurrency: atOnce });
+    const { driver } = samples.hierarchy.stats().source;
+    super({ name: `derived:${transform.name}:${driver}`, capabilities: { list: true } });
+    this.#samples = samples;
+    this.#transform = transform;
+    this.#bytes = bytes;
+    this.#limit = pLimit(atOnce);
+    const { make } = transform;
+    const options = { batchSize: 1, workers, transform: make, workerExecArgv };
+    this.#makerOptions = [options, checkedOptions(options)];
+  }
+
+  protected override openStorage(): Promise<void> {
+    this.#making = makingOf(new Parts<unknown>(this.#samples), ...this.#makerOptions);
+    return Promise.resolve();
+  }
+
+  protected override async closeStorage(): Promise<void> {
+    const making = this.#making;
+    this.#making = undefined;
+    await making?.close();
+  }
+
+  protected statObject(key: string): Promise<ObjectStat> {
+    const sample = this.#find(key);
+    if (sample === undefined) return Promise.reject(notFound(this, 'stat', key));
+    return Promise.resolve(this.#describe(key, sample));
+  }
+
+  protected override async *listObjects({ prefix = '' }: ListOptions): AsyncGenerator<readonly ObjectStat[]> {
+    let page: ObjectStat[] = [];
+    for (const [key, sample] of this.#known()) {
+      if (key.startsWith(prefix)) page.push(this.#describe(key, sample));
+      if (page.length < PAGE) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield await Promise.resolve(page);
+  }
+
+  protected async readRange(key: string, options: ReadOptions): Promise<Uint8Array> {
+    const { offset, length, version, signal } = options;
+    const sample = this.#find(key);
+    if (sample === undefined) throw notFound(this, 'read', key);
+    if (version !== undefined && version !== this.#describe(key, sample).version)
+      throw versionChanged(this, 'read', key);
+    const made = await raceAbort(
+      this.#limit(() => this.#make(key, sample, signal)),
+      signal,
+    );
+    return made.subarray(offset, offset + length);
+  }
+
+  async #make(key: string, sample: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const { hierarchy } = this.#samples;
+    const place = this.#samples.placeOf(this.#samples.recordOf(sample));
+    // Workers see this memory itself.
+    const record = new Uint8Array(new SharedArrayBuffer(place.length));
+    const count = await hierarchy.readInto(place.key, record, { offset: place.offset, signal });
+    const task = this.#taskOf(sample, place, record.subarray(0, count));
+    const made = await this.#making?.make(task).finally(() => this.#making?.drop(sample));
+    const [damage] = made?.damage ?? [];
+    if (damage !== undefined) throw damage.error;
+    const [bytes] = (made?.data ?? []) as unknown[];
+    if (bytes instanceof Uint8Array && bytes.byteLength === this.#bytes) return bytes;
+    const what = bytes instanceof Uint8Array ? `${bytes.byteLength} bytes` : typeof bytes;
+    throw new TieredError(
+      'TIERED_TRANSFORM_FAILED',
+      `The transform ${this.#transform.name} made ${what} of ${key}, not ${this.#bytes} bytes. Mend the transform, or the option "bytes".`,
+      { key, driver: this.name },
+    );
+  }
+
+  #taskOf(sample: number, { key, offset, object }: RecordPlace, record: Uint8Array): BatchTask {
+    const set = this.#samples;
+    return {
+      epoch: 0,
+      seed: 0,
+      parts: Uint32Array.of(0),
+      samples: Uint32Array.of(sample),
+      keys: [key],
+      offsets: Float64Array.of(offset),
+      records: [record],
+      headers: [set.headerOf(object)],
+      within: Uint32Array.of(sample - set.firstSampleOf(set.recordOf(sample))),
+      blocks: Float64Array.of(sample),
+    };
+  }
+
+  #describe(key: string, sample: number): ObjectStat {
+    const { hierarchy, keys } = this.#samples;
+    const { name, version } = this.#transform;
+    const id = hierarchy.namespace.find(keys[this.#samples.objectOf(this.#samples.recordOf(sample))] ?? '');
+    const source = id === -1 ? '' : hierarchy.namespace.versionOf(id);
+    const made = createHash('sha256')
+      .update(JSON.stringify([source, name, version, this.#bytes]))
+      .digest('hex');
+    return { key, size: this.#bytes, version: made.slice(0, 32) };
+  }
+
+  #find(key: string): number | undefined {
+    return this.#known().get(key);
+  }
+
+  #known(): ReadonlyMap<string, number> {
+    if (this.#numbers !== undefined) return this.#numbers;
+    const digits = String(this.#samples.samples).length;
+    const numbers = new Map<string, number>();
+    for (let sample = 0; sample < this.#samples.samples; sample++) {
+      const { key, index, of } = this.#samples.withinObject(sample);
+      const name = of === 1 ? key : `${key}#${String(index).padStart(digits, '0')}`;
+      if (numbers.has(name)) throw sameName(this.name, name);
+      numbers.set(name, sample);
+    }
+    this.#numbers = numbers;
+    return numbers;
+  }
+}
+
+function sameName(driver: string, key: string): TieredError {
+  const message = `Two samples are called ${key}, because an object ends like the number of a sample. Rename the object, or leave it out.`;
+  return new TieredError('TIERED_KEY_CONFLICT', message, { driver, key });
+}

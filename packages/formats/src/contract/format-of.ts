@@ -4,6 +4,7 @@ import type { SampleFormat } from './format.js';
 /** The formats of this package by name, each loaded when it is first asked for. */
 const FORMATS: Readonly<Record<string, () => Promise<(options: never) => SampleFormat<unknown>>>> = {
   'raw-records': async () => (await import('../raw/index.js')).rawRecords,
+  tfrecord: async () => (await import('../tfrecord/index.js')).tfrecord,
 };
 
 /** The names of the formats of this package. */

@@ -1,6 +1,7 @@
+import type { TieredError } from '@tiered/core';
+import { memoryFor } from '@tiered/core/internal';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
-import type { TieredError } from '@tiered/core';
 import { damaged } from '../contract/damage.js';
 
 /** How a whole object is compressed. */
@@ -70,7 +71,7 @@ export async function decompress(
 
 /** In memory of its own, unlike what `Buffer.concat` makes of little. */
 function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const all = new Uint8Array(size);
+  const all = memoryFor(size);
   let at = 0;
   for (const chunk of chunks) {
     all.set(chunk, at);

@@ -1,5 +1,6 @@
 import { isTieredError, parseBytes, type ByteSize, type TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
+import { constants } from 'node:buffer';
 import { damaged } from '../contract/damage.js';
 import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
 import { codecOf, decompress, type Codec } from './decompress.js';
@@ -52,6 +53,7 @@ export function maybeCompressed<S, C extends Codec>(
   if (!choices.includes(compression))
     throw configError('compression', `one of ${choices.join(', ')}`, compression);
   const most = parseBytes(maxBytes, 'maxBytes');
+  if (most > constants.MAX_LENGTH) throw configError('maxBytes', `at most ${constants.MAX_LENGTH}`, maxBytes);
   const codecFor = (start: Uint8Array): Codec | undefined => {
     if (compression !== 'auto') return compression === 'none' ? undefined : compression;
     if (plain.isPlain(start)) return undefined;

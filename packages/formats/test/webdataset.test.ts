@@ -53,12 +53,13 @@ describe('webdataset, files of other programs', () => {
   });
 });
 
-const anyDirectory = fc
-  .string({ unit: 'grapheme', maxLength: 60 })
-  .map((text) => text.replace(/[\0\n]/g, ''));
-const anyName = fc
-  .string({ unit: 'grapheme', minLength: 1, maxLength: 60 })
-  .map((text) => `n${text.replace(/[\0\n./]/g, '_')}`);
+// What paths, headers and their limits of 100 and 155 bytes may stumble over.
+const anyText = fc.string({
+  unit: fc.constantFrom('a', '.', ' ', 'ü', '\u00a0', '😀', '\\', '\r', 'x'.repeat(30)),
+  maxLength: 6,
+});
+const anyDirectory = anyText;
+const anyName = anyText.map((text) => `n${text.replaceAll('.', '_')}`);
 const anyPart = fc.stringMatching(/^[a-z0-9._-]{0,12}$/);
 const anyParts = fc.dictionary(anyPart, fc.uint8Array({ maxLength: 700 }), { minKeys: 1, maxKeys: 4 });
 const anySamples = fc
@@ -82,7 +83,7 @@ describe('webdataset, what was written here', () => {
     fc.assert(
       fc.asyncProperty(anySamples, anyCompression, async (samples, compression) => {
         const shard = encodeTar(samples, { compression });
-        expect(encodeTar(samples, { compression })).toEqual(shard);
+        expect(Buffer.compare(encodeTar(samples, { compression }), shard)).toBe(0);
         const read = await readObject(webdataset(), shard);
         expect(plain(read.samples)).toEqual(plain(samples));
         expect([...read.damage, ...read.refused]).toEqual([]);

@@ -3,7 +3,12 @@ import type { SampleFormat } from './format.js';
 
 /** The formats of this package by name, each loaded when it is first asked for. */
 const FORMATS: Readonly<Record<string, () => Promise<(options: never) => SampleFormat<unknown>>>> = {
+  csv: async () => (await import('../lines/index.js')).csv,
+  'image-folder': async () => (await import('../image-folder/index.js')).imageFolder,
+  'json-lines': async () => (await import('../lines/index.js')).jsonLines,
   'raw-records': async () => (await import('../raw/index.js')).rawRecords,
+  tfrecord: async () => (await import('../tfrecord/index.js')).tfrecord,
+  webdataset: async () => (await import('../webdataset/index.js')).webdataset,
 };
 
 /** The names of the formats of this package. */

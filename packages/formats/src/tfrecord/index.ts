@@ -1,3 +1,17 @@
-/** TFRecord shards, and the `tf.train.Example` messages in them. @module */
-export { decodeExample, encodeExample, type Feature } from './example.js';
-export { encodeRecords, frameRecord, readRecords, type ReadRecordsOptions } from './records.js';
+/** TFRecord shards, and the `tf.train.Example` and `tf.train.SequenceExample` messages in them. @module */
+export { decodeExample, encodeExample } from './example.js';
+export type { Feature } from './feature.js';
+export {
+  encodeRecords,
+  frameRecord,
+  readRecords,
+  type EncodeRecordsOptions,
+  type ReadRecordsOptions,
+} from './records.js';
+export {
+  decodeSequenceExample,
+  encodeSequenceExample,
+  type DecodedSequence,
+  type SequenceFeatures,
+} from './sequence-example.js';
+export { tfrecord, type TfrecordOptions } from './tfrecord.js';

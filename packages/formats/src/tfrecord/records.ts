@@ -1,11 +1,16 @@
-import { crc32c } from '@node-rs/crc32';
 import { TieredError } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import zlib from 'node:zlib';
+import { dataLength, dataProblem, FOOTER, HEADER, writeFrame } from './frame.js';
 
-/** Bytes before the data of a record: its length as u64le, and the masked CRC of those 8 bytes. */
-const HEADER = 12;
-const LENGTH = 8;
-/** The masked CRC of the data, behind it. */
-const FOOTER = 4;
+/** Options of `encodeRecords`. */
+export interface EncodeRecordsOptions {
+  /**
+   * How the shard is compressed as a whole. Default: `none`. Samples of a compressed shard cannot be read
+   * singly, so compress samples one by one where you can.
+   */
+  readonly compression?: 'none' | 'gzip' | 'zlib' | undefined;
+}
 
 /** Options of `readRecords`. */
 export interface ReadRecordsOptions {
@@ -29,23 +34,33 @@ export function frameRecord(data: Uint8Array): Uint8Array {
 
 /**
  * Makes a whole shard in memory, with one allocation: the sum of the records' lengths plus 16 bytes for each.
+ * If it is to be compressed, that happens before the call returns.
  * @param records In the order in which they will be read. They are copied once the last has come, so an
  * iterable must not reuse the memory of a record it has given.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for another compression.
  */
-export function encodeRecords(records: Iterable<Uint8Array>): Uint8Array {
+export function encodeRecords(
+  records: Iterable<Uint8Array>,
+  { compression = 'none' }: EncodeRecordsOptions = {},
+): Uint8Array {
   const all = [...records];
   const size = all.reduce((sum, data) => sum + HEADER + data.byteLength + FOOTER, 0);
   const shard = new Uint8Array(size);
   const view = new DataView(shard.buffer);
   let at = 0;
   for (const data of all) {
-    view.setBigUint64(at, BigInt(data.byteLength), true);
-    view.setUint32(at + LENGTH, maskedCrc(shard.subarray(at, at + LENGTH)), true);
     shard.set(data, at + HEADER);
-    view.setUint32(at + HEADER + data.byteLength, maskedCrc(data), true);
+    writeFrame(shard, view, at, data.byteLength);
     at += HEADER + data.byteLength + FOOTER;
   }
-  return shard;
+  return compressed(shard, compression);
+}
+
+function compressed(shard: Uint8Array, compression: string): Uint8Array {
+  if (compression === 'none') return shard;
+  if (compression === 'gzip') return zlib.gzipSync(shard);
+  if (compression === 'zlib') return zlib.deflateSync(shard);
+  throw configError('compression', 'none, gzip or zlib', compression);
 }
 
 /**
@@ -60,47 +75,17 @@ export function encodeRecords(records: Iterable<Uint8Array>): Uint8Array {
  */
 export function* readRecords(
   bytes: Uint8Array,
-  options: ReadRecordsOptions = {},
+  { verify = true }: ReadRecordsOptions = {},
 ): Generator<Uint8Array, void, undefined> {
-  const verify = options.verify ?? true;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
-  while (at < bytes.byteLength) {
-    const start = at + HEADER;
-    const end = start + readLength(bytes, view, at);
-    const data = bytes.subarray(start, end);
-    if (verify && maskedCrc(data) !== view.getUint32(end, true)) {
-      throw corrupt(at, `the checksum of its ${data.byteLength} bytes of data is wrong`);
-    }
-    yield data;
-    at = end + FOOTER;
+  for (let at = 0; at < bytes.byteLength;) {
+    const rest = bytes.subarray(at);
+    const length = dataLength(rest, rest.byteLength);
+    if (typeof length === 'string') throw corrupt(at, length);
+    const problem = verify ? dataProblem(rest, length) : undefined;
+    if (problem !== undefined) throw corrupt(at, problem);
+    yield rest.subarray(HEADER, HEADER + length);
+    at += HEADER + length + FOOTER;
   }
-}
-
-/** The length of the record at `at`, once it is certain that the whole record is there. */
-function readLength(bytes: Uint8Array, view: DataView, at: number): number {
-  const left = bytes.byteLength - at;
-  if (left < HEADER) throw corrupt(at, `its header is cut off: ${left} of ${HEADER} bytes are there`);
-  if (maskedCrc(bytes.subarray(at, at + LENGTH)) !== view.getUint32(at + LENGTH, true)) {
-    throw corrupt(at, 'the checksum of its length is wrong');
-  }
-  const low = view.getUint32(at, true);
-  const length = view.getUint32(at + 4, true) * 2 ** 32 + low;
-  if (!Number.isSafeInteger(length)) throw corrupt(at, `its length cannot be: ${length} bytes`);
-  const there = left - HEADER;
-  if (there < length + FOOTER) {
-    throw corrupt(at, `it is cut off: ${there} of ${length + FOOTER} bytes of data and checksum are there`);
-  }
-  return length;
-}
-
-/**
- * CRC-32C as TFRecord stores it: rotated and shifted, so that the CRC of data that holds its own CRC stays
- * useful.
- */
-function maskedCrc(data: Uint8Array): number {
-  const crc = crc32c(data);
-  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
 }
 
 function corrupt(offset: number, problem: string): TieredError {

@@ -1,0 +1,75 @@
+import { configError } from '@tiered/core/internal';
+import { damaged } from '../contract/damage.js';
+import type { SampleFormat } from '../contract/format.js';
+import { classIn } from './classes.js';
+
+/** Options of `imageFolder`. */
+export interface ImageFolderOptions {
+  /** The classes in the order of their labels, as `classesOf` gives them. */
+  readonly classes: readonly string[];
+  /** Where the directories of the classes are, such as `train`. Default: at the root of the source. */
+  readonly root?: string | undefined;
+  /** Of which files samples are made; others are ignored. Default: the images that torchvision reads. */
+  readonly extensions?: readonly string[] | undefined;
+}
+
+/** An image and its class. */
+export interface LabelledImage {
+  /** The file as it is. */
+  readonly bytes: Uint8Array;
+  /** The number of its class, counted from 0. */
+  readonly label: number;
+  readonly className: string;
+}
+
+/** Those of torchvision's `ImageFolder`. */
+const IMAGES = ['.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp'];
+
+/**
+ * Images in directories, one for each class, as torchvision's `ImageFolder` has them. An object is a
+ * sample, and its class is the first directory below the root. Nothing is read to index it. An image
+ * outside of the classes counts as damaged.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for no classes, a class that is there twice, or extensions
+ * that do not begin with a dot.
+ */
+export function imageFolder(options: ImageFolderOptions): SampleFormat<LabelledImage> {
+  const { classes, root = '', extensions = IMAGES } = options;
+  const labels = new Map(classes.map((name, label) => [name, label]));
+  if (labels.size === 0 || labels.size < classes.length) {
+    throw configError('classes', 'at least one class, and none twice', classes);
+  }
+  const endings = extensions.map((extension) => extension.toLowerCase());
+  if (!endings.every((ending) => ending.startsWith('.'))) {
+    throw configError('extensions', 'extensions that begin with a dot', extensions);
+  }
+  const classOf = (key: string) => {
+    const className = classIn(key, root) ?? '';
+    const label = labels.get(className);
+    return label === undefined ? noClass(key) : { label, className };
+  };
+  return {
+    name: 'image-folder',
+    needsNoIndex: true,
+    options: { classes, root, extensions: endings },
+    index: async ({ key, size }, { onDamage }) => {
+      const isImage = endings.some((ending) => key.toLowerCase().endsWith(ending));
+      const found = isImage ? classOf(key) : undefined;
+      if (found instanceof Error) onDamage(found);
+      const records = found === undefined || found instanceof Error ? [] : [size];
+      return { offsets: new Float64Array(records.length), lengths: Float64Array.from(records) };
+    },
+    decode: ({ key, bytes }) => {
+      const found = classOf(key);
+      if (found instanceof Error) throw found;
+      return [{ bytes, ...found }];
+    },
+  };
+}
+
+function noClass(key: string) {
+  return damaged(
+    { key, offset: 0 },
+    'its directory is none of the classes',
+    'Give all classes, such as those that classesOf finds in the keys, and the root above them.',
+  );
+}

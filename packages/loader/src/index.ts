@@ -17,4 +17,6 @@ export { type LoaderEpoch, type LoaderStats } from './observe/epochs.js';
 export { type DataLoaderOptions, type WindowShuffle } from './options.js';
 export { type LoaderPart } from './order/parts.js';
 export { splitSamples, type SplitOptions } from './order/split.js';
+export { type ThreadedLoader } from './threaded/serve-loader.js';
+export { ThreadLoader, type ThreadBatch, type ThreadLoaderOptions } from './threaded/thread-loader.js';
 export { type LoaderState } from './state.js';

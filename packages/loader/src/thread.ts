@@ -1,2 +1,3 @@
-/** What the worker threads of a loader run. @module */
+/** What the threads of loaders run. @module */
+export { serveLoader } from './threaded/serve-loader.js';
 export { serveBatches } from './workers/serve.js';

@@ -1,23 +1,19 @@
-import { Hierarchy, MemoryDriver } from '@tiered/core';
+import type { Hierarchy } from '@tiered/core';
 import { openSamples, type SampleSet } from '@tiered/formats';
 import { rawRecords } from '@tiered/formats/raw';
 import { DataLoader, type Batch, type DataLoaderOptions, type LoaderPart } from '@tiered/loader';
 import { onTestFinished } from 'vitest';
-import { grouped, RECORD, recordBytes } from './formats.js';
+import { grouped, RECORD } from './formats.js';
+import { hierarchyWith } from './sources.js';
 
 export function nameOf(bytes: Uint8Array): string {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   return `${view.getUint32(0)}/${view.getUint32(4)}`;
 }
 
-/** A hierarchy over objects of so many records. */
+/** A hierarchy over objects of so many records, which is closed at the end of the test. */
 export async function hierarchyOf(counts: readonly number[]): Promise<Hierarchy> {
-  const source = new MemoryDriver({ name: 'source' });
-  for (const [object, count] of counts.entries()) {
-    const bytes = Buffer.concat(Array.from({ length: count }, (_, record) => recordBytes(object, record)));
-    await source.write(String(object).padStart(4, '0'), bytes, { size: bytes.byteLength });
-  }
-  const hierarchy = await new Hierarchy({ source }).open();
+  const hierarchy = await hierarchyWith(counts);
   onTestFinished(() => hierarchy.close());
   return hierarchy;
 }

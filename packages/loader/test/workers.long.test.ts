@@ -6,17 +6,12 @@ import path from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { grouped, RECORD } from './formats.js';
+import { FROM_SOURCES } from './from-sources.js';
 import { allNames, groups, hierarchyOf, loaderOf, nameOf, namesOf, singles } from './helpers.js';
 import { openSamples } from '@tiered/formats';
 import { rawRecords } from '@tiered/formats/raw';
 
 const FUNCTIONS = new URL('./workers/functions.ts', import.meta.url);
-/** Threads load the sources, as this process does. */
-const FROM_SOURCES = [
-  '--conditions=tiered-source',
-  '--import',
-  new URL('./workers/from-sources.mjs', import.meta.url).href,
-];
 
 type Options = DataLoaderOptions<Uint8Array, never, never>;
 

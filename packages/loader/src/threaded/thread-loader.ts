@@ -1,0 +1,235 @@
+import { TieredError, type OperationOptions } from '@tiered/core';
+import { assertCounts, raceAbort } from '@tiered/core/internal';
+import Denque from 'denque';
+import { Worker } from 'node:worker_threads';
+import type { ModuleFunction } from '../batches/functions.js';
+import { closedError } from '../errors.js';
+import type { LoaderState } from '../state.js';
+import { LOADER_THREAD } from '../thread-file.js';
+import { errorFrom } from '../workers/error-body.js';
+import type { LoaderAnswer, LoaderRequest, LoaderThreadData, SentBatch } from './messages.js';
+
+/** Options of `ThreadLoader`. */
+export interface ThreadLoaderOptions extends OperationOptions {
+  /** Given to the function that makes the loader; it is copied to the thread. */
+  readonly argument?: unknown;
+  /** Batches that are sent ahead, at least 1. Default: 2. */
+  readonly ahead?: number | undefined;
+  /** Options of Node for the thread, as `execArgv` of `Worker`. Default: those of the process. */
+  readonly execArgv?: readonly string[] | undefined;
+}
+
+/** A batch of a loader in another thread. It belongs to whoever gets it. */
+export type ThreadBatch<C> = Omit<SentBatch, 'state' | 'data'> & { readonly data: C };
+
+type Waiting = { readonly resolve: () => void };
+
+/**
+ * A `DataLoader` in a thread of its own, with its hierarchy and its prefetcher. So a training step that does
+ * not let the event loop turn for 100 ms holds up no read.
+ *
+ * A module makes the loader: its function is called in the thread, with `argument`, and resolves to
+ * `{ loader, close }`. Memory of batches is handed over; have `collate` make few arrays of a batch (`stack`),
+ * because each list of views is copied, sample by sample.
+ * @typeParam C The data of a batch.
+ */
+export class ThreadLoader<C = unknown> implements AsyncDisposable {
+  readonly #worker: Worker;
+  readonly #ahead: number;
+  readonly #batches = new Denque<SentBatch>();
+  readonly #reports = new Map<number, (text: string) => void>();
+  readonly #exited: Promise<void>;
+  readonly #opened: Promise<void>;
+  #state: LoaderState | undefined;
+  #batchesPerEpoch: number | undefined;
+  #waiting: Waiting | undefined;
+  #isOver = false;
+  #failure: { readonly error: unknown } | undefined;
+  #closed: Promise<void> | undefined;
+  #asked = 0;
+  #nextReport = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(make: ModuleFunction, { argument, ahead = 2, execArgv }: ThreadLoaderOptions) {
+    assertCounts({ ahead });
+    this.#ahead = ahead;
+    const workerData: LoaderThreadData = {
+      make: { module: String(make.module), export: make.export },
+      argument,
+    };
+    this.#worker = new Worker(LOADER_THREAD, {
+      workerData,
+      ...(execArgv !== undefined && { execArgv: [...execArgv] }),
+    });
+    this.#worker.on('error', (error) => this.#fail(ended(error)));
+    this.#worker.on('messageerror', (error) => this.#fail(ended(error)));
+    this.#exited = new Promise((resolve) => {
+      this.#worker.on('exit', (code) => {
+        this.#fail(ended(new Error(`it ended with exit code ${code}`)));
+        resolve();
+      });
+    });
+    this.#opened = new Promise((resolve, reject) => {
+      this.#worker.on('message', (message: LoaderAnswer) => {
+        this.#received(message);
+        if (message.type === 'ready') resolve();
+      });
+      this.#onFailure = reject;
+    });
+  }
+
+  #onFailure: (error: unknown) => void = () => undefined;
+
+  /**
+   * Starts the thread, and resolves when its loader is made.
+   * @param make The function that makes the loader, by its module.
+   * @throws What the function throws; `TIERED_WORKER_FAILED` if the thread ends before that;
+   * `TIERED_CONFIG_INVALID` for options that cannot work. An abort before that ends the thread.
+   */
+  static async open<C = unknown>(
+    make: ModuleFunction,
+    options: ThreadLoaderOptions = {},
+  ): Promise<ThreadLoader<C>> {
+    const loader = new ThreadLoader<C>(make, options);
+    try {
+      await raceAbort(loader.#opened, options.signal);
+    } catch (error) {
+      await loader.close();
+      throw error;
+    }
+    return loader;
+  }
+
+  /** As `DataLoader.batchesPerEpoch`. */
+  get batchesPerEpoch(): number {
+    return this.#batchesPerEpoch ?? 0;
+  }
+
+  /** As `DataLoader.stateDict`: where the training stands that takes the batches. */
+  stateDict(): LoaderState {
+    if (this.#state === undefined) throw closedError();
+    return this.#state;
+  }
+
+  /** As `DataLoader.report`. */
+  report(): Promise<string> {
+    const id = this.#nextReport++;
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) {
+        reject(this.#failure.error);
+        return;
+      }
+      this.#reports.set(id, resolve);
+      this.#ask({ type: 'report', id });
+    });
+  }
+
+  /** Iterates over all batches that are left. Leaving the loop closes the loader. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<ThreadBatch<C>, void, undefined> {
+    try {
+      for (let batch = await this.#next(); batch !== undefined; batch = await this.#next()) yield batch;
+    } finally {
+      await this.close();
+    }
+  }
+
+  /** As `DataLoader.epoch`. */
+  async *epoch(): AsyncGenerator<ThreadBatch<C>, void, undefined> {
+    const epoch = this.#state?.epoch;
+    while (this.#state?.epoch === epoch) {
+      const batch = await this.#next();
+      if (batch === undefined) return;
+      yield batch;
+    }
+  }
+
+  /** Closes the loader and what it reads from, and ends the thread. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /** Calls `close`, at the end of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#fail(closedError());
+    this.#ask({ type: 'close' });
+    // By itself: a thread with a tier in a directory must not be ended from outside.
+    await this.#exited;
+  }
+
+  #next(): Promise<ThreadBatch<C> | undefined> {
+    const next = this.#turn.then(() => this.#nextInTurn());
+    this.#turn = next.catch(() => undefined);
+    return next;
+  }
+
+  async #nextInTurn(): Promise<ThreadBatch<C> | undefined> {
+    this.#askForMore();
+    while (this.#batches.isEmpty() && !this.#isOver && this.#failure === undefined)
+      await new Promise<void>((resolve) => (this.#waiting = { resolve }));
+    const batch = this.#closed === undefined ? this.#batches.shift() : undefined;
+    if (batch === undefined) {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      return undefined;
+    }
+    this.#asked -= 1;
+    this.#askForMore();
+    const { state, ...given } = batch;
+    this.#state = state;
+    return given as ThreadBatch<C>;
+  }
+
+  /** Batches on their way, and those that wait. */
+  #askForMore(): void {
+    const batches = this.#ahead - this.#asked;
+    if (batches <= 0 || this.#isOver || this.#failure !== undefined) return;
+    this.#asked += batches;
+    this.#ask({ type: 'take', batches });
+  }
+
+  #ask(request: LoaderRequest): void {
+    this.#worker.postMessage(request);
+  }
+
+  #received(message: LoaderAnswer): void {
+    switch (message.type) {
+      case 'ready':
+        this.#state = message.state;
+        this.#batchesPerEpoch = message.batchesPerEpoch;
+        return;
+      case 'batch':
+        this.#batches.push(message.batch);
+        break;
+      case 'over':
+        this.#isOver = true;
+        break;
+      case 'report':
+        this.#reports.get(message.id)?.(message.text);
+        this.#reports.delete(message.id);
+        return;
+      case 'failed':
+        this.#fail(errorFrom(message.error));
+        return;
+    }
+    this.#waiting?.resolve();
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#onFailure(error);
+    this.#waiting?.resolve();
+  }
+}
+
+function ended(cause: unknown): TieredError {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return new TieredError(
+    'TIERED_WORKER_FAILED',
+    `The thread of the loader ended: ${text}. Look at the module that makes the loader.`,
+    { cause },
+  );
+}

@@ -1,0 +1,91 @@
+import { ThreadLoader, type LoaderState, type Stacked } from '@tiered/loader';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { FROM_SOURCES } from './from-sources.js';
+import { makeLoader, type Asked } from './workers/loaders.js';
+
+const LOADERS = new URL('./workers/loaders.ts', import.meta.url);
+const COUNTS = [5, 8];
+
+async function opened(argument: Asked, name = 'makeLoader'): Promise<ThreadLoader<Stacked<Uint8Array>>> {
+  const loader = await ThreadLoader.open<Stacked<Uint8Array>>(
+    { module: LOADERS, export: name },
+    { argument, execArgv: FROM_SOURCES },
+  );
+  onTestFinished(() => loader.close());
+  return loader;
+}
+
+type Batches = AsyncIterable<{ readonly epoch: number; readonly index: number; readonly data: unknown }>;
+
+async function batchesOf(batches: Batches): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const { epoch, index, data } of batches) all.push([epoch, index, [...(data as Stacked).data]]);
+  return all;
+}
+
+/** What the same loader gives in this thread. */
+async function here(resume?: LoaderState): Promise<unknown[]> {
+  const { loader, close } = await makeLoader({ counts: COUNTS, ...(resume && { resume }) });
+  const batches = await batchesOf(loader);
+  await close?.();
+  return batches;
+}
+
+describe('a loader in a thread of its own', () => {
+  it('[D2] gives what it gives in this one, by epoch or as a whole', async () => {
+    expect(await batchesOf(await opened({ counts: COUNTS }))).toEqual(await here());
+    const loader = await opened({ counts: COUNTS });
+    expect(loader.batchesPerEpoch).toBe(4);
+    const batches = [await batchesOf(loader.epoch()), await batchesOf(loader.epoch())];
+    expect(batches.flat()).toEqual(await here());
+    expect(await batchesOf(loader.epoch())).toEqual([]);
+    expect(await loader.report()).toContain('epoch 1: 4 batches, 13 samples');
+  });
+
+  it('[D4] says where the training stands, and not how far it has read ahead', async () => {
+    const loader = await opened({ counts: COUNTS });
+    const first: unknown[] = [];
+    for await (const { epoch, index, data } of loader.epoch()) {
+      first.push([epoch, index, [...data.data]]);
+      if (first.length === 2) break;
+    }
+    const state = loader.stateDict();
+    expect(state).toMatchObject({ epoch: 0, done: 8 });
+    const rest = await batchesOf(await opened({ counts: COUNTS, resume: state }));
+    const indexes = (batches: unknown[]) => batches.map((batch) => (batch as unknown[])[2]);
+    expect([...indexes(first), ...indexes(rest)]).toEqual(indexes(await here()));
+  });
+
+  it('[D5] fails with the error of its loader, at its place', async () => {
+    const loader = await opened({ counts: COUNTS, failsAt: 7 });
+    await expect(batchesOf(loader)).rejects.toMatchObject({
+      code: 'TIERED_TRANSFORM_FAILED',
+      cause: expect.objectContaining({ message: 'refused' }),
+    });
+  });
+
+  it('[D5] that cannot be made, or whose thread ends, is an error', async () => {
+    await expect(opened({ counts: COUNTS }, 'throws')).rejects.toThrow('no loader today');
+    await expect(opened({ counts: COUNTS }, 'missing')).rejects.toThrow(/no function "missing"/);
+    await expect(opened({ counts: COUNTS }, 'exits')).rejects.toMatchObject({ code: 'TIERED_WORKER_FAILED' });
+  });
+
+  it('[D5] that never gets ready is ended by an abort', async () => {
+    const controller = new AbortController();
+    const opening = ThreadLoader.open(
+      { module: LOADERS, export: 'neverReady' },
+      { execArgv: FROM_SOURCES, signal: controller.signal },
+    );
+    controller.abort('enough');
+    await expect(opening).rejects.toBe('enough');
+  });
+
+  it('[D5] can be closed while a call waits, and gives nothing after that', async () => {
+    const loader = await opened({ counts: COUNTS });
+    const iterator = loader[Symbol.asyncIterator]();
+    await iterator.next();
+    await loader.close();
+    await expect(iterator.next()).rejects.toMatchObject({ code: 'TIERED_CLOSED' });
+    await expect(loader.report()).rejects.toMatchObject({ code: 'TIERED_CLOSED' });
+  });
+});

@@ -7,6 +7,7 @@ import type { PlacementHandlerOptions } from './options.js';
 import { firstFit } from './policies/first-fit.js';
 import { lru } from './policies/lru.js';
 import { pinned } from './policies/pinned.js';
+import { planFollower } from './policies/plan-follower.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { promoting } from './policies/promoting.js';
 import { sizeAware } from './policies/size-aware.js';
@@ -83,6 +84,13 @@ const POLICIES = [
       description: 'Copies leave a full tier, those first that were not read for longest. Not for epochs.',
     })
     .transform(({ promote }) => withPromotion(lru, promote)),
+  group('the policy planFollower and its options', { name: z.literal('planFollower') })
+    .meta({
+      title: 'Plan follower',
+      description:
+        'What a worker reads most often, which a clairvoyant loader knows from the seed; nothing is placed without one.',
+    })
+    .transform(() => planFollower()),
 ] as const;
 
 const names = POLICIES.map((policy) => policy.in.shape.name.value);
@@ -91,6 +99,8 @@ const aPolicy = `a policy: ${names.join(', ')}`;
 const withOptions = z.discriminatedUnion('name', POLICIES, {
   error: ({ input }) => expected(aPolicy).error({ input: (input as { readonly name?: unknown }).name }),
 });
+
+const ALONE = { firstFit: () => firstFit, lru: () => lru, planFollower };
 
 /** How policies are written that a name alone does not describe. */
 const WRITTEN: Readonly<Record<string, string>> = {
@@ -109,7 +119,7 @@ function policyError({ input }: { readonly input?: unknown }): string {
 }
 
 /** Policies that need no options may be named alone. */
-const byName = z.enum(['firstFit', 'lru']).transform((name) => (name === 'lru' ? lru : firstFit));
+const byName = z.enum(['firstFit', 'lru', 'planFollower']).transform((name) => ALONE[name]());
 
 const schema = group('options of the placement, such as { concurrency: 6 }', {
   policy: z

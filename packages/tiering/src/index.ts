@@ -7,6 +7,6 @@ export { frequency, type FrequencyOptions } from './policies/frequency.js';
 export { lru } from './policies/lru.js';
 export { pinned, type Pin, type PinnedOptions } from './policies/pinned.js';
 export { type PlacementCandidate, type PlacementPolicy, type TierRoom } from './policies/policy.js';
-export { planFollower, type PlanFollower } from './policies/plan-follower.js';
+export { isPlanFollower, planFollower, type PlanFollower } from './policies/plan-follower.js';
 export { promoting } from './policies/promoting.js';
 export { sizeAware, type SizeAwareOptions } from './policies/size-aware.js';

@@ -85,7 +85,8 @@ const WHEN_BEHIND = ['wait', 'goOn'] as const;
  */
 export class PlacementHandler implements Placement {
   readonly seesHits: boolean;
-  readonly #policy: PlacementPolicy;
+  /** Decides which level an object is placed on. */
+  readonly policy: PlacementPolicy;
   readonly #concurrency: number;
   readonly #chunkSize: ChunkSize;
   readonly #memoryBytes: number;
@@ -112,7 +113,7 @@ export class PlacementHandler implements Placement {
         policy,
       );
     }
-    this.#policy = policy;
+    this.policy = policy;
     this.seesHits = policy.evicts === true || policy.promote !== undefined;
     this.#concurrency = concurrency;
     this.#memoryBytes = parseBytes(memory, 'memory');
@@ -122,7 +123,7 @@ export class PlacementHandler implements Placement {
   /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk. */
   assertTiers(tiers: readonly Tier[]): void {
     for (const tier of tiers) this.#chunkSize.assertFits(tier);
-    if (tiers.length > 0) this.#policy.assertLevels?.(tiers.length);
+    if (tiers.length > 0) this.policy.assertLevels?.(tiers.length);
   }
 
   /** Opens the tiers, and begins to adopt their copies that are of the present versions. */
@@ -137,7 +138,7 @@ export class PlacementHandler implements Placement {
     const copies = await CopyIndex.open({ host, checksum, tierReads, closing, haste }, options);
     const fills = new Fills({
       host,
-      policy: this.#policy,
+      policy: this.policy,
       copies,
       source,
       gate,

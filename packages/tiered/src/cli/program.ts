@@ -4,6 +4,7 @@ import { calibrateCommand } from './commands/calibrate.js';
 import { configCommand } from './commands/config.js';
 import { doctorCommand } from './commands/doctor.js';
 import { gcCommand } from './commands/gc.js';
+import { indexCommand } from './commands/index-samples.js';
 import { inspectCommand } from './commands/inspect.js';
 import { simulateCommand } from './commands/simulate.js';
 import { statsCommand } from './commands/stats.js';
@@ -34,6 +35,7 @@ export function tieredCommand(host: CommandHost): Command {
     .addCommand(warmupCommand(host))
     .addCommand(statsCommand(host))
     .addCommand(topCommand(host))
+    .addCommand(indexCommand(host))
     .addCommand(inspectCommand(host))
     .addCommand(verifyCommand(host))
     .addCommand(gcCommand(host))

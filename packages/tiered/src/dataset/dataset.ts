@@ -8,6 +8,9 @@ import {
   type PrefetcherOptions,
 } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
+import { loaderOf, type LoaderOptions } from './loader.js';
+import type { DataLoader } from '@tiered/loader';
+import type { PlacementPolicy } from '@tiered/tiering';
 import { serveMonitor, type Monitor } from '../monitor/serve-monitor.js';
 import { reportOf } from './report.js';
 
@@ -29,6 +32,14 @@ export interface EpochsOptions extends PrefetcherOptions {
   readonly filter?: ((key: string) => boolean) | undefined;
 }
 
+/** What a dataset is made of, beside its hierarchy. */
+interface DatasetParts {
+  readonly clock: Clock;
+  readonly prefetcher: PrefetcherConfig;
+  /** Of the placement, if there is one. */
+  readonly policy?: PlacementPolicy | undefined;
+}
+
 /** A dataset that is open, see `openDataset`. */
 export class Dataset implements AsyncDisposable {
   /** What reads it, with its tiers, statistics and events. */
@@ -38,25 +49,27 @@ export class Dataset implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #settings: PrefetcherConfig;
   /** Not held: a training may make one for each validation, and those that ended free their memory. */
-  readonly #prefetchers = new Set<WeakRef<Prefetcher>>();
+  readonly #made = new Set<WeakRef<{ close(): Promise<void> }>>();
+  readonly #policy: PlacementPolicy | undefined;
   #latest: Prefetcher | undefined;
   #monitor: Monitor | undefined;
 
   private constructor(
     hierarchy: Hierarchy,
     keys: readonly string[],
-    { clock, prefetcher }: { readonly clock: Clock; readonly prefetcher: PrefetcherConfig },
+    { clock, prefetcher, policy }: DatasetParts,
   ) {
     this.hierarchy = hierarchy;
     this.keys = keys;
     this.#clock = clock;
     this.#settings = prefetcher;
+    this.#policy = policy;
   }
 
   /** @internal Lists what an open hierarchy has. */
   static async of(
     hierarchy: Hierarchy,
-    { signal, ...parts }: OperationOptions & { readonly clock: Clock; readonly prefetcher: PrefetcherConfig },
+    { signal, ...parts }: OperationOptions & DatasetParts,
   ): Promise<Dataset> {
     const keys: string[] = [];
     for await (const page of hierarchy.list({ signal })) for (const { key } of page) keys.push(key);
@@ -95,10 +108,22 @@ export class Dataset implements AsyncDisposable {
       clock: this.#clock,
       ...withDefaults(this.#settings, rest),
     });
-    for (const made of this.#prefetchers) if (made.deref() === undefined) this.#prefetchers.delete(made);
-    this.#prefetchers.add(new WeakRef(prefetcher));
     this.#latest = prefetcher;
-    return prefetcher;
+    return this.#toClose(prefetcher);
+  }
+
+  /**
+   * Reads samples inside the objects, in batches: finds them (`format`), and makes a `DataLoader` of
+   * `@tiered/loader`, which reads ahead, decodes, transforms and collates. `clairvoyant: true` has the tiers
+   * keep what this rank reads most often.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work; as `openSamples` of
+   * `@tiered/formats`. An abort rejects with `signal.reason`.
+   */
+  async loader<S = unknown, T = S, C = readonly T[]>(
+    options: LoaderOptions<S, T, C>,
+  ): Promise<DataLoader<S, T, C>> {
+    const loader = await loaderOf<S, T, C>(this.hierarchy, this.#policy, this.#clock, options);
+    return this.#toClose(loader);
   }
 
   /**
@@ -113,10 +138,17 @@ export class Dataset implements AsyncDisposable {
 
   /** Ends all reading, and closes the hierarchy. Idempotent. */
   async close(): Promise<void> {
-    await Promise.all(Array.from(this.#prefetchers, async (made) => made.deref()?.close()));
-    this.#prefetchers.clear();
+    await Promise.all(Array.from(this.#made, async (made) => made.deref()?.close()));
+    this.#made.clear();
     await this.#monitor?.close();
     await this.hierarchy.close();
+  }
+
+  /** Has `close` end it, if it has not ended before. */
+  #toClose<R extends { close(): Promise<void> }>(reader: R): R {
+    for (const made of this.#made) if (made.deref() === undefined) this.#made.delete(made);
+    this.#made.add(new WeakRef(reader));
+    return reader;
   }
 
   /** Calls `close`, at the end of an `await using`. */

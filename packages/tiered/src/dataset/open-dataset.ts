@@ -1,5 +1,12 @@
-import { loadConfig, type HierarchyConfig, type SourceConfig, type TierConfig } from '@tiered/config';
+import {
+  loadConfig,
+  type HierarchyConfig,
+  type LoadedConfig,
+  type SourceConfig,
+  type TierConfig,
+} from '@tiered/config';
 import { systemClock, type Clock, type OperationOptions } from '@tiered/core';
+import { PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
 import { ListingProgress, type Terminal } from '../progress.js';
 import { Dataset } from './dataset.js';
 import { sourceOf, tierOf } from './locations.js';
@@ -53,7 +60,12 @@ export async function openDataset(options: string | URL | DatasetOptions): Promi
   const listing = progress === false ? undefined : new ListingProgress(hierarchy, progress, clock);
   try {
     await hierarchy.open({ signal });
-    const dataset = await Dataset.of(hierarchy, { signal, clock, prefetcher: config.prefetcher });
+    const dataset = await Dataset.of(hierarchy, {
+      signal,
+      clock,
+      prefetcher: config.prefetcher,
+      policy: policyOf(config),
+    });
     if (config.monitor !== undefined) await dataset.monitorAt(config.monitor);
     return dataset;
   } catch (error) {
@@ -62,6 +74,11 @@ export async function openDataset(options: string | URL | DatasetOptions): Promi
   } finally {
     listing?.stop();
   }
+}
+
+/** The policy of the placement, if it is one of this SDK. */
+function policyOf({ hierarchy: { placement } }: LoadedConfig): PlacementPolicy | undefined {
+  return placement instanceof PlacementHandler ? placement.policy : undefined;
 }
 
 function configOf(options: string | URL | DatasetOptions): string | URL | HierarchyConfig {

@@ -10,6 +10,11 @@ export interface PlanFollower extends PlacementPolicy {
   follow(options: FrequencyOptions): void;
 }
 
+/** Whether a policy follows plans. */
+export function isPlanFollower(policy: PlacementPolicy): policy is PlanFollower {
+  return 'follow' in policy;
+}
+
 /**
  * The policy `frequency` for a plan that is made after the hierarchy, from the seed of the training that it
  * serves: a `DataLoader` with the option `clairvoyant` makes it. Until there is a plan, nothing is placed,

@@ -1,0 +1,54 @@
+import type { Clock, Hierarchy } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import { formatOf, openSamples, type OpenSamplesOptions, type SampleFormat } from '@tiered/formats';
+import { DataLoader, type ClairvoyantOptions, type DataLoaderOptions } from '@tiered/loader';
+import { isPlanFollower, type PlacementPolicy } from '@tiered/tiering';
+
+/** Options of `Dataset.loader`: those of the samples, and those of a `DataLoader`. */
+export interface LoaderOptions<S = unknown, T = S, C = readonly T[]>
+  extends
+    Omit<DataLoaderOptions<S, T, C>, 'clairvoyant'>,
+    Pick<OpenSamplesOptions<S>, 'filter' | 'indexes' | 'concurrency' | 'onProgress'> {
+  /**
+   * How samples lie in the objects: a format, such as `tfrecord()` of `@tiered/formats/tfrecord`, or its
+   * name, such as `'tfrecord'`.
+   */
+  readonly format: SampleFormat<S> | string;
+  /**
+   * `true` has the tiers keep what this rank reads most often until the end of the training, and fills them
+   * ahead of the reads. The dataset is then opened with `placement: { policy: 'planFollower' }`. Default:
+   * false, and objects are placed as they are read.
+   */
+  readonly clairvoyant?: boolean | Pick<ClairvoyantOptions, 'savedMs'> | undefined;
+}
+
+/** Finds the samples of a hierarchy, and makes a loader of them. */
+export async function loaderOf<S, T, C>(
+  hierarchy: Hierarchy,
+  policy: PlacementPolicy | undefined,
+  clock: Clock,
+  options: LoaderOptions<S, T, C>,
+): Promise<DataLoader<S, T, C>> {
+  const { format: given, clairvoyant = false, filter, indexes, concurrency, onProgress, ...rest } = options;
+  const { onDamage, mostDamaged, onSkipped, signal } = rest;
+  const plan = clairvoyant === false ? undefined : clairvoyantWith(policy, clairvoyant);
+  const format = typeof given === 'string' ? ((await formatOf(given)) as SampleFormat<S>) : given;
+  const found = { filter, indexes, concurrency, onProgress, onDamage, mostDamaged, onSkipped, signal };
+  const samples = await openSamples(hierarchy, { format, ...found });
+  return new DataLoader<S, T, C>(samples, {
+    ...rest,
+    clairvoyant: plan,
+    prefetch: { clock, ...rest.prefetch },
+  });
+}
+
+function clairvoyantWith(
+  policy: PlacementPolicy | undefined,
+  clairvoyant: true | Pick<ClairvoyantOptions, 'savedMs'>,
+): ClairvoyantOptions {
+  if (policy === undefined || !isPlanFollower(policy)) {
+    const needed = 'a dataset that was opened with tiers, and with placement: { policy: "planFollower" }';
+    throw configError('clairvoyant', needed, policy?.name);
+  }
+  return { policy, ...(clairvoyant !== true && clairvoyant) };
+}

@@ -3,6 +3,8 @@ import type { CheckedOptions } from '../options.js';
 import type { Ordering } from '../order/make-order.js';
 import type { Parts } from '../order/parts.js';
 import type { LoaderEpoch, LoaderStats } from './epochs.js';
+import { optimumOf } from './optimum.js';
+import { shuffleQuality } from './shuffle-quality.js';
 
 /** Where less than this part of the time was waited, batches were there in time. */
 const HARDLY = 0.05;
@@ -23,9 +25,10 @@ export function reportOf({ parts, ordering, options, stats }: ReportParts): stri
   const by = workers === 0 ? 'in this thread' : `by ${count(workers, 'worker')}`;
   return [
     `samples: ${count(parts.total, 'sample')}, ${formatBytes(bytes)}; batches of ${batchSize}${who}, made ${by}`,
-    `order: ${orderText(ordering)}`,
+    `order: ${orderText(ordering)}; shuffle quality ${shuffleQuality(ordering.order.of(0)).toFixed(2)}`,
     ...stats.epochs.map(epochText),
     ...(stats.skipped === 0 ? [] : [`damage: ${count(stats.skipped, 'sample')} left out`]),
+    ...sourceText(parts, ranks, stats.epochs),
     ...limitText(stats.epochs.at(-1), workers),
   ].join('\n');
 }
@@ -48,6 +51,21 @@ function epochText({ epoch, batches, samples, seconds, waitedSeconds, reading }:
     `epoch ${epoch}: ${count(batches, 'batch', 'batches')}, ${count(samples, 'sample')} in ${seconds.toFixed(1)} s${rate}; ` +
     `waited ${percent(waited)} of the time${from.length === 0 ? '' : `; ${formatBytes(read)} read: ${from.join(', ')}`}`
   );
+}
+
+/** Where one rank reads the whole of a hierarchy, what was read can be compared with what had to be. */
+function sourceText(parts: Parts, ranks: number, epochs: readonly LoaderEpoch[]): string[] {
+  const [hierarchy, ...others] = new Set(parts.list.map(({ samples }) => samples.hierarchy));
+  const isWhole =
+    ranks === 1 && parts.list.every(({ only, weight }) => only === undefined && weight === undefined);
+  if (hierarchy === undefined || others.length > 0 || !isWhole || epochs.length === 0) return [];
+  const { sourceBytes, leastBytes } = optimumOf(hierarchy.stats(), epochs.length);
+  const given = `source: gave ${formatBytes(sourceBytes)}`;
+  if (sourceBytes <= leastBytes)
+    return [`${given}, no more than these tiers need for ${count(epochs.length, 'epoch')}`];
+  return [
+    `${given}; with these tiers ${formatBytes(leastBytes)} would do for ${count(epochs.length, 'epoch')}`,
+  ];
 }
 
 function limitText(latest: LoaderEpoch | undefined, workers: number): string[] {

@@ -8,8 +8,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { recordBytes } from './formats.js';
-import { groups, loaderOf, singles } from './helpers.js';
+import { recordBytes } from '../packages/loader/test/formats.js';
+import { groups, loaderOf, singles } from '../packages/loader/test/helpers.js';
 
 const BYTES = 16;
 

@@ -3,7 +3,7 @@ import { configError } from '@tiered/core/internal';
 import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
 import { fillOrder, frequencyPlan } from '@tiered/tiering/plans';
 import type { Parts } from './order/parts.js';
-import { numbersOf, type Job } from './reading/planner.js';
+import { batchesOf, type Job } from './reading/planner.js';
 
 /** How a loader has its hierarchy keep what this rank will read most often. */
 export interface ClairvoyantOptions {
@@ -107,14 +107,15 @@ export class Clairvoyant {
     for (let epoch = job.start.epoch; epoch < job.epochs; epoch++) {
       await clock.turn();
       signal.throwIfAborted();
-      for (const number of numbersOf(job, epoch)) {
-        const part = parts.partOf(number);
-        const samples = parts.list[part]?.samples;
-        const object = samples?.objectOf(samples.recordOf(parts.sampleOf(number, part))) ?? 0;
-        const id = idsOf[part]?.[object] ?? -1;
-        if (frequency[id] === 0) first[id] = access;
-        frequency[id] = (frequency[id] ?? 0) + 1;
-        access += 1;
+      for (const numbers of batchesOf(job, epoch)) {
+        const { parts: partsOf, records } = parts.locate(numbers);
+        for (let i = 0; i < records.length; i++) {
+          const [part = 0, record = 0] = [partsOf[i], records[i]];
+          const id = idsOf[part]?.[parts.list[part]?.samples.objectOf(record) ?? 0] ?? -1;
+          if (frequency[id] === 0) first[id] = access;
+          frequency[id] = (frequency[id] ?? 0) + 1;
+          access += 1;
+        }
       }
     }
     return { frequency, first };

@@ -104,7 +104,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     const newId = () => blocks++;
     const reading = reads === 'singly' ? new Scattered(parts, newId) : new InRuns(parts, runs(), newId);
     const job = { order, ...checked, start: this.#position };
-    const planner = new Planner({ ...job, reading });
+    const planner = new Planner({ ...job, parts, reading });
     const source = new BlockSource(parts);
     const accesses = accessesOf(planner, (block) => source.planned(block));
     this.#clairvoyant =
@@ -237,7 +237,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     this.#held = next;
     this.#countDamage(next);
     const { epoch, index, done, isLast, numbers } = plan;
-    const kept = made.damage.length === 0 ? numbers : made.kept.map((i) => numbers[i] ?? 0);
+    const kept = made.kept?.map((i) => numbers[i] ?? 0) ?? numbers;
     this.#position = isLast ? { epoch: epoch + 1, done: 0 } : { epoch, done };
     this.#epochs.given({ epoch, samples: kept.length, begun });
     return new Batch({ epoch, index, numbers: kept }, made.data as C, this.#parts);

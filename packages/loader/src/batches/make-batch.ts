@@ -69,13 +69,12 @@ export class BatchMaker {
     all: Samples,
     isDamaged: boolean,
   ): Promise<Pick<MadeBatch, 'data' | 'kept'>> {
-    const kept = Uint32Array.from(all.keys());
-    const whole = isDamaged ? kept.filter((i) => all[i] !== DAMAGED) : kept;
+    const kept = isDamaged ? Uint32Array.from(all.keys()).filter((i) => all[i] !== DAMAGED) : undefined;
     const samples = isDamaged ? all.filter((one) => one !== DAMAGED) : all;
     const { collate } = this.#functions;
-    if (collate === undefined) return { data: samples, kept: whole };
+    if (collate === undefined) return { data: samples, kept };
     try {
-      return { data: await collate(samples), kept: whole };
+      return { data: await collate(samples), kept };
     } catch (cause) {
       const message = `collate failed for a batch of epoch ${task.epoch}: ${textOf(cause)}. Mend the function, or what it is given.`;
       throw new TieredError('TIERED_TRANSFORM_FAILED', message, { cause });

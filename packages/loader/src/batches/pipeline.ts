@@ -129,41 +129,29 @@ export class Pipeline {
     for (const block of blocks) if (block.used()) this.#parts.drop(block.id);
   }
 
-  #taskOf({ epoch, numbers, blocks, starts }: BatchPlan): BatchTask {
+  #taskOf({ epoch, located, blocks, starts }: BatchPlan): BatchTask {
     const { parts, seed } = this.#parts;
-    const count = numbers.length;
-    const task = {
-      epoch,
-      seed,
-      parts: new Uint32Array(count),
-      samples: new Uint32Array(count),
-      keys: new Array<string>(count),
-      offsets: new Float64Array(count),
-      records: new Array<Uint8Array>(count),
-      headers: new Array<Uint8Array | undefined>(count),
-      within: new Uint32Array(count),
-      blocks: new Float64Array(count),
-    };
+    const count = blocks.length;
+    const keys = new Array<string>(count);
+    const offsets = new Float64Array(count);
+    const records = new Array<Uint8Array>(count);
+    const headers = new Array<Uint8Array | undefined>(count);
+    const within = new Uint32Array(count);
+    const ids = new Float64Array(count);
     for (let i = 0; i < count; i++) {
-      const number = numbers[i] ?? 0;
-      const part = parts.partOf(number);
-      const set = parts.list[part]?.samples;
-      const block = blocks[i];
+      const [record = 0, start = 0, block] = [located.records[i], starts[i], blocks[i]];
+      const set = parts.list[located.parts[i] ?? 0]?.samples;
       invariant(set !== undefined && block?.bytes !== undefined, 'a sample has no block');
-      const sample = parts.sampleOf(number, part);
-      const record = set.recordOf(sample);
       const object = set.objectOf(record);
-      const start = starts[i] ?? 0;
-      task.parts[i] = part;
-      task.samples[i] = sample;
-      task.keys[i] = set.keys[object] ?? '';
-      task.offsets[i] = set.offsetOf(record);
-      task.records[i] = block.bytes.subarray(start, start + set.lengthOf(record));
-      task.headers[i] = set.headerOf(object);
-      task.within[i] = sample - set.firstSampleOf(record);
-      task.blocks[i] = block.id;
+      keys[i] = set.keys[object] ?? '';
+      offsets[i] = set.offsetOf(record);
+      records[i] = block.bytes.subarray(start, start + set.lengthOf(record));
+      headers[i] = set.headerOf(object);
+      within[i] = (located.samples[i] ?? 0) - set.firstSampleOf(record);
+      ids[i] = block.id;
     }
-    return task;
+    const { parts: ofParts, samples } = located;
+    return { epoch, seed, parts: ofParts, samples, keys, offsets, records, headers, within, blocks: ids };
   }
 }
 

@@ -20,8 +20,8 @@ export interface BatchTask {
 /** What was made. */
 export interface MadeBatch {
   readonly data: unknown;
-  /** Which samples of the task it has: those that were not damaged. */
-  readonly kept: Uint32Array;
+  /** Which samples of the task it has, if some are damaged; else it has all. */
+  readonly kept: Uint32Array | undefined;
   /** Why the others are not there. */
   readonly damage: readonly { readonly index: number; readonly error: unknown }[];
 }

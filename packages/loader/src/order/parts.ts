@@ -13,6 +13,14 @@ export interface LoaderPart<S = unknown> {
   readonly weight?: number | undefined;
 }
 
+/** What numbers of samples mean, by index. */
+export interface Located {
+  readonly parts: Uint32Array;
+  /** Numbers in the sample sets of their parts. */
+  readonly samples: Uint32Array;
+  readonly records: Uint32Array;
+}
+
 /**
  * The parts of a loader as one: their samples are numbered one part after the other, in the order of the
  * list.
@@ -58,6 +66,23 @@ export class Parts<S = unknown> {
     let part = 0;
     while (number >= (this.#firsts[part + 1] ?? Infinity)) part += 1;
     return part;
+  }
+
+  /** What each of some numbers means. */
+  locate(numbers: Uint32Array): Located {
+    const count = numbers.length;
+    const parts = new Uint32Array(count);
+    const samples = new Uint32Array(count);
+    const records = new Uint32Array(count);
+    for (let i = 0; i < count; i++) {
+      const number = numbers[i] ?? 0;
+      const part = this.partOf(number);
+      const sample = this.sampleOf(number, part);
+      parts[i] = part;
+      samples[i] = sample;
+      records[i] = this.list[part]?.samples.recordOf(sample) ?? 0;
+    }
+    return { parts, samples, records };
   }
 
   /** The sample of its part that a number means. */

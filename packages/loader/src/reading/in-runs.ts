@@ -1,4 +1,4 @@
-import type { Parts } from '../order/parts.js';
+import type { Located, Parts } from '../order/parts.js';
 import { Block } from './plan.js';
 import type { Runs } from './runs.js';
 import type { Placed } from './scattered.js';
@@ -21,34 +21,34 @@ export class InRuns {
     this.#newId = newId;
   }
 
-  /** Begins an epoch, of which all samples are given in any order. */
-  begin(numbers: Iterable<number>): void {
+  /** Begins an epoch, of which the batches are given. */
+  begin(batches: Iterable<Uint32Array>): void {
     this.#live.clear();
     this.#uses = this.#runs.map(({ count }) => new Uint32Array(count));
-    for (const number of numbers) {
-      const { part, run } = this.#find(number);
-      const uses = this.#uses[part];
-      if (uses !== undefined) uses[run] = (uses[run] ?? 0) + 1;
+    for (const numbers of batches) {
+      const { parts, records } = this.#parts.locate(numbers);
+      for (let i = 0; i < records.length; i++) {
+        const [part = 0, record = 0] = [parts[i], records[i]];
+        const uses = this.#uses[part];
+        const run = this.#runs[part]?.runOf(record) ?? 0;
+        if (uses !== undefined) uses[run] = (uses[run] ?? 0) + 1;
+      }
     }
   }
 
-  place(numbers: Uint32Array): Placed {
-    const starts = new Float64Array(numbers.length);
+  place({ parts, records }: Located): Placed {
+    const count = records.length;
+    const starts = new Float64Array(count);
+    const blocks = new Array<Block>(count);
     const newBlocks: Block[] = [];
-    const blocks = Array.from(numbers, (number, i) => {
-      const { part, run, record } = this.#find(number);
+    for (let i = 0; i < count; i++) {
+      const [part = 0, record = 0] = [parts[i], records[i]];
       const runs = this.#runs[part];
-      const samples = this.#parts.list[part]?.samples;
-      starts[i] = (samples?.offsetOf(record) ?? 0) - (runs?.offsetOf(run) ?? 0);
-      return this.#blockOf(part, run, newBlocks);
-    });
+      const run = runs?.runOf(record) ?? 0;
+      starts[i] = (this.#parts.list[part]?.samples.offsetOf(record) ?? 0) - (runs?.offsetOf(run) ?? 0);
+      blocks[i] = this.#blockOf(part, run, newBlocks);
+    }
     return { blocks, starts, newBlocks };
-  }
-
-  #find(number: number): { readonly part: number; readonly run: number; readonly record: number } {
-    const part = this.#parts.partOf(number);
-    const record = this.#parts.list[part]?.samples.recordOf(this.#parts.sampleOf(number, part)) ?? 0;
-    return { part, run: this.#runs[part]?.runOf(record) ?? 0, record };
   }
 
   #blockOf(part: number, run: number, newBlocks: Block[]): Block {

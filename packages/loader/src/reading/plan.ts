@@ -1,4 +1,5 @@
 import type { Sample } from '@tiered/prefetch';
+import type { Located } from '../order/parts.js';
 
 /** Bytes of an object that are read at once, and where they go. */
 export interface Span {
@@ -57,6 +58,7 @@ export interface BatchPlan {
   readonly isLast: boolean;
   /** Numbers over all parts. */
   readonly numbers: Uint32Array;
+  readonly located: Located;
   readonly blocks: readonly Block[];
   /** Where each sample's record begins in its block. */
   readonly starts: Float64Array;

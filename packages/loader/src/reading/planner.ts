@@ -1,4 +1,5 @@
 import Denque from 'denque';
+import type { Located, Parts } from '../order/parts.js';
 import type { EpochOrder } from '../order/epoch-order.js';
 import { Shares } from '../order/shares.js';
 import type { BatchPlan, Block } from './plan.js';
@@ -24,11 +25,12 @@ export interface Job {
 
 /** What a planner needs. */
 export interface PlannerParts extends Job {
+  readonly parts: Parts;
   /** Finds where samples are. */
   readonly reading: {
     /** An epoch begins, of which these are the samples of this rank. */
-    begin?(numbers: Iterable<number>): void;
-    place(numbers: Uint32Array): Placed;
+    begin?(batches: Iterable<Uint32Array>): void;
+    place(located: Located): Placed;
   };
 }
 
@@ -84,36 +86,38 @@ function epochOf(job: Job, epoch: number): RankEpoch {
   const { order, start, rank } = job;
   const shares = sharesOf(job, epoch === start.epoch ? start.done : 0);
   const numbers = shares.batches === 0 ? new Uint32Array() : order.of(epoch);
-  const numbersOf = (batch: number) =>
-    Uint32Array.from(
-      { length: shares.sizeOf(batch) },
-      (_, i) => numbers[shares.positionOf(rank, batch, i)] ?? 0,
-    );
+  const numbersOf = (batch: number) => {
+    const ofBatch = new Uint32Array(shares.sizeOf(batch));
+    for (let i = 0; i < ofBatch.length; i++) ofBatch[i] = numbers[shares.positionOf(rank, batch, i)] ?? 0;
+    return ofBatch;
+  };
   return { shares, numbersOf };
 }
 
-/** The numbers of the samples that a rank reads in an epoch, in order. */
-export function numbersOf(job: Job, epoch: number): Generator<number> {
+/** The numbers of the samples that a rank reads in an epoch, by batch, in order. */
+export function batchesOf(job: Job, epoch: number): Generator<Uint32Array> {
   return allOf(epochOf(job, epoch));
 }
 
-function* allOf({ shares, numbersOf }: RankEpoch): Generator<number> {
-  for (let batch = 0; batch < shares.batches; batch++) yield* numbersOf(batch);
+function* allOf({ shares, numbersOf }: RankEpoch): Generator<Uint32Array> {
+  for (let batch = 0; batch < shares.batches; batch++) yield numbersOf(batch);
 }
 
-function* plansOf({ reading, ...job }: PlannerParts): Generator<BatchPlan, undefined> {
+function* plansOf({ parts, reading, ...job }: PlannerParts): Generator<BatchPlan, undefined> {
   for (let epoch = job.start.epoch; epoch < job.epochs; epoch++) {
     const { shares, numbersOf } = epochOf(job, epoch);
     reading.begin?.(allOf({ shares, numbersOf }));
     for (let index = 0; index < shares.batches; index++) {
       const numbers = numbersOf(index);
+      const located = parts.locate(numbers);
       yield {
         epoch,
         index,
         done: shares.doneAfter(index),
         isLast: index === shares.batches - 1,
         numbers,
-        ...reading.place(numbers),
+        located,
+        ...reading.place(located),
       };
     }
   }

@@ -1,4 +1,4 @@
-import type { Parts } from '../order/parts.js';
+import type { Located, Parts } from '../order/parts.js';
 import { Block, type BatchPlan, type Span } from './plan.js';
 
 /** The most bytes and samples of a block: what one producer reads at once. */
@@ -23,37 +23,45 @@ export class Scattered {
     this.#newId = newId;
   }
 
-  place(numbers: Uint32Array): Placed {
-    const parts = Uint32Array.from(numbers, (number) => this.#parts.partOf(number));
-    const records = Uint32Array.from(numbers, (number, i) => this.#recordOf(number, parts[i] ?? 0));
-    // Records are numbered by their places.
-    const order = Uint32Array.from(numbers.keys()).sort(
-      (a, b) => (parts[a] ?? 0) - (parts[b] ?? 0) || (records[a] ?? 0) - (records[b] ?? 0),
-    );
-    const starts = new Float64Array(numbers.length);
-    const blocks = new Array<Block>(numbers.length);
+  place({ parts, records }: Located): Placed {
+    const count = records.length;
+    const order = inOrderOfPlaces(parts, records);
+    const starts = new Float64Array(count);
+    const blocks = new Array<Block>(count);
     const newBlocks: Block[] = [];
-    for (let from = 0; from < order.length;) {
+    for (let from = 0; from < count;) {
       const part = parts[order[from] ?? 0] ?? 0;
       const building = new Building(this.#parts, part);
       let end = from;
-      while (end < order.length && parts[order[end] ?? 0] === part && !building.isFull) {
+      while (end < count && parts[order[end] ?? 0] === part && !building.isFull) {
         const i = order[end++] ?? 0;
         starts[i] = building.add(records[i] ?? 0);
       }
       const block = new Block(this.#newId(), part, building.spans);
       block.left = end - from;
-      for (const i of order.subarray(from, end)) blocks[i] = block;
+      for (let at = from; at < end; at++) blocks[order[at] ?? 0] = block;
       newBlocks.push(block);
       from = end;
     }
     return { blocks, starts, newBlocks };
   }
+}
 
-  #recordOf(number: number, part: number): number {
-    const sample = this.#parts.sampleOf(number, part);
-    return this.#parts.list[part]?.samples.recordOf(sample) ?? 0;
-  }
+/** Indexes by part, and then by record, as records are numbered by their places. */
+function inOrderOfPlaces(parts: Uint32Array, records: Uint32Array): Uint32Array {
+  const count = records.length;
+  const isOnePart = parts.every((part) => part === parts[0]);
+  if (!isOnePart)
+    return Uint32Array.from(records.keys()).sort(
+      (a, b) => (parts[a] ?? 0) - (parts[b] ?? 0) || (records[a] ?? 0) - (records[b] ?? 0),
+    );
+  // Numbers are sorted several times as fast as by a function: below 2^53 with up to 2^21 samples in a batch.
+  const keys = new Float64Array(count);
+  for (let i = 0; i < count; i++) keys[i] = (records[i] ?? 0) * count + i;
+  keys.sort();
+  const order = new Uint32Array(count);
+  for (let i = 0; i < count; i++) order[i] = (keys[i] ?? 0) % count;
+  return order;
 }
 
 /** A block that grows. Records come in the order of their places. */

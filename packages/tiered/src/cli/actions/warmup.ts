@@ -5,6 +5,7 @@ import { placeInOrder } from '@tiered/tiering';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import type { TrainingOptions } from '../training.js';
+import { untilInterrupted } from './interrupt.js';
 import { levelsText } from './levels-text.js';
 import { lookAtTiers, openSource } from './look.js';
 import { selected, type SelectionOptions } from './selection.js';
@@ -17,12 +18,18 @@ export interface WarmupOptions extends TrainingOptions, SelectionOptions {
   readonly json?: boolean;
 }
 
-/** Fills the tiers of a configuration, or only says what is missing. Fails at the end if anything is. */
+/**
+ * Fills the tiers of a configuration, or only says what is missing. Fails at the end if anything is. Ctrl-C
+ * ends it; what is on the tiers by then stays.
+ */
 export async function warmup(host: CommandHost, file: string, options: WarmupOptions): Promise<void> {
   const config = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   const budget = options.budget === undefined ? Infinity : parseBytes(options.budget, '--budget');
   if (options.check === true) await checkTiers(host, config, options);
-  else await fillTiers(host, withoutMemory(config), budget, options);
+  else
+    await untilInterrupted(host.clock, (signal) =>
+      fillTiers(host, withoutMemory(config), { budget, signal }, options),
+    );
 }
 
 /** What is in memory ends with this command, so memory tiers take nothing. */
@@ -35,20 +42,21 @@ function withoutMemory(config: HierarchyOptions): HierarchyOptions {
 async function fillTiers(
   host: CommandHost,
   config: HierarchyOptions,
-  budget: number,
+  { budget, signal }: { readonly budget: number; readonly signal: AbortSignal },
   options: WarmupOptions,
 ): Promise<void> {
   await using hierarchy = new Hierarchy(config);
   const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
-  await hierarchy.open().finally(() => listing.stop());
+  await hierarchy.open({ signal }).finally(() => listing.stop());
   const quotas = (config.tiers ?? []).map(({ quota }) => parseBytes(quota));
   const keys = await selected(hierarchy, quotas, options);
   // Copies that are there already cost nothing of the budget.
-  await hierarchy.idle();
+  await hierarchy.idle({ signal });
   const bar = new ProgressBar(host.terminal, host.clock, 'placing');
   const failures: string[] = [];
   const paid = withinBudget(hierarchy, keys, budget);
   const counts = await placeInOrder(hierarchy, paid.keys, {
+    signal,
     onProgress: ({ placed, left, failed }) =>
       bar.update(
         placed.reduce((sum, n) => sum + n, left + failed),
@@ -57,7 +65,7 @@ async function fillTiers(
     onFailed: (key, error) =>
       failures.push(`${key}: ${error instanceof Error ? error.message : String(error)}`),
   }).finally(() => bar.stop());
-  await hierarchy.idle();
+  await hierarchy.idle({ signal });
   const stats = hierarchy.stats();
   const fetchedBytes = stats.source.readBytes;
   const beyondBudget = keys.length - paid.count();

@@ -1,5 +1,12 @@
 import { loadHierarchyOptions } from '@tiered/config';
-import { formatBytes, Hierarchy, parseBytes, TieredError, type HierarchyOptions } from '@tiered/core';
+import {
+  formatBytes,
+  Hierarchy,
+  parseBytes,
+  TieredError,
+  type HierarchyOptions,
+  type HierarchyStats,
+} from '@tiered/core';
 import { ABSENT, identityOf } from '@tiered/core/internal';
 import { placeInOrder } from '@tiered/tiering';
 import { ListingProgress, ProgressBar } from '../../progress.js';
@@ -46,6 +53,9 @@ async function fillTiers(
   options: WarmupOptions,
 ): Promise<void> {
   await using hierarchy = new Hierarchy(config);
+  const faults = new Map<number, unknown>();
+  hierarchy.on('tierFault', ({ level, error }) => faults.set(level, error));
+  hierarchy.on('tierOutOfService', () => undefined);
   const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
   await hierarchy.open({ signal }).finally(() => listing.stop());
   const quotas = (config.tiers ?? []).map(({ quota }) => parseBytes(quota));
@@ -73,18 +83,43 @@ async function fillTiers(
     const found = { objects: keys.length, ...counts, fetchedBytes, beyondBudget, tiers: stats.tiers };
     host.write(`${JSON.stringify(found, undefined, 2)}\n`);
   } else {
+    const isPlan = options.seed !== undefined && keys.length < stats.namespace.objects;
+    const meant = isPlan
+      ? `${keys.length.toLocaleString('en')} of ${countOf(stats.namespace.objects, 'object')} are planned for the tiers`
+      : countOf(keys.length, 'object');
+    const why = counts.left > 0 && faults.size === 0 ? ', as no tier has room' : '';
     const beyond = beyondBudget > 0 ? `, ${countOf(beyondBudget, 'object')} beyond the budget` : '';
     host.write(
-      `${countOf(keys.length, 'object')}: ${counts.left} stay in the source${beyond}; ${formatBytes(fetchedBytes)} fetched\n` +
+      `${meant}: ${countOf(counts.left, 'stays', 'stay')} in the source${why}${beyond}; ${formatBytes(fetchedBytes)} fetched\n` +
         `${levelsText(stats)}\n`,
     );
   }
+  assertFilled(host, stats, faults);
   if (failures.length === 0) return;
   const [first] = failures;
   throw new TieredError(
     'TIERED_IO',
     `${countOf(failures.length, 'object')} could not be looked up, the first: ${first}`,
   );
+}
+
+/**
+ * Warns of tiers that had faults.
+ * @throws TieredError `TIERED_UNAVAILABLE` for one that is out of service.
+ */
+function assertFilled(
+  host: CommandHost,
+  { tiers }: HierarchyStats,
+  faults: ReadonlyMap<number, unknown>,
+): void {
+  for (const { level, driver, readable, writable } of tiers) {
+    if (!faults.has(level)) continue;
+    const cause = faults.get(level);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const told = `tier ${level}, ${driver}, could not be filled: ${reason}`;
+    if (!readable || !writable) throw new TieredError('TIERED_UNAVAILABLE', told, { cause });
+    host.terminal.write(`warning: ${told}\n`);
+  }
 }
 
 /** The first keys whose objects, without those on a tier, have no more bytes than this. */

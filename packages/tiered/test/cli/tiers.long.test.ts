@@ -115,7 +115,8 @@ describe('tiered inspect', () => {
   });
 
   it.each([
-    [['--epochs', '2'], '--seed: expected'],
+    [[], '--seed: expected'],
+    [['--epochs', '2'], '--epochs: expected with --seed'],
     [['--seed', '1', '--workers', '2'], '--batch-size: expected'],
     [['--seed', '1', '--workers', '2', '--worker', '2', '--torch'], '--worker: expected'],
     [['--seed', '1', '--torch', '--batch-size', '2'], '--batch-size: expected nothing'],
@@ -293,5 +294,10 @@ describe('tiered warmup', () => {
     expect(both.messages).toContain('--keys: expected without --seed');
     expect(both.code).toBe(2);
     expect(await tiered('warmup', file, '--prefix', 'nothing/')).toMatchObject({ code: 2 });
+    for (const idle of [['--epochs', '1'], ['--torch']]) {
+      const messages = `${idle[0]}: expected with --seed, which decides the order\n`;
+      expect(await tiered('warmup', file, ...idle)).toMatchObject({ code: 2, messages });
+      expect(await tiered('inspect', 'key', file, 'val/0', ...idle)).toMatchObject({ code: 2, messages });
+    }
   });
 });

@@ -49,6 +49,7 @@ describe('openDataset', () => {
     expect(report).toContain(`dataset: 4 objects, ${formatBytes(KEYS.length * BYTES)}`);
     expect(report).toContain('1.00 x the dataset');
     expect(report).toMatch(/^epoch 2: 4 samples/m);
+    expect(report).toMatch(/^epoch 0: .*; read meanwhile: .*% from fs:/m);
     expect(report).toMatch(/^tier 1, fs:/m);
     // So small a dataset fits into the memory of the prefetcher.
     expect(report).toMatch(/^read ahead: \d samples? of earlier epochs were still in memory/m);

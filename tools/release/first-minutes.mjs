@@ -12,9 +12,9 @@ const TOOLS = ['typescript', 'typescript-7', 'tsx', '@types/node'];
 
 /**
  * Does what a new user does in the first minutes, with the packages as they are packed: an empty directory
- * with what `npm init` writes, the programs of the README of `tiered` as they are pasted, the compiler, and
- * the command. Needs no network: what the packages install of others is that of this repository, and only
- * what their manifests name.
+ * with what `npm init` writes, the programs of the README of `tiered` and of the quick start as they are
+ * pasted, the compiler, and the command. Needs no network: what the packages install of others is that of
+ * this repository, and only what their manifests name.
  *
  * @param {{ unpacked: string; short: string; manifest: any }[]} packages
  * @param {string} directory where the project is made
@@ -25,12 +25,14 @@ export async function tryFirstMinutes(packages, directory) {
   const readme = await readFile(path.join(root, 'packages/tiered/README.md'), 'utf8');
   await writeFile(path.join(directory, 'train.mjs'), firstBlock(readme, 'js'));
   await writeFile(path.join(directory, 'train.mts'), firstBlock(readme, 'ts'));
+  const quickStart = await quickStartAt(path.join(directory, 'quick-start'));
   const [, init] = /^npx tsc (--init .*)$/m.exec(readme) ?? [];
   const modules = path.join(directory, 'node_modules');
   const addon = packages.some(({ short }) => short === `native-${platform()}`);
   const steps = [
     ['train.mjs', ['train.mjs'], FILLED],
     ['tsx train.mts', ['--import', 'tsx', 'train.mts'], FILLED],
+    ['the quick start', ['--import', 'tsx', quickStart], FILLED],
     ...['typescript', 'typescript-7'].flatMap((compiler) => {
       const tsc = path.join(modules, compiler, 'bin/tsc');
       return [
@@ -94,9 +96,19 @@ async function link(name, modules, owner) {
   await symlink(beside ?? (await realpath(path.join(root, below))), path.join(modules, name));
 }
 
+/** Saves the program of the quick start under the name that it is given there; returns its path. */
+async function quickStartAt(directory) {
+  const text = await readFile(path.join(root, 'docs/quick-start.md'), 'utf8');
+  const [, name] = /Save it as `([^`]+)`/.exec(text) ?? [];
+  if (name === undefined) throw new Error('The quick start does not say how its program is to be named.');
+  await mkdir(directory);
+  await writeFile(path.join(directory, name), firstBlock(text, 'ts'));
+  return path.join(directory, name);
+}
+
 function firstBlock(markdown, language) {
   const [, text] = new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'm').exec(markdown) ?? [];
-  if (text === undefined) throw new Error(`The README of tiered has no program in ${language}.`);
+  if (text === undefined) throw new Error(`The document has no program in ${language}.`);
   return text;
 }
 

@@ -2,10 +2,12 @@
  * Builds all packages and packs what is published: `npm run pack -- DIRECTORY [--all-platforms]`. With
  * `--all-platforms`, the native part is compiled for every platform, with zig; else for this machine.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { root } from './packages.mjs';
 import { stagePackages } from './stage.mjs';
@@ -16,9 +18,7 @@ import { stagePackages } from './stage.mjs';
  * @throws if the build fails.
  */
 export async function packAll(directory, { allPlatforms = false } = {}) {
-  console.log('building ...');
-  const { status, stdout, stderr } = spawnSync('npm', ['run', 'build'], { cwd: root, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`The build failed; nothing was packed.\n${stdout}${stderr}`);
+  await build();
   await mkdir(directory, { recursive: true });
   const temporary = await mkdtemp(path.join(os.tmpdir(), 'tiered-staged-'));
   try {
@@ -36,6 +36,21 @@ export async function packAll(directory, { allPlatforms = false } = {}) {
   }
 }
 
+/** Builds all packages, and says which it has come to: it takes some minutes. */
+async function build() {
+  const child = spawn('npm', ['run', 'build'], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const closed = once(child, 'close');
+  const said = [];
+  child.stderr.on('data', (text) => said.push(text));
+  for await (const line of createInterface({ input: child.stdout })) {
+    said.push(`${line}\n`);
+    const [, name] = /^> (\S+)@\S+ build$/.exec(line) ?? [];
+    if (name !== undefined) console.log(`building ${name}`);
+  }
+  const [status] = await closed;
+  if (status !== 0) throw new Error(`The build failed; nothing was packed.\n${said.join('')}`);
+}
+
 if (process.argv[1] === import.meta.filename) {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
@@ -44,4 +59,5 @@ if (process.argv[1] === import.meta.filename) {
   const [directory] = positionals;
   if (directory === undefined) throw new Error('Say where to: npm run pack -- DIRECTORY [--all-platforms]');
   await packAll(path.resolve(directory), { allPlatforms: values['all-platforms'] });
+  console.log(`The tarballs are in ${path.resolve(directory)}.`);
 }

@@ -8,6 +8,12 @@ export type Terminal = NodeJS.WritableStream & { readonly isTTY?: boolean };
 const UNTIL_SHOWN_MS = 2_000;
 
 /**
+ * Of each bar. Wrapping of lines stays on: who ends the process by Ctrl-C ends it before the bar could turn
+ * it on again, and the shell would be left without.
+ */
+const BAR = { clearOnComplete: true, linewrap: true };
+
+/**
  * A progress bar on a terminal for work that takes longer than two seconds. Draws nothing where there is no
  * terminal.
  */
@@ -23,11 +29,7 @@ export class ProgressBar {
     this.#begun = clock.now();
     if (terminal.isTTY !== true) return;
     this.#bar = new SingleBar(
-      {
-        stream: terminal,
-        format: `${doing} {bar} {percentage} %, {eta_formatted} to go`,
-        clearOnComplete: true,
-      },
+      { ...BAR, stream: terminal, format: `${doing} {bar} {percentage} %, {eta_formatted} to go` },
       Presets.shades_classic,
     );
   }
@@ -55,7 +57,7 @@ export class ListingProgress {
     this.#hierarchy = hierarchy;
     const begun = clock.now();
     const format = 'listing the source: {value} objects, {size}';
-    this.#bar = new SingleBar({ stream: terminal, format, clearOnComplete: true }, Presets.shades_classic);
+    this.#bar = new SingleBar({ ...BAR, stream: terminal, format }, Presets.shades_classic);
     this.#listener = ({ objects, bytes }) => {
       if (terminal.isTTY !== true || clock.now() - begun < UNTIL_SHOWN_MS) return;
       const size = { size: formatBytes(bytes) };

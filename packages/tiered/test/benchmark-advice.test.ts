@@ -94,7 +94,7 @@ describe('what a bench says', () => {
 
   it('is what not to trust', () => {
     expect(advice([place('source', 100, { spread: 3 })])[1]).toContain(
-      'Tries of one figure differ: source 3.0 times.',
+      'Tries of one figure differ, the fastest from the slowest by a factor of: source 3.0.',
     );
   });
 });

@@ -49,6 +49,7 @@ describe('openDataset', () => {
     expect(report).toContain(`dataset: 4 objects, ${formatBytes(KEYS.length * BYTES)}`);
     expect(report).toContain('1.00 x the dataset');
     expect(report).toMatch(/^epoch 2: 4 samples/m);
+    expect(report).toMatch(/^epoch 0: .*; read meanwhile: .*% from fs:/m);
     expect(report).toMatch(/^tier 1, fs:/m);
     // So small a dataset fits into the memory of the prefetcher.
     expect(report).toMatch(/^read ahead: \d samples? of earlier epochs were still in memory/m);
@@ -68,6 +69,22 @@ describe('openDataset', () => {
     expect(await order({ shuffle: false })).toBe('a b c/d e');
     expect(await order({ shuffle: false, filter: (key) => key.startsWith('c/') })).toBe('c/d');
     expect(() => data.epochs({ filter: () => false })).toThrow('filter');
+  });
+
+  it('refuses options that do not exist, which JavaScript would pass over in silence', async () => {
+    const opened = (options: unknown) => openDataset(options as { source: string });
+    const refused = (message: string) => ({ code: 'TIERED_CONFIG_INVALID', message });
+    await expect(opened({ sorce: source })).rejects.toMatchObject(
+      refused('sorce: openDataset has no such option; did you mean source?'),
+    );
+    await expect(opened({ source, tiers: 'ram:2MiB' })).rejects.toMatchObject(
+      refused('tiers: expected a list, such as ["ram:8GiB", "/nvme/cache:200GiB"], got "ram:2MiB"'),
+    );
+    await expect(opened(undefined)).rejects.toMatchObject({ code: 'TIERED_CONFIG_INVALID' });
+    await using data = await openDataset({ source, tiers: undefined, progress: false });
+    const epochs = (options: object) => () => data.epochs(options);
+    expect(epochs({ seed: 1, epoch: 90 })).toThrow('epoch: epochs has no such option; did you mean epochs?');
+    expect(epochs({ seed: 1, seeed: undefined })).not.toThrow();
   });
 
   it('goes on where a state says', async () => {

@@ -20,4 +20,8 @@ describe('the progress bar', () => {
     expect(await drawn(true, 1_999)).toBe('');
     expect(await drawn(false, 10_000)).toBe('');
   });
+
+  it('leaves the wrapping of lines as it is, so that Ctrl-C leaves a terminal that works', async () => {
+    expect(await drawn(true, 2_000)).not.toContain('\u001B[?7l');
+  });
 });

@@ -66,7 +66,7 @@ export function unsteadyIn({ source, tiers }: CalibrationProfile): string[] {
       .filter((one): one is [string, number] => (one[1] ?? 1) > STEADY)
       .map(
         ([curve, times]) =>
-          `${name}: what was measured of "${curve}" differs ${times.toFixed(1)} times from one try to the next. ` +
+          `${name}: one try at "${curve}" was ${times.toFixed(1)} times as fast as another. ` +
           'Measure again while nobody else uses the machine and the storage, or for longer.',
       ),
   );

@@ -85,9 +85,9 @@ function onEpochs(epochs: readonly EpochResult[]): string[] {
 function onNoise(places: readonly PlaceResult[]): string[] {
   const unsteady = places.filter(({ spread }) => spread > STEADY);
   if (unsteady.length === 0) return [];
-  const times = unsteady.map(({ name, spread }) => `${name} ${spread.toFixed(1)} times`).join(', ');
+  const times = unsteady.map(({ name, spread }) => `${name} ${spread.toFixed(1)}`).join(', ');
   return [
-    `Tries of one figure differ: ${times}. Measure again while nobody else uses the machine and the storage, or with more --seconds, before you rely on small differences.`,
+    `Tries of one figure differ, the fastest from the slowest by a factor of: ${times}. Measure again while nobody else uses the machine and the storage, or with more --seconds, before you rely on small differences.`,
   ];
 }
 

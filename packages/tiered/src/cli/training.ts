@@ -1,3 +1,4 @@
+import { TieredError } from '@tiered/core';
 import type { Command } from 'commander';
 import { positiveWhole, wholeNumber } from './numbers.js';
 
@@ -12,6 +13,9 @@ export interface TrainingOptions {
   readonly torch?: boolean;
 }
 
+/** These say more of an order, and nothing without one. */
+const NEED_SEED = ['epochs', 'workers', 'worker', 'batchSize', 'torch'];
+
 /** Adds the options that say in which order a training reads. */
 export function addTrainingOptions(command: Command): Command {
   return command
@@ -24,5 +28,17 @@ export function addTrainingOptions(command: Command): Command {
       'samples of a global batch; needed for several workers, without --torch',
       positiveWhole,
     )
-    .option('--torch', "the order of PyTorch's DistributedSampler, over the keys in their order");
+    .option('--torch', "the order of PyTorch's DistributedSampler, over the keys in their order")
+    .hook('preAction', assertSeed);
+}
+
+function assertSeed(command: Command): void {
+  if (command.getOptionValue('seed') !== undefined) return;
+  const idle = command.options.find((option) => {
+    const name = option.attributeName();
+    return NEED_SEED.includes(name) && command.getOptionValueSource(name) === 'cli';
+  });
+  if (idle === undefined) return;
+  const expected = `${idle.long}: expected with --seed, which decides the order`;
+  throw new TieredError('TIERED_CONFIG_INVALID', expected);
 }

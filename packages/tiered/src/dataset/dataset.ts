@@ -12,6 +12,7 @@ import { loaderOf, type LoaderOptions } from './loader.js';
 import type { DataLoader } from '@tiered/loader';
 import type { PlacementPolicy } from '@tiered/tiering';
 import { serveMonitor, type Monitor } from '../monitor/serve-monitor.js';
+import { assertKnown, type OptionNames } from './known-options.js';
 import { reportOf } from './report.js';
 
 /**
@@ -31,6 +32,28 @@ export interface EpochsOptions extends PrefetcherOptions {
   /** Which objects are read. Default: all. */
   readonly filter?: ((key: string) => boolean) | undefined;
 }
+
+const NAMES: OptionNames<EpochsOptions> = {
+  epochs: true,
+  seed: true,
+  shuffle: true,
+  filter: true,
+  staging: true,
+  priority: true,
+  resume: true,
+  copy: true,
+  detach: true,
+  onError: true,
+  maxSkipped: true,
+  onSkip: true,
+  memory: true,
+  producers: true,
+  concurrency: true,
+  autotuner: true,
+  debug: true,
+  clock: true,
+  signal: true,
+};
 
 /** What a dataset is made of, beside its hierarchy. */
 interface DatasetParts {
@@ -93,9 +116,11 @@ export class Dataset implements AsyncDisposable {
    *
    * What it returns is a `Prefetcher`, with `epoch()` for one loop per epoch, `state()` for checkpoints
    * (continue with `resume`), and `profile()`.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, or if `filter` leaves nothing.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that do not exist or cannot work, or if `filter`
+   * leaves nothing.
    */
   epochs(options: EpochsOptions = {}): Prefetcher {
+    assertKnown('epochs', options, NAMES);
     const { epochs = 1, seed = 0, shuffle = true, filter, ...rest } = options;
     const keys = filter === undefined ? this.keys : this.keys.filter(filter);
     if (keys.length === 0) {

@@ -6,9 +6,11 @@ import {
   type TierConfig,
 } from '@tiered/config';
 import { systemClock, type Clock, type OperationOptions } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 import { PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
 import { ListingProgress, type Terminal } from '../progress.js';
 import { Dataset } from './dataset.js';
+import { assertKnown, type OptionNames } from './known-options.js';
 import { sourceOf, tierOf } from './locations.js';
 
 /** Options of `openDataset`. */
@@ -43,17 +45,32 @@ export interface DatasetOptions
   readonly clock?: Clock | undefined;
 }
 
+const NAMES: OptionNames<DatasetOptions> = {
+  source: true,
+  tiers: true,
+  placement: true,
+  manifest: true,
+  versions: true,
+  model: true,
+  prefetcher: true,
+  progress: true,
+  monitor: true,
+  clock: true,
+  signal: true,
+};
+
 /**
  * Opens a dataset: its source, the tiers above it, and the list of its objects. Everything inside is there
  * for programs that outgrow it: `hierarchy`, and the prefetchers that `epochs` returns.
  * @param options Where it is, or the path of a configuration file.
- * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work; `TIERED_NOT_FOUND` if the source
- * has no objects; errors of the source's listing. An abort rejects with `signal.reason`. Whatever was opened
- * is closed again then.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for options that do not exist or cannot work;
+ * `TIERED_NOT_FOUND` if the source has no objects; errors of the source's listing. An abort rejects with
+ * `signal.reason`. Whatever was opened is closed again then.
  */
 export async function openDataset(options: string | URL | DatasetOptions): Promise<Dataset> {
-  const given: Omit<DatasetOptions, 'source'> =
-    typeof options === 'string' || options instanceof URL ? {} : options;
+  const isFile = typeof options === 'string' || options instanceof URL;
+  if (!isFile) assertOptions(options);
+  const given: Omit<DatasetOptions, 'source'> = isFile ? {} : options;
   const { progress = process.stderr, signal, clock = systemClock } = given;
   const config = await loadConfig(configOf(options), { clock });
   const hierarchy = config.makeHierarchy();
@@ -79,6 +96,13 @@ export async function openDataset(options: string | URL | DatasetOptions): Promi
 /** The policy of the placement, if it is one of this SDK. */
 function policyOf({ hierarchy: { placement } }: LoadedConfig): PlacementPolicy | undefined {
   return placement instanceof PlacementHandler ? placement.policy : undefined;
+}
+
+function assertOptions(options: DatasetOptions): void {
+  assertKnown('openDataset', options, NAMES);
+  const { tiers } = options;
+  if (tiers !== undefined && !Array.isArray(tiers))
+    throw configError('tiers', 'a list, such as ["ram:8GiB", "/nvme/cache:200GiB"]', tiers);
 }
 
 function configOf(options: string | URL | DatasetOptions): string | URL | HierarchyConfig {

@@ -39,7 +39,8 @@ function epochLine({ epoch, samples, bytes, seconds, starved, levels }: EpochPro
   const shares = levels
     .filter((level) => level.bytes > 0)
     .map((level) => `${percent(level.bytes / read)} from ${level.driver}`);
-  const from = shares.length === 0 ? '' : `; ${shares.join(', ')}`;
+  // Reading is ahead of the loop, so this may have been for the next epoch.
+  const from = shares.length === 0 ? '; read nothing meanwhile' : `; read meanwhile: ${shares.join(', ')}`;
   return `epoch ${epoch}: ${count(samples, 'sample')}, ${formatBytes(bytes)} in ${seconds.toFixed(1)} s${rate}; ${waited}${from}`;
 }
 

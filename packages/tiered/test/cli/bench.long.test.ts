@@ -1,8 +1,6 @@
 import { someBytes } from '@tiered/core/testing';
 import { S3Server } from '@tiered/s3-server';
-import { execFile, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { watch } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -10,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BenchResult } from '../../src/benchmark/index.js';
 import { snapshotOf } from '../doctor/snapshot.js';
+import { interruptedAt } from './interrupted.js';
 import { tiered } from './run-tiered.js';
 
 const OBJECTS = 40;
@@ -142,17 +141,8 @@ describe('tiered bench', () => {
 
   it('that is interrupted leaves nothing', async () => {
     await configure({ source: SOURCE, tiers: [CACHE] });
-    const child = spawn(process.execPath, [BIN, 'bench', file, '--seconds', '600'], { stdio: 'pipe' });
-    let messages = '';
-    child.stderr.on('data', (text) => (messages += String(text)));
-    const watcher = watch(directory, (_, name) => {
-      if (name?.startsWith('.tiered-bench-') !== true) return;
-      watcher.close();
-      // As a terminal does, and the wrapper of a clone.
-      for (let i = 0; i < 3; i++) child.kill('SIGINT');
-    });
-    const [code] = (await once(child, 'close')) as [number];
-    expect({ code, messages }).toEqual({ code: 1, messages: 'Ended by SIGINT.\n' });
+    const ended = await interruptedAt(directory, '.tiered-bench-', ['bench', file, '--seconds', '600']);
+    expect(ended).toEqual({ code: 1, out: '', messages: 'Ended by SIGINT.\n' });
     expect((await readdir(directory)).sort()).toEqual(['data', 'tiers.json']);
   });
 });

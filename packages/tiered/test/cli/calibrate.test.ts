@@ -34,6 +34,7 @@ describe('tiered calibrate', () => {
     const file = await configured(CONFIG);
     expect(await command(file, '--seconds', '0.2', '--bytes', '10MB', '--out', out)).toMatchObject({
       code: 0,
+      out: `${out} is written; "tiered simulate profile ${out} --config ${file}" says what other quotas would bring\n`,
     });
     const profile = parseProfile(JSON.parse(await readFile(out, 'utf8')));
     expect(profile.tiers).toHaveLength(1);

@@ -77,6 +77,17 @@ describe('tiered config', () => {
     expect((await tiered('stats', inside)).out).toContain('5 objects');
   });
 
+  it('says at once if what it wrote cannot work', async () => {
+    const inside = `${path.join(directory, 'data/cache')}:10MB`;
+    const { code, out, messages } = await init('--tier', inside);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(messages).toContain(`${file}: tiers[0]: its storage is inside source`);
+    expect(messages).toContain('is written all the same');
+    expect((await init('--force', '--tier', `${path.join(directory, 'cache')}:6`)).messages).toContain(
+      'tiers[0].quota: expected at least one chunk',
+    );
+  });
+
   it('replaces a file only if it is told to', async () => {
     await writeFile(file, 'mine');
     const refused = await init();

@@ -115,7 +115,8 @@ describe('tiered inspect', () => {
   });
 
   it.each([
-    [['--epochs', '2'], '--seed: expected'],
+    [[], '--seed: expected'],
+    [['--epochs', '2'], '--epochs: expected with --seed'],
     [['--seed', '1', '--workers', '2'], '--batch-size: expected'],
     [['--seed', '1', '--workers', '2', '--worker', '2', '--torch'], '--worker: expected'],
     [['--seed', '1', '--torch', '--batch-size', '2'], '--batch-size: expected nothing'],
@@ -253,6 +254,31 @@ describe('tiered warmup', () => {
     expect(await check()).toMatchObject({ code: 0 });
   });
 
+  it('fails if a tier cannot be filled, and says why', async () => {
+    // A directory cannot be where a file is.
+    const tier = path.join(source(), 'val/0/cache');
+    const other = path.join(directory, 'other.yaml');
+    await tiered('config', 'init', other, '--source', path.join(source(), 'train'), '--tier', `${tier}:10MB`);
+    const { code, out, messages } = await tiered('warmup', other);
+    expect(code).toBe(1);
+    expect(out).toContain('3 objects: 3 stay in the source; 0 B fetched');
+    expect(messages).toContain(`tier 0, fs:${tier}, could not be filled: `);
+    expect(messages).not.toContain('Listen to the event');
+  });
+
+  it('says why objects stay in the source, and of how many there is a plan', async () => {
+    const other = path.join(directory, 'other.yaml');
+    await tiered('config', 'init', other, '--source', source(), '--tier', `${cache()}:1500kB`);
+    for (const key of ['val/2', 'val/3']) await writeFile(path.join(source(), key), someBytes(900_000, 9));
+    const planned = await tiered('warmup', other, '--seed', '3');
+    const all = await tiered('warmup', other);
+    expect(planned).toMatchObject({ code: 0 });
+    expect(planned.out).toContain(
+      '6 of 7 objects are planned for the tiers: 0 stay in the source; 927.7 KiB',
+    );
+    expect(all.out).toContain('7 objects: 1 stays in the source, as no tier has room; 0 B fetched');
+  });
+
   it('takes keys from a file, and the order of a training from its seed', async () => {
     const keys = path.join(directory, 'keys.txt');
     await writeFile(keys, 'val/1\ntrain/0\n');
@@ -268,5 +294,10 @@ describe('tiered warmup', () => {
     expect(both.messages).toContain('--keys: expected without --seed');
     expect(both.code).toBe(2);
     expect(await tiered('warmup', file, '--prefix', 'nothing/')).toMatchObject({ code: 2 });
+    for (const idle of [['--epochs', '1'], ['--torch']]) {
+      const messages = `${idle[0]}: expected with --seed, which decides the order\n`;
+      expect(await tiered('warmup', file, ...idle)).toMatchObject({ code: 2, messages });
+      expect(await tiered('inspect', 'key', file, 'val/0', ...idle)).toMatchObject({ code: 2, messages });
+    }
   });
 });

@@ -74,9 +74,10 @@ describe('tiered top', () => {
     expect(nobody.code).toBe(1);
     expect(nobody.messages).toContain(`Nobody offers a socket in ${sockets}`);
     expect(await tiered('top')).toMatchObject({ code: 2 });
+    expect(await top('tiers.yaml')).toMatchObject({ code: 2 });
     const file = path.join(directory, 'tiers.yaml');
     await tiered('config', 'init', file, '--source', source);
-    const unnamed = await tiered('top', '--config', file);
+    const unnamed = await tiered('top', file);
     expect(unnamed.messages).toContain('names no monitor');
     expect(unnamed.code).toBe(2);
   });
@@ -86,7 +87,7 @@ describe('tiered top', () => {
     await writeFile(file, JSON.stringify({ source: { driver: 'fs', root: 'data' }, monitor: 'run' }));
     await using data = await openDataset(file);
     expect(await readdir(sockets)).toHaveLength(1);
-    const { code, out } = await tiered('top', '--config', file, '--count', '1');
+    const { code, out } = await tiered('top', file, '--count', '1');
     expect(code).toBe(0);
     expect(out).toContain(`process ${process.pid}`);
     expect(data.keys).toHaveLength(3);

@@ -70,6 +70,10 @@ describe('a directory', () => {
       });
     }
     expect(directoryCanBeTier(tier('a', 1, { state: 'unreadable' })).level).toBe('problem');
+    const denied = (state: 'missing' | 'own') =>
+      directoryCanBeTier(tier('a', 1, { state, refusal: 'EACCES' })).advice;
+    expect(denied('missing')).toMatch(/^Make it, and give it to the user/);
+    expect(denied('own')).toMatch(/^Give it to the user/);
   });
 
   it('is told by the kind of its file system', () => {

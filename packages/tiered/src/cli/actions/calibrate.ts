@@ -4,6 +4,7 @@ import { calibrate, unsteadyIn } from '@tiered/simulator/calibration';
 import { access, constants, open, rm, stat, writeFile } from 'node:fs/promises';
 import { ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
+import { untilInterrupted } from './interrupt.js';
 
 /** What `tiered calibrate` is told. */
 export interface CalibrateOptions {
@@ -13,7 +14,10 @@ export interface CalibrateOptions {
   readonly readBytes?: string;
 }
 
-/** Measures the levels of a configuration, and writes or prints the profile. */
+/**
+ * Measures the levels of a configuration, and writes or prints the profile. Ctrl-C ends it, after what was
+ * written to the tiers is deleted.
+ */
 export async function calibrateTo(
   host: CommandHost,
   config: string,
@@ -23,17 +27,26 @@ export async function calibrateTo(
   const levels = await loadHierarchyOptions(config, { clock: host.clock, model: false });
   if (out !== undefined) await assertWritable(out);
   const bar = new ProgressBar(host.terminal, host.clock, 'measuring');
-  const profile = await calibrate(levels, {
-    ...(seconds !== undefined && { seconds }),
-    ...(bytes !== undefined && { bytes }),
-    ...(readBytes !== undefined && { readBytes }),
-    clock: host.clock,
-    onProgress: (done, total) => bar.update(done, total),
-  }).finally(() => bar.stop());
+  const profile = await untilInterrupted(host.clock, (signal) =>
+    calibrate(levels, {
+      ...(seconds !== undefined && { seconds }),
+      ...(bytes !== undefined && { bytes }),
+      ...(readBytes !== undefined && { readBytes }),
+      clock: host.clock,
+      signal,
+      onProgress: (done, total) => bar.update(done, total),
+    }),
+  ).finally(() => bar.stop());
   for (const warning of unsteadyIn(profile)) host.terminal.write(`warning: ${warning}\n`);
   const text = `${JSON.stringify(profile, undefined, 2)}\n`;
-  if (out === undefined) host.write(text);
-  else await keep(out, text, host);
+  if (out === undefined) {
+    host.write(text);
+    return;
+  }
+  await keep(out, text, host);
+  host.write(
+    `${out} is written; "tiered simulate profile ${out} --config ${config}" says what other quotas would bring\n`,
+  );
 }
 
 /**

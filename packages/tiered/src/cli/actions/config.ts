@@ -1,5 +1,5 @@
-import { loadConfig, type SourceConfig, type TierConfig } from '@tiered/config';
-import { formatBytes, parseBytes, TieredError } from '@tiered/core';
+import { loadConfig, type LoadedConfig, type SourceConfig, type TierConfig } from '@tiered/config';
+import { formatBytes, isTieredError, parseBytes, TieredError } from '@tiered/core';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,10 @@ export interface InitOptions {
   readonly force?: boolean;
 }
 
-/** Writes a configuration. An existing file stays as it is, unless it is to be replaced. */
+/**
+ * Writes a configuration, and fails if it cannot work as it is. An existing file stays as it is, unless it is
+ * to be replaced.
+ */
 export async function init(host: CommandHost, file: string, options: InitOptions): Promise<void> {
   const { source, tier, from, force = false } = options;
   const measured = from === undefined ? undefined : await measuredIn(from, file, tier.length);
@@ -37,7 +40,27 @@ export async function init(host: CommandHost, file: string, options: InitOptions
       cause,
     });
   }
+  await assertWorks(host, file);
   host.write(`${file} is written; "tiered config check ${file}" checks it after an edit\n`);
+}
+
+/** The file stays, because what is missing may be a matter of editing it, or of another machine. */
+async function assertWorks(host: CommandHost, file: string): Promise<void> {
+  try {
+    await made(host, file);
+  } catch (cause) {
+    if (!isTieredError(cause)) throw cause;
+    const all = `${cause.message}\n${file} is written all the same; edit it, or write it anew with --force.`;
+    throw new TieredError(cause.code, all, { cause });
+  }
+}
+
+/** Makes everything that a configuration names, and opens nothing. */
+async function made(host: CommandHost, file: string): Promise<LoadedConfig> {
+  const config = await loadConfig(file, { clock: host.clock });
+  // Finds what only a hierarchy can: levels that share storage, say.
+  await config.makeHierarchy().close();
+  return config;
 }
 
 /** The same level with its directory relative to the file, and not to where the command runs. */
@@ -60,11 +83,9 @@ async function measuredIn(from: string, file: string, tiers: number): Promise<Me
   return measuredBy(profile, path.relative(path.dirname(file), from));
 }
 
-/** Makes everything that a configuration names, and opens nothing. */
+/** Says everything that is wrong with a configuration, else its levels. */
 export async function check(host: CommandHost, file: string, json: boolean): Promise<void> {
-  const config = await loadConfig(file, { clock: host.clock });
-  // Finds what only a hierarchy can: levels that share storage, say.
-  await config.makeHierarchy().close();
+  const config = await made(host, file);
   const { source, tiers = [] } = config.hierarchy;
   const levels = [
     ...tiers.map(({ driver, quota }, level) => ({

@@ -7,7 +7,6 @@ import { watchedText } from './top-text.js';
 
 /** What `tiered top` is told. */
 export interface TopOptions {
-  readonly config?: string;
   readonly directory?: string;
   /** Seconds. */
   readonly interval: number;
@@ -16,9 +15,9 @@ export interface TopOptions {
 }
 
 /** Shows what the processes at a directory's sockets do, again and again. Fails if there is none at first. */
-export async function top(host: CommandHost, options: TopOptions): Promise<void> {
+export async function top(host: CommandHost, config: string | undefined, options: TopOptions): Promise<void> {
   const { interval, count = Infinity, json = false } = options;
-  const directory = await directoryOf(host, options);
+  const directory = await directoryOf(host, config, options.directory);
   const { output, clock } = host;
   const isScreen = output.isTTY === true && !json;
   const update = isScreen ? createLogUpdate(output) : undefined;
@@ -39,12 +38,16 @@ export async function top(host: CommandHost, options: TopOptions): Promise<void>
   update?.done();
 }
 
-async function directoryOf(host: CommandHost, { config, directory }: TopOptions): Promise<string> {
-  if (directory !== undefined) return directory;
-  if (config === undefined)
+async function directoryOf(
+  host: CommandHost,
+  config: string | undefined,
+  directory: string | undefined,
+): Promise<string> {
+  if (config === undefined && directory !== undefined) return directory;
+  if (config === undefined || directory !== undefined)
     throw new TieredError(
       'TIERED_CONFIG_INVALID',
-      'Expected --config or --directory: whom is this to watch?',
+      'top: expected a configuration, or --directory; it says whom to watch',
     );
   const { monitor } = await loadConfig(config, { clock: host.clock });
   if (monitor !== undefined) return monitor;

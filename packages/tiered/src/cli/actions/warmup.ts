@@ -1,10 +1,18 @@
 import { loadHierarchyOptions } from '@tiered/config';
-import { formatBytes, Hierarchy, parseBytes, TieredError, type HierarchyOptions } from '@tiered/core';
+import {
+  formatBytes,
+  Hierarchy,
+  parseBytes,
+  TieredError,
+  type HierarchyOptions,
+  type HierarchyStats,
+} from '@tiered/core';
 import { ABSENT, identityOf } from '@tiered/core/internal';
 import { placeInOrder } from '@tiered/tiering';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import type { TrainingOptions } from '../training.js';
+import { untilInterrupted } from './interrupt.js';
 import { levelsText } from './levels-text.js';
 import { lookAtTiers, openSource } from './look.js';
 import { selected, type SelectionOptions } from './selection.js';
@@ -17,12 +25,18 @@ export interface WarmupOptions extends TrainingOptions, SelectionOptions {
   readonly json?: boolean;
 }
 
-/** Fills the tiers of a configuration, or only says what is missing. Fails at the end if anything is. */
+/**
+ * Fills the tiers of a configuration, or only says what is missing. Fails at the end if anything is. Ctrl-C
+ * ends it; what is on the tiers by then stays.
+ */
 export async function warmup(host: CommandHost, file: string, options: WarmupOptions): Promise<void> {
   const config = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   const budget = options.budget === undefined ? Infinity : parseBytes(options.budget, '--budget');
   if (options.check === true) await checkTiers(host, config, options);
-  else await fillTiers(host, withoutMemory(config), budget, options);
+  else
+    await untilInterrupted(host.clock, (signal) =>
+      fillTiers(host, withoutMemory(config), { budget, signal }, options),
+    );
 }
 
 /** What is in memory ends with this command, so memory tiers take nothing. */
@@ -35,20 +49,24 @@ function withoutMemory(config: HierarchyOptions): HierarchyOptions {
 async function fillTiers(
   host: CommandHost,
   config: HierarchyOptions,
-  budget: number,
+  { budget, signal }: { readonly budget: number; readonly signal: AbortSignal },
   options: WarmupOptions,
 ): Promise<void> {
   await using hierarchy = new Hierarchy(config);
+  const faults = new Map<number, unknown>();
+  hierarchy.on('tierFault', ({ level, error }) => faults.set(level, error));
+  hierarchy.on('tierOutOfService', () => undefined);
   const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
-  await hierarchy.open().finally(() => listing.stop());
+  await hierarchy.open({ signal }).finally(() => listing.stop());
   const quotas = (config.tiers ?? []).map(({ quota }) => parseBytes(quota));
   const keys = await selected(hierarchy, quotas, options);
   // Copies that are there already cost nothing of the budget.
-  await hierarchy.idle();
+  await hierarchy.idle({ signal });
   const bar = new ProgressBar(host.terminal, host.clock, 'placing');
   const failures: string[] = [];
   const paid = withinBudget(hierarchy, keys, budget);
   const counts = await placeInOrder(hierarchy, paid.keys, {
+    signal,
     onProgress: ({ placed, left, failed }) =>
       bar.update(
         placed.reduce((sum, n) => sum + n, left + failed),
@@ -57,7 +75,7 @@ async function fillTiers(
     onFailed: (key, error) =>
       failures.push(`${key}: ${error instanceof Error ? error.message : String(error)}`),
   }).finally(() => bar.stop());
-  await hierarchy.idle();
+  await hierarchy.idle({ signal });
   const stats = hierarchy.stats();
   const fetchedBytes = stats.source.readBytes;
   const beyondBudget = keys.length - paid.count();
@@ -65,18 +83,43 @@ async function fillTiers(
     const found = { objects: keys.length, ...counts, fetchedBytes, beyondBudget, tiers: stats.tiers };
     host.write(`${JSON.stringify(found, undefined, 2)}\n`);
   } else {
+    const isPlan = options.seed !== undefined && keys.length < stats.namespace.objects;
+    const meant = isPlan
+      ? `${keys.length.toLocaleString('en')} of ${countOf(stats.namespace.objects, 'object')} are planned for the tiers`
+      : countOf(keys.length, 'object');
+    const why = counts.left > 0 && faults.size === 0 ? ', as no tier has room' : '';
     const beyond = beyondBudget > 0 ? `, ${countOf(beyondBudget, 'object')} beyond the budget` : '';
     host.write(
-      `${countOf(keys.length, 'object')}: ${counts.left} stay in the source${beyond}; ${formatBytes(fetchedBytes)} fetched\n` +
+      `${meant}: ${countOf(counts.left, 'stays', 'stay')} in the source${why}${beyond}; ${formatBytes(fetchedBytes)} fetched\n` +
         `${levelsText(stats)}\n`,
     );
   }
+  assertFilled(host, stats, faults);
   if (failures.length === 0) return;
   const [first] = failures;
   throw new TieredError(
     'TIERED_IO',
     `${countOf(failures.length, 'object')} could not be looked up, the first: ${first}`,
   );
+}
+
+/**
+ * Warns of tiers that had faults.
+ * @throws TieredError `TIERED_UNAVAILABLE` for one that is out of service.
+ */
+function assertFilled(
+  host: CommandHost,
+  { tiers }: HierarchyStats,
+  faults: ReadonlyMap<number, unknown>,
+): void {
+  for (const { level, driver, readable, writable } of tiers) {
+    if (!faults.has(level)) continue;
+    const cause = faults.get(level);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const told = `tier ${level}, ${driver}, could not be filled: ${reason}`;
+    if (!readable || !writable) throw new TieredError('TIERED_UNAVAILABLE', told, { cause });
+    host.terminal.write(`warning: ${told}\n`);
+  }
 }
 
 /** The first keys whose objects, without those on a tier, have no more bytes than this. */

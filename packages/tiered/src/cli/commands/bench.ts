@@ -7,7 +7,7 @@ import { positive } from '../numbers.js';
 export function benchCommand(host: CommandHost): Command {
   return new Command('bench')
     .description(
-      'Measures the source and the tiers of a configuration against what the machine gives without them, and two epochs ' +
+      'Measures the source and the tiers of a configuration against what the machine gives without them, and epochs ' +
         'through all of it. Tiers stay as they are: what is written goes to directories beside them, which are gone at the end.',
     )
     .argument('<config>', 'the configuration')

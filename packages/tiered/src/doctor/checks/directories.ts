@@ -26,19 +26,22 @@ export function directoryCanBeTier({ name, place, facts }: FoundTier): Finding {
     case 'missing':
       return refusal === undefined
         ? ok(`${place} is not there yet, and can be made`)
-        : problem(`${place} is not there, and cannot be made (${refusal})`, adviceFor(refusal));
+        : problem(
+            `${place} is not there, and cannot be made (${refusal})`,
+            adviceFor(refusal, 'Make it, and give it'),
+          );
     case 'empty':
     case 'own':
       if (refusal !== undefined)
-        return problem(`${place} cannot be written to (${refusal})`, adviceFor(refusal));
+        return problem(`${place} cannot be written to (${refusal})`, adviceFor(refusal, 'Give it'));
       return ok(`${place} ${state === 'own' ? "is a tier's" : 'is empty'}, and can be written to`);
   }
 }
 
-function adviceFor(refusal: string): string {
+function adviceFor(refusal: string, give: string): string {
   return refusal === 'EROFS'
     ? 'The file system is mounted read-only: mount it for writing, or choose another.'
-    : 'Make it, and give it to the user that trains; or choose another.';
+    : `${give} to the user that trains; or choose another.`;
 }
 
 /** Whether a file system suits a tier. */

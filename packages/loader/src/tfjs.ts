@@ -1,0 +1,2 @@
+/** Batches of a loader as a dataset of TensorFlow.js. @module */
+export { toTfDataset, type Tensors, type TfDataset, type TfEpoch } from './tfjs/dataset.js';

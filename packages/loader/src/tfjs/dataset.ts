@@ -45,17 +45,21 @@ export interface TfDataset<D extends Tensors> extends Dataset<D> {
  * `fitDataset` as it is. An epoch more than the loader has is `TIERED_CONFIG_INVALID`, and not an epoch of
  * nothing.
  * @param loader What gives the batches. Nobody else takes batches while an iterator waits for one.
- * @param toTensors Makes the tensors of a batch, at once and not in a promise. Default: a tensor of two axes,
- * for batches that `stack` made. Its time is the training's, so leave what is dear to `transform` and
- * `collate`, which workers can do. Make tensors of memory that is not used again, as that of `stack`: the
- * backend `cpu` does not copy a `Float32Array`. An error of it is `TIERED_TRANSFORM_FAILED`.
+ * @param toTensors Makes the tensors of a batch, at once and not in a promise. Its time is the training's, so
+ * leave what is dear to `transform` and `collate`, which workers can do. Make tensors of memory that is not
+ * used again, as that of `stack`: the backend `cpu` does not copy a `Float32Array`. An error of it is
+ * `TIERED_TRANSFORM_FAILED`.
  * @typeParam D The tensors of a batch. Typed arrays are refused: TF.js looks at each of their elements.
  */
-export function toTfDataset<S, T, C extends StackedForTf>(loader: DataLoader<S, T, C>): TfDataset<Tensor2D>;
 export function toTfDataset<S, T, C, D extends Tensors>(
   loader: DataLoader<S, T, C>,
   toTensors: (batch: Batch<C>) => D,
 ): TfDataset<D>;
+/**
+ * The same for batches that `stack` made: their elements are tensors of two axes, samples and numbers.
+ * @param loader What gives the batches.
+ */
+export function toTfDataset<S, T, C extends StackedForTf>(loader: DataLoader<S, T, C>): TfDataset<Tensor2D>;
 export function toTfDataset<S, T, C>(
   loader: DataLoader<S, T, C>,
   toTensors: (batch: Batch<C>) => Tensors = stackedTensor as (batch: Batch) => Tensors,

@@ -1,16 +1,20 @@
 import { tensor2d, type Tensor, type Tensor2D } from '@tensorflow/tfjs-core';
 import { Dataset, generator } from '@tensorflow/tfjs-data';
 import { TieredError } from '@tiered/core';
-import type { Batch } from '../batches/batch.js';
 import type { Stacked } from '../batches/collate.js';
-import type { DataLoader } from '../data-loader.js';
-import { madeTensors } from './tensors.js';
+import { madeTensors, type AnyBatch } from './tensors.js';
 
 /** Tensors, in lists and objects, such as `{ xs, ys }` for `fitDataset`. */
 export type Tensors = Tensor | Tensors[] | { [name: string]: Tensors };
 
 /** What `stack` made of numbers that TF.js has a type for: floats, else integers of 32 bits. */
 type StackedForTf = Stacked<Float32Array | Int32Array | Uint8Array>;
+
+/** Gives batches by epoch: a `DataLoader`, or a `ThreadLoader`. */
+export interface EpochLoader<B extends AnyBatch> {
+  readonly batchesPerEpoch: number;
+  epoch(): AsyncGenerator<B, void>;
+}
 
 type LazyIterator<D extends Tensors> = Awaited<ReturnType<Dataset<D>['iterator']>>;
 
@@ -41,6 +45,9 @@ export interface TfDataset<D extends Tensors> extends Dataset<D> {
  * `size` is `loader.batchesPerEpoch`. The first epoch of a loader that was resumed has fewer batches. A batch
  * of which all samples are damaged is left out.
  *
+ * With a `ThreadLoader`, reads go on while a step of the training blocks this thread, as steps of the
+ * backends `cpu` and `wasm` do.
+ *
  * The loader stays its caller's, who closes it. What it throws, and an abort of its `signal`, comes out of
  * `fitDataset` as it is. An epoch more than the loader has is `TIERED_CONFIG_INVALID`, and not an epoch of
  * nothing.
@@ -49,37 +56,36 @@ export interface TfDataset<D extends Tensors> extends Dataset<D> {
  * leave what is dear to `transform` and `collate`, which workers can do. Make tensors of memory that is not
  * used again, as that of `stack`: the backend `cpu` does not copy a `Float32Array`. An error of it is
  * `TIERED_TRANSFORM_FAILED`.
+ * @typeParam B A batch.
  * @typeParam D The tensors of a batch. Typed arrays are refused: TF.js looks at each of their elements.
  */
-export function toTfDataset<S, T, C, D extends Tensors>(
-  loader: DataLoader<S, T, C>,
-  toTensors: (batch: Batch<C>) => D,
+export function toTfDataset<B extends AnyBatch, D extends Tensors>(
+  loader: EpochLoader<B>,
+  toTensors: (batch: B) => D,
 ): TfDataset<D>;
 /**
  * The same for batches that `stack` made: their elements are tensors of two axes, samples and numbers.
  * @param loader What gives the batches.
  */
-export function toTfDataset<S, T, C extends StackedForTf>(loader: DataLoader<S, T, C>): TfDataset<Tensor2D>;
-export function toTfDataset<S, T, C>(
-  loader: DataLoader<S, T, C>,
-  toTensors: (batch: Batch<C>) => Tensors = stackedTensor as (batch: Batch) => Tensors,
+export function toTfDataset(loader: EpochLoader<AnyBatch<StackedForTf>>): TfDataset<Tensor2D>;
+export function toTfDataset(
+  loader: EpochLoader<AnyBatch>,
+  toTensors: (batch: never) => Tensors = stackedTensor,
 ): TfDataset<Tensors> {
-  return new LoaderDataset(loader, toTensors);
+  return new LoaderDataset(loader, toTensors as (batch: AnyBatch) => Tensors);
 }
 
-function stackedTensor({ data: { data, shape } }: Batch<StackedForTf>): Tensor2D {
+function stackedTensor({ data: { data, shape } }: AnyBatch<StackedForTf>): Tensor2D {
   return tensor2d(data, [...shape]);
 }
 
-type Batches<C> = ReturnType<DataLoader<unknown, unknown, C>['epoch']>;
-
-class LoaderDataset<C, D extends Tensors> extends Dataset<D> implements TfDataset<D> {
+class LoaderDataset<B extends AnyBatch, D extends Tensors> extends Dataset<D> implements TfDataset<D> {
   override readonly size: number;
-  readonly #loader: DataLoader<unknown, unknown, C>;
-  readonly #toTensors: (batch: Batch<C>) => D;
+  readonly #loader: EpochLoader<B>;
+  readonly #toTensors: (batch: B) => D;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(loader: DataLoader<unknown, unknown, C>, toTensors: (batch: Batch<C>) => D) {
+  constructor(loader: EpochLoader<B>, toTensors: (batch: B) => D) {
     super();
     this.size = loader.batchesPerEpoch;
     this.#loader = loader;
@@ -114,11 +120,11 @@ class LoaderDataset<C, D extends Tensors> extends Dataset<D> implements TfDatase
    * One at a time, so that a batch is lent until its tensors are there, also where an iterator that was left
    * still waits for one.
    */
-  #inTurn(batches: Batches<C>): Promise<{ batch?: Batch<C>; tensors?: D }> {
+  #inTurn(batches: AsyncGenerator<B, void>): Promise<{ batch?: B; tensors?: D }> {
     const next = this.#turn.then(async () => {
       const { value: batch } = await batches.next();
       if (batch === undefined) return {};
-      return batch.size === 0 ? { batch } : { batch, tensors: madeTensors(batch, this.#toTensors) };
+      return batch.samples.length === 0 ? { batch } : { batch, tensors: madeTensors(batch, this.#toTensors) };
     });
     this.#turn = next.catch(() => undefined);
     return next;

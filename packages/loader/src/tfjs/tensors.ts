@@ -1,12 +1,19 @@
 import { Tensor, tidy } from '@tensorflow/tfjs-core';
 import { TieredError } from '@tiered/core';
-import type { Batch } from '../batches/batch.js';
+
+/** A batch, of a loader in this thread or another one. */
+export interface AnyBatch<C = unknown> {
+  readonly epoch: number;
+  readonly index: number;
+  readonly samples: Uint32Array;
+  readonly data: C;
+}
 
 /**
  * The tensors of a batch. Everything else that was made on the way is disposed of.
  * @throws TieredError `TIERED_TRANSFORM_FAILED`
  */
-export function madeTensors<C, D>(batch: Batch<C>, toTensors: (batch: Batch<C>) => D): D {
+export function madeTensors<B extends AnyBatch, D>(batch: B, toTensors: (batch: B) => D): D {
   try {
     return tidy(() => {
       const made = toTensors(batch);

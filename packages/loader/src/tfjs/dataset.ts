@@ -12,7 +12,9 @@ type StackedForTf = Stacked<Float32Array | Int32Array | Uint8Array>;
 
 /** Gives batches by epoch: a `DataLoader`, or a `ThreadLoader`. */
 export interface EpochLoader<B extends AnyBatch> {
+  /** Batches that a whole epoch has. */
   readonly batchesPerEpoch: number;
+  /** Iterates over the batches that are left of one epoch: the one of the next batch. */
   epoch(): AsyncGenerator<B, void>;
 }
 

@@ -26,8 +26,8 @@ const snippets = all
   }));
 const programs = snippets.filter(({ given }) => given === undefined);
 
-/** Fences that are checked here or elsewhere, and those of commands, output and figures. */
-const LANGUAGES = [...EXTENSIONS.keys(), 'yaml', 'json', 'sh', ''];
+/** Fences that are checked here or elsewhere, and those of commands, output, figures and other libraries. */
+const LANGUAGES = [...EXTENSIONS.keys(), 'yaml', 'json', 'sh', 'python', ''];
 
 /** What a reader has installed and this repository has in parts. */
 const INSTALLED = `

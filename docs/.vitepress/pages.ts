@@ -30,6 +30,7 @@ export const GUIDE = [
     text: 'Use',
     items: [
       page('Recipes', '/recipes'),
+      page('Coming from Python', '/coming-from'),
       page('Configuration', '/configuration'),
       page('The command line', '/command-line'),
       page('Errors', '/errors'),

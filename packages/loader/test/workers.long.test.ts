@@ -1,6 +1,6 @@
 import { isTieredError } from '@tiered/core';
 import type { DataLoaderOptions } from '@tiered/loader';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { threadId } from 'node:worker_threads';
@@ -176,6 +176,15 @@ describe('a worker that ends', () => {
         message: expect.stringContaining('could not start'),
       });
     }
+  });
+
+  it('says how threads load what Node cannot read', async () => {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'workers-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const module = path.join(directory, 'decode.typed');
+    await writeFile(module, 'export default () => 1;');
+    const options = { batchSize: 1, ...by(1), transform: { module } } as Options;
+    await expect(namesOf(loaderOf(await singles([4]), options) as never)).rejects.toThrow('workerExecArgv');
   });
 });
 

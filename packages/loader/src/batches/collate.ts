@@ -28,12 +28,18 @@ export function stack<A extends NumberArray>(samples: readonly A[]): Stacked<A> 
   const [first] = samples;
   if (first === undefined) return { data: new Uint8Array() as A, shape: [0, 0] };
   const { length } = first;
-  const data = new (first.constructor as new (length: number) => A)(samples.length * length);
+  const data = emptyLike(first, samples.length * length);
   for (const [i, sample] of samples.entries()) {
     if (sample.length !== length || sample.constructor !== first.constructor) throw differs(first, sample, i);
     data.set(sample, i * length);
   }
   return { data, shape: [samples.length, length] };
+}
+
+function emptyLike<A extends NumberArray>(array: A, length: number): A {
+  // Libraries of images give Buffers, whose constructor Node warns of.
+  if (Buffer.isBuffer(array)) return Buffer.alloc(length) as NumberArray as A;
+  return new (array.constructor as new (length: number) => A)(length);
 }
 
 function differs(first: NumberArray, sample: NumberArray, i: number): TieredError {

@@ -159,6 +159,13 @@ function workerFailed(cause: unknown, isReady: boolean): TieredError {
   const text = cause instanceof Error ? cause.message : String(cause);
   const message = isReady
     ? `A worker of the loader ended: ${text}. Mend what ended it, or allow replacements (replaceWorkers).`
-    : `A worker of the loader could not start: ${text}. Check the modules of transform and collate.`;
+    : `A worker of the loader could not start: ${text}. ${adviceFor(cause)}`;
   return new TieredError('TIERED_WORKER_FAILED', message, { cause });
+}
+
+function adviceFor(cause: unknown): string {
+  // Hooks that load TypeScript are those of the main thread alone, as tsx registers them on Node 20.
+  return (cause as NodeJS.ErrnoException).code === 'ERR_UNKNOWN_FILE_EXTENSION'
+    ? 'Threads load JavaScript: compile the module, or give the options of Node that have them load it (workerExecArgv).'
+    : 'Check the modules of transform and collate.';
 }

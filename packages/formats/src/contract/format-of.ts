@@ -7,6 +7,8 @@ const FORMATS: Readonly<Record<string, () => Promise<(options: never) => SampleF
   'image-folder': async () => (await import('../image-folder/index.js')).imageFolder,
   'json-lines': async () => (await import('../lines/index.js')).jsonLines,
   mds: async () => (await import('../mds/index.js')).mds,
+  npy: async () => (await import('../numpy/index.js')).npy,
+  npz: async () => (await import('../numpy/index.js')).npz,
   'raw-records': async () => (await import('../raw/index.js')).rawRecords,
   tfrecord: async () => (await import('../tfrecord/index.js')).tfrecord,
   webdataset: async () => (await import('../webdataset/index.js')).webdataset,

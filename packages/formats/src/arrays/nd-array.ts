@@ -52,11 +52,6 @@ const NATIVE = endianness() === 'LE' ? 'little' : 'big';
 /** The order of the bytes of a number. */
 export type ByteOrder = 'little' | 'big';
 
-/** Whether a text is a dtype that arrays here may have. */
-export function isDtype(text: string): text is Dtype {
-  return Object.hasOwn(KEPT_IN, text);
-}
-
 /** Bytes of an element where it is stored. */
 export function itemBytes(dtype: Dtype): number {
   return dtype === 'float16' ? HALF : KEPT_IN[dtype].BYTES_PER_ELEMENT;
@@ -93,7 +88,7 @@ export function bytesOf({ dtype, data }: Pick<NdArray, 'dtype' | 'data'>): Uint8
 
 /** What is wrong with an array that is to be written, if anything is. */
 export function arrayProblem({ data, shape, dtype }: NdArray): string | undefined {
-  if (!isDtype(dtype)) return `no dtype that can be written: ${String(dtype)}`;
+  if (!Object.hasOwn(KEPT_IN, dtype)) return `no dtype that can be written: ${dtype as string}`;
   if (!(data instanceof KEPT_IN[dtype]))
     return `elements of ${dtype} that are not in a ${KEPT_IN[dtype].name}`;
   if (!shape.every((length) => Number.isSafeInteger(length) && length >= 0))

@@ -1,6 +1,6 @@
 """The reader and the writer of MosaicML Streaming, without what the rest of that package imports.
 
-Its __init__ modules import torch, transformers and the clients of all clouds, which shards do not need.
+Its __init__ modules import transformers and the clients of all clouds, which shards do not need.
 """
 
 import importlib.util

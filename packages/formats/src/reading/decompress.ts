@@ -1,11 +1,11 @@
-import type { TieredError } from '@tiered/core';
+import { TieredError } from '@tiered/core';
 import { memoryFor } from '@tiered/core/internal';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { damaged } from '../contract/damage.js';
 
 /** How a whole object is compressed. */
-export type Codec = 'gzip' | 'zlib';
+export type Codec = 'gzip' | 'zlib' | 'zstd';
 
 /** Bytes that the decompressor gives at a time. */
 const CHUNK = 256 * 1024;
@@ -14,6 +14,7 @@ const CHUNK = 256 * 1024;
 export function codecOf(bytes: Uint8Array): Codec | undefined {
   const [first = 0, second = 0, third = 0] = bytes;
   if (first === 0x1f && second === 0x8b && third === 8) return 'gzip';
+  if (first === 0x28 && second === 0xb5 && third === 0x2f && bytes[3] === 0xfd) return 'zstd';
   const isDeflate = (first & 0x0f) === 8 && first >> 4 <= 7 && (first * 256 + second) % 31 === 0;
   return isDeflate ? 'zlib' : undefined;
 }
@@ -32,14 +33,13 @@ export interface DecompressOptions {
  * and never more than `maxBytes` of it.
  * @returns The bytes; or the damage, if it is not compressed so, is cut off or followed by other bytes, or
  * is more than `maxBytes`.
- * @throws What the pieces throw.
+ * @throws What the pieces throw; TieredError `TIERED_UNSUPPORTED` for zstd where Node has none.
  */
 export async function decompress(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { codec, maxBytes, at }: DecompressOptions,
 ): Promise<Uint8Array | TieredError> {
-  const decompressor =
-    codec === 'gzip' ? zlib.createGunzip({ chunkSize: CHUNK }) : zlib.createInflate({ chunkSize: CHUNK });
+  const decompressor = decompressorFor(codec, at.key);
   const tooMuch = tooLarge(at, maxBytes);
   const compressed = { bytes: 0 };
   const chunks: Uint8Array[] = [];
@@ -69,6 +69,23 @@ export async function decompress(
   return joined(chunks, size);
 }
 
+/** Node has zstd from 22.15 and 23.8 on, which its types of Node 20 do not know. */
+const { createZstdDecompress } = zlib as {
+  createZstdDecompress?: (options: zlib.ZlibOptions) => zlib.Gunzip;
+};
+
+function decompressorFor(codec: Codec, key: string): zlib.Gunzip | zlib.Inflate {
+  if (codec === 'gzip') return zlib.createGunzip({ chunkSize: CHUNK });
+  if (codec === 'zlib') return zlib.createInflate({ chunkSize: CHUNK });
+  if (createZstdDecompress !== undefined) return createZstdDecompress({ chunkSize: CHUNK });
+  const message = `${key} is compressed by zstd, and Node ${process.versions.node} has none. `;
+  throw new TieredError(
+    'TIERED_UNSUPPORTED',
+    message + 'Use Node 22.15 or later (23.8 of that line), or write it without, or by gzip.',
+    { key },
+  );
+}
+
 /** In memory of its own, unlike what `Buffer.concat` makes of little. */
 function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
   const all = memoryFor(size);
@@ -91,7 +108,7 @@ async function* counted(
 }
 
 function isZlibError(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
+  return error instanceof Error && 'code' in error && /^(Z_|ZSTD_)/.test(String(error.code));
 }
 
 function tooLarge(at: DecompressOptions['at'], maxBytes: number): TieredError {

@@ -28,7 +28,7 @@ export interface PlainShards<S> {
   readonly startBytes: number;
   /** Whether these first bytes, which may be fewer, are certainly those of a shard that is not compressed. */
   isPlain(start: Uint8Array): boolean;
-  /** Finds the records of the object that the window shows. */
+  /** Finds the records of the object that the window shows. With a header for all or for none. */
   index(window: ObjectWindow, options: IndexOptions): Promise<RecordTable>;
   /** Decodes a record that has one sample. */
   decode(record: RawRecord): S;
@@ -71,6 +71,8 @@ export function maybeCompressed<S, C extends Codec>(
         : indexWhole(plain, object, codec, most, options);
     },
     decode: (record) => {
+      // Only tables of shards that are not compressed have one.
+      if (record.header !== undefined) return [plain.decode(record)];
       const codec = codecFor(record.bytes.subarray(0, plain.startBytes));
       return codec === undefined ? [plain.decode(record)] : decodeWhole(plain, record, codec, most);
     },
@@ -113,11 +115,11 @@ async function decodeWhole<S>(
   const at = { key, offset };
   const bytes = await decompress([compressed], { codec, maxBytes, at });
   if (isTieredError(bytes)) throw bytes;
-  const { offsets, lengths } = await plain.index(inMemory(key, bytes), { onDamage: () => undefined });
+  const { offsets, lengths, header } = await plain.index(inMemory(key, bytes), { onDamage: () => undefined });
   try {
     return Array.from(offsets, (start, i) => {
       const end = start + (lengths[i] ?? 0);
-      return plain.decode({ key, offset: start, bytes: bytes.subarray(start, end) });
+      return plain.decode({ key, offset: start, bytes: bytes.subarray(start, end), header });
     });
   } catch (error) {
     throw isTieredError(error, 'TIERED_DATA_CORRUPT') ? inside(at, error) : error;

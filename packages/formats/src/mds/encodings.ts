@@ -1,0 +1,112 @@
+import { isUtf8 } from 'node:buffer';
+import { bytesOf, elementsOf, itemBytes, type Dtype } from '../arrays/nd-array.js';
+import { imagesIn, listedIn, pilImageIn } from './images.js';
+import { ndArrays } from './nd-arrays.js';
+import type { ValueCodec } from './value-codec.js';
+
+const asTheyAre: ValueCodec = {
+  size: undefined,
+  decode: (bytes) => bytes,
+  encode: (value) => {
+    if (!(value instanceof Uint8Array)) throw new Error('it is no Uint8Array');
+    return value;
+  },
+};
+
+const text: ValueCodec = {
+  size: undefined,
+  decode: textIn,
+  encode: (value) => {
+    if (typeof value !== 'string' || !value.isWellFormed()) throw new Error('it is no well-formed text');
+    return new TextEncoder().encode(value);
+  },
+};
+
+const json: ValueCodec = {
+  size: undefined,
+  decode: (bytes) => JSON.parse(textIn(bytes)) as unknown,
+  encode: (value) => {
+    const written = JSON.stringify(value) as string | undefined;
+    if (written === undefined) throw new Error('JSON has no such value');
+    return new TextEncoder().encode(written);
+  },
+};
+
+/** Python writes and reads no longer ones; to read them takes the square of their length. */
+const MOST_DIGITS = 4300;
+
+const CODECS: Readonly<Record<string, ValueCodec>> = {
+  bytes: asTheyAre,
+  jpeg: asTheyAre,
+  png: asTheyAre,
+  str: text,
+  json,
+  int: scalar('int64'),
+  uint8: scalar('uint8'),
+  uint16: scalar('uint16'),
+  uint32: scalar('uint32'),
+  uint64: scalar('uint64'),
+  int8: scalar('int8'),
+  int16: scalar('int16'),
+  int32: scalar('int32'),
+  int64: scalar('int64'),
+  float16: scalar('float16'),
+  float32: scalar('float32'),
+  float64: scalar('float64'),
+  str_int: parsed(new RegExp(`^-?\\d{1,${MOST_DIGITS}}$`), BigInt),
+  str_float: parsed(/^-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)$/, pythonFloat),
+  str_decimal: parsed(/^/, (written) => written),
+  pil: { size: undefined, decode: pilImageIn },
+  'list[pil]': { size: undefined, decode: (bytes) => listedIn(bytes).map(pilImageIn) },
+  'list[jpeg]': { size: undefined, decode: listedIn },
+  'list[png]': { size: undefined, decode: listedIn },
+  jpeg_array: { size: undefined, decode: imagesIn },
+  jpegarray: { size: undefined, decode: imagesIn },
+};
+
+/** How values of an encoding are stored; undefined if it is `pkl`, or one that is not known. */
+export function codecOf(encoding: string): ValueCodec | undefined {
+  if (Object.hasOwn(CODECS, encoding)) return CODECS[encoding];
+  return ndArrays(encoding);
+}
+
+/** One number: a bigint if it has 64 bits and no fraction, as in arrays. */
+function scalar(dtype: Dtype): ValueCodec {
+  const size = itemBytes(dtype);
+  return {
+    size,
+    decode: (bytes) => elementsOf(dtype, bytes)[0],
+    encode: (value) => {
+      const data = elementsOf(dtype, new Uint8Array(size));
+      const isExact = typeof value === typeof data[0] && isIn(data, value as number | bigint, dtype);
+      if (!isExact) throw new Error(`it is no ${dtype}`);
+      return bytesOf({ dtype, data });
+    },
+  };
+}
+
+/** Puts a number where numbers of its type are kept, and says whether it is there as it was. */
+function isIn(data: ReturnType<typeof elementsOf>, value: number | bigint, dtype: Dtype): boolean {
+  (data as unknown as (number | bigint)[])[0] = value;
+  return dtype.startsWith('float') || data[0] === value;
+}
+
+function parsed(form: RegExp, parse: (written: string) => unknown): ValueCodec {
+  return {
+    size: undefined,
+    decode: (bytes) => {
+      const written = textIn(bytes);
+      if (!form.test(written)) throw new Error('it is not written as such');
+      return parse(written);
+    },
+  };
+}
+
+function pythonFloat(written: string): number {
+  return Number(written.replace('inf', 'Infinity').replace('nan', 'NaN'));
+}
+
+function textIn(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}

@@ -6,6 +6,7 @@ const FORMATS: Readonly<Record<string, () => Promise<(options: never) => SampleF
   csv: async () => (await import('../lines/index.js')).csv,
   'image-folder': async () => (await import('../image-folder/index.js')).imageFolder,
   'json-lines': async () => (await import('../lines/index.js')).jsonLines,
+  parquet: async () => (await import('../parquet/index.js')).parquet,
   'raw-records': async () => (await import('../raw/index.js')).rawRecords,
   tfrecord: async () => (await import('../tfrecord/index.js')).tfrecord,
   webdataset: async () => (await import('../webdataset/index.js')).webdataset,

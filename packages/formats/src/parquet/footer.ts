@@ -5,14 +5,21 @@ import {
   type SchemaElement,
   type SchemaTree,
 } from 'hyparquet';
+import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
 import { NO_CODEC } from './codecs.js';
-import { endOfStruct } from './thrift.js';
+import { Walk } from './thrift.js';
 
 /** Bytes behind the metadata: their length, and `PAR1`. */
 export const TAIL = 8;
 const MAGIC = 0x31524150;
 /** hyparquet goes down schemas by recursion. */
 const DEEPEST = 64;
+/** From these bytes on, a number is none, and a text is long. */
+const LONG = 4096;
+/** Bytes of a decimal of 76 digits, the most that Arrow has, twice. */
+const LONGEST_DECIMAL = 64;
+/** The number of that type in parquet.thrift. */
+const BYTE_ARRAY = 6;
 
 /** What a column chunk holds, as `getMaxDefinitionLevel` and the like of hyparquet count it. */
 export interface Leaf {
@@ -66,9 +73,9 @@ export function metadataLength(tail: Uint8Array): number | undefined {
  */
 export function parseFooter(footer: Uint8Array, columns: readonly string[] | undefined): Footer {
   if (metadataLength(footer) !== footer.byteLength - TAIL) throw new Error('it has another length');
-  endOfStruct(footer, 0);
+  assertParsable(footer);
   const metadata = parquetMetadata(footer, { geoparquet: false });
-  const schema = metadata.schema.map(withoutExtensions);
+  const schema = metadata.schema.map(plainElement);
   assertShallow(schema);
   const root = parquetSchema({ schema });
   const names = new Set(root.children.map(({ element }) => element.name));
@@ -90,11 +97,44 @@ export function parseFooter(footer: Uint8Array, columns: readonly string[] | und
   return { schema, rowGroups: metadata.row_groups.length, rowGroup };
 }
 
-/** Variants and geometries are parsed without bounds by hyparquet. Their bytes are left as they are. */
-function withoutExtensions(element: SchemaElement): SchemaElement {
-  const { logical_type: logical, ...plain } = element;
+/**
+ * Looks at the struct before hyparquet parses it. Decimals are parsed in a time that is quadratic in their
+ * length, those in statistics too. Few files have long texts and such decimals.
+ */
+function assertParsable(footer: Uint8Array): void {
+  const walk = new Walk(footer, 0);
+  walk.struct(0);
+  if (walk.longest <= LONG) return;
+  const view = new DataView(footer.buffer, footer.byteOffset, footer.byteLength);
+  const raw = deserializeTCompactProtocol({ view, offset: 0 }) as unknown as RawMetadata;
+  const types = raw.field_2
+    .map(({ field_1: type }) => type)
+    .filter((type) => type !== undefined && type <= 7);
+  for (const { field_1: columns } of raw.field_4)
+    for (const [i, { field_3: about }] of columns.entries()) {
+      const statistics: unknown[] = Object.values(about?.field_12 ?? {});
+      const isLong = statistics.some((one) => one instanceof Uint8Array && one.byteLength > LONG);
+      if (types[i] !== BYTE_ARRAY && isLong) throw new Error('statistics of a column are too long');
+    }
+}
+
+/** What of the metadata is looked at, by the numbers of fields in parquet.thrift. */
+interface RawMetadata {
+  readonly field_2: readonly { readonly field_1?: number }[];
+  readonly field_4: readonly { readonly field_1: readonly { readonly field_3?: { field_12?: object } }[] }[];
+}
+
+/**
+ * Variants and geometries are parsed without bounds by hyparquet, and decimals of any length in a time that
+ * is quadratic in it. Their bytes are left as they are.
+ */
+function plainElement(element: SchemaElement): SchemaElement {
+  const { logical_type: logical, converted_type: converted, ...plain } = element;
+  const { type, type_length: length = 0 } = element;
+  const isLong = type === 'BYTE_ARRAY' || (type === 'FIXED_LEN_BYTE_ARRAY' && length > LONGEST_DECIMAL);
+  if (converted === 'DECIMAL' && isLong) return plain;
   const isParsed = logical !== undefined && ['VARIANT', 'GEOMETRY', 'GEOGRAPHY'].includes(logical.type);
-  return isParsed ? plain : element;
+  return isParsed ? { ...plain, ...(converted !== undefined && { converted_type: converted }) } : element;
 }
 
 /** Elements come in the order of a walk from the root, each with how many children follow it. */

@@ -57,15 +57,23 @@ export function checkPages(bytes: Uint8Array, chunk: Chunk, rows: number, budget
       hasDictionary = true;
       checks.set(start, () => undefined);
     } else {
-      const about = header.data_page_header ?? header.data_page_header_v2;
-      values += takeValues(about?.num_values, budget);
-      if (about?.encoding.endsWith('_DICTIONARY') && !hasDictionary)
+      const about = dataHeader(header);
+      values += takeValues(about.num_values, budget);
+      if (about.encoding.endsWith('_DICTIONARY') && !hasDictionary)
         throw new Error('a dictionary is missing');
       checkDataPage(content, start, header, chunk, budget, checks);
     }
     at = end;
   }
   return checks;
+}
+
+/** The header of the kind that the type says, as hyparquet chooses it: a page may have others too. */
+function dataHeader(header: PageHeader) {
+  if (header.type === 'DATA_PAGE' && header.data_page_header !== undefined) return header.data_page_header;
+  if (header.type === 'DATA_PAGE_V2' && header.data_page_header_v2 !== undefined)
+    return header.data_page_header_v2;
+  throw new Error(`a page has the type ${header.type}`);
 }
 
 function checkDataPage(
@@ -96,7 +104,7 @@ function checkDataPage(
     const at = leaf.maxDefinition > 0 ? levels : repetition;
     if (second.is_compressed === false) checkValues(content.subarray(at), page);
     else checks.set(start + at, (bytes) => checkValues(bytes, page));
-  } else throw new Error(`a page has the type ${header.type}`);
+  }
 }
 
 function levelsOf({ maxRepetition, maxDefinition }: Leaf) {

@@ -42,9 +42,10 @@ const ADVICE = 'Write or fetch the file again.';
  * a file, only its footer is read, which stays in memory as the header of its records.
  *
  * Values are as hyparquet gives them: integers of 64 bits are `bigint`, times and days are `Date`, decimals
- * are `number`, lists are arrays, structs and maps are objects, and what is missing is `null` or `undefined`.
- * Binary columns are `Uint8Array`, unless the file says that they are text or JSON; variants and geometries
- * stay bytes. A sample has no view of its record.
+ * are `number`, lists are arrays, structs and maps are objects. What is missing is `null`; inside of lists
+ * and structs it may be `undefined`. Binary columns are `Uint8Array`, unless the file says that they are text
+ * or JSON; variants, geometries and decimals of variable length stay bytes. Samples have no views of the
+ * record.
  *
  * Checksums of pages are checked where a file has them. A wrong row group ends the table, and a wrong footer
  * leaves it empty.

@@ -18,6 +18,8 @@ export function endOfStruct(bytes: Uint8Array, start: number): number {
 export class Walk {
   readonly #bytes: Uint8Array;
   at: number;
+  /** Bytes of the longest text or binary value. */
+  longest = 0;
 
   constructor(bytes: Uint8Array, at: number) {
     this.#bytes = bytes;
@@ -56,10 +58,16 @@ export class Walk {
     if (type === TRUE || type === FALSE || type === BYTE) this.#skip(1);
     else if (type === I16 || type === I32 || type === I64) this.skipVarint();
     else if (type === DOUBLE) this.#skip(8);
-    else if (type === BINARY) this.#skip(this.varint());
+    else if (type === BINARY) this.#binary();
     else if (type === LIST) this.#list(depth);
     else if (type === STRUCT) this.struct(depth + 1);
     else throw new Error(`a field has the type ${type}, which Parquet does not use`);
+  }
+
+  #binary(): void {
+    const length = this.varint();
+    this.longest = Math.max(this.longest, length);
+    this.#skip(length);
   }
 
   #list(depth: number): void {

@@ -9,6 +9,7 @@ const FORMATS: Readonly<Record<string, () => Promise<(options: never) => SampleF
   mds: async () => (await import('../mds/index.js')).mds,
   npy: async () => (await import('../numpy/index.js')).npy,
   npz: async () => (await import('../numpy/index.js')).npz,
+  parquet: async () => (await import('../parquet/index.js')).parquet,
   'raw-records': async () => (await import('../raw/index.js')).rawRecords,
   tfrecord: async () => (await import('../tfrecord/index.js')).tfrecord,
   webdataset: async () => (await import('../webdataset/index.js')).webdataset,

@@ -1,0 +1,161 @@
+import { parseBytes, type ByteSize, type TieredError } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import { damaged } from '../contract/damage.js';
+import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import { TableBuilder } from '../reading/table-builder.js';
+import { metadataLength, parseFooter, TAIL, type Footer, type RowGroup } from './footer.js';
+import { VALUE_BYTES } from './pages.js';
+import { readRows } from './rows.js';
+
+/** Options of `parquet`. */
+export interface ParquetOptions {
+  /**
+   * The names of the columns that samples have. Of a row group, what lies between the first and the last of
+   * them is read. Default: all columns.
+   */
+  readonly columns?: readonly string[] | undefined;
+  /**
+   * The most bytes that a row group may take when it is decoded: its pages decompressed, and 32 bytes a
+   * value. A 64th of that is the most that a footer may have. What is larger counts as damaged. Default: 1
+   * GiB, several times a common row group; it keeps some kilobytes from becoming all memory.
+   */
+  readonly maxBytes?: ByteSize | undefined;
+}
+
+/** A row by the names of its columns. */
+export type ParquetRow = Readonly<Record<string, unknown>>;
+
+/** The options as they apply. */
+interface Applied {
+  readonly columns?: readonly string[];
+  readonly maxBytes: number;
+}
+
+/** Bytes at the end of an object that are read at once. Most footers are shorter. */
+const FIRST_READ = 64 * 1024;
+/** Metadata are larger in memory than in a footer. */
+const FOOTER_SHARE = 64;
+const ADVICE = 'Write or fetch the file again.';
+
+/**
+ * Parquet files. A record is a row group, and its samples are rows: objects by the names of columns. To index
+ * a file, only its footer is read, which stays in memory as the header of its records.
+ *
+ * Values are as hyparquet gives them: integers of 64 bits are `bigint`, times and days are `Date`, decimals
+ * are `number`, lists are arrays, structs and maps are objects. What is missing is `null`; inside of lists
+ * and structs it may be `undefined`. Binary columns are `Uint8Array`, unless the file says that they are text
+ * or JSON; variants, geometries and decimals of variable length stay bytes. Samples have no views of the
+ * record.
+ *
+ * Checksums of pages are checked where a file has them. A wrong row group ends the table, and a wrong footer
+ * leaves it empty.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work.
+ */
+export function parquet(options: ParquetOptions = {}): SampleFormat<ParquetRow> {
+  const applied = checked(options);
+  // The records of an object have one header, which is parsed once in each thread.
+  const footers = new WeakMap<Uint8Array, Footer>();
+  return {
+    name: 'parquet',
+    options: { ...applied },
+    index: (object, indexOptions) => index(object, applied, indexOptions),
+    decode: (record) => decode(record, applied, footers),
+  };
+}
+
+function checked({ columns, maxBytes = '1GiB' }: ParquetOptions): Applied {
+  if (columns !== undefined && (columns.length === 0 || new Set(columns).size < columns.length)) {
+    throw configError('columns', 'at least one name, and none twice', columns);
+  }
+  return { ...(columns !== undefined && { columns }), maxBytes: parseBytes(maxBytes, 'maxBytes') };
+}
+
+async function index(object: ObjectReader, applied: Applied, options: IndexOptions): Promise<RecordTable> {
+  const table = new TableBuilder();
+  const samples: number[] = [];
+  const build = (header?: Uint8Array) => ({ ...table.build(header), samples: Uint32Array.from(samples) });
+  const header = await readFooter(object, applied, options);
+  if (!(header instanceof Uint8Array)) {
+    options.onDamage(header);
+    return build();
+  }
+  const start = object.size - header.byteLength;
+  try {
+    const footer = parseFooter(header, applied.columns);
+    for (let i = 0, end = 0; i < footer.rowGroups; i++) {
+      const group = footer.rowGroup(i);
+      assertPlace(group, end, start, applied);
+      if (group.rows === 0) continue;
+      end = group.offset + group.length;
+      table.add(group.offset, group.length);
+      samples.push(group.rows);
+    }
+  } catch (error) {
+    options.onDamage(wrong({ key: object.key, offset: start }, 'the footer cannot be read', error));
+  }
+  return build(header);
+}
+
+/** The footer, with its length and the magic number behind it; or what is wrong with it. */
+async function readFooter(
+  object: ObjectReader,
+  { maxBytes }: Applied,
+  { signal }: IndexOptions,
+): Promise<Uint8Array | TieredError> {
+  const { key, size } = object;
+  signal?.throwIfAborted();
+  const first = Math.min(FIRST_READ, size);
+  const tail = await object.read(size - first, first);
+  const end = { key, offset: Math.max(0, size - TAIL) };
+  const length = tail.byteLength === first ? metadataLength(tail) : undefined;
+  if (length === undefined) return damaged(end, 'it does not end as a Parquet file', ADVICE);
+  const all = length + TAIL;
+  if (all > size) return damaged(end, `it claims a footer of ${length} bytes, and has ${size}`, ADVICE);
+  if (all > maxBytes / FOOTER_SHARE) {
+    const problem = `it claims a footer of ${length} bytes, more than maxBytes allows`;
+    return damaged(end, problem, 'Raise maxBytes if such files are expected.');
+  }
+  if (all <= first) return tail.slice(first - all);
+  signal?.throwIfAborted();
+  const footer = await object.read(size - all, all);
+  if (footer.byteLength === all) return footer.slice();
+  return damaged(end, 'it has become shorter', 'Index the source again.');
+}
+
+/** Row groups follow one another, and lie before the footer. */
+function assertPlace(group: RowGroup, start: number, end: number, { maxBytes }: Applied): void {
+  const { offset, length, rows } = group;
+  if (rows * VALUE_BYTES > maxBytes)
+    throw new Error(`a row group of ${rows} rows is more than maxBytes allows`);
+  if (rows > 0 && !(offset >= start && length > 0 && offset + length <= end))
+    throw new Error(`a row group at byte ${offset} of ${length} bytes cannot be`);
+}
+
+async function decode(
+  { key, offset, bytes, header }: RawRecord,
+  { columns, maxBytes }: Applied,
+  footers: WeakMap<Uint8Array, Footer>,
+): Promise<readonly ParquetRow[]> {
+  const at = { key, offset };
+  if (header === undefined) throw damaged(at, 'its footer is missing', 'Index the source again.');
+  try {
+    const footer = footers.get(header) ?? parseFooter(header, columns);
+    footers.set(header, footer);
+    return await readRows(bytes, footer, groupAt(footer, offset, bytes.byteLength), maxBytes);
+  } catch (error) {
+    throw wrong(at, 'this row group cannot be read', error);
+  }
+}
+
+function groupAt(footer: Footer, offset: number, length: number): RowGroup {
+  for (let i = 0; i < footer.rowGroups; i++) {
+    const group = footer.rowGroup(i);
+    if (group.rows > 0 && group.offset === offset && group.length === length) return group;
+  }
+  throw new Error('the footer does not have it');
+}
+
+function wrong(at: { key: string; offset: number }, problem: string, error: unknown): TieredError {
+  const message = error instanceof Error ? error.message : String(error);
+  return damaged(at, `${problem}: ${message}`, ADVICE, error);
+}

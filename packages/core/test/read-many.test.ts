@@ -1,5 +1,5 @@
 import { Hierarchy, MemoryDriver, type OperationOptions, type VersionPolicy } from '@tiered/core';
-import { versionChanged, type ReadRequest } from '@tiered/core/driver';
+import { readEach, versionChanged, type ReadRequest } from '@tiered/core/driver';
 import { FaultDriver, HoldingDriver, settled, someBytes } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { getEventListeners } from 'node:events';
@@ -61,6 +61,51 @@ describe('Hierarchy.readMany', () => {
     expect(scanned.stats().activeReads + unscanned.stats().activeReads).toBe(0);
   });
 
+  it('[R1] puts pieces one behind the other, or says that they are not within the object', async () => {
+    const source = await sourceOf(0, 1, 50, 100);
+    await using scanned = await new Hierarchy({ source }).open();
+    await using unscanned = await new Hierarchy({ source, scan: false }).open();
+    const from = fc.oneof(fc.nat(90), fc.constantFrom(-1, 0.5, Number.NaN));
+    const piece = fc.tuple(from, fc.nat(20));
+    const request = fc.record({
+      key: fc.constantFrom('0', '1', '2', '3', 'none'),
+      offset: fc.constantFrom(undefined, 0, 7),
+      pieces: fc.array(fc.oneof({ weight: 5, arbitrary: fc.tuple(fc.nat(40), fc.nat(20)) }, piece), {
+        maxLength: 6,
+      }),
+      more: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: -1, max: 1 })),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(request, { maxLength: 8 }), fc.boolean(), async (drawn, scan) => {
+        const requests = drawn.map(({ key, offset, pieces, more }) => {
+          const room = pieces.reduce((sum, [, length]) => sum + length, more);
+          const target = new Uint8Array(Math.max(0, room));
+          return { key, offset, target, pieces: Float64Array.from(pieces.flat()) };
+        });
+        const outcomes = await (scan ? scanned : unscanned).readMany(requests);
+        for (const [i, { key, offset = 0, target }] of requests.entries()) {
+          const { pieces = [] } = drawn[i] ?? {};
+          const bytes: Uint8Array | undefined =
+            key === 'none' ? undefined : someBytes([0, 1, 50, 100][Number(key)] ?? 0, Number(key));
+          const wanted = pieces.map(([from, length]) =>
+            bytes?.subarray(offset + from, offset + from + length),
+          );
+          const areWithin =
+            pieces.every(([from, length], at) => from >= 0 && wanted[at]?.byteLength === length) &&
+            pieces.every(([from]) => Number.isInteger(from)) &&
+            pieces.every(([from, length]) => offset + from + length <= (bytes?.byteLength ?? 0));
+          const room = pieces.reduce((sum, [, length]) => sum + length, 0);
+          if (bytes !== undefined && areWithin && room === target.byteLength) {
+            expect(outcomes[i]).toEqual({ bytes: room });
+            expect(target).toEqual(Uint8Array.from(wanted.flatMap((part) => [...(part ?? [])])));
+          } else if (room > 0 || bytes === undefined) expect(outcomes[i]).toHaveProperty('error');
+          if (bytes !== undefined && 'error' in (outcomes[i] ?? {}))
+            expect(outcomes[i]).toEqual({ error: code('TIERED_RANGE_INVALID') });
+        }
+      }),
+    );
+  });
+
   it('asks the source once, for the versions that are known, and counts each read', async () => {
     const source = await sourceOf(100, 100, 100);
     await using hierarchy = await new Hierarchy({ source }).open();
@@ -112,6 +157,10 @@ describe('Hierarchy.readMany', () => {
     class Restless extends Batches {
       override async readInto(): Promise<number> {
         throw versionChanged(this, 'readInto', '0');
+      }
+
+      override readMany(requests: readonly ReadRequest[], options: OperationOptions) {
+        return readEach(this, requests, options);
       }
     }
     const source = new Restless();

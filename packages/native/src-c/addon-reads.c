@@ -25,9 +25,11 @@ static bool set_texts(napi_env env, struct reads *reads, size_t length) {
   return at == NULL || throw_range(env, "there are more texts than reads");
 }
 
-/* Four numbers a read: the memory, where in it, how many bytes, and where in the file. */
+/* Five numbers a read: the memory, where in it, how many bytes, where in the file, and how many pieces. */
+#define NUMBERS 5
+
 static bool set_ranges(napi_env env, struct reads *reads, uint32_t memories, const double *numbers) {
-  for (uint32_t i = 0; i < reads->job.count; i++, numbers += 4) {
+  for (uint32_t i = 0; i < reads->job.count; i++, numbers += NUMBERS) {
     struct read *read = &reads->reads[i];
     if (!is_whole(numbers[0], (double)memories - 1)) return throw_range(env, "there is no such memory");
     if (!is_whole(numbers[1], MOST_WHOLE) || !is_whole(numbers[2], MOST_WHOLE) || !is_whole(numbers[3], MOST_WHOLE))
@@ -38,6 +40,37 @@ static bool set_ranges(napi_env env, struct reads *reads, uint32_t memories, con
       return throw_range(env, "a target is not within its memory");
   }
   return true;
+}
+
+/* The pieces of a read fill its target. */
+static bool are_pieces(const double *pieces, uint32_t count, double room) {
+  double length = 0;
+  for (uint32_t i = 0; i < 2 * count; i++)
+    if (!is_whole(pieces[i], MOST_WHOLE)) return false;
+  for (uint32_t i = 0; i < count; i++) length += pieces[2 * i + 1];
+  return length == room;
+}
+
+/* Two numbers a piece: from where, and how many bytes. They stand behind the numbers of all reads. */
+static bool set_pieces(napi_env env, struct reads *reads, const double *numbers, size_t length) {
+  uint32_t count = reads->job.count;
+  size_t room = length - (size_t)count * NUMBERS;
+  reads->pieces = malloc(room * sizeof(double) + 1);
+  if (reads->pieces == NULL) return throw_range(env, "there is no memory");
+  memcpy(reads->pieces, numbers + (size_t)count * NUMBERS, room * sizeof(double));
+  const double *pieces = reads->pieces;
+  for (uint32_t i = 0; i < count; i++) {
+    double has = numbers[(size_t)i * NUMBERS + NUMBERS - 1];
+    if (!is_whole(has, (double)(room / 2))) return throw_range(env, "there are fewer pieces than reads have");
+    struct read *read = &reads->reads[i];
+    read->piece_count = (uint32_t)has;
+    read->pieces = pieces;
+    room -= 2 * (size_t)read->piece_count;
+    pieces += 2 * (size_t)read->piece_count;
+    if (read->piece_count > 0 && !are_pieces(read->pieces, read->piece_count, (double)read->target.length))
+      return throw_range(env, "the pieces of a read are whole numbers, and fill its target");
+  }
+  return room == 0 || throw_range(env, "there are more pieces than reads have");
 }
 
 static bool set_memories(napi_env env, struct reads *reads, napi_value keep, uint32_t count, bool is_fixed) {
@@ -62,31 +95,32 @@ static bool has_room(napi_env env, napi_value keep, uint32_t count) {
   return length > 2 * (size_t)count || throw_range(env, "there is no room for the outcomes");
 }
 
-/* readFiles(pool, id, texts, numbers, keep, hasProgress, isFixed) */
+/* readFiles(pool, id, texts, reads, numbers, keep, hasProgress, isFixed) */
 napi_value read_files(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
-  double id;
+  double id, count;
   bool has_progress, is_fixed;
   napi_value keep;
   uint32_t kept;
   double *numbers;
   size_t length;
-  if (!get_arguments(env, info, 7, &arguments)) return NULL;
+  if (!get_arguments(env, info, 8, &arguments)) return NULL;
   napi_value *values = arguments.values;
   /* First what may run JavaScript. */
-  if (!get_array(env, values[4], KEPT_MEMORIES + 1, &keep, &kept)) return NULL;
+  if (!get_array(env, values[5], KEPT_MEMORIES + 1, &keep, &kept)) return NULL;
   if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[1], MOST_WHOLE, &id)) return NULL;
-  if (!get_flag(env, values[5], &has_progress) || !get_flag(env, values[6], &is_fixed)) return NULL;
-  if (!get_numbers(env, values[3], &numbers, &length)) return NULL;
-  if (length == 0 || length % 4 != 0 || length / 4 > MOST_ITEMS)
-    return nothing(throw_range(env, "expected four numbers for each of 1 to 65536 reads"));
-  struct reads *reads = new_file_reads(pool, id, (uint32_t)(length / 4));
+  if (!get_whole(env, values[3], MOST_ITEMS, &count)) return NULL;
+  if (!get_flag(env, values[6], &has_progress) || !get_flag(env, values[7], &is_fixed)) return NULL;
+  if (!get_numbers(env, values[4], &numbers, &length)) return NULL;
+  if (count == 0 || length < count * NUMBERS)
+    return nothing(throw_range(env, "expected five numbers for each of 1 to 65536 reads"));
+  struct reads *reads = new_file_reads(pool, id, (uint32_t)count);
   if (reads == NULL) return nothing(throw_range(env, "there is no memory"));
   reads->job.has_progress = has_progress;
   size_t text_length;
   bool is_ready = has_room(env, keep, reads->job.count) && set_memories(env, reads, keep, kept - KEPT_MEMORIES, is_fixed) &&
-                  set_ranges(env, reads, kept - KEPT_MEMORIES, numbers) &&
+                  set_ranges(env, reads, kept - KEPT_MEMORIES, numbers) && set_pieces(env, reads, numbers, length) &&
                   get_text(env, values[2], &reads->text, &text_length) && set_texts(env, reads, text_length);
   submit(env, pool, &reads->job, keep, is_ready);
   return NULL;

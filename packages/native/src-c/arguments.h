@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MOST_ARGUMENTS 7
+#define MOST_ARGUMENTS 8
 /* The largest integer up to which JavaScript has them all. */
 #define MOST_WHOLE 9007199254740991.0
 

@@ -69,17 +69,43 @@ static int64_t fill_carefully(struct job *job, struct source source, uint8_t *ta
   }
 }
 
+/* How the bytes of a job come to their place. */
+struct filling {
+  struct job *job;
+  struct thread *self;
+  /* Whether the storage may hang, and the target may be asked back meanwhile. */
+  bool is_careful;
+};
+
+static int64_t fill_range(const struct filling *filling, const struct source *source, uint8_t *target, size_t length) {
+  if (!filling->is_careful) return fill(source, target, length);
+  return fill_carefully(filling->job, *source, target, length, filling->self);
+}
+
+/* One behind the other, up to the first that the file cuts short. */
+static int64_t fill_pieces(const struct filling *filling, const struct source *source, uint8_t *target, const struct read *read) {
+  size_t filled = 0;
+  for (uint32_t i = 0; i < read->piece_count; i++) {
+    size_t length = (size_t)read->pieces[2 * i + 1];
+    struct source piece = *source;
+    piece.offset += (uint64_t)read->pieces[2 * i];
+    int64_t count = fill_range(filling, &piece, target + filled, length);
+    if (count < 0) return count;
+    filled += (size_t)count;
+    if ((size_t)count < length) break;
+  }
+  return (int64_t)filled;
+}
+
 static int64_t fill_target(struct reads *job, struct read *read, struct source source, struct thread *self) {
   const struct memory *memory = &job->memories[read->target.memory];
   size_t length = read->target.length;
   if (length == 0) return 0;
-  if (!memory->is_fixed) {
-    read->own = malloc(length);
-    return read->own == NULL ? -ENOMEM : fill(&source, read->own, length);
-  }
-  uint8_t *target = memory->data + read->target.offset;
-  if (job->job.is_direct) return fill(&source, target, length);
-  return fill_carefully(&job->job, source, target, length, self);
+  struct filling filling = {&job->job, self, memory->is_fixed && !job->job.is_direct};
+  if (!memory->is_fixed && (read->own = malloc(length)) == NULL) return -ENOMEM;
+  uint8_t *target = memory->is_fixed ? memory->data + read->target.offset : read->own;
+  if (read->piece_count > 0) return fill_pieces(&filling, &source, target, read);
+  return fill_range(&filling, &source, target, length);
 }
 
 /* What the file itself says, afterwards, because it may be changed while it is read. */
@@ -188,6 +214,7 @@ static void destroy(struct job *job) {
   for (uint32_t i = 0; i < job->count; i++) free(reads->reads[i].own);
   if (reads->owns_fd) close(reads->fd);
   free(reads->text);
+  free(reads->pieces);
   free(reads->memories);
   free_job(job);
 }

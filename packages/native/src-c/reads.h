@@ -22,6 +22,9 @@ struct read {
   const char *version;
   uint64_t offset;
   struct range target;
+  /* In the numbers of the job: from where, counted from `offset`, and how many bytes, for each of so many; none for one range. */
+  const double *pieces;
+  uint32_t piece_count;
   /* Memory of our own, where that of JavaScript is not shared. */
   uint8_t *own;
 };
@@ -33,6 +36,8 @@ struct reads {
   bool owns_fd, is_linked;
   /* Keys and versions. */
   char *text;
+  /* Pieces of all reads. */
+  double *pieces;
   struct memory *memories;
   struct read reads[];
 };

@@ -22,7 +22,11 @@ const keys = Array.from({ length: FILES }, (_, i) => `${i}`);
 for (const [i, key] of keys.entries()) fs.writeFileSync(path.join(root, key), Buffer.alloc(SIZE, i));
 
 const shared = new Uint8Array(new SharedArrayBuffer(FILES * SIZE));
-const numbers = Float64Array.from(keys.flatMap((_, i) => [0, i * SIZE, SIZE, 0]));
+/** Each file at once, or in two pieces, the last of which comes first. */
+const numbers = Float64Array.from([
+  ...keys.flatMap((_, i) => [0, i * SIZE, SIZE, 0, i % 2 === 0 ? 0 : 2]),
+  ...keys.flatMap((_, i) => (i % 2 === 0 ? [] : [1000, SIZE - 1000, 0, 1000])),
+]);
 let [begun, over] = [0, 0];
 
 /** @param {number} pool */
@@ -37,7 +41,7 @@ function begin(pool) {
   } else {
     const memory = job % 2 === 1 ? shared : new Uint8Array(FILES * SIZE);
     const results = new Float64Array(2 * FILES + 1).fill(ABORTED);
-    functions.readFiles(pool, job, keys.join('\0'), numbers, [results, memory], job % 3 === 0, false);
+    functions.readFiles(pool, job, keys.join('\0'), FILES, numbers, [results, memory], job % 3 === 0, false);
   }
   if (job % 5 === 0) functions.abort(pool, job);
 }

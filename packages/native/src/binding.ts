@@ -34,7 +34,10 @@ export interface Binding {
   abort(pool: number, job: number): void;
   /**
    * @param texts Keys, and behind them versions or nothing, with NUL between.
-   * @param numbers Four for each read: which memory, where in it, how many bytes, where in the file.
+   * @param reads How many there are.
+   * @param numbers Five for each read: which memory, where in it, how many bytes, where in the file, and how
+   * many pieces. Behind them two for each piece: from where in the file, counted from there, and how many
+   * bytes.
    * @param isFixed Whether no memory is transferred or shrunk until the job is over; if one is all the same,
    * freed memory is written to.
    */
@@ -42,6 +45,7 @@ export interface Binding {
     pool: number,
     job: number,
     texts: string,
+    reads: number,
     numbers: Float64Array,
     keep: readonly [ReadResults, ...Uint8Array[]],
     hasProgress: boolean,

@@ -231,6 +231,7 @@ export class IoThreads implements AsyncDisposable {
           pool,
           job,
           texts,
+          count,
           numbers,
           [results, ...memories],
           onRead !== undefined,

@@ -6,7 +6,10 @@ import type { ReadRequest } from '@tiered/core/driver';
 export interface Packed {
   /** All keys, followed by all versions if there are any, separated by NUL. */
   readonly texts: string;
-  /** Four numbers per read: index of the memory, offset in it, length in bytes, and offset in the file. */
+  /**
+   * Five numbers per read: index of the memory, offset in it, length in bytes, offset in the file, and how
+   * many pieces it has. Behind them the pieces of all reads, as they are in `ReadRequest`.
+   */
   readonly numbers: Float64Array;
   /** Each buffer that a target is in, as a whole. */
   readonly memories: readonly Uint8Array[];
@@ -26,10 +29,13 @@ export function pack(requests: readonly ReadRequest[]): Packed {
   const keys: string[] = [];
   const versions: string[] = [];
   let hasVersions = false;
-  const numbers = new Float64Array(requests.length * 4);
+  let length = requests.length * 5;
+  for (const { pieces } of requests) length += pieces?.length ?? 0;
+  const numbers = new Float64Array(length);
+  let ofPieces = requests.length * 5;
   const memories = new Memories();
   let at = 0;
-  for (const { key, version, target, offset } of requests) {
+  for (const { key, version, target, offset, pieces } of requests) {
     // NUL separates texts. A key with NUL is sent as an empty one, which is refused in the same way.
     keys.push(key.includes('\0') ? '' : key);
     hasVersions ||= version !== undefined;
@@ -38,6 +44,10 @@ export function pack(requests: readonly ReadRequest[]): Packed {
     numbers[at++] = target.byteOffset;
     numbers[at++] = target.byteLength;
     numbers[at++] = offset;
+    numbers[at++] = (pieces?.length ?? 0) / 2;
+    if (pieces === undefined) continue;
+    numbers.set(pieces, ofPieces);
+    ofPieces += pieces.length;
   }
   const texts = hasVersions ? keys.concat(versions) : keys;
   return { texts: texts.join('\0'), numbers, memories: memories.views };

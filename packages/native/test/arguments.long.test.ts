@@ -110,7 +110,12 @@ const reads = fc.array(
 );
 const usualReads = fc.tuple(reads, usualMemory, usualMemory).map(([all, first, second]) => ({
   texts: [...all.map(([key]) => key), ...all.map(([, version]) => version)].join('\0'),
-  numbers: Float64Array.from(all.flatMap(([, , which, bytes, offset]) => [which, 8 - bytes, bytes, offset])),
+  count: all.length,
+  numbers: Float64Array.from([
+    ...all.flatMap(([, , which, bytes, offset]) => [which, 8 - bytes, bytes, offset, offset % 3]),
+    // Every third has no pieces, and every third two.
+    ...all.flatMap(([, , , bytes, offset]) => [[], [0, bytes], [1, bytes, 0, 0]][offset % 3] ?? []),
+  ]),
   keep: [new Float64Array(8), first, second],
 }));
 
@@ -134,9 +139,9 @@ const CALLS = fc.oneof(
     'readFiles',
     fc
       .tuple(pool, job, usualReads, fc.boolean())
-      .map(([to, id, all, tells]) => [to, id, all.texts, all.numbers, all.keep, tells, false]),
+      .map(([to, id, all, tells]) => [to, id, all.texts, all.count, all.numbers, all.keep, tells, false]),
   ),
-  call('readFiles', fc.tuple(pool, job, text, numbers, keep, fc.boolean(), fc.constant(false))),
+  call('readFiles', fc.tuple(pool, job, text, number, numbers, keep, fc.boolean(), fc.constant(false))),
   call(
     'readPiece',
     fc.tuple(

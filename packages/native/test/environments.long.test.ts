@@ -44,8 +44,8 @@ const PROGRAM = `
         return io.writeFile(pool, id, 'tmp-' + process.pid + '-' + io.thread + '-' + id + '\\0written', new Float64Array([0o600, 0, 0, 65536]), keep, false);
       }
       const memory = id % 3 === 0 ? shared : new Uint8Array(COUNT * SIZE);
-      const numbers = Float64Array.from({ length: 4 * COUNT }, (_, i) => [0, (i >> 2) * SIZE, SIZE, 0][i % 4]);
-      io.readFiles(pool, id, texts, numbers, [new Float64Array(2 * COUNT + 1).fill(ABORTED), memory], id % 2 === 0, false);
+      const numbers = Float64Array.from({ length: 5 * COUNT }, (_, i) => [0, Math.floor(i / 5) * SIZE, SIZE, 0, 0][i % 5]);
+      io.readFiles(pool, id, texts, COUNT, numbers, [new Float64Array(2 * COUNT + 1).fill(ABORTED), memory], id % 2 === 0, false);
     };
     for (let i = 0; i < 3; i++) again();
   };`;
@@ -167,8 +167,8 @@ describeNative('an environment', () => {
         const io = require(task.addon), result = new Float64Array(9);
         const memory = new Uint8Array(new SharedArrayBuffer(8));
         const pool = io.open(task.root, 1, false, 1000, () => console.log(...result.subarray(0, 4)));
-        const numbers = new Float64Array(16).map((_, i) => [0, 0, 8, 0][i % 4]);
-        io.readFiles(pool, 0, '1\\0in\\0out\\0none', numbers, [result, memory], false, false);`;
+        const numbers = new Float64Array(20).map((_, i) => [0, 0, 8, 0, 0][i % 5]);
+        io.readFiles(pool, 0, '1\\0in\\0out\\0none', 4, numbers, [result, memory], false, false);`;
       expect(await output(taskOn(root, {}), program)).toBe('8 8 -10002 -2\n');
       expect(await output(taskOn(root, {}), program, WITHOUT_OPENAT2)).toBe('8 8 -10002 -2\n');
     },

@@ -90,6 +90,47 @@ describeNative('readMany', () => {
     expect(openFiles().filter((name) => name.startsWith(`${root}/`))).toEqual([]);
   });
 
+  it.each([
+    [false, true],
+    [true, true],
+    [false, false],
+  ])('puts pieces one behind the other (mayHang %s, shared %s)', async (mayHang, isShared) => {
+    const root = temporaryDirectory();
+    const bytes = someBytes(400_000, 1);
+    fs.writeFileSync(path.join(root, 'file'), bytes);
+    const io = threadsOn(root, { threads: 3, mayHang });
+    const piece = fc.tuple(fc.oneof(fc.nat(1000), fc.nat(410_000)), fc.oneof(fc.nat(50), fc.nat(300_000)));
+    const reads = fc.array(fc.record({ offset: fc.nat(500), pieces: fc.array(piece, { maxLength: 5 }) }), {
+      minLength: 1,
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(reads, async (drawn) => {
+        const requests = drawn.map(({ offset, pieces }) => {
+          const room = pieces.reduce((sum, [, length]) => sum + length, 0);
+          const target = targetOf(room + 2, isShared).subarray(1, room + 1);
+          return { key: 'file', offset, target, pieces: Float64Array.from(pieces.flat()) };
+        });
+        const outcomes = await outcomesOf(io, requests);
+        for (const [i, { offset, pieces }] of drawn.entries()) {
+          const parts: Uint8Array[] = [];
+          for (const [from, length] of pieces) {
+            const part = bytes.subarray(offset + from, offset + from + length);
+            parts.push(part);
+            if (part.byteLength < length) break;
+          }
+          const expected = Buffer.concat(parts);
+          expect(outcomes[i]).toBe(expected.byteLength);
+          const target = requests[i]?.target ?? new Uint8Array();
+          expect(Buffer.compare(target.subarray(0, expected.byteLength), expected)).toBe(0);
+          const around = new Uint8Array(target.buffer);
+          expect([around[0], around.at(-1)]).toEqual([0, 0]);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
   it('says what is no file, and opens none for ever', async () => {
     const io = threadsOn(await withKinds());
     const keys = Object.keys(NOT_FILES);

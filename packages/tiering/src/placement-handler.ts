@@ -27,6 +27,7 @@ import {
   raceAbort,
   sourceChanged,
 } from '@tiered/core/internal';
+import { inSingleRanges } from '@tiered/core/driver';
 import pLimit from 'p-limit';
 import { allEnded } from './support/all-ended.js';
 import type { VerifiedReader } from './copies/verified-reader.js';
@@ -185,11 +186,12 @@ export class PlacementHandler implements Placement {
     await this.#served.count(options, (reading) => this.#readParts(object, offset, target, reading));
   }
 
-  readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]> {
+  async readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]> {
     // Objects that are being placed are fetched in chunks that readers share, so a batch gains nothing.
     const readOne = ({ object, offset, target }: PlacementRead) =>
       readOutcome(this.readInto(object, offset, target, options).then(() => target.byteLength));
-    return Promise.all(reads.map(readOne));
+    const { requests, join } = inSingleRanges(reads);
+    return join(await Promise.all(requests.map(readOne)));
   }
 
   place(object: ObjectRef, { signal }: OperationOptions): Promise<number> {

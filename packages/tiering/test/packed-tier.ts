@@ -65,6 +65,22 @@ export async function readAll(hierarchy: Hierarchy, objects: Map<string, Uint8Ar
     offset: i % bytes.byteLength,
     target: new Uint8Array(bytes.byteLength),
   }));
+  const pieces = [...objects].map(([key, bytes]) => {
+    const third = Math.floor(bytes.byteLength / 3);
+    const ranges = Float64Array.of(bytes.byteLength - third, third, 0, third, third, 1);
+    return { key, target: new Uint8Array(2 * third + 1), pieces: ranges };
+  });
+  for (const outcome of await hierarchy.readMany(pieces)) expect(outcome).not.toHaveProperty('error');
+  for (const { key, target } of pieces) {
+    const bytes = objects.get(key) ?? new Uint8Array();
+    const third = Math.floor(bytes.byteLength / 3);
+    const parts = [
+      bytes.slice(bytes.byteLength - third),
+      bytes.slice(0, third),
+      bytes.slice(third, third + 1),
+    ];
+    expectSame(target, Buffer.concat(parts));
+  }
   const outcomes = await hierarchy.readMany(requests);
   for (const [i, { key, offset, target }] of requests.entries()) {
     const bytes = objects.get(key)?.subarray(offset) ?? new Uint8Array();

@@ -103,6 +103,41 @@ export const batches: readonly ConformanceTest[] = [
     assertBytes(targets[1].subarray(0, 800), bytes.subarray(200), 'second target');
     assertBytes(targets[3].subarray(0, 400), bytes.subarray(600), 'fourth target');
   }),
+  ...batchTest('puts pieces of an object one behind the other', async ({ driver, put }, memoryOf) => {
+    const bytes = someBytes(5000, 18);
+    await put('object', bytes);
+    const pieces = [4000, 900, 0, 10, 30, 0, 5, 90];
+    const memory = memoryOf(1200).fill(0xaa);
+    const target = memory.subarray(100, 1100);
+    const single = memoryOf(10);
+    const outcomes = await driver.readMany(
+      [
+        { key: 'object', offset: 100, target, pieces: Float64Array.from(pieces) },
+        { key: 'object', offset: 7, target: single },
+        { key: 'missing', offset: 0, target: memoryOf(9), pieces: Float64Array.of(0, 4, 5, 5) },
+      ],
+      {},
+    );
+    assert.deepEqual(outcomes[0], { bytes: 1000 });
+    const expected = new Uint8Array(1200).fill(0xaa);
+    expected.set(bytes.subarray(4100, 5000), 100);
+    expected.set(bytes.subarray(100, 110), 1000);
+    expected.set(bytes.subarray(105, 195), 1010);
+    assertBytes(memory, expected, 'memory with pieces');
+    assert.deepEqual(outcomes[1], { bytes: 10 });
+    assertBytes(single, bytes.subarray(7, 17), 'the range behind the pieces');
+    await assertFailed(outcomes[2], 'TIERED_NOT_FOUND');
+  }),
+  ...batchTest('ends pieces where the object cuts one short', async ({ driver, put }, memoryOf) => {
+    const bytes = someBytes(300, 19);
+    await put('object', bytes);
+    const target = memoryOf(60);
+    const pieces = Float64Array.of(10, 20, 290, 30, 0, 10);
+    const outcomes = await driver.readMany([{ key: 'object', offset: 0, target, pieces }], {});
+    assert.deepEqual(outcomes, [{ bytes: 30 }]);
+    assertBytes(target.subarray(0, 20), bytes.subarray(10, 30), 'first piece');
+    assertBytes(target.subarray(20, 30), bytes.subarray(290), 'the piece that is cut short');
+  }),
   ...batchTest(
     'gives the version asked for or TIERED_SOURCE_CHANGED, and never other bytes',
     async ({ driver, put }, memoryOf) => {

@@ -92,6 +92,12 @@ export interface ReadRequest {
   readonly offset: number;
   readonly target: Uint8Array;
   /**
+   * Several ranges of the object in place of the one at `offset`: pairs of a first byte, counted from
+   * `offset`, and a length. Their bytes go into the target one behind the other, and fill it exactly. The
+   * outcome is the number of bytes up to the first range that the object cuts short. Default: one range.
+   */
+  readonly pieces?: Float64Array | undefined;
+  /**
    * Whether other parts of the same object are likely to be read soon, so that it is worth keeping open.
    * Default: false.
    */

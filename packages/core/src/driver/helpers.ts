@@ -11,6 +11,7 @@ import type {
   WriteData,
   WriteOptions,
 } from './driver.js';
+import { inSingleRanges } from './pieces.js';
 
 /** Makes the error of a driver that was asked for what it cannot do. */
 export function unsupported(driver: StorageDriver, operation: Operation): TieredError {
@@ -50,19 +51,21 @@ export function versionChanged(
 }
 
 /**
- * Implements `readMany` for drivers that have no better way than one `readInto` per request, all under way at
- * once.
+ * Implements `readMany` for drivers that have no better way than one `readInto` for each range, all under way
+ * at once.
  */
-export function readEach(
+export async function readEach(
   driver: StorageDriver,
   requests: readonly ReadRequest[],
   options: OperationOptions,
 ): Promise<readonly ReadOutcome[]> {
-  return Promise.all(
-    requests.map(({ key, offset, target, version }) =>
+  const { requests: ranges, join } = inSingleRanges(requests);
+  const outcomes = await Promise.all(
+    ranges.map(({ key, offset, target, version }) =>
       readOutcome(driver.readInto(key, target, { offset, version, signal: options.signal })),
     ),
   );
+  return join(outcomes);
 }
 
 /** Turns the promise of a read's number of bytes into its outcome. Never rejects. */

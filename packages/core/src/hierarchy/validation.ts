@@ -40,6 +40,33 @@ export function clampLength(key: string, size: number, offset: number, length: n
   return length === undefined ? left : Math.min(length, left);
 }
 
+/**
+ * Returns the bytes of pieces.
+ * @param size Bytes of the object from where the pieces are counted.
+ * @param room Bytes of their target.
+ * @throws TieredError `TIERED_RANGE_INVALID` if they do not fill the target, or are not within the object.
+ */
+export function lengthOfPieces(key: string, pieces: Float64Array, size: number, room = 0): number {
+  let length = 0;
+  let areWithin = pieces.length % 2 === 0;
+  for (let i = 0; i < pieces.length; i += 2) {
+    const [from = NaN, bytes = NaN] = [pieces[i], pieces[i + 1]];
+    areWithin &&= isByteCount(from) && isByteCount(bytes) && from + bytes <= size;
+    length += bytes;
+  }
+  if (areWithin && length === room) return length;
+  throw piecesInvalid(key);
+}
+
+/** Makes the error of pieces that are not within their object, or do not fill their target. */
+export function piecesInvalid(key: string): TieredError {
+  return new TieredError(
+    'TIERED_RANGE_INVALID',
+    `Reading ${JSON.stringify(key)}: pieces must be pairs of a first byte and a length, within the object, that fill the target.`,
+    { key },
+  );
+}
+
 function isByteCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }

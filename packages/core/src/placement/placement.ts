@@ -134,6 +134,8 @@ export interface PlacementRead {
   readonly object: ObjectRef;
   readonly offset: number;
   readonly target: Uint8Array;
+  /** As `ReadRequest.pieces`. */
+  readonly pieces?: Float64Array | undefined;
 }
 
 /** The statistics of a placement that has done nothing. */

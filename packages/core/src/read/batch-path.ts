@@ -1,5 +1,6 @@
 import type { Operation, OperationOptions, ReadOutcome } from '../driver/driver.js';
 import { readOutcome } from '../driver/helpers.js';
+import { inSingleRanges } from '../driver/pieces.js';
 import { isTieredError } from '../support/errors.js';
 import { ABSENT } from '../namespace/metadata-container.js';
 import type { Placement, VersionPolicy } from '../placement/placement.js';
@@ -9,13 +10,14 @@ import { nothingBehind } from './nothing-behind.js';
 import type { Tier } from '../tier/tier.js';
 import type { HierarchyReadIntoOptions, HierarchyReadRequest } from './options.js';
 import type { OnServed, TracedOptions } from '../tracing/traced-options.js';
-import { clampLength } from '../hierarchy/validation.js';
+import { clampLength, lengthOfPieces, piecesInvalid } from '../hierarchy/validation.js';
 
 /** A read under way, in the form that both drivers and the placement take. */
 interface KnownRead {
   readonly id: number;
   readonly offset: number;
   readonly target: Uint8Array;
+  readonly pieces: Float64Array | undefined;
   /** The file on the tier that the object's copy is in. The offset is relative to that file. */
   readonly key: string;
   /** Which copy is read; undefined if the key says so. */
@@ -102,7 +104,7 @@ export class BatchPath {
   #start(batch: Batch): Promise<void>[] {
     const groups = new Map<Tier | undefined, KnownRead[]>();
     const singles: number[] = [];
-    for (const [index, { key, target, offset = 0 }] of batch.requests.entries()) {
+    for (const [index, { key, target, offset = 0, pieces }] of batch.requests.entries()) {
       const id = this.#parts.namespace.find(key);
       if (id === ABSENT) {
         singles.push(index);
@@ -120,7 +122,8 @@ export class BatchPath {
       const tag = tier === undefined ? undefined : this.#path.tagOf(id);
       const file = this.#path.fileOf(id, key, tag);
       const at = offsetInFile(tag) + offset;
-      const read = { index, id, key: file, tag, isPart: isPacked(tag), offset: at, target: range, size };
+      const isPart = isPacked(tag);
+      const read = { index, id, key: file, tag, isPart, offset: at, target: range, pieces, size };
       const group = groups.get(tier);
       if (group === undefined) groups.set(tier, [read]);
       else group.push(read);
@@ -133,8 +136,9 @@ export class BatchPath {
 
   /** Returns the bytes to be read; undefined if the range is invalid, which then is the outcome. */
   #lengthOf({ requests, outcomes }: Batch, index: number, size: number, offset: number): number | undefined {
-    const { key = '', target } = requests[index] ?? {};
+    const { key = '', target, pieces } = requests[index] ?? {};
     try {
+      if (pieces !== undefined) return lengthOfPieces(key, pieces, size - offset, target?.byteLength);
       return clampLength(key, size, offset, target?.byteLength);
     } catch (error) {
       outcomes[index] = { error };
@@ -174,7 +178,12 @@ export class BatchPath {
 
   async #fromPlacement(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
     const { placement, versions, namespace } = this.#parts;
-    const asked = reads.map(({ id, offset, target }) => ({ object: namespace.objectOf(id), offset, target }));
+    const asked = reads.map(({ id, offset, target, pieces }) => ({
+      object: namespace.objectOf(id),
+      offset,
+      target,
+      pieces,
+    }));
     const found = await placement
       .readMany(asked, batch.options)
       .catch((error: unknown) => reads.map(() => ({ error })));
@@ -211,6 +220,10 @@ export class BatchPath {
     const readOne = async (index: number) => {
       const request = requests[index];
       if (request === undefined) return;
+      if (request.pieces !== undefined) {
+        outcomes[index] = await readPieces(this.#parts.readInto, request, { signal, onServed });
+        return;
+      }
       const { key, target, offset } = request;
       outcomes[index] = await readOutcome(this.#parts.readInto(key, target, { offset, signal, onServed }));
     };
@@ -220,4 +233,24 @@ export class BatchPath {
 
 function isLate(outcome: ReadOutcome | undefined): outcome is { readonly error: unknown } {
   return outcome !== undefined && 'error' in outcome && isTieredError(outcome.error, 'TIERED_DEADLINE');
+}
+
+/** Reads the pieces of a request one by one. */
+async function readPieces(
+  readInto: BatchPathParts['readInto'],
+  { key, target, offset = 0, pieces }: HierarchyReadRequest,
+  options: TracedOptions,
+): Promise<ReadOutcome> {
+  try {
+    lengthOfPieces(key, pieces ?? new Float64Array(), Infinity, target.byteLength);
+  } catch (error) {
+    return { error };
+  }
+  const { requests, join } = inSingleRanges([{ key, target, offset, pieces }]);
+  const ranges = requests.map((one) =>
+    readOutcome(readInto(key, one.target, { ...options, offset: one.offset })),
+  );
+  const [outcome = { bytes: 0 }] = join(await Promise.all(ranges));
+  if ('error' in outcome || outcome.bytes === target.byteLength) return outcome;
+  return { error: piecesInvalid(key) };
 }

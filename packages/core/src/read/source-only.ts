@@ -58,11 +58,12 @@ export class SourceOnly implements Placement {
   async readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]> {
     const host = this.#startedHost;
     const { source } = host;
-    const requests = reads.map(({ object: { key, version }, offset, target }) => ({
+    const requests = reads.map(({ object: { key, version }, offset, target, pieces }) => ({
       key,
       version: host.versionToAskFor(version),
       offset,
       target,
+      pieces,
     }));
     this.#sourceReads += reads.length;
     const found = await this.#reads.run(options.signal, (signal) => source.readMany(requests, { signal }));

@@ -57,7 +57,7 @@ export class BlockSource implements SampleSource {
     const hierarchy = block && this.#parts.list[block.part]?.samples.hierarchy;
     if (block === undefined || hierarchy === undefined) return 0;
     const [only] = block.spans;
-    if (block.spans.length === 1 && only !== undefined) {
+    if (block.spans.length === 1 && only?.pieces === undefined && only !== undefined) {
       const bytes = await hierarchy.readInto(only.key, target.subarray(0, only.length), {
         ...options,
         offset: only.offset,
@@ -65,9 +65,10 @@ export class BlockSource implements SampleSource {
       assertWhole(only, bytes);
       return block.size;
     }
-    const requests = block.spans.map(({ key, offset, length, at }) => ({
+    const requests = block.spans.map(({ key, offset, length, pieces, at }) => ({
       key,
       offset,
+      pieces,
       target: target.subarray(at, at + length),
     }));
     const outcomes = await hierarchy.readMany(requests, options);

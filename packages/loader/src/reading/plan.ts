@@ -5,7 +5,10 @@ import type { Located } from '../order/parts.js';
 export interface Span {
   readonly key: string;
   readonly offset: number;
+  /** Bytes, of all pieces. */
   readonly length: number;
+  /** The ranges that are read, if there are several: as `HierarchyReadRequest.pieces`. */
+  readonly pieces?: Float64Array | undefined;
   /** Where its bytes begin in the block. */
   readonly at: number;
 }

@@ -2,7 +2,7 @@ import type { Located, Parts } from '../order/parts.js';
 import { Block, type BatchPlan, type Span } from './plan.js';
 
 /** The most bytes and samples of a block: what one producer reads at once. */
-const BLOCK = { bytes: 256 * 1024, samples: 64 };
+const BLOCK = { bytes: 256 * 1024, samples: 256 };
 
 /** Bytes between two records that are read rather than asked for around: a page. */
 const MOST_BETWEEN = 4096;
@@ -37,7 +37,7 @@ export class Scattered {
         const i = order[end++] ?? 0;
         starts[i] = building.add(records[i] ?? 0);
       }
-      const block = new Block(this.#newId(), part, building.spans);
+      const block = new Block(this.#newId(), part, building.spans());
       block.left = end - from;
       for (let at = from; at < end; at++) blocks[order[at] ?? 0] = block;
       newBlocks.push(block);
@@ -66,11 +66,16 @@ function inOrderOfPlaces(parts: Uint32Array, records: Uint32Array): Uint32Array 
 
 /** A block that grows. Records come in the order of their places. */
 class Building {
-  readonly spans: Span[] = [];
+  readonly #spans: Span[] = [];
   readonly #parts: Parts;
   readonly #part: number;
-  #samples = 0;
+  /** Of the object that is being added to. */
+  #pieces: number[] = [];
   #object = -1;
+  /** Where its bytes begin in the block. */
+  #at = 0;
+  #bytes = 0;
+  #samples = 0;
 
   constructor(parts: Parts, part: number) {
     this.#parts = parts;
@@ -78,9 +83,13 @@ class Building {
   }
 
   get isFull(): boolean {
-    const last = this.spans.at(-1);
-    const bytes = last === undefined ? 0 : last.at + last.length;
-    return this.#samples >= BLOCK.samples || bytes >= BLOCK.bytes;
+    return this.#samples >= BLOCK.samples || this.#bytes >= BLOCK.bytes;
+  }
+
+  /** All that was added, one span for each object. */
+  spans(): readonly Span[] {
+    this.#endObject();
+    return this.#spans;
   }
 
   /** Adds a record, and returns where it begins in the block. */
@@ -88,16 +97,34 @@ class Building {
     const samples = this.#parts.list[this.#part]?.samples;
     const object = samples?.objectOf(record) ?? 0;
     const [offset, length] = [samples?.offsetOf(record) ?? 0, samples?.lengthOf(record) ?? 0];
-    const last = this.spans.at(-1);
     this.#samples += 1;
-    if (last !== undefined && object === this.#object && offset - last.offset - last.length <= MOST_BETWEEN) {
-      const end = Math.max(last.offset + last.length, offset + length);
-      this.spans[this.spans.length - 1] = { ...last, length: end - last.offset };
-      return last.at + offset - last.offset;
+    if (object !== this.#object) {
+      this.#endObject();
+      [this.#object, this.#at] = [object, this.#bytes];
+    } else {
+      const last = this.#pieces.length - 2;
+      const [lastOffset = 0, lastLength = 0] = [this.#pieces[last], this.#pieces[last + 1]];
+      if (offset - lastOffset - lastLength <= MOST_BETWEEN) {
+        const grown = Math.max(lastLength, offset + length - lastOffset);
+        const at = this.#bytes - lastLength + offset - lastOffset;
+        this.#pieces[last + 1] = grown;
+        this.#bytes += grown - lastLength;
+        return at;
+      }
     }
-    const at = last === undefined ? 0 : last.at + last.length;
-    this.spans.push({ key: samples?.keys[object] ?? '', offset, length, at });
-    this.#object = object;
+    const at = this.#bytes;
+    this.#pieces.push(offset, length);
+    this.#bytes += length;
     return at;
+  }
+
+  #endObject(): void {
+    const { length } = this.#pieces;
+    if (length === 0) return;
+    const key = this.#parts.list[this.#part]?.samples.keys[this.#object] ?? '';
+    const span = { key, length: this.#bytes - this.#at, at: this.#at };
+    if (length === 2) this.#spans.push({ ...span, offset: this.#pieces[0] ?? 0 });
+    else this.#spans.push({ ...span, offset: 0, pieces: Float64Array.from(this.#pieces) });
+    this.#pieces = [];
   }
 }

@@ -1,5 +1,5 @@
 import { isTieredError, type OperationOptions, type ReadOutcome, type StorageDriver } from '@tiered/core';
-import { readEach, type ReadRequest } from '@tiered/core/driver';
+import { inSingleRanges, readEach, type ReadRequest } from '@tiered/core/driver';
 import type { BatchThreads, ThreadsRoot } from './batch-threads.js';
 import { timesOfMemory } from './blocking-mode.js';
 import { Pauses } from './pauses.js';
@@ -68,22 +68,34 @@ export class BatchReads {
       options.signal?.aborted !== true && areShared(requests) ? this.#readyThreads() : undefined;
     if (threads === undefined || !this.#pool.isProven || this.#pauses.leaveOut())
       return readEach(this.#driver, requests, options);
+    if (threads.readPieces) return this.#readBy(threads, requests, options);
+    const { requests: ranges, join } = inSingleRanges(requests);
+    return join(await this.#readBy(threads, ranges, options));
+  }
+
+  async #readBy(
+    threads: BatchThreads,
+    requests: readonly ReadRequest[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
     const { counts, ms } = await this.#pool.watch(() => threads.read(requests, options));
     // The storage may hang, and the event loop must not be the next to wait there.
     if (ms === undefined) this.#pool.doubt();
     const outcomes: ReadOutcome[] = [];
     const unread: number[] = [];
-    let bytes = 0;
-    for (let i = 0; i < requests.length; i++) {
+    let [bytes, ranges] = [0, 0];
+    for (const [i, { pieces }] of requests.entries()) {
       const count = counts[i] ?? -1;
-      if (count < 0) unread.push(i);
-      else bytes += count;
       outcomes.push({ bytes: count });
+      if (count < 0) unread.push(i);
+      else {
+        bytes += count;
+        ranges += pieces === undefined ? 1 : pieces.length / 2;
+      }
     }
-    const files = requests.length - unread.length;
     // Threads that could read nothing are of no use, however fast.
-    const isOfUse = files > 0 && ms !== undefined;
-    this.#pauses.learn(isOfUse ? timesOfMemory(ms - SLICE_MS, files, bytes) : Infinity);
+    const isOfUse = unread.length < requests.length && ms !== undefined;
+    this.#pauses.learn(isOfUse ? timesOfMemory(ms - SLICE_MS, ranges, bytes) : Infinity);
     // What no thread could read is read singly.
     return readRest(requests, unread, outcomes, (rest) => readEach(this.#driver, rest, options));
   }

@@ -18,6 +18,8 @@ export interface ThreadsRead {
 export interface BatchThreads {
   /** The most files that they have open now. */
   readonly openFiles: number;
+  /** Whether they read pieces; else the requests of a batch have none. */
+  readonly readPieces: boolean;
   /** Whether a batch would be read now. Starts what is not running. */
   readonly areReady: boolean;
   /** Reads a batch. Settles when nothing is written to the targets any more, even if the signal aborts. */
@@ -50,6 +52,7 @@ export function openIn(io: IoThreads): number {
 export class NativeBatches implements BatchThreads {
   readonly #io: IoThreads;
   readonly areReady = true;
+  readonly readPieces = true;
 
   constructor(root: ThreadsRoot, threads: number) {
     this.#io = new IoThreads({ ...root, threads });

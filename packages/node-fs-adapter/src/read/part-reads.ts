@@ -1,5 +1,5 @@
 import type { OperationOptions, ReadOutcome } from '@tiered/core';
-import type { ReadRequest } from '@tiered/core/driver';
+import { inSingleRanges, type ReadRequest } from '@tiered/core/driver';
 import type { FileReader } from './file-reader.js';
 import { readRest } from './read-rest.js';
 
@@ -16,10 +16,11 @@ type ReadMany = (
  */
 export async function readParts(
   reader: FileReader,
-  requests: readonly ReadRequest[],
+  batch: readonly ReadRequest[],
   options: OperationOptions,
   others: ReadMany,
 ): Promise<readonly ReadOutcome[]> {
+  const { requests, join } = inSingleRanges(batch);
   const outcomes: ReadOutcome[] = [];
   const unread: number[] = [];
   for (const [index, { isPart, key, target, offset, version }] of requests.entries()) {
@@ -33,5 +34,5 @@ export async function readParts(
     if (count === undefined) unread.push(index);
     outcomes.push({ bytes: count ?? 0 });
   }
-  return readRest(requests, unread, outcomes, (rest) => others(rest, options));
+  return join(await readRest(requests, unread, outcomes, (rest) => others(rest, options)));
 }

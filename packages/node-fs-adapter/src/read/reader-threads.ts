@@ -16,6 +16,7 @@ const BYTES_OF_AN_OPEN = 64 * 1024;
 
 /** Worker threads, where there are no native ones; started when they are first needed. */
 export class ReaderThreads implements BatchThreads {
+  readonly readPieces = false;
   readonly #root: ThreadsRoot;
   readonly #most: number;
   readonly #threads = new Set<ReaderThread>();

@@ -1,3 +1,5 @@
+import { invariant } from '@tiered/core/internal';
+import type { SampleSet } from '@tiered/formats';
 import type { Located, Parts } from '../order/parts.js';
 import { Block, type BatchPlan, type Span } from './plan.js';
 
@@ -31,7 +33,9 @@ export class Scattered {
     const newBlocks: Block[] = [];
     for (let from = 0; from < count;) {
       const part = parts[order[from] ?? 0] ?? 0;
-      const building = new Building(this.#parts, part);
+      const set = this.#parts.list[part]?.samples;
+      invariant(set !== undefined, `there is no part ${part}`);
+      const building = new Building(set);
       let end = from;
       while (end < count && parts[order[end] ?? 0] === part && !building.isFull) {
         const i = order[end++] ?? 0;
@@ -67,8 +71,7 @@ function inOrderOfPlaces(parts: Uint32Array, records: Uint32Array): Uint32Array 
 /** A block that grows. Records come in the order of their places. */
 class Building {
   readonly #spans: Span[] = [];
-  readonly #parts: Parts;
-  readonly #part: number;
+  readonly #set: SampleSet;
   /** Of the object that is being added to. */
   #pieces: number[] = [];
   #object = -1;
@@ -77,9 +80,8 @@ class Building {
   #bytes = 0;
   #samples = 0;
 
-  constructor(parts: Parts, part: number) {
-    this.#parts = parts;
-    this.#part = part;
+  constructor(set: SampleSet) {
+    this.#set = set;
   }
 
   get isFull(): boolean {
@@ -94,9 +96,9 @@ class Building {
 
   /** Adds a record, and returns where it begins in the block. */
   add(record: number): number {
-    const samples = this.#parts.list[this.#part]?.samples;
-    const object = samples?.objectOf(record) ?? 0;
-    const [offset, length] = [samples?.offsetOf(record) ?? 0, samples?.lengthOf(record) ?? 0];
+    const object = this.#set.objectOf(record);
+    const offset = this.#set.offsetOf(record);
+    const length = this.#set.lengthOf(record);
     this.#samples += 1;
     if (object !== this.#object) {
       this.#endObject();
@@ -121,7 +123,7 @@ class Building {
   #endObject(): void {
     const { length } = this.#pieces;
     if (length === 0) return;
-    const key = this.#parts.list[this.#part]?.samples.keys[this.#object] ?? '';
+    const key = this.#set.keys[this.#object] ?? '';
     const span = { key, length: this.#bytes - this.#at, at: this.#at };
     if (length === 2) this.#spans.push({ ...span, offset: this.#pieces[0] ?? 0 });
     else this.#spans.push({ ...span, offset: 0, pieces: Float64Array.from(this.#pieces) });

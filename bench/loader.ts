@@ -12,6 +12,7 @@ import { alternate, medianMs, ratio } from './lib/alternate.js';
 import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 import { withScratch } from './lib/scratch.js';
 import type { RoundProcess } from './lib/round-process.js';
+import { atTheSource } from './loader/at-the-source.js';
 import { INSTALL, isThere, RIVALS, startRival, type Rival } from './loader/python.js';
 import { writeShards, type Case } from './loader/shards.js';
 
@@ -41,7 +42,8 @@ const bench: Bench = {
         await measure(which, directory, options, rows, checks);
         await rm(directory, { recursive: true });
       }
-      return { rows, checks };
+      const limited = await atTheSource(scratch, options);
+      return { rows: [...rows, ...limited.rows], checks: [...checks, ...limited.checks] };
     }),
 };
 

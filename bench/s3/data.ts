@@ -5,6 +5,8 @@ import type { S3Credentials } from '@tiered/s3-adapter';
 /** What the server holds: buckets with so many objects of one size. */
 export interface ServerPlan {
   readonly buckets: readonly { readonly bucket: string; readonly keys: number; readonly bytes: number }[];
+  /** Milliseconds that each request waits. Default: none. */
+  readonly latencyMs?: number;
 }
 
 /** A server in another process. */

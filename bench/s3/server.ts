@@ -6,7 +6,8 @@ import type { ServerPlan } from './data.js';
  * A process of its own with the S3 server and its objects in memory; ends with the process that forked it.
  */
 const plan = JSON.parse(process.argv[2] ?? '{}') as ServerPlan;
-const server = await S3Server.start();
+const { latencyMs = 0 } = plan;
+const server = await S3Server.start({ faults: [{ fault: { kind: 'latency', medianMs: latencyMs } }] });
 const random = new Random(1);
 for (const { bucket, keys, bytes } of plan.buckets) {
   server.createBucket(bucket);

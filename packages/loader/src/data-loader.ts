@@ -8,6 +8,7 @@ import { Pipeline, type PlannedBatch } from './batches/pipeline.js';
 import { Clairvoyant } from './clairvoyance.js';
 import { closedError } from './errors.js';
 import { LoaderEpochs, type LoaderStats } from './observe/epochs.js';
+import { figuresOf, type LoaderFigures } from './observe/figures.js';
 import { reportOf } from './observe/report.js';
 import { checkedOptions, type CheckedOptions, type DataLoaderOptions } from './options.js';
 import { orderingOf, type Ordering } from './order/make-order.js';
@@ -173,14 +174,24 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     };
   }
 
-  /** Says in words what each epoch took, where its bytes came from, and what limited it. */
-  report(): string {
-    return reportOf({
+  /** All that `report` says, as plain data. Draws an epoch to look at its order, which takes O(samples). */
+  figures(): LoaderFigures {
+    return figuresOf({
       parts: this.#parts,
       ordering: this.#ordering,
       options: this.#options,
+      batchesPerEpoch: this.batchesPerEpoch,
       stats: this.stats(),
+      begun: this.#epochs.begun,
     });
+  }
+
+  /**
+   * Says in words what each epoch took, where its bytes came from, and what limited it. `reportPage` of
+   * `@tiered/loader/page` shows it with pictures. Costs what `figures` costs.
+   */
+  report(): string {
+    return reportOf(this.figures());
   }
 
   /** Ends reading and workers. Batches that wait are dropped. Idempotent. */

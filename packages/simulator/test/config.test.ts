@@ -65,6 +65,40 @@ describe('what if', () => {
     });
   });
 
+  it('scales a source, and the filling of levels up to what they can write', () => {
+    const points = [
+      [1, 50],
+      [4, 100],
+    ] as const;
+    const level = { name: 'disk', capacityMB: 10, threads: 1, read: { points }, place: { points } };
+    const slow = { ...level, name: 'tape', write: { points: [[1, 150]] as const } };
+    const system = { ...ault, source: { points, beyond: 'linear' as const }, levels: [level, slow] };
+    const [twice, half] = variantsOf(system, [parseChange('source=200,50')]);
+    expect(twice?.setup).toBe('source 200 MB/s');
+    expect(twice?.system.source).toEqual({
+      points: [
+        [1, 100],
+        [4, 200],
+      ],
+      beyond: 'linear',
+    });
+    expect(twice?.system.levels.map(({ place }) => place?.points)).toEqual([
+      [
+        [1, 100],
+        [4, 100],
+      ],
+      [
+        [1, 100],
+        [4, 150],
+      ],
+    ]);
+    expect(half?.system.levels.map(({ place }) => place?.points[1])).toEqual([
+      [4, 50],
+      [4, 50],
+    ]);
+    expect(twice?.system.levels.map(({ read }) => read)).toEqual([{ points }, { points }]);
+  });
+
   it.each(['ram', 'ram=', 'ram=a', 'ram=0', 'tape=1', 'ram.write=3', 'workers=1.5'])('refuses %s', (text) => {
     expect(() => variantsOf(ault, [parseChange(text)])).toThrow(invalid);
   });

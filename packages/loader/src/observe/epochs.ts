@@ -41,9 +41,15 @@ interface Counted {
 export class LoaderEpochs {
   readonly #clock: Clock;
   readonly #epochs: Counted[] = [];
+  #begun = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Epochs that a batch was given of, also those that are not kept any more. */
+  get begun(): number {
+    return this.#begun;
   }
 
   /** A batch was given, which had been asked for at `begun`. */
@@ -61,6 +67,7 @@ export class LoaderEpochs {
     if (counted?.epoch !== epoch) {
       counted = { epoch, begun, ended: now, batches: 0, samples: 0, waitedMs: 0 };
       this.#epochs.push(counted);
+      this.#begun += 1;
       if (this.#epochs.length > EPOCHS_KEPT) this.#epochs.shift();
     }
     counted.ended = now;

@@ -1,3 +1,4 @@
+import type { LoaderFigures } from '../observe/figures.js';
 import type { LoaderState } from '../state.js';
 import type { ModuleFunction } from '../batches/functions.js';
 import type { ErrorBody } from '../workers/messages.js';
@@ -11,7 +12,7 @@ export interface LoaderThreadData {
 /** What the thread is asked. */
 export type LoaderRequest =
   | { readonly type: 'take'; readonly batches: number }
-  | { readonly type: 'report'; readonly id: number }
+  | { readonly type: 'figures'; readonly id: number }
   | { readonly type: 'close' };
 
 /** A batch on its way. */
@@ -29,5 +30,5 @@ export type LoaderAnswer =
   | { readonly type: 'ready'; readonly batchesPerEpoch: number; readonly state: LoaderState }
   | { readonly type: 'batch'; readonly batch: SentBatch }
   | { readonly type: 'over' }
-  | { readonly type: 'report'; readonly id: number; readonly text: string }
+  | { readonly type: 'figures'; readonly id: number; readonly figures: LoaderFigures }
   | { readonly type: 'failed'; readonly error: ErrorBody };

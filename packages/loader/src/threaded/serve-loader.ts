@@ -29,7 +29,7 @@ export async function serveLoader(port: MessagePort, { make, argument }: LoaderT
   port.on('message', (request: LoaderRequest) => {
     if (request.type === 'close') void close();
     else if (request.type === 'take') serving?.take(request.batches);
-    else answer({ type: 'report', id: request.id, text: made?.loader.report() ?? '' });
+    else if (made !== undefined) answer({ type: 'figures', id: request.id, figures: made.loader.figures() });
   });
   try {
     const makeLoader = await load<(argument: unknown) => Promise<ThreadedLoader>>(make);

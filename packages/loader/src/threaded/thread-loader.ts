@@ -4,6 +4,8 @@ import Denque from 'denque';
 import { Worker } from 'node:worker_threads';
 import type { ModuleFunction } from '../batches/functions.js';
 import { closedError } from '../errors.js';
+import type { LoaderFigures } from '../observe/figures.js';
+import { reportOf } from '../observe/report.js';
 import type { LoaderState } from '../state.js';
 import { LOADER_THREAD } from '../thread-file.js';
 import { errorFrom } from '../workers/error-body.js';
@@ -24,6 +26,12 @@ export type ThreadBatch<C> = Omit<SentBatch, 'state' | 'data'> & { readonly data
 
 type Waiting = { readonly resolve: () => void };
 
+/** Who waits for figures. */
+interface Asking {
+  readonly resolve: (figures: LoaderFigures) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /**
  * A `DataLoader` in a thread of its own, with its hierarchy and its prefetcher. So a training step that does
  * not let the event loop turn for 100 ms holds up no read.
@@ -37,7 +45,7 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #ahead: number;
   readonly #batches = new Denque<SentBatch>();
-  readonly #reports = new Map<number, (text: string) => void>();
+  readonly #figures = new Map<number, Asking>();
   readonly #exited: Promise<void>;
   readonly #opened: Promise<void>;
   #state: LoaderState | undefined;
@@ -47,7 +55,7 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
   #failure: { readonly error: unknown } | undefined;
   #closed: Promise<void> | undefined;
   #asked = 0;
-  #nextReport = 0;
+  #nextFigures = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(make: ModuleFunction, { argument, ahead = 2, execArgv }: ThreadLoaderOptions) {
@@ -111,17 +119,22 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
     return this.#state;
   }
 
-  /** As `DataLoader.report`. */
-  report(): Promise<string> {
-    const id = this.#nextReport++;
+  /** As `DataLoader.figures`, until the loader is closed: a loop over the loader closes it. */
+  figures(): Promise<LoaderFigures> {
+    const id = this.#nextFigures++;
     return new Promise((resolve, reject) => {
       if (this.#failure !== undefined) {
         reject(this.#failure.error);
         return;
       }
-      this.#reports.set(id, resolve);
-      this.#ask({ type: 'report', id });
+      this.#figures.set(id, { resolve, reject });
+      this.#ask({ type: 'figures', id });
     });
+  }
+
+  /** As `DataLoader.report`, until the loader is closed. */
+  async report(): Promise<string> {
+    return reportOf(await this.figures());
   }
 
   /** Iterates over all batches that are left. Leaving the loop closes the loader. */
@@ -207,9 +220,9 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
       case 'over':
         this.#isOver = true;
         break;
-      case 'report':
-        this.#reports.get(message.id)?.(message.text);
-        this.#reports.delete(message.id);
+      case 'figures':
+        this.#figures.get(message.id)?.resolve(message.figures);
+        this.#figures.delete(message.id);
         return;
       case 'failed':
         this.#fail(errorFrom(message.error));
@@ -221,6 +234,8 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.#onFailure(error);
+    for (const { reject } of this.#figures.values()) reject(error);
+    this.#figures.clear();
     this.#waiting?.resolve();
   }
 }

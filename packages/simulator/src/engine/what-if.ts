@@ -1,10 +1,13 @@
 import { configError } from '@tiered/core/internal';
+import type { ThroughputCurve } from '../model/curve.js';
 import type { StorageClass, SystemModel } from '../model/model.js';
 
 /** A property to change, and the values it takes. */
 export interface Change {
   /**
-   * `staging` or a level, in GB; with `.read`, the MB/s of all its threads. `compute`, in MB/s. `workers`.
+   * `staging` or a level, in GB; with `.read`, the MB/s of all its threads. `source`, the most MB/s that it
+   * gives to any number of workers: its curves keep their form, and levels are not written faster for it.
+   * `compute`, in MB/s. `workers`.
    */
   readonly what: string;
   readonly values: readonly number[];
@@ -50,7 +53,7 @@ export function variantsOf(system: SystemModel, changes: readonly Change[]): Var
 
 function unitOf(what: string): string {
   if (what === 'workers') return '';
-  return what === 'compute' || what.endsWith('.read') ? ' MB/s' : ' GB';
+  return ['compute', 'source'].includes(what) || what.endsWith('.read') ? ' MB/s' : ' GB';
 }
 
 function changed(system: SystemModel, what: string, value: number): SystemModel {
@@ -59,6 +62,7 @@ function changed(system: SystemModel, what: string, value: number): SystemModel 
     if (!Number.isInteger(value)) throw configError('--what-if workers', 'whole numbers', value);
     return { ...system, workers: value };
   }
+  if (what === 'source') return withSource(system, value);
   const [name, field] = what.split('.');
   const change = (one: StorageClass): StorageClass => {
     if (one.name !== name) return one;
@@ -69,8 +73,32 @@ function changed(system: SystemModel, what: string, value: number): SystemModel 
   if (!classes.includes(name ?? '') || !(field === undefined || field === 'read'))
     throw configError(
       '--what-if',
-      `compute, workers, or one of ${classes.join(', ')} with or without .read`,
+      `compute, source, workers, or one of ${classes.join(', ')} with or without .read`,
       what,
     );
   return { ...system, staging: change(system.staging), levels: system.levels.map(change) };
+}
+
+/** Scales what the source gives, to readers and to those who fill levels. */
+function withSource(system: SystemModel, most: number): SystemModel {
+  const factor = most / mostOf(system.source);
+  const levels = system.levels.map((level): StorageClass => {
+    const { read, write = read, place } = level;
+    if (place === undefined) return level;
+    const limit = mostOf(write);
+    // A faster source fills a level faster up to what can be written, or as fast as was measured.
+    return {
+      ...level,
+      place: scaled(place, (rate) => Math.max(Math.min(rate, rate * factor), Math.min(rate * factor, limit))),
+    };
+  });
+  return { ...system, source: scaled(system.source, (rate) => rate * factor), levels };
+}
+
+function scaled({ points, ...rest }: ThroughputCurve, change: (rate: number) => number): ThroughputCurve {
+  return { ...rest, points: points.map(([at, rate]) => [at, change(rate)] as const) };
+}
+
+function mostOf({ points }: ThroughputCurve): number {
+  return Math.max(...points.map(([, rate]) => rate));
 }

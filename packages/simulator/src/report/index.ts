@@ -1,4 +1,5 @@
 /** Shows results as a table, as CSV and as a chart. @module */
+export { renderBars, type BarPart, type Bars } from './bars.js';
 export { renderChart } from './chart.js';
 export { renderCsv } from './csv.js';
 export { type ReportRow } from './report.js';

@@ -59,8 +59,11 @@ export async function simulateProfile(
   if (svg !== undefined) await writeFile(svg, renderChart(`${config}, ${epochs} epochs`, rows));
 }
 
+/** Rates are in MB/s, sizes in GB. */
+const RATE = /^(compute|source)$|\.read$/;
+
 /**
- * Parses a change of a tier's quota, such as `ram=20GB,40GB`.
+ * Parses a change, such as `ram=20GB,40GB`, or `source=200MB` a second.
  * @throws TieredError `TIERED_CONFIG_INVALID` for anything else.
  */
 function changeOf(text: string): Change {
@@ -69,7 +72,8 @@ function changeOf(text: string): Change {
     const expected = `--what-if: expected changes such as ram=20GB,40GB, got ${JSON.stringify(text)}`;
     throw new TieredError('TIERED_CONFIG_INVALID', expected);
   }
-  return { what, values: list.split(',').map((size) => parseBytes(size, `--what-if ${what}`) / 1e9) };
+  const unit = RATE.test(what) ? 1e6 : 1e9;
+  return { what, values: list.split(',').map((size) => parseBytes(size, `--what-if ${what}`) / unit) };
 }
 
 /** The system as it was measured, with the quotas of the configuration. Tiers are called ram, disk, disk2. */

@@ -5,18 +5,15 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import sirv from 'sirv';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { REPOSITORY } from '../docs/.vitepress/repository.js';
+import { describeChromium, launch } from './chromium.js';
 
 const root = path.join(import.meta.dirname, '..');
 /** What `npm run docs` makes. */
 const site = path.join(root, 'docs/.vitepress/dist');
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) =>
-  fs.existsSync(file),
-);
-const INSTALL = 'bash tools/servers/install.sh chromium';
 
 /** For machines that are busy: the pages take some 30 s, and the site, if it is not there, as long. */
 const LONG_MS = 300_000;
@@ -50,18 +47,17 @@ const SEEN = `({
 
 const ATTACHED = { state: 'attached' } as const;
 
-describe.skipIf(CHROMIUM === undefined && process.env['CI'] !== 'true')(`the site (needs ${INSTALL})`, () => {
+describeChromium('the site', () => {
   let server: http.Server;
   let browser: Browser;
   let origin: string;
 
   beforeAll(async () => {
-    if (CHROMIUM === undefined) throw new Error(`There is no Chromium: ${INSTALL}`);
     if (!fs.existsSync(site)) await promisify(execFile)('npm', ['run', 'docs'], { cwd: root });
     server = http.createServer(sirv(site)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await chromium.launch({ executablePath: CHROMIUM });
+    browser = await launch();
   }, LONG_MS);
 
   afterAll(async () => {

@@ -1,8 +1,14 @@
-import { Random } from '@tiered/core';
+import { Hierarchy, Random } from '@tiered/core';
+import { ThrottleDriver } from '@tiered/core/decorators';
 import { ManualClock } from '@tiered/core/testing';
-import { describe, expect, it } from 'vitest';
+import { openSamples } from '@tiered/formats';
+import { rawRecords } from '@tiered/formats/raw';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { reportOf } from '../src/observe/report.js';
 import { shuffleQuality } from '../src/observe/shuffle-quality.js';
+import { RECORD } from './formats.js';
 import { groups, loaderOf, namesOf, singles } from './helpers.js';
+import { driverWith } from './sources.js';
 
 describe('the report of a loader', () => {
   it('says what was read, in which order, what the source gave, and what limited it', async () => {
@@ -32,6 +38,67 @@ describe('the report of a loader', () => {
     const report = loader.report();
     expect(report).toMatch(/^order: all 100 samples of an epoch shuffled; shuffle quality [01]\.\d\d$/m);
     expect(report).toMatch(/^source: gave .* KiB; with these tiers 800 B would do for 1 epoch$/m);
+  });
+
+  it('says of each epoch what limited it, and puts those together that are alike', async () => {
+    const clock = new ManualClock();
+    const source = new ThrottleDriver(await driverWith([100]), { latencyMs: 10, clock });
+    const hierarchy = await clock.run(new Hierarchy({ source, clock }).open());
+    onTestFinished(() => hierarchy.close());
+    const samples = await clock.run(openSamples(hierarchy, { format: rawRecords({ recordBytes: RECORD }) }));
+    // No room to read an epoch ahead of the one before.
+    const prefetch = { clock, memory: 16 * RECORD };
+    const loader = loaderOf(samples, { batchSize: 8, epochs: 4, prefetch });
+    for (const computing of [0, 0, 1000, 1000]) {
+      const train = async () => {
+        for await (const batch of loader.epoch()) await clock.sleep(computing * batch.size);
+      };
+      await clock.run(train());
+    }
+    const { epochs } = loader.figures();
+    expect(epochs.map(({ limit }) => limit?.what)).toEqual(['memory', 'memory', 'training', 'training']);
+    const texts = loader
+      .report()
+      .split('\n')
+      .filter((line) => line.startsWith('limit'));
+    expect(texts).toEqual([
+      `limit of epochs 0 to 1: ${epochs[1]?.reading?.verdict.text}`,
+      'limit of epochs 2 to 3: the training itself: batches were there before it asked.',
+    ]);
+  });
+
+  it('has its figures as plain data', async () => {
+    const samples = await singles([30, 70]);
+    const only = Uint32Array.from({ length: 25 }, (_, i) => 2 * i);
+    const loader = loaderOf([{ samples, only }], { batchSize: 8, epochs: 40, rank: 1, ranks: 2 });
+    await namesOf(loader);
+    const figures = loader.figures();
+    expect(figures).toMatchObject({
+      samples: 25,
+      bytes: 25 * RECORD,
+      batchSize: 8,
+      batchesPerEpoch: 2,
+      rank: 1,
+      ranks: 2,
+      workers: 0,
+      order: 'all 25 samples of an epoch shuffled',
+      skipped: 0,
+      source: undefined,
+      tiers: [],
+    });
+    expect(figures.epochs.map(({ epoch }) => epoch)).toEqual(Array.from({ length: 32 }, (_, i) => 8 + i));
+    expect(structuredClone(figures)).toEqual(figures);
+    expect(reportOf(figures)).toBe(loader.report());
+  });
+
+  it('counts all epochs for the least that a source has to give, and no tiers of several hierarchies', async () => {
+    const samples = await singles([100]);
+    const loader = loaderOf(samples, { batchSize: 50, epochs: 40 });
+    await namesOf(loader);
+    expect(loader.figures().source).toMatchObject({ leastBytes: 40 * 100 * RECORD, epochs: 40 });
+    const two = loaderOf([{ samples }, { samples: await singles([10]) }], { batchSize: 50 });
+    await namesOf(two);
+    expect(two.figures()).toMatchObject({ source: undefined, tiers: undefined, samples: 110 });
   });
 
   it('says how objects are read where samples cannot be read singly', async () => {

@@ -40,6 +40,9 @@ describe('a loader in a thread of its own', () => {
     expect(batches.flat()).toEqual(await here());
     expect(await batchesOf(loader.epoch())).toEqual([]);
     expect(await loader.report()).toContain('epoch 1: 4 batches, 13 samples');
+    const { epochs, ...figures } = await loader.figures();
+    expect(figures).toMatchObject({ samples: 13, batchSize: 4, batchesPerEpoch: 4, tiers: [] });
+    expect(epochs.map(({ batches }) => batches)).toEqual([4, 4]);
   });
 
   it('[D4] says where the training stands, and not how far it has read ahead', async () => {
@@ -78,6 +81,15 @@ describe('a loader in a thread of its own', () => {
     );
     controller.abort('enough');
     await expect(opening).rejects.toBe('enough');
+  });
+
+  it('[D5] gives no figures once it is closed, also to those who wait for them', async () => {
+    const loader = await opened({ counts: COUNTS });
+    const closed = { code: 'TIERED_CLOSED' };
+    const waiting = expect(loader.figures()).rejects.toMatchObject(closed);
+    await loader.close();
+    await waiting;
+    await expect(loader.figures()).rejects.toMatchObject(closed);
   });
 
   it('[D5] can be closed while a call waits, and gives nothing after that', async () => {

@@ -1,0 +1,142 @@
+import type { LoaderFigures } from '@tiered/loader';
+import { reportPage } from '@tiered/loader/page';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { epochFigures, figuresWith, PROFILE } from './figures.js';
+import { loaderOf, namesOf, singles } from './helpers.js';
+
+/** The tags of a page, without what is in their attributes. */
+function tagsOf(page: string): string[] {
+  return page.match(/<[^>]*>/g)?.map((tag) => tag.replace(/"[^"]*"/g, '')) ?? [];
+}
+
+/** The cells of the row with this name. */
+function rowOf(page: string, name: string): string[] {
+  const [, cells = ''] = new RegExp(`<th scope="row">${name}</th>([^]*?)</tr>`).exec(page) ?? [];
+  return [...cells.matchAll(/<td>(.*?)<\/td>/g)].map(([, cell = '']) => cell);
+}
+
+/** Replaces every text of something. */
+function withTexts<T>(given: T, text: string): T {
+  const json = JSON.stringify(given, (_, value: unknown) => (typeof value === 'string' ? text : value));
+  return JSON.parse(json) as T;
+}
+
+describe('the page of a loader', () => {
+  it('has three pictures, the words, a table, and the advice of each epoch', async () => {
+    const page = await reportPage(figuresWith(), { title: 'Training 7' });
+    expect(page.match(/<svg /g)).toHaveLength(3);
+    expect(page).toContain('<title>Training 7</title>');
+    expect(page).toContain('epoch 1: 10 batches, 50,000 samples in 30.0 s');
+    expect(rowOf(page, '1')).toEqual([
+      '10',
+      '50,000',
+      '30 s',
+      '25 s',
+      '1,667',
+      '2.3 GiB',
+      '2.3 GiB',
+      'source bandwidth',
+    ]);
+    expect(page).toContain('tier 0: disk');
+    expect(page).toContain('<strong>Epochs 0 to 1</strong>: text of 1');
+    expect(page).not.toMatch(/<script|<link|src=|@import|url\((?!#)/);
+  });
+
+  it('leaves out pictures of what was not measured', async () => {
+    const none = await reportPage(figuresWith({ epochs: [], source: undefined }));
+    expect(none).not.toContain('<svg');
+    expect(none).toContain('No batch was given yet.');
+    const epochs = [epochFigures(0, { bytes: [] })];
+    const unknown = await reportPage(figuresWith({ epochs, source: undefined }));
+    expect(unknown.match(/<svg /g)).toHaveLength(1);
+  });
+
+  it('is made of what a loader measured, also when that was kept as JSON', async () => {
+    const loader = loaderOf(await singles([30, 70]), { batchSize: 8, epochs: 2, seed: 1 });
+    await namesOf(loader);
+    const figures = loader.figures();
+    const page = await reportPage(figures);
+    expect(page.match(/<svg /g)).toHaveLength(3);
+    expect(await reportPage(JSON.parse(JSON.stringify(figures)) as LoaderFigures)).toBe(page);
+  });
+
+  it('has text where names have markup', async () => {
+    const piece = fc.constantFrom(
+      '<script>',
+      '</',
+      '"',
+      "'",
+      '&lt;',
+      '<!--',
+      ']]>',
+      '{{',
+      '\n',
+      '>',
+      '&',
+      'x',
+      '\u2028',
+    );
+    const hostile = fc.oneof(
+      fc.array(piece).map((pieces) => pieces.join('')),
+      fc.string({ unit: 'binary' }),
+    );
+    const figures = figuresWith({ samples: 100 });
+    // What is not steady is named.
+    const profile = { ...PROFILE, source: { ...PROFILE.source, spread: { read: 3 } } };
+    const pageWith = (text: string) =>
+      reportPage(withTexts(figures, text), { title: text, profile: withTexts(profile, text) });
+    const plain = await pageWith('x');
+    const tags = tagsOf(plain);
+    expect(plain).toContain('x: one try at');
+    await fc.assert(
+      fc.asyncProperty(hostile, async (text) => {
+        expect(tagsOf(await pageWith(text))).toEqual(tags);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('what would change an epoch, with a profile', () => {
+  it('is what the simulator computes for each change', async () => {
+    const page = await reportPage(figuresWith(), { profile: PROFILE });
+    // 5 GB at 100 MB/s, then half of it; 5 s of computing in each.
+    expect(rowOf(page, 'as it is')).toEqual(['50 s', '25 s', '7 GiB']);
+    expect(rowOf(page, 'tier 0 with twice the room: 4.7 GiB')).toEqual(['50 s', '5 s', '4.7 GiB']);
+    expect(rowOf(page, 'tier 0 with room for all samples: 4.7 GiB')).toEqual(['50 s', '5 s', '4.7 GiB']);
+    expect(rowOf(page, 'twice the source&#39;s throughput')).toEqual(['25 s', '13 s', '7 GiB']);
+    expect(rowOf(page, 'a training twice as fast')).toEqual(['50 s', '25 s', '7 GiB']);
+    expect(page).toContain('Measured: epoch 0 50 s, epoch 1 30 s.');
+    expect(page).toContain('Computing takes 0.10 ms a sample');
+  });
+
+  it('has a faster training where computing is the limit', async () => {
+    const epochs = [epochFigures(0, { seconds: 500 }), epochFigures(1, { seconds: 500 })];
+    const page = await reportPage(figuresWith({ epochs }), { profile: PROFILE });
+    expect(rowOf(page, 'as it is')[1]).toBe('500 s');
+    expect(rowOf(page, 'a training twice as fast')[1]).toBe('250 s');
+  });
+
+  it('has the source shared by the ranks', async () => {
+    const page = await reportPage(figuresWith({ ranks: 2, source: undefined }), { profile: PROFILE });
+    expect(rowOf(page, 'as it is')[0]).toBe('50 s');
+    expect(page).toContain('2 ranks share the source');
+  });
+
+  it('is not simulated where there is nothing to simulate, and the page says why', async () => {
+    const without = await reportPage(figuresWith({ tiers: undefined }), { profile: PROFILE });
+    expect(without).toContain('Nothing was simulated: the samples are in several hierarchies');
+    const early = await reportPage(figuresWith({ epochs: [] }), { profile: PROFILE });
+    expect(early).toContain('Nothing was simulated: no epoch was measured yet.');
+    expect(early).not.toContain('as it is');
+  });
+
+  it('refuses a profile of other tiers, or none, and ends with its signal', async () => {
+    const invalid = { code: 'TIERED_CONFIG_INVALID' };
+    await expect(reportPage(figuresWith({ tiers: [] }), { profile: PROFILE })).rejects.toMatchObject(invalid);
+    await expect(reportPage(figuresWith(), { profile: {} as never })).rejects.toMatchObject(invalid);
+    const signal = AbortSignal.abort('enough');
+    await expect(reportPage(figuresWith(), { profile: PROFILE, signal })).rejects.toBe('enough');
+  });
+});

@@ -18,15 +18,27 @@ const EXACT_BECAUSE = [
 
 const isExact = (name) => EXACT_BECAUSE.some((exception) => exception.name.test(name));
 
+/**
+ * Siblings as peers take any version: changesets makes a release of all packages a major one when a peer's
+ * new version is outside of its range. All are released together, so the one that is installed fits.
+ */
+const SIBLING = /^@tiered\//;
+const ANY = '*';
+
 /** A published manifest: carets, but for the exceptions; peers are never exact. */
 export function checkRanges({ dependencies, optionalDependencies, peerDependencies }) {
   const own = { ...dependencies, ...optionalDependencies };
-  return [
+  const siblings = broken(peerDependencies, (name, range) => !SIBLING.test(name) || range === ANY);
+  const others = [
     ...broken(own, (name, range) => (isExact(name) ? EXACT : CARET).test(range)),
-    ...broken(peerDependencies, (name, range) => CARET.test(range)),
-  ].map(
-    ([name, range]) => `${name} ${range}: write ^${range.replace(/^\D+/, '')} (tools/release/ranges.mjs)`,
-  );
+    ...broken(peerDependencies, (name, range) => SIBLING.test(name) || CARET.test(range)),
+  ];
+  return [
+    ...others.map(
+      ([name, range]) => `${name} ${range}: write ^${range.replace(/^\D+/, '')} (tools/release/ranges.mjs)`,
+    ),
+    ...siblings.map(([name, range]) => `${name} ${range}: write ${ANY} (tools/release/ranges.mjs)`),
+  ];
 }
 
 /** What only developers install is pinned: two clones of one commit have the same tools. */

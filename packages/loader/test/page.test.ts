@@ -93,7 +93,7 @@ describe('the page of a loader', () => {
       fc.asyncProperty(hostile, async (text) => {
         expect(tagsOf(await pageWith(text))).toEqual(tags);
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 });

@@ -19,7 +19,7 @@ export function reportOf(figures: LoaderFigures): string {
 }
 
 /** One line for each stretch of epochs that the same thing limited. */
-export function limitTexts(epochs: readonly EpochFigures[]): string[] {
+function limitTexts(epochs: readonly EpochFigures[]): string[] {
   const limits = limitsOf(epochs);
   return limits.map((limit) => `limit${limits.length === 1 ? '' : of(limit)}: ${limit.text}`);
 }

@@ -26,7 +26,7 @@ const ENOUGH_BATCHES = 20;
 const POLICY = 'first-fit';
 
 /** A change, and what it would make of an epoch. */
-export interface ChangeRow {
+interface ChangeRow {
   readonly change: string;
   readonly firstSeconds: number;
   /** Of each later epoch. */
@@ -126,6 +126,12 @@ function systemAsItIs(
   return { ...system, levels: system.levels.map((level, i) => ({ ...level, name: `tier${i}` })) };
 }
 
+/** A change in words, and what the simulator is told. */
+interface Named {
+  readonly change: string;
+  readonly by: Change;
+}
+
 /** The system as it is, and with each change that there is something to change for. */
 function variants(
   system: SystemModel,
@@ -133,30 +139,13 @@ function variants(
   bytes: number,
   computes: boolean,
 ): { readonly change: string; readonly system: SystemModel }[] {
-  const [first] = tiers;
-  const last = tiers.length - 1;
-  const room = tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);
-  const rate = Math.max(...system.source.points.map(([, MBps]) => MBps));
-  const changes: { readonly change: string; readonly by: Change }[] = [
-    ...(first === undefined
-      ? []
-      : [
-          {
-            change: `tier 0 with twice the room: ${formatBytes(2 * first.quotaBytes)}`,
-            by: { what: 'tier0', values: [(2 * first.quotaBytes) / 1e9] },
-          },
-        ]),
-    ...(first === undefined || room >= bytes
-      ? []
-      : [
-          {
-            change: `tier ${last} with room for all samples: ${formatBytes(bytes)}`,
-            by: { what: `tier${last}`, values: [bytes / 1e9] },
-          },
-        ]),
+  const { source, computeMBps } = system;
+  const rate = Math.max(...source.points.map(([, MBps]) => MBps));
+  const changes: Named[] = [
+    ...roomChanges(tiers, bytes),
     { change: "twice the source's throughput", by: { what: 'source', values: [2 * rate] } },
     ...(computes
-      ? [{ change: 'a training twice as fast', by: { what: 'compute', values: [2 * system.computeMBps] } }]
+      ? [{ change: 'a training twice as fast', by: { what: 'compute', values: [2 * computeMBps] } }]
       : []),
   ];
   return [
@@ -164,6 +153,22 @@ function variants(
     ...changes.flatMap(({ change, by }) =>
       variantsOf(system, [by]).map((variant) => ({ change, system: variant.system })),
     ),
+  ];
+}
+
+/** More room on the first tier, and room for everything on the last, where there is not enough. */
+function roomChanges(tiers: readonly TierFigures[], bytes: number): Named[] {
+  const [first] = tiers;
+  const room = tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);
+  if (first === undefined) return [];
+  const last = tiers.length - 1;
+  const change = (tier: number, what: string, size: number): Named => ({
+    change: `tier ${tier} with ${what}: ${formatBytes(size)}`,
+    by: { what: `tier${tier}`, values: [size / 1e9] },
+  });
+  return [
+    change(0, 'twice the room', 2 * first.quotaBytes),
+    ...(room < bytes ? [change(last, 'room for all samples', bytes)] : []),
   ];
 }
 
@@ -196,7 +201,9 @@ function assumptionsOf({ figures, profile, readers, computing, factor }: Assumed
     `Computing takes ${(computing * 1000).toPrecision(2)} ms a sample, as measured: all time but that in which reading was waited for. Making batches is a part of it.`,
     ...(ranks > 1 ? [`${ranks} ranks share the source, and each has tiers and a processor of its own.`] : []),
     ...(factor > 1
-      ? [`One of ${factor.toFixed(factor < 10 ? 1 : 0)} samples was simulated, with as much less room.`]
+      ? [
+          `One in ${factor.toFixed(factor < 10 ? 1 : 0)} samples was simulated, with room and memory smaller by the same factor.`,
+        ]
       : []),
     ...unsteadyIn(profile),
   ];

@@ -128,7 +128,7 @@ function changesTable({ rows, assumptions }: Changes, { epochs, batchesPerEpoch 
   if (rows.length === 0) return remarks;
   const measured = epochs.filter(({ batches }) => batches === batchesPerEpoch);
   const beside = measured.map(({ epoch, seconds }) => `epoch ${epoch} ${secondsText(seconds)}`).slice(-3);
-  const head = ['simulated', 'first epoch', 'each later epoch', 'the source gives in two'];
+  const head = ['simulated', 'first epoch', 'each later epoch', 'the source gives in both'];
   const lines = rows.map(({ change, firstSeconds, laterSeconds, sourceBytes }) => [
     change,
     secondsText(firstSeconds),

@@ -7,7 +7,7 @@ export const STYLE = `
 * { box-sizing: border-box; }
 body { margin: 0; color: var(--ink); background: var(--ground); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 1000px; margin: 0 auto; padding: 16px; }
-h1, li, p, figcaption, th, td { overflow-wrap: anywhere; }
+h1, li, p, figcaption { overflow-wrap: anywhere; }
 h1 { font-size: 24px; }
 h2 { font-size: 18px; margin: 28px 0 8px; }
 .pictures { display: flex; flex-wrap: wrap; gap: 24px; }

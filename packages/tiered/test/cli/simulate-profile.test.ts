@@ -74,6 +74,11 @@ describe('tiered simulate profile', () => {
     expect(rows[1]?.result.seconds).toBeCloseTo(2, 0);
   });
 
+  it('answers what a faster source would bring, in MB/s', async () => {
+    const { out } = await simulate('--what-if', 'source=20MB');
+    expect(out).toMatch(/^with source 20 MB\/s: (49|50) % less time /m);
+  });
+
   it('takes quotas that are shares', async () => {
     const { source, tiers, placement } = JSON.parse(await readFile(config, 'utf8')) as HierarchyConfig;
     const [, disk] = tiers ?? [];

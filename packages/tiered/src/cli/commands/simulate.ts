@@ -37,7 +37,7 @@ export function simulateCommand(host: CommandHost): Command {
     )
     .option(
       '--what-if <changes...>',
-      'other quotas, such as ram=20GB,40GB disk=500GB: all combinations; tiers are ram, disk, disk2',
+      'other quotas, such as ram=20GB,40GB disk=500GB, or source=500MB a second: all combinations; tiers are ram, disk, disk2',
     )
     .option('--epochs <n>', 'how many', wholeNumber, 10)
     .option('--readers <n>', 'reads of the loader at the same time', wholeNumber, 4)
@@ -69,7 +69,7 @@ function addOptions(command: Command): void {
     )
     .option(
       '--what-if <changes...>',
-      'such as ram=10,20,40 ssd=20,40,80 (GB): all combinations; default: the policies of the file, else nopfs',
+      'such as ram=10,20,40 ssd=20,40,80 (GB) source=500 (MB/s): all combinations; default: the policies of the file, else nopfs',
     )
     .option('--epochs <n>', 'how many', wholeNumber)
     .option('--seed <n>', 'decides sizes and orders', wholeNumber)

@@ -31,7 +31,8 @@ import { WorkerPool } from './workers/worker-pool.js';
  * share each batch; every rank gets as many batches as the others.
  *
  * A batch that was made in this thread may hold views on memory that the loader uses again: it is lent until
- * the next one is asked for. Copy what you keep. Batches of worker threads belong to whoever gets them.
+ * the same loop asks for the next one. Copy what you keep. Batches of worker threads belong to whoever gets
+ * them. Several loops may share a loader: each batch goes to one of them.
  *
  * The first error ends the loader, at the place of its batch. Leaving a loop over the loader early closes it,
  * as leaving a loop over a stream of Node does; leaving a loop over `epoch()` does not.
@@ -54,7 +55,8 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   readonly #pipeline: Pipeline;
   readonly #epochs: LoaderEpochs;
   #position: { readonly epoch: number; readonly done: number };
-  #held: PlannedBatch | undefined;
+  /** What iterators hold: those that go on, and those that have ended since the last batch was asked for. */
+  readonly #loans = new Set<Loan>();
   /** What the loader ended with. */
   #failure: { readonly error: unknown } | undefined;
   readonly #clairvoyant: Clairvoyant | undefined;
@@ -134,8 +136,10 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
 
   /** Iterates over all batches that are left, of all epochs. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch<C>, void, undefined> {
+    const loan: Loan = { batch: undefined, isOver: false };
     try {
-      for (let batch = await this.#next(); batch !== undefined; batch = await this.#next()) yield batch;
+      for (let batch = await this.#next(loan); batch !== undefined; batch = await this.#next(loan))
+        yield batch;
     } finally {
       await this.close();
     }
@@ -147,10 +151,15 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
    */
   async *epoch(): AsyncGenerator<Batch<C>, void, undefined> {
     const { epoch } = this.#position;
-    while (this.#position.epoch === epoch) {
-      const batch = await this.#next();
-      if (batch === undefined) return;
-      yield batch;
+    const loan: Loan = { batch: undefined, isOver: false };
+    try {
+      while (this.#position.epoch === epoch) {
+        const batch = await this.#next(loan);
+        if (batch === undefined) return;
+        yield batch;
+      }
+    } finally {
+      loan.isOver = true;
     }
   }
 
@@ -208,7 +217,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   async #close(): Promise<void> {
     this.#failure ??= { error: closedError() };
     this.#ending.abort(this.#failure.error);
-    this.#release();
+    for (const loan of this.#loans) this.#takeBack(loan);
     await Promise.all([
       this.#pool?.close(),
       this.#prefetcher.close(),
@@ -218,14 +227,15 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   }
 
   /** One at a time, whoever asks. */
-  #next(): Promise<Batch<C> | undefined> {
-    const next = this.#turn.then(() => this.#nextInTurn());
+  #next(loan: Loan): Promise<Batch<C> | undefined> {
+    const next = this.#turn.then(() => this.#nextInTurn(loan));
     this.#turn = next.catch(() => undefined);
     return next;
   }
 
-  async #nextInTurn(): Promise<Batch<C> | undefined> {
-    this.#release();
+  async #nextInTurn(loan: Loan): Promise<Batch<C> | undefined> {
+    this.#takeBack(loan);
+    for (const other of this.#loans) if (other.isOver) this.#takeBack(other);
     const begun = this.#clock.now();
     try {
       this.#throwIfEnded();
@@ -236,6 +246,8 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
         this.#position = { epoch: this.#options.epochs, done: 0 };
         return undefined;
       }
+      loan.batch = next;
+      this.#loans.add(loan);
       return this.#given(next, begun);
     } catch (error) {
       this.#failure ??= { error };
@@ -245,7 +257,6 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
 
   #given(next: PlannedBatch, begun: number): Batch<C> {
     const { plan, made } = next;
-    this.#held = next;
     this.#countDamage(next);
     const { epoch, index, done, isLast, numbers } = plan;
     const kept = made.kept?.map((i) => numbers[i] ?? 0) ?? numbers;
@@ -265,10 +276,18 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  #release(): void {
-    if (this.#held !== undefined) this.#pipeline.release(this.#held);
-    this.#held = undefined;
+  #takeBack(loan: Loan): void {
+    if (loan.batch !== undefined) this.#pipeline.release(loan.batch);
+    loan.batch = undefined;
+    this.#loans.delete(loan);
   }
+}
+
+/** The batch whose memory an iterator has, until it asks for the next one. */
+interface Loan {
+  batch: PlannedBatch | undefined;
+  /** Whether it asks for no more. What it was given is good until somebody else asks. */
+  isOver: boolean;
 }
 
 async function* after<T>(planned: Promise<void>, items: Iterable<T>): AsyncGenerator<T, void, undefined> {

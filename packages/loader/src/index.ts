@@ -3,7 +3,14 @@
  * @module
  */
 export { Batch } from './batches/batch.js';
-export { stack, type NumberArray, type Stacked } from './batches/collate.js';
+export {
+  stack,
+  stackEach,
+  type NumberArray,
+  type Stackable,
+  type Stacked,
+  type StackedEach,
+} from './batches/collate.js';
 export {
   type Collate,
   type ModuleFunction,

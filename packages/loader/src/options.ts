@@ -98,12 +98,19 @@ export interface CheckedOptions {
   readonly replaceWorkers: number;
 }
 
+/** More is a mistake, and would take memory before anything else says so. */
+const MOST = { batchSize: 2 ** 20, ranks: 2 ** 16, ahead: 1024, workers: 256 } as const;
+
 /** @throws TieredError `TIERED_CONFIG_INVALID` */
 export function checkedOptions(options: AnyOptions): CheckedOptions {
   const { batchSize, seed = 0, epochs = 1, rank = 0, ranks = 1, dropLast = false, workers = 0 } = options;
   const { ahead = Math.max(1, 2 * workers), replaceWorkers = 0, shuffle, epochSamples } = options;
   assertCounts({ batchSize, epochs, ranks, ahead, ...(epochSamples !== undefined && { epochSamples }) });
   assertCounts({ rank, workers, replaceWorkers }, 0);
+  for (const [field, most] of Object.entries(MOST)) {
+    const { [field as keyof typeof MOST]: value } = { batchSize, ranks, ahead, workers };
+    if (value > most) throw configError(field, `at most ${most}`, value);
+  }
   if (rank >= ranks) throw configError('rank', `a whole number from 0 to ${ranks - 1}`, rank);
   if (workers > 0) {
     for (const field of ['transform', 'collate'] as const) {

@@ -47,6 +47,27 @@ describe('the batches of a loader', () => {
     expect((await namesOf(loader)).flat()).toEqual([...sequence].map(({ key }) => key));
   });
 
+  it('are lent to each of several loops until that loop asks for the next one', async () => {
+    const prefetch = { memory: 4096 };
+    const options = { batchSize: 2, epochs: 50, seed: 1, prefetch };
+    const alone = (await namesOf(loaderOf(await singles([3, 4]), options))).flat().toSorted();
+    const loader = loaderOf(await singles([3, 4]), options);
+    const seen: string[] = [];
+    const [slow, fast] = [loader[Symbol.asyncIterator](), loader[Symbol.asyncIterator]()];
+    for (;;) {
+      const held = await slow.next();
+      if (held.done === true) break;
+      const before = held.value.data.map(nameOf);
+      for (let i = 0; i < 3; i++) {
+        const { value } = await fast.next();
+        if (value !== undefined) seen.push(...value.data.map(nameOf));
+      }
+      expect(held.value.data.map(nameOf)).toEqual(before);
+      seen.push(...before);
+    }
+    expect(seen.toSorted()).toEqual(alone);
+  });
+
   it('say what they have', async () => {
     const loader = loaderOf(await singles([3, 1]), { batchSize: 3, shuffle: false });
     const said: unknown[] = [];

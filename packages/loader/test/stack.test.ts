@@ -1,5 +1,5 @@
-import { stack } from '@tiered/loader';
-import { describe, expect, it } from 'vitest';
+import { stack, stackEach, type Stacked } from '@tiered/loader';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 
 describe('stack', () => {
   it('puts samples one behind the other, in memory of their own', () => {
@@ -24,5 +24,25 @@ describe('stack', () => {
     ];
     for (const samples of differ)
       expect(() => stack(samples)).toThrow(expect.objectContaining({ code: 'TIERED_DATA_CORRUPT' }));
+  });
+});
+
+describe('stackEach', () => {
+  it('stacks each array of records and tuples by itself', () => {
+    const records = [0, 1, 2].map((i) => ({ x: Float32Array.of(i, i + 1), y: Uint8Array.of(i) }));
+    const { x, y } = stackEach(records);
+    expect(x).toEqual({ data: Float32Array.of(0, 1, 1, 2, 2, 3), shape: [3, 2] });
+    expect(y).toEqual({ data: Uint8Array.of(0, 1, 2), shape: [3, 1] });
+    expect(stackEach(records.map((one) => [one.x, one.y] as const))).toEqual([x, y]);
+    expectTypeOf(x).toEqualTypeOf<Stacked<Float32Array<ArrayBuffer>>>();
+  });
+
+  it.each([
+    [{ x: Uint8Array.of(1) }, { y: Uint8Array.of(1) }, 'they are a record of x, and a record of y'],
+    [{ x: Uint8Array.of(1) }, { x: Uint8Array.of(1, 2) }, 'x is Uint8Array of 1, and Uint8Array of 2'],
+    [{ x: Uint8Array.of(1) }, [Uint8Array.of(1)], 'they are a record of x, and a list of 1'],
+    [{ x: 1 }, { x: 1 }, 'x is number, of which no array can be made'],
+  ])('says what differs: %j, %j', (first, second, what) => {
+    expect(() => stackEach([first, second] as never)).toThrow(`cannot be stacked: ${what}.`);
   });
 });

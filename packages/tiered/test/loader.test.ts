@@ -64,6 +64,14 @@ describe('the loader of a dataset', () => {
     );
   });
 
+  it('refuses options that do not exist', async () => {
+    const data = await opened();
+    const mistyped = { format: 'tfrecord', batchSize: 4, epoch: 90 };
+    await expect(data.loader(mistyped)).rejects.toThrow(
+      'epoch: loader has no such option; did you mean epochs?',
+    );
+  });
+
   it('refuses a format that does not exist', async () => {
     const data = await opened();
     await expect(data.loader({ format: 'tfrecords', batchSize: 4 })).rejects.toThrow(

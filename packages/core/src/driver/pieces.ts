@@ -33,7 +33,7 @@ export function inSingleRanges<R extends Ranged>(requests: readonly R[]): Single
 }
 
 /** The ranges of a read, in order; itself if it has one. */
-export function rangesOf<R extends Ranged>(request: R): R[] {
+function rangesOf<R extends Ranged>(request: R): R[] {
   const { pieces, offset, target } = request;
   if (pieces === undefined) return [request];
   // Whether the object is there is asked all the same.

@@ -3,6 +3,7 @@ import { configError } from '@tiered/core/internal';
 import { formatOf, openSamples, type OpenSamplesOptions, type SampleFormat } from '@tiered/formats';
 import { DataLoader, type ClairvoyantOptions, type DataLoaderOptions } from '@tiered/loader';
 import { isPlanFollower, type PlacementPolicy } from '@tiered/tiering';
+import { assertKnown, type OptionNames } from './known-options.js';
 
 /** Options of `Dataset.loader`: those of the samples, and those of a `DataLoader`. */
 export interface LoaderOptions<S = unknown, T = S, C = readonly T[]>
@@ -22,6 +23,35 @@ export interface LoaderOptions<S = unknown, T = S, C = readonly T[]>
   readonly clairvoyant?: boolean | Pick<ClairvoyantOptions, 'savedMs'> | undefined;
 }
 
+const LOADER_OPTIONS: OptionNames<LoaderOptions> = {
+  ahead: true,
+  batchSize: true,
+  clairvoyant: true,
+  collate: true,
+  concurrency: true,
+  dropLast: true,
+  epochSamples: true,
+  epochs: true,
+  filter: true,
+  format: true,
+  indexes: true,
+  mostDamaged: true,
+  onDamage: true,
+  onProgress: true,
+  onSkipped: true,
+  prefetch: true,
+  rank: true,
+  ranks: true,
+  replaceWorkers: true,
+  resume: true,
+  seed: true,
+  shuffle: true,
+  signal: true,
+  transform: true,
+  workerExecArgv: true,
+  workers: true,
+};
+
 /** Finds the samples of a hierarchy, and makes a loader of them. */
 export async function loaderOf<S, T, C>(
   hierarchy: Hierarchy,
@@ -29,6 +59,7 @@ export async function loaderOf<S, T, C>(
   clock: Clock,
   options: LoaderOptions<S, T, C>,
 ): Promise<DataLoader<S, T, C>> {
+  assertKnown('loader', options, LOADER_OPTIONS);
   const { format: given, clairvoyant = false, filter, indexes, concurrency, onProgress, ...rest } = options;
   const { onDamage, mostDamaged, onSkipped, signal } = rest;
   const plan = clairvoyant === false ? undefined : clairvoyantWith(policy, clairvoyant);

@@ -1,0 +1,19 @@
+/* Where copies are on their tiers: the names that `copyName` of @tiered/core gives them. */
+#ifndef TIERED_COPY_PATH_H
+#define TIERED_COPY_PATH_H
+
+#include "table.h"
+
+/*
+ * Writes the path of a copy, with a NUL. False if the place is no tier of the table, and for keys whose copies have other names:
+ * those with a segment of special meaning, and long ones.
+ */
+bool copy_path_of(const struct table *table, const struct table_place *place, const char *key, size_t length, char path[TABLE_PATH]);
+
+/*
+ * The key of the copy at a path, with its length, and its tag. False if no copy that `copy_path_of` finds has that path. The key
+ * has no NUL behind it.
+ */
+bool key_of_copy(const struct table *table, const char *path, size_t path_length, char key[TABLE_COPY], size_t *length, uint64_t *tag);
+
+#endif

@@ -1,0 +1,144 @@
+/* The functions that programs call in place of the C library's. Whatever is not plainly for reading is left to the library. */
+#include "real.h"
+#include "redirect.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+/* With these a file is read as ever. Any other flag means something that a copy may not do as the source does. */
+#define HARMLESS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_LARGEFILE)
+/* What O_LARGEFILE is to the kernel, where the C library's is 0. */
+#define KERNELS_LARGEFILE 0100000
+
+static bool is_for_reading(int flags) { return (flags & ~(HARMLESS | KERNELS_LARGEFILE)) == O_RDONLY; }
+
+static bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
+
+/* Opens the copy of a file. -1 if the file is opened where it is. */
+static int open_copy(int directory, const char *path, int flags) {
+  struct redirection redirection;
+  if (!is_for_reading(flags) || !redirect(directory, path, &redirection)) return -1;
+  int error = errno;
+  /* It may have been evicted just now. */
+  int fd = redirection.copy[0] == '\0' ? -1 : real_open(redirection.copy, flags | O_NOFOLLOW, 0);
+  if (fd >= 0) {
+    redirected(&redirection, fd);
+    return fd;
+  }
+  errno = error;
+  not_redirected(&redirection);
+  return -1;
+}
+
+static int original(int fd) {
+  is_no_copy(fd);
+  return fd;
+}
+
+static int open_any(const char *path, int flags, mode_t mode) {
+  int fd = open_copy(AT_FDCWD, path, flags);
+  return fd >= 0 ? fd : original(real_open(path, flags, mode));
+}
+
+static int open_any_at(int directory, const char *path, int flags, mode_t mode) {
+  int fd = open_copy(directory, path, flags);
+  return fd >= 0 ? fd : original(real_openat(directory, path, flags, mode));
+}
+
+#define MODE(last)                                         \
+  mode_t mode = 0;                                         \
+  if (takes_mode(flags)) {                                 \
+    va_list arguments;                                     \
+    va_start(arguments, last);                             \
+    mode = va_arg(arguments, mode_t);                      \
+    va_end(arguments);                                     \
+  }
+
+EXPORT int open(const char *path, int flags, ...) {
+  MODE(flags)
+  return open_any(path, flags, mode);
+}
+
+EXPORT int open64(const char *path, int flags, ...) {
+  MODE(flags)
+  return open_any(path, flags | O_LARGEFILE, mode);
+}
+
+EXPORT int openat(int directory, const char *path, int flags, ...) {
+  MODE(flags)
+  return open_any_at(directory, path, flags, mode);
+}
+
+EXPORT int openat64(int directory, const char *path, int flags, ...) {
+  MODE(flags)
+  return open_any_at(directory, path, flags | O_LARGEFILE, mode);
+}
+
+/* What fortified programs call. The library ends those that leave out a mode that is needed. */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+int __openat64_2(int directory, const char *path, int flags);
+
+static int open_fortified(int directory, const char *path, int flags) {
+  int fd = open_copy(directory, path, flags);
+  return fd >= 0 ? fd : original(real_openat_2(directory, path, flags));
+}
+
+EXPORT int __open_2(const char *path, int flags) { return open_fortified(AT_FDCWD, path, flags); }
+
+EXPORT int __open64_2(const char *path, int flags) { return open_fortified(AT_FDCWD, path, flags | O_LARGEFILE); }
+
+EXPORT int __openat_2(int directory, const char *path, int flags) { return open_fortified(directory, path, flags); }
+
+EXPORT int __openat64_2(int directory, const char *path, int flags) {
+  return open_fortified(directory, path, flags | O_LARGEFILE);
+}
+
+static bool reads_only(const char *mode) { return mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL; }
+
+static FILE *original_stream(FILE *stream) {
+  if (stream != NULL) is_no_copy(fileno(stream));
+  return stream;
+}
+
+static FILE *fopen_any(const char *path, const char *mode) {
+  struct redirection redirection;
+  if (!reads_only(mode) || !redirect(AT_FDCWD, path, &redirection)) return original_stream(real_fopen(path, mode));
+  int error = errno;
+  FILE *stream = redirection.copy[0] == '\0' ? NULL : real_fopen(redirection.copy, mode);
+  if (stream != NULL) {
+    redirected(&redirection, fileno(stream));
+    return stream;
+  }
+  errno = error;
+  not_redirected(&redirection);
+  return original_stream(real_fopen(path, mode));
+}
+
+EXPORT FILE *fopen(const char *path, const char *mode) { return fopen_any(path, mode); }
+
+EXPORT FILE *fopen64(const char *path, const char *mode) { return fopen_any(path, mode); }
+
+/* freopen closes the stream also if it fails, so the copy is held open until the stream has it. */
+static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
+  int fd = path != NULL && reads_only(mode) ? open_copy(AT_FDCWD, path, O_RDONLY | O_CLOEXEC) : -1;
+  if (fd < 0) return original_stream(real_freopen(path, mode, stream));
+  char held[DESCRIPTOR_PATH];
+  descriptor_path(fd, held);
+  int error = errno;
+  bool is_there = access(held, R_OK) == 0;
+  errno = error;
+  FILE *opened = real_freopen(is_there ? held : path, mode, stream);
+  error = errno;
+  close(fd);
+  errno = error;
+  return opened;
+}
+
+EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream) { return freopen_any(path, mode, stream); }
+
+EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream) { return freopen_any(path, mode, stream); }

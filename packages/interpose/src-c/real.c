@@ -1,0 +1,78 @@
+#include "real.h"
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Found twice at worst, and the same both times. */
+void *real_symbol(void **known, const char *name) {
+  void *found = __atomic_load_n(known, __ATOMIC_RELAXED);
+  if (found != NULL) return found;
+  found = dlsym(RTLD_NEXT, name);
+  __atomic_store_n(known, found, __ATOMIC_RELAXED);
+  return found;
+}
+
+static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen;
+
+/* Those of 64 bits: on this platform both are the same function, and a library in between may have only these. */
+int real_open(const char *path, int flags, mode_t mode) {
+  void *next = real_symbol(&next_open, "open64");
+  return ((int (*)(const char *, int, ...))next)(path, flags, mode);
+}
+
+int real_openat(int directory, const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  mode_t mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  void *next = real_symbol(&next_openat, "openat64");
+  return ((int (*)(int, const char *, int, ...))next)(directory, path, flags, mode);
+}
+
+int real_openat_2(int directory, const char *path, int flags) {
+  void *next = real_symbol(&next_openat_2, "__openat64_2");
+  return ((int (*)(int, const char *, int))next)(directory, path, flags);
+}
+
+FILE *real_fopen(const char *path, const char *mode) {
+  void *next = real_symbol(&next_fopen, "fopen64");
+  return ((FILE * (*)(const char *, const char *)) next)(path, mode);
+}
+
+FILE *real_freopen(const char *path, const char *mode, FILE *stream) {
+  void *next = real_symbol(&next_freopen, "freopen64");
+  return ((FILE * (*)(const char *, const char *, FILE *)) next)(path, mode, stream);
+}
+
+int real_stat(int directory, const char *path, int flags, struct stat *stat) {
+  return (int)syscall(SYS_newfstatat, directory, path, stat, flags);
+}
+
+int real_statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat) {
+  return (int)syscall(SYS_statx, directory, path, flags, mask, stat);
+}
+
+void descriptor_path(int fd, char path[DESCRIPTOR_PATH]) {
+  char digits[12];
+  size_t count = 0;
+  unsigned rest = (unsigned)fd;
+  do {
+    digits[count++] = (char)('0' + rest % 10);
+    rest /= 10;
+  } while (rest > 0);
+  char *at = stpcpy(path, "/proc/self/fd/");
+  while (count > 0) *at++ = digits[--count];
+  *at = '\0';
+}
+
+size_t path_of_descriptor(int fd, char *room, size_t size) {
+  char link[DESCRIPTOR_PATH];
+  descriptor_path(fd, link);
+  ssize_t length = readlink(link, room, size - 1);
+  if (length <= 0 || (size_t)length == size - 1 || room[0] != '/') return 0;
+  room[length] = '\0';
+  return (size_t)length;
+}

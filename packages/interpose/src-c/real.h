@@ -1,0 +1,28 @@
+/* The functions behind those of the shim: the C library's, or those of another library that was preloaded as well. */
+#ifndef TIERED_REAL_H
+#define TIERED_REAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* Finds a function, where that was not done yet. Takes no lock of its own. */
+void *real_symbol(void **known, const char *name);
+
+int real_open(const char *path, int flags, mode_t mode);
+int real_openat(int directory, const char *path, int flags, ...);
+/* For fortified programs: ends the process where a mode is missing. */
+int real_openat_2(int directory, const char *path, int flags);
+FILE *real_fopen(const char *path, const char *mode);
+FILE *real_freopen(const char *path, const char *mode, FILE *stream);
+/* The kernel's own: the C library's have other names in each version. */
+int real_stat(int directory, const char *path, int flags, struct stat *stat);
+int real_statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat);
+
+/* The path that names an open file, whatever became of its name. */
+#define DESCRIPTOR_PATH 32
+void descriptor_path(int fd, char path[DESCRIPTOR_PATH]);
+/* Where an open file is, as the kernel knows it, in `room`, and the length. 0 if that is not known, or too long. */
+size_t path_of_descriptor(int fd, char *room, size_t size);
+
+#endif

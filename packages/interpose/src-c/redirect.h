@@ -1,0 +1,30 @@
+/* Where a file is read in place of the source. */
+#ifndef TIERED_REDIRECT_H
+#define TIERED_REDIRECT_H
+
+#include "table.h"
+
+/* A file of the table that is opened for reading. */
+struct redirection {
+  const struct table *table;
+  uint64_t slot;
+  /* The path of its copy; empty if it has none. */
+  char copy[TABLE_PATH];
+};
+
+/*
+ * Looks for what is to be opened. False if that is no file of the table. Keeps errno. Safe in signal handlers and in children of
+ * fork and vfork: it takes no lock and no memory.
+ */
+bool redirect(int directory, const char *path, struct redirection *redirection);
+/* The copy was opened. */
+void redirected(const struct redirection *redirection, int fd);
+/* The source is opened. */
+void not_redirected(const struct redirection *redirection);
+
+/* Whether a descriptor may be one of a copy. */
+bool may_be_copy(int fd);
+/* A descriptor is one of something else. */
+void is_no_copy(int fd);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The problem: only a path that the kernel resolves to a file below the root may be redirected, and nearly no path is below it,
+ * so the others must cost nothing.
+ *
+ * An absolute path without `.`, `..` and empty segments is compared as text. One behind which there are symbolic links, or that
+ * comes to the root by one, is not found by its text, and is opened as it is: slower, and never wrong. `..` behind a symbolic
+ * link is not what the text says, so the kernel is asked about such paths, and about the directory of relative ones.
+ */
+#include "resolve.h"
+#include "real.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What stands behind the root and a slash; NULL if the path is not below it. */
+static const char *below(const struct table *table, const char *path) {
+  size_t length = table->root_length;
+  if (strncmp(path, table->root, length) != 0 || path[length] != '/') return NULL;
+  return path + length + 1;
+}
+
+/* Whether what follows a slash has no empty segment, no `.` and no `..`. */
+static bool is_canonical(const char *path) {
+  for (const char *segment = path;;) {
+    const char *end = strchrnul(segment, '/');
+    size_t length = (size_t)(end - segment);
+    if (length == 0 || (length <= 2 && memcmp(segment, "..", length) == 0)) return false;
+    if (*end == '\0') return true;
+    segment = end + 1;
+  }
+}
+
+/* The path as the kernel resolves it, by opening the file without reading it. */
+static bool ask_kernel(int directory, const char *path, char room[PATH_MAX]) {
+  int fd = real_openat(directory, path, O_PATH | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool is_known = path_of_descriptor(fd, room, PATH_MAX) > 0;
+  close(fd);
+  return is_known;
+}
+
+static const char *key_in(const struct table *table, const char *path, size_t *length) {
+  const char *key = below(table, path);
+  if (key == NULL || !is_canonical(key)) return NULL;
+  *length = strlen(key);
+  return key;
+}
+
+/* A relative path behind its directory. False if that has no path, or both are too long. */
+static bool join(int directory, const char *path, char room[PATH_MAX]) {
+  bool is_known = directory == AT_FDCWD ? getcwd(room, PATH_MAX) != NULL && room[0] == '/' : path_of_descriptor(directory, room, PATH_MAX) > 0;
+  if (!is_known) return false;
+  size_t length = strlen(room);
+  size_t more = strlen(path);
+  if (length + 1 + more >= PATH_MAX) return false;
+  if (length > 1) room[length++] = '/';
+  memcpy(room + length, path, more + 1);
+  return true;
+}
+
+const char *key_of(const struct table *table, int directory, const char *path, char room[PATH_MAX], size_t *length) {
+  if (path == NULL || path[0] == '\0') return NULL;
+  int error = errno;
+  const char *key = NULL;
+  if (!is_canonical(path[0] == '/' ? path + 1 : path)) {
+    if (ask_kernel(directory, path, room)) key = key_in(table, room, length);
+  } else if (path[0] == '/') {
+    key = key_in(table, path, length);
+  } else if (join(directory, path, room)) {
+    key = key_in(table, room, length);
+  }
+  errno = error;
+  return key;
+}

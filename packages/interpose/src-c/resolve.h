@@ -1,0 +1,17 @@
+/* From what a program calls a file to the key of an object. */
+#ifndef TIERED_RESOLVE_H
+#define TIERED_RESOLVE_H
+
+#include "table.h"
+#include <limits.h>
+
+/* The longest key: what a path may have, behind the root. */
+#define MOST_KEY PATH_MAX
+
+/*
+ * The key of the file that the kernel would open for a path, and its length; NULL if it is not below the root, or if that cannot
+ * be told. It is in the path itself, or in `room`. `directory` is that of openat. Keeps errno.
+ */
+const char *key_of(const struct table *table, int directory, const char *path, char room[PATH_MAX], size_t *length);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * The ring: programs tell the daemon which files they opened, and never wait for it.
+ *
+ * A message is one word, written by one store, behind a place that was taken by compare-and-swap. The lap in its top bits says
+ * that it is written, so a program that dies in between, or is late by a lap, costs one message. A full ring takes no more, and
+ * counts what it did not take. The daemon trusts nothing in it.
+ */
+#ifndef TIERED_RING_H
+#define TIERED_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RING_MAGIC "tieredR1"
+#define RING_HEADER 4096
+
+/* What a program did: read a copy, or the source. */
+enum ring_kind { RING_COPY = 1, RING_SOURCE = 2 };
+
+/* Each part that somebody else writes has a line of the cache to itself. */
+struct ring_header {
+  char magic[8];
+  /* A power of two. */
+  uint64_t slots;
+  uint8_t space[48];
+  /* Messages that were begun. Written by programs. */
+  uint64_t head;
+  uint8_t more_space[56];
+  /* Messages that were taken. Written by the daemon, as is what follows. */
+  uint64_t tail;
+  /* Not 0 if the daemon sleeps until somebody wakes it. Who does sets it to 0. */
+  uint64_t is_asleep;
+  uint8_t most_space[48];
+  /* Messages that there was no room for. */
+  uint64_t lost;
+};
+
+struct ring {
+  uint8_t *base;
+  uint64_t slots;
+};
+
+/* Maps a ring. False, with errno, as `table_open`. */
+bool ring_open(struct ring *ring, const char *path);
+/* Leaves a message. True if the daemon has to be woken. */
+bool ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation, uint64_t slot);
+
+#endif

@@ -1,0 +1,15 @@
+/* What this process shares with the daemon: a directory with a table, a ring and a socket, which the environment names. */
+#ifndef TIERED_SESSION_H
+#define TIERED_SESSION_H
+
+#include "ring.h"
+#include "table.h"
+
+/* The table that counts; NULL if there is none whose daemon lives. Safe in signal handlers and in children of fork and vfork. */
+const struct table *session_table(void);
+/* Tells the daemon which file was opened. Never waits. Keeps errno. */
+void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot);
+/* From now on paths mean something else to this process, so that none is redirected. */
+void session_leave(void);
+
+#endif

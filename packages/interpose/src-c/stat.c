@@ -1,0 +1,164 @@
+/*
+ * What programs are told of a file that they have opened. Of a copy they are told what is so of the source's file, as if they had
+ * opened that: programs such as cp compare it with what its path says, and programs such as tar keep it.
+ *
+ * A copy is recognised by its path, which says key and tag, also when it has been deleted meanwhile. So nothing has to be kept
+ * for each descriptor.
+ */
+#include "copy-path.h"
+#include "real.h"
+#include "redirect.h"
+#include "session.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define NANOSECONDS 1000000000
+/* What the kernel puts behind the path of a file that was deleted. */
+#define DELETED " (deleted)"
+
+/* What is known of the source's file, in one of two ways. */
+struct original {
+  struct table_source source;
+  /* The path to ask about, if the table does not know enough. */
+  char path[TABLE_PATH];
+};
+
+/* Whether a descriptor is one of a copy of so many bytes. Finds out what is known of its source. */
+static bool original_of(int fd, uint64_t size, struct original *original) {
+  const struct table *table = may_be_copy(fd) ? session_table() : NULL;
+  if (table == NULL) return false;
+  char path[TABLE_PATH + sizeof DELETED];
+  size_t length = path_of_descriptor(fd, path, sizeof path);
+  size_t behind = sizeof DELETED - 1;
+  if (length > behind && strcmp(path + length - behind, DELETED) == 0) length -= behind;
+  char key[TABLE_COPY];
+  size_t key_length;
+  uint64_t tag;
+  struct table_place place;
+  if (length == 0 || !key_of_copy(table, path, length, key, &key_length, &tag)) return false;
+  if (!table_find(table, key, key_length, &place)) return false;
+  table_source_of(table, place.slot, &original->source);
+  memcpy(stpcpy(stpcpy(original->path, table->root), "/"), key, key_length);
+  original->path[table->root_length + 1 + key_length] = '\0';
+  /* Else it is a copy of an older version. */
+  return original->source.size == size;
+}
+
+static bool is_same_file(const struct table_source *source, uint64_t size, uint64_t inode) {
+  return source->size == size && source->inode == inode;
+}
+
+static dev_t device_of(const struct table_source *source) { return makedev(source->device >> 20, source->device & 0xfffff); }
+
+static int64_t seconds_of(int64_t time) { return (time - (time % NANOSECONDS + NANOSECONDS) % NANOSECONDS) / NANOSECONDS; }
+
+static int64_t rest_of(int64_t time) { return (time % NANOSECONDS + NANOSECONDS) % NANOSECONDS; }
+
+/* Makes the answer about a copy one about the source's file, if that is known. */
+static void tell_original(int fd, struct stat *stat) {
+  int error = errno;
+  struct original original;
+  if (S_ISREG(stat->st_mode) && original_of(fd, (uint64_t)stat->st_size, &original)) {
+    const struct table_source *source = &original.source;
+    struct stat asked;
+    if (source->mode != 0) {
+      stat->st_dev = device_of(source);
+      stat->st_ino = source->inode;
+      stat->st_mode = source->mode;
+      stat->st_uid = source->user;
+      stat->st_gid = source->group;
+      stat->st_mtim.tv_sec = seconds_of(source->modified);
+      stat->st_mtim.tv_nsec = rest_of(source->modified);
+    } else if (real_stat(AT_FDCWD, original.path, 0, &asked) == 0 &&
+               is_same_file(source, (uint64_t)asked.st_size, asked.st_ino)) {
+      *stat = asked;
+    }
+  }
+  errno = error;
+}
+
+static void tell_original_x(int fd, unsigned mask, struct statx *stat) {
+  int error = errno;
+  struct original original;
+  if (S_ISREG(stat->stx_mode) && original_of(fd, stat->stx_size, &original)) {
+    const struct table_source *source = &original.source;
+    struct statx asked;
+    if (source->mode != 0) {
+      stat->stx_dev_major = major(device_of(source));
+      stat->stx_dev_minor = minor(device_of(source));
+      stat->stx_ino = source->inode;
+      stat->stx_mode = (uint16_t)source->mode;
+      stat->stx_uid = source->user;
+      stat->stx_gid = source->group;
+      stat->stx_mtime.tv_sec = seconds_of(source->modified);
+      stat->stx_mtime.tv_nsec = (uint32_t)rest_of(source->modified);
+    } else if (real_statx(AT_FDCWD, original.path, 0, mask | STATX_SIZE | STATX_INO, &asked) == 0 &&
+               is_same_file(source, asked.stx_size, asked.stx_ino)) {
+      *stat = asked;
+    }
+  }
+  errno = error;
+}
+
+static bool is_descriptor(const char *path, int flags) { return (flags & AT_EMPTY_PATH) != 0 && path != NULL && path[0] == '\0'; }
+
+static int fstat_any(int fd, struct stat *stat) {
+  int result = real_stat(fd, "", AT_EMPTY_PATH, stat);
+  if (result == 0) tell_original(fd, stat);
+  return result;
+}
+
+static int fstatat_any(int directory, const char *path, struct stat *stat, int flags) {
+  int result = real_stat(directory, path, flags, stat);
+  if (result == 0 && is_descriptor(path, flags)) tell_original(directory, stat);
+  return result;
+}
+
+EXPORT int fstat(int fd, struct stat *stat) { return fstat_any(fd, stat); }
+
+EXPORT int fstat64(int fd, struct stat64 *stat) { return fstat_any(fd, (struct stat *)stat); }
+
+EXPORT int fstatat(int directory, const char *path, struct stat *stat, int flags) {
+  return fstatat_any(directory, path, stat, flags);
+}
+
+EXPORT int fstatat64(int directory, const char *path, struct stat64 *stat, int flags) {
+  return fstatat_any(directory, path, (struct stat *)stat, flags);
+}
+
+EXPORT int statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat) {
+  int result = real_statx(directory, path, flags, mask, stat);
+  unsigned needed = STATX_TYPE | STATX_SIZE;
+  if (result == 0 && is_descriptor(path, flags) && (stat->stx_mask & needed) == needed) tell_original_x(directory, mask, stat);
+  return result;
+}
+
+/* What programs call that were linked before version 2.33 of the library. `version` says which layout they know: there is one. */
+int __fxstat(int version, int fd, struct stat *stat);
+int __fxstat64(int version, int fd, struct stat64 *stat);
+int __fxstatat(int version, int directory, const char *path, struct stat *stat, int flags);
+int __fxstatat64(int version, int directory, const char *path, struct stat64 *stat, int flags);
+
+EXPORT int __fxstat(int version, int fd, struct stat *stat) {
+  (void)version;
+  return fstat_any(fd, stat);
+}
+
+EXPORT int __fxstat64(int version, int fd, struct stat64 *stat) {
+  (void)version;
+  return fstat_any(fd, (struct stat *)stat);
+}
+
+EXPORT int __fxstatat(int version, int directory, const char *path, struct stat *stat, int flags) {
+  (void)version;
+  return fstatat_any(directory, path, stat, flags);
+}
+
+EXPORT int __fxstatat64(int version, int directory, const char *path, struct stat64 *stat, int flags) {
+  (void)version;
+  return fstatat_any(directory, path, (struct stat *)stat, flags);
+}

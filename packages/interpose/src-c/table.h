@@ -1,0 +1,119 @@
+/*
+ * The table: which files below the logical root have copies on tiers, and where. A daemon writes it, and programs under the
+ * shim read it, all at once and without locks.
+ *
+ * How that can be right: an entry never moves, and its key never changes. What changes is one word of eight bytes, its place. A
+ * place names a copy by a tag that is never used again. So a reader that is late, or sees a word half written, makes a path at
+ * which there is nothing, and opens the source. It never finds another file.
+ *
+ * Who reads takes every number of the file for wrong until it was checked, once, and keeps what it checked in memory of its own.
+ */
+#ifndef TIERED_TABLE_H
+#define TIERED_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TABLE_MAGIC "tieredT1"
+#define TABLE_HEADER 4096
+/* The fastest first. */
+#define TABLE_TIERS 16
+/* The longest root, and the longest name of a copy behind it, with a NUL. */
+#define TABLE_ROOT 1024
+#define TABLE_COPY 832
+#define TABLE_PATH (TABLE_ROOT + TABLE_COPY)
+/* Entries that a look-up passes before it gives up: with 10 of 16 places taken, so many in a row are never taken. */
+#define TABLE_PROBES 4096
+
+/* So many fit a multiplication, and the messages of the ring. */
+#define TABLE_MOST_SLOTS (1ULL << 32)
+
+/* Milliseconds after which a daemon that has not said anything is dead, or stopped. */
+#define TABLE_DEAD_MS 3000
+
+/* The levels of a place that are no tiers. */
+#define AT_SOURCE 255
+#define GONE 254
+
+/* In the file, as are all numbers, in the order of the machine. It fills a line of the cache. */
+struct table_entry {
+  /* Two XXH64 of the key, with the seeds 0 and 1; the first is written last, and is 0 where there is no entry. */
+  uint64_t hash[2];
+  /* The level in the top byte of 48 bits, and below it the tag, of 40 bits. */
+  uint64_t place;
+  /* What programs are told of the source's file while they read a copy. Times are in nanoseconds. */
+  uint64_t size;
+  uint64_t inode;
+  int64_t modified;
+  /* 0 until the daemon knows it, and what follows. */
+  uint32_t mode;
+  /* As the kernel packs it: 12 bits of the major number, below 20 of the minor one. */
+  uint32_t device;
+  uint32_t user;
+  uint32_t group;
+};
+
+struct table_header {
+  char magic[8];
+  uint64_t slots;
+  /* When the daemon last said that it lives: milliseconds of CLOCK_MONOTONIC, which is the same in every process and container. */
+  uint64_t beat;
+  /* Not 0 once there is another table at the path of this one. */
+  uint64_t is_outdated;
+  /* Counts the tables at this path, from 1. */
+  uint64_t generation;
+  uint64_t tier_count;
+  /* What the root is to the kernel: where it is something else, its path means something else. 0 if it need not be there. */
+  uint64_t root_device;
+  uint64_t root_inode;
+  /* Where texts begin in the header, each with a NUL at its end: absolute, canonical paths without a slash at the end. */
+  uint64_t root;
+  uint64_t tiers[TABLE_TIERS];
+};
+
+/* A table as a program sees it. */
+struct table {
+  const uint8_t *base;
+  size_t length;
+  uint64_t slots;
+  uint64_t generation;
+  uint64_t root_device, root_inode;
+  unsigned tier_count;
+  size_t root_length;
+  char root[TABLE_ROOT];
+  char tiers[TABLE_TIERS][TABLE_ROOT];
+};
+
+/* What an entry says of where its object is. */
+struct table_place {
+  uint64_t slot;
+  unsigned level;
+  uint64_t tag;
+};
+
+/* What an entry says of the source's file. */
+struct table_source {
+  uint64_t size;
+  uint64_t inode;
+  int64_t modified;
+  uint32_t mode, device, user, group;
+};
+
+/*
+ * Maps and checks a table. False, with errno, if it cannot be opened; EACCES if others than this user and root may write it, and
+ * EINVAL if it is not a table.
+ */
+bool table_open(struct table *table, const char *path);
+/* The same for memory that holds one. */
+bool table_check(struct table *table, const uint8_t *base, size_t length);
+void table_close(struct table *table);
+/* Looks a key up. False if it is not there. */
+bool table_find(const struct table *table, const char *key, size_t length, struct table_place *place);
+/* Of an entry that was found. */
+void table_source_of(const struct table *table, uint64_t slot, struct table_source *source);
+/* Whether its daemon lives, as far as can be told; else it may say what is not so any more. */
+bool table_is_live(const struct table *table);
+bool table_is_outdated(const struct table *table);
+
+#endif

@@ -1,0 +1,147 @@
+import fs from 'node:fs';
+import type { Clock } from '@tiered/core';
+import { invariant } from '@tiered/core/internal';
+
+const MAGIC = 'tieredR1';
+const HEADER_BYTES = 4096;
+/** Where numbers of 64 bits are in the header, as in src-c/ring.h. */
+const AT = { slots: 8, head: 64, tail: 128, isAsleep: 136, lost: 192 } as const;
+
+/** As many as programs leave in a tenth of a second that open 600,000 files a second. */
+const SLOTS = 2 ** 16;
+const LAPS = 65_535;
+/** A program that began a message and has not finished it after this is dead, or stopped. */
+const LATE_MS = 1000;
+
+/** Whether a program read a copy, or the source. */
+const KINDS = new Map([
+  [1, 'copy'],
+  [2, 'source'],
+] as const);
+
+/** What a program did. */
+export interface Message {
+  readonly kind: 'copy' | 'source';
+  /** The last byte of the number of the table that the program looked into. */
+  readonly generation: number;
+  /** Where it found the file there. It may be any number. */
+  readonly slot: number;
+}
+
+/**
+ * The daemon's end of the ring in which programs leave messages (src-c/ring.h). Nothing that is read here is
+ * trusted: what is no message is counted as lost.
+ */
+export class Ring {
+  readonly #fd: number;
+  readonly #clock: Clock;
+  readonly #words = Buffer.alloc(8 * SLOTS);
+  readonly #number = Buffer.alloc(8);
+  #tail = 0;
+  #refused = 0;
+  /** The message that is not finished, and since when it has been waited for. */
+  #late: { readonly position: number; readonly since: number } | undefined;
+
+  /** Makes a ring. The directory belongs to this user, and nobody else may write there. */
+  constructor(path: string, clock: Clock) {
+    this.#clock = clock;
+    this.#fd = fs.openSync(path, 'wx+', 0o600);
+    fs.ftruncateSync(this.#fd, HEADER_BYTES + 8 * SLOTS);
+    this.#write(AT.slots, SLOTS);
+    fs.writeSync(this.#fd, MAGIC, 0, 'latin1');
+  }
+
+  /** Messages that did not come: there was no room, a program died in the middle, or they made no sense. */
+  get lost(): number {
+    return this.#read(AT.lost) + this.#refused;
+  }
+
+  /** Takes the messages that have come. */
+  take(): Message[] {
+    const coming = this.#read(AT.head) - this.#tail;
+    if (coming < 0 || coming > SLOTS) {
+      // Nobody but a program that wrote where it must not does this.
+      this.#refused += 1;
+      this.#tail += coming;
+      this.#write(AT.tail, this.#tail);
+      return [];
+    }
+    const messages: Message[] = [];
+    if (coming === 0) return messages;
+    this.#readWords(coming);
+    for (let i = 0; i < coming; i++) {
+      const word = this.#words.readBigUInt64LE(8 * ((this.#tail + i) % SLOTS));
+      const message = this.#messageOf(word, this.#tail + i);
+      if (message === 'unfinished') {
+        if (!this.#isLate(this.#tail + i)) return this.#taken(i, messages);
+        this.#refused += 1;
+      } else if (message === 'wrong') this.#refused += 1;
+      else messages.push(message);
+    }
+    return this.#taken(coming, messages);
+  }
+
+  /**
+   * Says that the daemon sleeps, until a program connects to its socket. False if a message has come
+   * meanwhile, so that it must not.
+   */
+  fallAsleep(): boolean {
+    this.#write(AT.isAsleep, 1);
+    if (this.#read(AT.head) === this.#tail) return true;
+    this.wakeUp();
+    return false;
+  }
+
+  /** Programs need not wake the daemon from now on. */
+  wakeUp(): void {
+    this.#write(AT.isAsleep, 0);
+  }
+
+  close(): void {
+    fs.closeSync(this.#fd);
+  }
+
+  #taken(count: number, messages: Message[]): Message[] {
+    this.#tail += count;
+    this.#write(AT.tail, this.#tail);
+    return messages;
+  }
+
+  #messageOf(word: bigint, position: number): Message | 'unfinished' | 'wrong' {
+    const lap = (Math.floor(position / SLOTS) % LAPS) + 1;
+    if (Number(word >> 48n) !== lap) return 'unfinished';
+    const kind = KINDS.get(Number((word >> 44n) & 15n) as 1 | 2);
+    if (kind === undefined) return 'wrong';
+    return { kind, generation: Number((word >> 36n) & 255n), slot: Number(word & 0xfffffffffn) };
+  }
+
+  #isLate(position: number): boolean {
+    const now = this.#clock.now();
+    if (this.#late?.position !== position) this.#late = { position, since: now };
+    return now - this.#late.since >= LATE_MS;
+  }
+
+  /** Reads the words behind the tail to where they are in the ring. */
+  #readWords(count: number): void {
+    const first = this.#tail % SLOTS;
+    const behind = Math.min(count, SLOTS - first);
+    this.#readInto(first, behind);
+    if (behind < count) this.#readInto(0, count - behind);
+  }
+
+  #readInto(slot: number, count: number): void {
+    const bytes = fs.readSync(this.#fd, this.#words, 8 * slot, 8 * count, HEADER_BYTES + 8 * slot);
+    invariant(bytes === 8 * count, 'the ring was cut short');
+  }
+
+  /** Numbers that are too large are wrong ones anyway. */
+  #read(offset: number): number {
+    fs.readSync(this.#fd, this.#number, 0, 8, offset);
+    return Number(this.#number.readBigUInt64LE());
+  }
+
+  #write(offset: number, value: number): void {
+    this.#number.writeBigUInt64LE(BigInt(value));
+    fs.writeSync(this.#fd, this.#number, 0, 8, offset);
+  }
+}

@@ -1,0 +1,66 @@
+/*
+ * The layout of the table, as in src-c/table.h. All numbers are in the order of the machine, which is little-endian
+ * wherever the shim is.
+ */
+
+export const MAGIC = 'tieredT1';
+export const HEADER_BYTES = 4096;
+export const ENTRY_BYTES = 64;
+/** The most tiers. */
+export const MOST_TIERS = 16;
+/** The longest path of a root or a tier, in bytes, with a NUL behind it. */
+export const MOST_PATH = 1024;
+/** The most slots of a table: the upper half of a hash chooses one. */
+export const MOST_SLOTS = 2 ** 32;
+
+/** Where numbers of 64 bits are in the header. */
+export const IN_HEADER = {
+  slots: 8,
+  beat: 16,
+  isOutdated: 24,
+  generation: 32,
+  tierCount: 40,
+  rootDevice: 48,
+  rootInode: 56,
+  root: 64,
+  tiers: 72,
+} as const;
+/** Behind the numbers. */
+export const FIRST_TEXT = IN_HEADER.tiers + 8 * MOST_TIERS;
+
+/** Where numbers are in an entry: of 64 bits, and from `mode` on of 32. */
+export const IN_ENTRY = {
+  first: 0,
+  second: 8,
+  place: 16,
+  size: 24,
+  inode: 32,
+  modified: 40,
+  mode: 48,
+  device: 52,
+  user: 56,
+  group: 60,
+} as const;
+
+/** Levels of places that are no tiers. */
+export const AT_SOURCE = 255;
+export const GONE = 254;
+
+/** Where an object is read: a level, and there the copy that a tag names. */
+export interface Place {
+  readonly level: number;
+  /** 40 bits. */
+  readonly tag: number;
+}
+
+/** A place as the word of an entry. */
+export function placeWord({ level, tag }: Place): bigint {
+  return BigInt(level) * 2n ** 40n + BigInt(tag);
+}
+
+/** A file's device as the table has it: 12 bits of its major number, and below it 20 of the minor one. */
+export function packedDevice(device: bigint): number {
+  const major = ((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn);
+  const minor = (device & 0xffn) | ((device >> 12n) & ~0xffn);
+  return Number(((major & 0xfffn) << 20n) | (minor & 0xfffffn));
+}

@@ -1,0 +1,253 @@
+import { configError, invariant } from '@tiered/core/internal';
+import fs from 'node:fs';
+import path from 'node:path';
+import xxhash from 'xxhash-wasm';
+import {
+  AT_SOURCE,
+  ENTRY_BYTES,
+  FIRST_TEXT,
+  GONE,
+  HEADER_BYTES,
+  IN_ENTRY,
+  IN_HEADER,
+  MAGIC,
+  MOST_PATH,
+  MOST_SLOTS,
+  MOST_TIERS,
+  packedDevice,
+  placeWord,
+  type Place,
+} from './layout.js';
+
+/** What a table is made for. */
+export interface TableOptions {
+  /** The file. Its directory belongs to this user, and nobody else may write there. */
+  readonly path: string;
+  /** The directory whose files programs open, as a canonical, absolute path. */
+  readonly root: string;
+  /** What the root is to the kernel. Programs to which it is something else read what they see there. */
+  readonly rootFile?: { readonly device: bigint; readonly inode: bigint } | undefined;
+  /** The directories of the tiers, the fastest first, as canonical, absolute paths. At most 16. */
+  readonly tiers: readonly string[];
+  /** Entries that it has room for. */
+  readonly entries: number;
+}
+
+/** The file of an object in the source. */
+export interface SourceFile {
+  readonly bytes: number;
+  readonly inode: bigint;
+  /** Nanoseconds. */
+  readonly modified: bigint;
+}
+
+/** What else programs are told of a source's file while they read a copy of it. */
+export interface SourceOwner {
+  readonly device: bigint;
+  readonly mode: number;
+  readonly user: number;
+  readonly group: number;
+}
+
+/** XXH64 with a seed. */
+type Hash = (bytes: Uint8Array, seed?: bigint) => bigint;
+
+/** Slots for each entry: at most 10 of 16 are taken, so that look-ups end soon. */
+const SLOTS_PER_ENTRY = 1.6;
+const LEAST_SLOTS = 16;
+const AT_SOURCE_WORD = placeWord({ level: AT_SOURCE, tag: 0 });
+
+/**
+ * Writes the table that programs under the shim read (src-c/table.h). Only one writes, and nobody waits: what
+ * changes is a word of eight bytes, written by one call.
+ *
+ * It is built under a name of its own and then takes the place of the one that was there, which is outdated
+ * from then on; programs open the path again. So it grows by being made anew.
+ *
+ * Costs 64 bytes for each of 1.6 times as many slots, in the file, which belongs into memory (`/dev/shm`);
+ * here 4 bytes for each entry and each slot. A change takes a microsecond.
+ */
+export class TableWriter {
+  static #generations = 0;
+  readonly #options: TableOptions;
+  readonly #hash: Hash;
+  readonly #fd: number;
+  readonly #unfinished: string;
+  readonly #slotCount: number;
+  /** By slot: the number of its entry, from 1; 0 for none. */
+  readonly #entries: Uint32Array;
+  /** The slot of each entry, by its number. */
+  readonly #slots: Uint32Array;
+  readonly #bytes = Buffer.alloc(ENTRY_BYTES);
+  /** Counts the tables of this process, from 1. Messages of programs name it. */
+  readonly generation: number;
+  #count = 0;
+  #isOpen = true;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID`; errors of the system. */
+  static async create(options: TableOptions): Promise<TableWriter> {
+    const { h64Raw } = await xxhash();
+    return new TableWriter(options, h64Raw);
+  }
+
+  private constructor(options: TableOptions, hash: Hash) {
+    const { entries } = options;
+    const slots = Math.ceil(entries * SLOTS_PER_ENTRY) + LEAST_SLOTS;
+    if (!Number.isSafeInteger(entries) || entries < 0 || slots > MOST_SLOTS)
+      throw configError('entries', `a whole number up to ${Math.floor(MOST_SLOTS / SLOTS_PER_ENTRY) - LEAST_SLOTS}`, entries);
+    this.#hash = hash;
+    this.#options = options;
+    this.#slotCount = slots;
+    this.#entries = new Uint32Array(slots);
+    this.#slots = new Uint32Array(entries);
+    this.generation = ++TableWriter.#generations;
+    const header = headerOf(options, slots, this.generation);
+    this.#unfinished = `${options.path}.new`;
+    fs.rmSync(this.#unfinished, { force: true });
+    this.#fd = fs.openSync(this.#unfinished, 'wx+', 0o600);
+    fs.ftruncateSync(this.#fd, HEADER_BYTES + slots * ENTRY_BYTES);
+    fs.writeSync(this.#fd, header, 0, HEADER_BYTES, 0);
+  }
+
+  /** Entries that there are. */
+  get entries(): number {
+    return this.#count;
+  }
+
+  /** Whether there is room for another entry. */
+  get hasRoom(): boolean {
+    return this.#count < this.#slots.length;
+  }
+
+  /**
+   * Adds an entry for an object that is in the source alone, and returns its number, counted from 0.
+   * @param key A key that is not in the table.
+   */
+  add(key: string, file: SourceFile): number {
+    invariant(this.hasRoom, 'the table is full');
+    const name = Buffer.from(key);
+    const first = this.#hash(name, 0n) || 1n;
+    let slot = Number(((first >> 32n) * BigInt(this.#slotCount)) >> 32n);
+    while (this.#entries[slot] !== 0) slot = slot + 1 === this.#slotCount ? 0 : slot + 1;
+    this.#entries[slot] = this.#count + 1;
+    this.#bytes.fill(0);
+    this.#bytes.writeBigUInt64LE(first, IN_ENTRY.first);
+    this.#bytes.writeBigUInt64LE(this.#hash(name, 1n), IN_ENTRY.second);
+    this.#bytes.writeBigUInt64LE(AT_SOURCE_WORD, IN_ENTRY.place);
+    this.#putFile(file);
+    const at = HEADER_BYTES + slot * ENTRY_BYTES;
+    // The word that makes it an entry comes last.
+    fs.writeSync(this.#fd, this.#bytes, 8, ENTRY_BYTES - 8, at + 8);
+    fs.writeSync(this.#fd, this.#bytes, 0, 8, at);
+    this.#slots[this.#count] = slot;
+    return this.#count++;
+  }
+
+  /** Says where the object of an entry is read from now on. */
+  setPlace(entry: number, place: Place): void {
+    this.#writeWord(this.#offsetOf(entry, IN_ENTRY.place), placeWord(place));
+  }
+
+  /** The object of an entry is read from the source from now on. */
+  withdraw(entry: number): void {
+    this.#writeWord(this.#offsetOf(entry, IN_ENTRY.place), AT_SOURCE_WORD);
+  }
+
+  /** The object of an entry is not there any more. Its key may come back. */
+  remove(entry: number): void {
+    this.setPlace(entry, { level: GONE, tag: 0 });
+  }
+
+  /** The object of an entry is another file by now. Its copies are of another version, and are not read any more. */
+  setFile(entry: number, file: SourceFile): void {
+    this.withdraw(entry);
+    this.#bytes.fill(0);
+    this.#putFile(file);
+    fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.size, ENTRY_BYTES - IN_ENTRY.size, this.#offsetOf(entry, IN_ENTRY.size));
+  }
+
+  /** Says what programs are told of a source's file besides. Until then they ask the source. */
+  setOwner(entry: number, { device, mode, user, group }: SourceOwner): void {
+    const at = this.#offsetOf(entry, IN_ENTRY.mode);
+    this.#bytes.writeUInt32LE(mode, 0);
+    this.#bytes.writeUInt32LE(packedDevice(device), 4);
+    this.#bytes.writeUInt32LE(user, 8);
+    this.#bytes.writeUInt32LE(group, 12);
+    fs.writeSync(this.#fd, this.#bytes, 4, 12, at + 4);
+    // The one that says that the others are there.
+    fs.writeSync(this.#fd, this.#bytes, 0, 4, at);
+  }
+
+  /** The entry at a slot that a program named; undefined if there is none. */
+  entryAt(slot: number): number | undefined {
+    const entry = this.#entries[slot] ?? 0;
+    return entry === 0 ? undefined : entry - 1;
+  }
+
+  /**
+   * Says that this process lives. Programs take it for dead, and read the source, when that has not been said
+   * for 3 seconds.
+   * @param now Nanoseconds of the machine's monotonic clock, which all processes share.
+   */
+  beat(now = process.hrtime.bigint()): void {
+    this.#writeWord(IN_HEADER.beat, now / 1_000_000n);
+  }
+
+  /** Lets programs find it: it takes the place of the table that was at its path. */
+  publish(previous?: TableWriter): void {
+    this.beat();
+    fs.renameSync(this.#unfinished, this.#options.path);
+    previous?.#writeWord(IN_HEADER.isOutdated, 1n);
+  }
+
+  /** Programs read the source from now on. */
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#writeWord(IN_HEADER.isOutdated, 1n);
+    fs.closeSync(this.#fd);
+    fs.rmSync(this.#unfinished, { force: true });
+  }
+
+  #putFile({ bytes, inode, modified }: SourceFile): void {
+    this.#bytes.writeBigUInt64LE(BigInt(bytes), IN_ENTRY.size);
+    this.#bytes.writeBigUInt64LE(inode, IN_ENTRY.inode);
+    this.#bytes.writeBigInt64LE(modified, IN_ENTRY.modified);
+  }
+
+  #offsetOf(entry: number, field: number): number {
+    invariant(entry < this.#count, `there is no entry ${entry}`);
+    return HEADER_BYTES + (this.#slots[entry] ?? 0) * ENTRY_BYTES + field;
+  }
+
+  #writeWord(offset: number, word: bigint): void {
+    this.#bytes.writeBigUInt64LE(word, 0);
+    fs.writeSync(this.#fd, this.#bytes, 0, 8, offset);
+  }
+}
+
+function headerOf({ root, rootFile, tiers }: TableOptions, slots: number, generation: number): Buffer {
+  if (tiers.length > MOST_TIERS) throw configError('tiers', `at most ${MOST_TIERS}`, tiers.length);
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.write(MAGIC, 'latin1');
+  const number = (at: number, value: number) => header.writeBigUInt64LE(BigInt(value), at);
+  number(IN_HEADER.slots, slots);
+  number(IN_HEADER.generation, generation);
+  number(IN_HEADER.tierCount, tiers.length);
+  if (rootFile !== undefined) {
+    number(IN_HEADER.rootDevice, packedDevice(rootFile.device));
+    header.writeBigUInt64LE(rootFile.inode, IN_HEADER.rootInode);
+  }
+  let free = FIRST_TEXT;
+  for (const [i, text] of [root, ...tiers].entries()) {
+    const bytes = Buffer.byteLength(text);
+    const isCanonical = path.isAbsolute(text) && path.resolve(text) === text && text !== '/';
+    if (!isCanonical || text.includes('\0') || bytes >= MOST_PATH)
+      throw configError(i === 0 ? 'root' : `tiers[${i - 1}]`, `a canonical path of at most ${MOST_PATH - 1} bytes`, text);
+    if (free + bytes >= HEADER_BYTES)
+      throw configError('tiers', `paths of together at most ${HEADER_BYTES - FIRST_TEXT} bytes`, free + bytes);
+    number(i === 0 ? IN_HEADER.root : IN_HEADER.tiers + 8 * (i - 1), free);
+    free += header.write(text, free) + 1;
+  }
+  return header;
+}

@@ -1,0 +1,85 @@
+import { copyName } from '@tiered/core/internal';
+import { AT_SOURCE, TableWriter, type Place } from '@tiered/interpose';
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import fs from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { describeShim, program, temporaryDirectory } from './helpers.js';
+
+const ROOT = '/data/set';
+const TIERS = ['/nvme/cache', '/dev/shm/a b'];
+
+/** What a program sees of a table that this process wrote: a line for the table, and one for each key. */
+async function seenBy(table: string, keys: readonly string[]): Promise<string[]> {
+  const input = keys.map((key) => `${key}\0`).join('');
+  const output = execFileSync(await program('probe'), [table], { input, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  return output.trimEnd().split('\n');
+}
+
+const key = fc.oneof(
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }),
+  fc.array(fc.constantFrom('a', 'B', '.', '..', '.tiered', 'é', '~', '/', '@', 'x'.repeat(190)), { minLength: 1 }).map((all) => all.join('')),
+).filter((text) => !text.includes('\0') && text.isWellFormed());
+const place: fc.Arbitrary<Place | undefined> = fc.option(
+  fc.record({ level: fc.nat(TIERS.length - 1), tag: fc.maxSafeNat().map((n) => n % 2 ** 40) }),
+  { nil: undefined },
+);
+const file = fc.record({
+  bytes: fc.maxSafeNat(),
+  inode: fc.bigInt(0n, 2n ** 64n - 1n),
+  modified: fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
+});
+const owner = fc.record({
+  device: fc.record({ major: fc.bigInt(0n, 0xfffn), minor: fc.bigInt(0n, 0xfffffn) }),
+  mode: fc.integer({ min: 1, max: 0o177777 }),
+  user: fc.nat(2 ** 32 - 1),
+  group: fc.nat(2 ** 32 - 1),
+});
+
+/** As the C library makes it. */
+const deviceOf = ({ major, minor }: { major: bigint; minor: bigint }) =>
+  ((major & 0xfffn) << 8n) | ((major & ~0xfffn) << 32n) | (minor & 0xffn) | ((minor & ~0xffn) << 12n);
+
+describeShim('the table', () => {
+  it('says to programs what was written into it', async () => {
+    const directory = temporaryDirectory();
+    const entries = fc.uniqueArray(fc.record({ key, place, file, owner: fc.option(owner) }), { selector: (one) => one.key, maxLength: 200 });
+    await fc.assert(
+      fc.asyncProperty(entries, fc.array(key, { maxLength: 20 }), async (all, others) => {
+        const where = path.join(directory, 'table');
+        const table = await TableWriter.create({ path: where, root: ROOT, tiers: TIERS, entries: all.length });
+        for (const one of all) {
+          const entry = table.add(one.key, one.file);
+          if (one.owner !== null) table.setOwner(entry, { ...one.owner, device: deviceOf(one.owner.device) });
+          if (one.place !== undefined) table.setPlace(entry, one.place);
+        }
+        table.publish();
+        const known = new Set(all.map((one) => one.key));
+        const unknown = others.filter((one) => !known.has(one));
+        const [first, ...lines] = await seenBy(where, [...known, ...unknown]);
+        table.close();
+        expect(first).toBe('live');
+        for (const [i, one] of all.entries()) {
+          const { level, tag } = one.place ?? { level: AT_SOURCE, tag: 0 };
+          const of = one.owner;
+          const device = of === null ? 0n : (of.device.major << 20n) | of.device.minor;
+          const said = `${level} ${tag} ${one.file.bytes} ${one.file.inode} ${one.file.modified} ${(of?.mode ?? 0).toString(8)} ${device} ${of?.user ?? 0} ${of?.group ?? 0} `;
+          const line = lines[i] ?? '';
+          expect(line.slice(0, said.length)).toBe(said);
+          const path = one.place === undefined ? '-' : `${TIERS[level]}/${copyName(one.key, tag)}`;
+          // Names that programs do not make are those that are marked with a percent sign of their own.
+          expect([`${path} back`, ...(path === '-' || isMarked(one.key) ? ['- -'] : [])]).toContain(line.slice(said.length));
+        }
+        expect(lines.slice(all.length)).toEqual(unknown.map(() => 'none'));
+      }),
+    );
+    fs.rmSync(directory, { recursive: true });
+  });
+});
+
+/** Whether `copyName` marks the name of a key, so that it is not only spelled. */
+function isMarked(key: string): boolean {
+  const name = copyName(key, 0);
+  return /(^|\/)%(\.{0,2}|\.tiered|long)(\/|@|$)/.test(name);
+}

@@ -2,9 +2,10 @@
  * The problem: only a path that the kernel resolves to a file below the root may be redirected, and nearly no path is below it,
  * so the others must cost nothing.
  *
- * An absolute path without `.`, `..` and empty segments is compared as text. One behind which there are symbolic links, or that
- * comes to the root by one, is not found by its text, and is opened as it is: slower, and never wrong. `..` behind a symbolic
- * link is not what the text says, so the kernel is asked about such paths, and about the directory of relative ones.
+ * An absolute path without `.`, `..` and empty segments is compared as text. The table has the root's real path, and those of
+ * links that the user names. Who comes to the root by another link is not found, and opens the source: slower, and never wrong.
+ * `..` behind a symbolic link is not what the text says, so the kernel is asked about such paths, and about the directory of
+ * relative ones.
  */
 #include "resolve.h"
 #include "real.h"
@@ -13,11 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What stands behind the root and a slash; NULL if the path is not below it. */
+/* What stands behind a root and a slash; NULL if the path is below none. */
 static const char *below(const struct table *table, const char *path) {
-  size_t length = table->root_length;
-  if (strncmp(path, table->root, length) != 0 || path[length] != '/') return NULL;
-  return path + length + 1;
+  for (unsigned i = 0; i < table->root_count; i++) {
+    size_t length = table->root_lengths[i];
+    if (strncmp(path, table->roots[i], length) == 0 && path[length] == '/') return path + length + 1;
+  }
+  return NULL;
 }
 
 /* Whether what follows a slash has no empty segment, no `.` and no `..`. */

@@ -14,10 +14,12 @@
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define VARIABLE "TIERED_INTERPOSE"
 #define MOST_TABLES 40
+#define RETRY_MS 250
 
 static struct table tables[MOST_TABLES];
 /* How many were mapped, the last of which counts; and whether another is being mapped. */
@@ -28,22 +30,43 @@ static struct ring ring;
 static char table_path[PATH_MAX];
 static struct sockaddr_un address;
 
-/* Whether the root is to this process what it is to the daemon. It may be in another mount namespace. */
-static bool is_root_there(const struct table *table) {
-  struct stat root;
-  if (table->root_inode == 0) return true;
-  if (real_stat(AT_FDCWD, table->root, 0, &root) < 0) return false;
-  return root.st_dev == makedev(table->root_device >> 20, table->root_device & 0xfffff) && root.st_ino == table->root_inode;
+/* Not before this is another attempt made to map a table, in milliseconds. */
+static uint64_t next_attempt;
+
+static uint64_t now_ms(void) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void map_next(void) {
-  if (__atomic_exchange_n(&is_mapping, true, __ATOMIC_ACQUIRE)) return;
-  unsigned next = __atomic_load_n(&mapped, __ATOMIC_RELAXED);
-  if (next < MOST_TABLES && table_open(&tables[next], table_path)) {
-    /* Still the old one, if the daemon ended. */
-    if (table_is_outdated(&tables[next]) || !is_root_there(&tables[next])) table_close(&tables[next]);
-    else __atomic_store_n(&mapped, next + 1, __ATOMIC_RELEASE);
+/* Keeps the paths that lead this process to the daemon's root. In another mount namespace they may lead anywhere. */
+static bool has_root(struct table *table) {
+  if (table->root_inode == 0) return true;
+  dev_t device = makedev(table->root_device >> 20, table->root_device & 0xfffff);
+  unsigned kept = 0;
+  for (unsigned i = 0; i < table->root_count; i++) {
+    struct stat root;
+    if (real_stat(AT_FDCWD, table->roots[i], 0, &root) < 0 || root.st_dev != device || root.st_ino != table->root_inode) continue;
+    if (kept < i) memcpy(table->roots[kept], table->roots[i], table->root_lengths[i] + 1);
+    table->root_lengths[kept++] = table->root_lengths[i];
   }
+  table->root_count = kept;
+  return kept > 0;
+}
+
+/* Maps the table that is there now. Whoever comes meanwhile, or soon after it failed, goes on without. */
+static void map_next(void) {
+  uint64_t now = now_ms();
+  if (now < __atomic_load_n(&next_attempt, __ATOMIC_RELAXED) || __atomic_exchange_n(&is_mapping, true, __ATOMIC_ACQUIRE)) return;
+  unsigned next = __atomic_load_n(&mapped, __ATOMIC_RELAXED);
+  bool is_mapped = next < MOST_TABLES && table_open(&tables[next], table_path);
+  /* It is still the old one, if the daemon ended. */
+  if (is_mapped && (table_is_outdated(&tables[next]) || !has_root(&tables[next]))) {
+    table_close(&tables[next]);
+    is_mapped = false;
+  }
+  if (is_mapped) __atomic_store_n(&mapped, next + 1, __ATOMIC_RELEASE);
+  else __atomic_store_n(&next_attempt, now + RETRY_MS, __ATOMIC_RELAXED);
   __atomic_store_n(&is_mapping, false, __ATOMIC_RELEASE);
 }
 

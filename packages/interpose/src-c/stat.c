@@ -42,14 +42,10 @@ static bool original_of(int fd, uint64_t size, struct original *original) {
   if (length == 0 || !key_of_copy(table, path, length, key, &key_length, &tag)) return false;
   if (!table_find(table, key, key_length, &place)) return false;
   table_source_of(table, place.slot, &original->source);
-  memcpy(stpcpy(stpcpy(original->path, table->root), "/"), key, key_length);
-  original->path[table->root_length + 1 + key_length] = '\0';
+  memcpy(stpcpy(stpcpy(original->path, table->roots[0]), "/"), key, key_length);
+  original->path[table->root_lengths[0] + 1 + key_length] = '\0';
   /* Else it is a copy of an older version. */
   return original->source.size == size;
-}
-
-static bool is_same_file(const struct table_source *source, uint64_t size, uint64_t inode) {
-  return source->size == size && source->inode == inode;
 }
 
 static dev_t device_of(const struct table_source *source) { return makedev(source->device >> 20, source->device & 0xfffff); }
@@ -73,8 +69,7 @@ static void tell_original(int fd, struct stat *stat) {
       stat->st_gid = source->group;
       stat->st_mtim.tv_sec = seconds_of(source->modified);
       stat->st_mtim.tv_nsec = rest_of(source->modified);
-    } else if (real_stat(AT_FDCWD, original.path, 0, &asked) == 0 &&
-               is_same_file(source, (uint64_t)asked.st_size, asked.st_ino)) {
+    } else if (real_stat(AT_FDCWD, original.path, 0, &asked) == 0 && (uint64_t)asked.st_size == source->size) {
       *stat = asked;
     }
   }
@@ -96,8 +91,7 @@ static void tell_original_x(int fd, unsigned mask, struct statx *stat) {
       stat->stx_gid = source->group;
       stat->stx_mtime.tv_sec = seconds_of(source->modified);
       stat->stx_mtime.tv_nsec = (uint32_t)rest_of(source->modified);
-    } else if (real_statx(AT_FDCWD, original.path, 0, mask | STATX_SIZE | STATX_INO, &asked) == 0 &&
-               is_same_file(source, asked.stx_size, asked.stx_ino)) {
+    } else if (real_statx(AT_FDCWD, original.path, 0, mask | STATX_SIZE, &asked) == 0 && asked.stx_size == source->size) {
       *stat = asked;
     }
   }

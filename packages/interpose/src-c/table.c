@@ -29,9 +29,13 @@ bool table_check(struct table *table, const uint8_t *base, size_t length) {
   if (memcmp(header->magic, TABLE_MAGIC, sizeof header->magic) != 0) return false;
   uint64_t slots = load(&header->slots);
   uint64_t tier_count = load(&header->tier_count);
-  if (slots == 0 || slots > TABLE_MOST_SLOTS || tier_count > TABLE_TIERS) return false;
+  uint64_t root_count = load(&header->root_count);
+  if (slots == 0 || slots > TABLE_MOST_SLOTS || tier_count > TABLE_TIERS || root_count == 0 || root_count > TABLE_ROOTS) return false;
   if ((length - TABLE_HEADER) / sizeof(struct table_entry) < slots) return false;
-  if (!copy_path(table->root, base, load(&header->root))) return false;
+  for (unsigned i = 0; i < root_count; i++) {
+    if (!copy_path(table->roots[i], base, load(&header->roots[i]))) return false;
+    table->root_lengths[i] = strlen(table->roots[i]);
+  }
   for (unsigned i = 0; i < tier_count; i++)
     if (!copy_path(table->tiers[i], base, load(&header->tiers[i]))) return false;
   table->base = base;
@@ -41,7 +45,7 @@ bool table_check(struct table *table, const uint8_t *base, size_t length) {
   table->root_device = load(&header->root_device);
   table->root_inode = load(&header->root_inode);
   table->tier_count = (unsigned)tier_count;
-  table->root_length = strlen(table->root);
+  table->root_count = (unsigned)root_count;
   return true;
 }
 
@@ -84,7 +88,7 @@ bool table_find(const struct table *table, const char *key, size_t length, struc
     place->slot = slot;
     place->level = (unsigned)(word >> 40) & 0xff;
     place->tag = word & 0xffffffffffULL;
-    return place->level != GONE;
+    return true;
   }
   return false;
 }

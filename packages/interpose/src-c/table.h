@@ -19,6 +19,8 @@
 #define TABLE_HEADER 4096
 /* The fastest first. */
 #define TABLE_TIERS 16
+/* Paths of the root: the real one, and others that lead to it. */
+#define TABLE_ROOTS 4
 /* The longest root, and the longest name of a copy behind it, with a NUL. */
 #define TABLE_ROOT 1024
 #define TABLE_COPY 832
@@ -32,9 +34,6 @@
 /* Milliseconds after which a daemon that has not said anything is dead, or stopped. */
 #define TABLE_DEAD_MS 3000
 
-/* The levels of a place that are no tiers. */
-#define AT_SOURCE 255
-#define GONE 254
 
 /* In the file, as are all numbers, in the order of the machine. It fills a line of the cache. */
 struct table_entry {
@@ -42,11 +41,11 @@ struct table_entry {
   uint64_t hash[2];
   /* The level in the top byte of 48 bits, and below it the tag, of 40 bits. */
   uint64_t place;
-  /* What programs are told of the source's file while they read a copy. Times are in nanoseconds. */
   uint64_t size;
+  /* What else programs are told of the source's file while they read a copy. Times are in nanoseconds. */
   uint64_t inode;
   int64_t modified;
-  /* 0 until the daemon knows it, and what follows. */
+  /* 0 as long as the daemon knows nothing but the size. */
   uint32_t mode;
   /* As the kernel packs it: 12 bits of the major number, below 20 of the minor one. */
   uint32_t device;
@@ -64,11 +63,12 @@ struct table_header {
   /* Counts the tables at this path, from 1. */
   uint64_t generation;
   uint64_t tier_count;
+  uint64_t root_count;
   /* What the root is to the kernel: where it is something else, its path means something else. 0 if it need not be there. */
   uint64_t root_device;
   uint64_t root_inode;
   /* Where texts begin in the header, each with a NUL at its end: absolute, canonical paths without a slash at the end. */
-  uint64_t root;
+  uint64_t roots[TABLE_ROOTS];
   uint64_t tiers[TABLE_TIERS];
 };
 
@@ -80,8 +80,9 @@ struct table {
   uint64_t generation;
   uint64_t root_device, root_inode;
   unsigned tier_count;
-  size_t root_length;
-  char root[TABLE_ROOT];
+  unsigned root_count;
+  size_t root_lengths[TABLE_ROOTS];
+  char roots[TABLE_ROOTS][TABLE_ROOT];
   char tiers[TABLE_TIERS][TABLE_ROOT];
 };
 

@@ -1,4 +1,6 @@
-/** The table that programs under the shim read. @module */
-export { AT_SOURCE, GONE, type Place } from './table/layout.js';
-export { TableWriter, type SourceFile, type SourceOwner, type TableOptions } from './table/writer.js';
-export { Ring, type Message } from './ring/ring.js';
+/**
+ * A hierarchy under programs that know nothing of it.
+ * @module
+ */
+export { Interposer, type InterposerStats } from './daemon/interposer.js';
+export { type SessionOptions } from './daemon/session.js';

@@ -1,8 +1,14 @@
-import { execFile, execFileSync, spawnSync, type ExecFileOptions } from 'node:child_process';
+import type { ByteSize } from '@tiered/core';
+import { someBytes } from '@tiered/core/testing';
+import { Interposer, type SessionOptions } from '@tiered/interpose';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { PlacementHandler, type PlacementHandlerOptions } from '@tiered/tiering';
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { describe, it, onTestFinished } from 'vitest';
 import { compile, INSTALL } from '../src-c/compile.js';
 
@@ -43,3 +49,63 @@ export function temporaryDirectory(): string {
 /** Compiles a program of src-c/test once. */
 export const program = (name: string, flags?: readonly string[]): Promise<string> =>
   compile({ program: `test/${name}.c`, ...(flags && { flags, name: `test-${flags.join('')}` }) });
+
+/** A dataset in files, and where its tiers are to be. */
+export interface Dataset {
+  readonly source: string;
+  readonly tiers: readonly string[];
+  readonly keys: readonly string[];
+  readonly contents: ReadonlyMap<string, Buffer>;
+}
+
+/** Makes files below a source, each of other bytes. */
+export function makeDataset(keys: readonly string[], { tierCount = 1, bytes = 5000 } = {}): Dataset {
+  const above = temporaryDirectory();
+  const source = path.join(above, 'source');
+  const contents = new Map(keys.map((key, i) => [key, Buffer.from(someBytes(bytes + i, i + 1))]));
+  for (const [key, content] of contents) {
+    fs.mkdirSync(path.dirname(path.join(source, key)), { recursive: true });
+    fs.writeFileSync(path.join(source, key), content);
+  }
+  const tiers = Array.from({ length: tierCount }, (_, level) => path.join(above, `tier${level}`));
+  return { source, tiers, keys, contents };
+}
+
+/** Serves a dataset until the test ends. */
+export async function serve(
+  { source, tiers }: Pick<Dataset, 'source' | 'tiers'>,
+  options: Partial<SessionOptions> & { readonly quota?: ByteSize; readonly placement?: PlacementHandlerOptions } = {},
+): Promise<Interposer> {
+  const { quota = '1GiB', placement, ...others } = options;
+  const interposer = await Interposer.open({
+    hierarchy: {
+      source: new FileSystemDriver({ root: source }),
+      tiers: tiers.map((directory) => ({ driver: new FileSystemDriver({ root: directory, writable: true }), quota })),
+      placement: new PlacementHandler(placement),
+    },
+    ...others,
+  });
+  onTestFinished(() => interposer.close());
+  return interposer;
+}
+
+/** Runs a program under the shim, and resolves to what it wrote. */
+export async function run(
+  interposer: Interposer,
+  file: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<string> {
+  const env = interposer.environment({ ...process.env, ...options.env });
+  const { stdout } = await promisify(execFile)(file, args, { ...options, env, maxBuffer: 2 ** 28, encoding: 'latin1' });
+  return stdout;
+}
+
+/** Runs something, and says which opens it made of the source and of copies. */
+export async function opensOf<T>(interposer: Interposer, work: () => Promise<T>): Promise<{ result: T; source: number; copies: number }> {
+  const before = interposer.stats();
+  const result = await work();
+  const after = interposer.stats();
+  const copies = after.redirected - before.redirected;
+  return { result, copies, source: after.opens - before.opens - copies };
+}

@@ -39,6 +39,7 @@ export class Ring {
   readonly #number = Buffer.alloc(8);
   #tail = 0;
   #refused = 0;
+  #lostAtEnd: number | undefined;
   /** The message that is not finished, and since when it has been waited for. */
   #late: { readonly position: number; readonly since: number } | undefined;
 
@@ -53,7 +54,7 @@ export class Ring {
 
   /** Messages that did not come: there was no room, a program died in the middle, or they made no sense. */
   get lost(): number {
-    return this.#read(AT.lost) + this.#refused;
+    return (this.#lostAtEnd ?? this.#read(AT.lost)) + this.#refused;
   }
 
   /** Takes the messages that have come. */
@@ -98,6 +99,8 @@ export class Ring {
   }
 
   close(): void {
+    if (this.#lostAtEnd !== undefined) return;
+    this.#lostAtEnd = this.#read(AT.lost);
     fs.closeSync(this.#fd);
   }
 

@@ -8,6 +8,8 @@ export const HEADER_BYTES = 4096;
 export const ENTRY_BYTES = 64;
 /** The most tiers. */
 export const MOST_TIERS = 16;
+/** The most paths of the root. */
+export const MOST_ROOTS = 4;
 /** The longest path of a root or a tier, in bytes, with a NUL behind it. */
 export const MOST_PATH = 1024;
 /** The most slots of a table: the upper half of a hash chooses one. */
@@ -20,10 +22,11 @@ export const IN_HEADER = {
   isOutdated: 24,
   generation: 32,
   tierCount: 40,
-  rootDevice: 48,
-  rootInode: 56,
-  root: 64,
-  tiers: 72,
+  rootCount: 48,
+  rootDevice: 56,
+  rootInode: 64,
+  roots: 72,
+  tiers: 72 + 8 * MOST_ROOTS,
 } as const;
 /** Behind the numbers. */
 export const FIRST_TEXT = IN_HEADER.tiers + 8 * MOST_TIERS;
@@ -42,9 +45,8 @@ export const IN_ENTRY = {
   group: 60,
 } as const;
 
-/** Levels of places that are no tiers. */
+/** The level of objects that are in the source alone. */
 export const AT_SOURCE = 255;
-export const GONE = 254;
 
 /** Where an object is read: a level, and there the copy that a tag names. */
 export interface Place {

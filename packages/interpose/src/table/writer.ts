@@ -6,12 +6,12 @@ import {
   AT_SOURCE,
   ENTRY_BYTES,
   FIRST_TEXT,
-  GONE,
   HEADER_BYTES,
   IN_ENTRY,
   IN_HEADER,
   MAGIC,
   MOST_PATH,
+  MOST_ROOTS,
   MOST_SLOTS,
   MOST_TIERS,
   packedDevice,
@@ -23,8 +23,11 @@ import {
 export interface TableOptions {
   /** The file. Its directory belongs to this user, and nobody else may write there. */
   readonly path: string;
-  /** The directory whose files programs open, as a canonical, absolute path. */
-  readonly root: string;
+  /**
+   * The directory whose files programs open, as a canonical, absolute path, and other such paths by which they
+   * come to it. At most 4.
+   */
+  readonly roots: readonly string[];
   /** What the root is to the kernel. Programs to which it is something else read what they see there. */
   readonly rootFile?: { readonly device: bigint; readonly inode: bigint } | undefined;
   /** The directories of the tiers, the fastest first, as canonical, absolute paths. At most 16. */
@@ -33,16 +36,12 @@ export interface TableOptions {
   readonly entries: number;
 }
 
-/** The file of an object in the source. */
+/** What programs are told of a source's file while they read a copy of it. */
 export interface SourceFile {
   readonly bytes: number;
   readonly inode: bigint;
-  /** Nanoseconds. */
+  /** Nanoseconds since 1970. */
   readonly modified: bigint;
-}
-
-/** What else programs are told of a source's file while they read a copy of it. */
-export interface SourceOwner {
   readonly device: bigint;
   readonly mode: number;
   readonly user: number;
@@ -114,17 +113,18 @@ export class TableWriter {
     return this.#count;
   }
 
-  /** Whether there is room for another entry. */
-  get hasRoom(): boolean {
-    return this.#count < this.#slots.length;
+  /** The most entries. */
+  get capacity(): number {
+    return this.#slots.length;
   }
 
   /**
    * Adds an entry for an object that is in the source alone, and returns its number, counted from 0.
    * @param key A key that is not in the table.
+   * @param bytes The size of the object.
    */
-  add(key: string, file: SourceFile): number {
-    invariant(this.hasRoom, 'the table is full');
+  add(key: string, bytes: number): number {
+    invariant(this.#count < this.capacity, 'the table is full');
     const name = Buffer.from(key);
     const first = this.#hash(name, 0n) || 1n;
     let slot = Number(((first >> 32n) * BigInt(this.#slotCount)) >> 32n);
@@ -134,7 +134,7 @@ export class TableWriter {
     this.#bytes.writeBigUInt64LE(first, IN_ENTRY.first);
     this.#bytes.writeBigUInt64LE(this.#hash(name, 1n), IN_ENTRY.second);
     this.#bytes.writeBigUInt64LE(AT_SOURCE_WORD, IN_ENTRY.place);
-    this.#putFile(file);
+    this.#bytes.writeBigUInt64LE(BigInt(bytes), IN_ENTRY.size);
     const at = HEADER_BYTES + slot * ENTRY_BYTES;
     // The word that makes it an entry comes last.
     fs.writeSync(this.#fd, this.#bytes, 8, ENTRY_BYTES - 8, at + 8);
@@ -153,29 +153,27 @@ export class TableWriter {
     this.#writeWord(this.#offsetOf(entry, IN_ENTRY.place), AT_SOURCE_WORD);
   }
 
-  /** The object of an entry is not there any more. Its key may come back. */
-  remove(entry: number): void {
-    this.setPlace(entry, { level: GONE, tag: 0 });
-  }
-
-  /** The object of an entry is another file by now. Its copies are of another version, and are not read any more. */
-  setFile(entry: number, file: SourceFile): void {
-    this.withdraw(entry);
-    this.#bytes.fill(0);
-    this.#putFile(file);
-    fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.size, ENTRY_BYTES - IN_ENTRY.size, this.#offsetOf(entry, IN_ENTRY.size));
-  }
-
-  /** Says what programs are told of a source's file besides. Until then they ask the source. */
-  setOwner(entry: number, { device, mode, user, group }: SourceOwner): void {
-    const at = this.#offsetOf(entry, IN_ENTRY.mode);
-    this.#bytes.writeUInt32LE(mode, 0);
-    this.#bytes.writeUInt32LE(packedDevice(device), 4);
-    this.#bytes.writeUInt32LE(user, 8);
-    this.#bytes.writeUInt32LE(group, 12);
-    fs.writeSync(this.#fd, this.#bytes, 4, 12, at + 4);
+  /** Says what programs are told of the source's file. Until then they ask the source. */
+  setFile(entry: number, { bytes, inode, modified, device, mode, user, group }: SourceFile): void {
+    this.forgetFile(entry, bytes);
+    const at = this.#offsetOf(entry, 0);
+    this.#bytes.writeBigUInt64LE(inode, IN_ENTRY.inode);
+    this.#bytes.writeBigInt64LE(modified, IN_ENTRY.modified);
+    this.#bytes.writeUInt32LE(mode, IN_ENTRY.mode);
+    this.#bytes.writeUInt32LE(packedDevice(device), IN_ENTRY.device);
+    this.#bytes.writeUInt32LE(user, IN_ENTRY.user);
+    this.#bytes.writeUInt32LE(group, IN_ENTRY.group);
+    fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.inode, 16, at + IN_ENTRY.inode);
+    fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.device, 12, at + IN_ENTRY.device);
     // The one that says that the others are there.
-    fs.writeSync(this.#fd, this.#bytes, 0, 4, at);
+    fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.mode, 4, at + IN_ENTRY.mode);
+  }
+
+  /** Programs ask the source about its file from now on, which has so many bytes. */
+  forgetFile(entry: number, bytes: number): void {
+    this.#bytes.writeUInt32LE(0, 0);
+    fs.writeSync(this.#fd, this.#bytes, 0, 4, this.#offsetOf(entry, IN_ENTRY.mode));
+    this.#writeWord(this.#offsetOf(entry, IN_ENTRY.size), BigInt(bytes));
   }
 
   /** The entry at a slot that a program named; undefined if there is none. */
@@ -197,7 +195,7 @@ export class TableWriter {
   publish(previous?: TableWriter): void {
     this.beat();
     fs.renameSync(this.#unfinished, this.#options.path);
-    previous?.#writeWord(IN_HEADER.isOutdated, 1n);
+    if (previous !== undefined) previous.#writeWord(IN_HEADER.isOutdated, 1n);
   }
 
   /** Programs read the source from now on. */
@@ -226,28 +224,33 @@ export class TableWriter {
   }
 }
 
-function headerOf({ root, rootFile, tiers }: TableOptions, slots: number, generation: number): Buffer {
+function headerOf({ roots, rootFile, tiers }: TableOptions, slots: number, generation: number): Buffer {
   if (tiers.length > MOST_TIERS) throw configError('tiers', `at most ${MOST_TIERS}`, tiers.length);
+  if (roots.length === 0 || roots.length > MOST_ROOTS)
+    throw configError('roots', `1 to ${MOST_ROOTS} paths`, roots.length);
   const header = Buffer.alloc(HEADER_BYTES);
   header.write(MAGIC, 'latin1');
   const number = (at: number, value: number) => header.writeBigUInt64LE(BigInt(value), at);
   number(IN_HEADER.slots, slots);
   number(IN_HEADER.generation, generation);
   number(IN_HEADER.tierCount, tiers.length);
+  number(IN_HEADER.rootCount, roots.length);
   if (rootFile !== undefined) {
     number(IN_HEADER.rootDevice, packedDevice(rootFile.device));
     header.writeBigUInt64LE(rootFile.inode, IN_HEADER.rootInode);
   }
   let free = FIRST_TEXT;
-  for (const [i, text] of [root, ...tiers].entries()) {
+  const add = (text: string, field: string, at: number) => {
     const bytes = Buffer.byteLength(text);
     const isCanonical = path.isAbsolute(text) && path.resolve(text) === text && text !== '/';
     if (!isCanonical || text.includes('\0') || bytes >= MOST_PATH)
-      throw configError(i === 0 ? 'root' : `tiers[${i - 1}]`, `a canonical path of at most ${MOST_PATH - 1} bytes`, text);
+      throw configError(field, `a canonical path of at most ${MOST_PATH - 1} bytes`, text);
     if (free + bytes >= HEADER_BYTES)
-      throw configError('tiers', `paths of together at most ${HEADER_BYTES - FIRST_TEXT} bytes`, free + bytes);
-    number(i === 0 ? IN_HEADER.root : IN_HEADER.tiers + 8 * (i - 1), free);
+      throw configError(field, `paths of together at most ${HEADER_BYTES - FIRST_TEXT} bytes`, free + bytes);
+    number(at, free);
     free += header.write(text, free) + 1;
-  }
+  };
+  for (const [i, text] of roots.entries()) add(text, `roots[${i}]`, IN_HEADER.roots + 8 * i);
+  for (const [i, text] of tiers.entries()) add(text, `tiers[${i}]`, IN_HEADER.tiers + 8 * i);
   return header;
 }

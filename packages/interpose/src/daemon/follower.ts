@@ -1,0 +1,90 @@
+import type { Namespace } from '@tiered/core';
+import type { CopyPlace } from '@tiered/core/placement';
+import type { Message } from '../ring/ring.js';
+import { placeForPrograms, type PublishedTable } from './published-table.js';
+import type { Requests } from './requests.js';
+import type { SourceFiles } from './source-files.js';
+import type { WatchedPlacement } from './watched-placement.js';
+
+/** Objects between two turns of the event loop. */
+const AT_A_TIME = 10_000;
+
+/** What follows from what happens. */
+export interface FollowerParts {
+  readonly namespace: Namespace;
+  /** The level of objects that are in the source alone. */
+  readonly sourceLevel: number;
+  readonly placement: WatchedPlacement;
+  readonly table: PublishedTable;
+  readonly files: SourceFiles;
+  readonly requests: Requests;
+}
+
+/** What programs did. */
+export interface ProgramCounts {
+  /** How often programs opened files below the root for reading, and how often they got a copy. */
+  readonly opens: number;
+  readonly redirected: number;
+  /** Sizes of the files that were opened in the source. Programs may have read less. */
+  readonly sourceBytes: number;
+  /** Messages about files that are not known. */
+  readonly strange: number;
+}
+
+/**
+ * Lets the table follow the placement, and the placement follow the programs: what they read from the source is
+ * placed, and what they read from tiers is said to policies that want to know it.
+ */
+export class Follower {
+  readonly #parts: FollowerParts;
+  readonly #counts = { opens: 0, redirected: 0, sourceBytes: 0, strange: 0 };
+
+  constructor(parts: FollowerParts) {
+    this.#parts = parts;
+  }
+
+  /** A copy of what was done so far. */
+  get counts(): ProgramCounts {
+    return { ...this.#counts };
+  }
+
+  /** An object is read from another place from now on. */
+  moved(id: number, place: CopyPlace | undefined): void {
+    const { table, files, requests } = this.#parts;
+    const copy = placeForPrograms(place);
+    if (copy !== undefined) files.has(id);
+    table.moved(id, copy);
+    if (place?.direct === false) requests.check(id);
+  }
+
+  /** A program opened a file. */
+  opened({ kind, generation, slot }: Message): void {
+    const { table, namespace, sourceLevel, placement, files, requests } = this.#parts;
+    const id = table.objectAt(generation, slot);
+    if (id === undefined || id >= namespace.count) {
+      this.#counts.strange += 1;
+      return;
+    }
+    this.#counts.opens += 1;
+    const level = namespace.levelOf(id);
+    if (kind === 'copy') {
+      this.#counts.redirected += 1;
+      files.want(id);
+      if (placement.seesHits && level < sourceLevel) placement.hit(id, level);
+      return;
+    }
+    this.#counts.sourceBytes += namespace.sizeOf(id);
+    if (level === sourceLevel) requests.place(id);
+    else if (namespace.directLevelOf(id) !== level) requests.check(id);
+  }
+
+  /** Checks what an earlier daemon left on the tiers, so that programs read it. */
+  async checkAll(turn: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { namespace, sourceLevel, requests } = this.#parts;
+    for (let id = 0; id < namespace.count && !signal.aborted; id++) {
+      const level = namespace.levelOf(id);
+      if (level < sourceLevel && namespace.directLevelOf(id) !== level) requests.check(id);
+      if (id % AT_A_TIME === 0) await turn();
+    }
+  }
+}

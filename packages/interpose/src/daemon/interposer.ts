@@ -1,0 +1,77 @@
+import type { Hierarchy, HierarchyStats } from '@tiered/core';
+import { environmentFor, shimFile } from '../shim-file.js';
+import type { ProgramCounts } from './follower.js';
+import { assertOpenable } from './locations.js';
+import { openSession, type Session, type SessionOptions } from './session.js';
+
+/** What programs did, and what was done for them. */
+export interface InterposerStats extends Omit<ProgramCounts, 'strange'> {
+  /** Opens that could not be counted, because too many came at once or a program died. */
+  readonly uncounted: number;
+  readonly hierarchy: HierarchyStats;
+}
+
+/**
+ * Serves a hierarchy to programs that know nothing of it. They run under the shim, which opens copies in place
+ * of the source's files (MONARCH, CCGrid'22, section III-B). What they had to read from the source is placed in
+ * the background.
+ *
+ * This process only tells them where copies are. If it dies, or hangs, they read the source from then on.
+ */
+export class Interposer implements AsyncDisposable {
+  readonly #session: Session;
+  #closing: Promise<void> | undefined;
+
+  /**
+   * Opens the hierarchy, and makes the table that programs look into.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for levels that programs cannot open; `TIERED_UNSUPPORTED` if
+   * there is no shim for this platform; what `Hierarchy.open` throws. An abort rejects with `signal.reason`.
+   */
+  static async open(options: SessionOptions): Promise<Interposer> {
+    shimFile();
+    assertOpenable(options.hierarchy);
+    return new Interposer(await openSession(options));
+  }
+
+  private constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** The hierarchy that it serves. */
+  get hierarchy(): Hierarchy {
+    return this.#session.hierarchy;
+  }
+
+  /**
+   * The environment of a program that is to run under the shim.
+   * @param env What it has besides. Default: that of this process.
+   */
+  environment(env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+    return environmentFor(this.#session.directory, env);
+  }
+
+  /** What was done so far. */
+  stats(): InterposerStats {
+    const { listener, follower, ring } = this.#session;
+    if (this.#closing === undefined) listener.take();
+    const { strange, ...counts } = follower.counts;
+    return { ...counts, uncounted: ring.lost + strange, hierarchy: this.hierarchy.stats() };
+  }
+
+  /** Lists the source again, so that programs read copies also of what came since. */
+  async rescan(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    await this.hierarchy.rescan(options);
+    await this.#session.grow(options.signal ?? new AbortController().signal);
+  }
+
+  /** Ends everything. Programs that still run read the source from now on. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#session.close();
+    return this.#closing;
+  }
+
+  /** Calls `close`, at the end of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

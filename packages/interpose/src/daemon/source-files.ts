@@ -1,0 +1,108 @@
+import type { Namespace } from '@tiered/core';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import pLimit from 'p-limit';
+import xxhash from 'xxhash-wasm';
+import type { SourceFile } from '../table/writer.js';
+
+/** Looks at the source at the same time. It has better things to do. */
+const AT_A_TIME = 4;
+/** Looks that wait. What comes on top is looked at another time: programs ask the source until then. */
+const MOST = 10_000;
+
+/** What the files of the source are looked at for. */
+export interface SourceFilesParts {
+  /** The real path of the source. */
+  readonly root: string;
+  readonly namespace: Namespace;
+  /** Told what programs are to be told of an object's file: just its size until it was looked at. */
+  readonly describe: (id: number, file: SourceFile | number) => void;
+}
+
+/**
+ * Finds out what programs are told of files whose copies they read: once for each version, when it is placed
+ * or first read. Costs 4 bytes for each object.
+ */
+export class SourceFiles {
+  readonly #parts: SourceFilesParts;
+  readonly #hash: (text: string) => number;
+  readonly #limit = pLimit(AT_A_TIME);
+  readonly #wanted = new Set<number>();
+  /** By object: a hash of the version whose file programs are told of; 0 for none. */
+  #described = new Uint32Array(1024);
+  #isClosed = false;
+
+  static async over(parts: SourceFilesParts): Promise<SourceFiles> {
+    const { h32 } = await xxhash();
+    return new SourceFiles(parts, (text) => h32(text) || 1);
+  }
+
+  private constructor(parts: SourceFilesParts, hash: (text: string) => number) {
+    this.#parts = parts;
+    this.#hash = hash;
+  }
+
+  /** The object has a copy, of the version that is known now. Its file is looked at before long. */
+  has(id: number): void {
+    const { namespace, describe } = this.#parts;
+    const described = this.#described[id] ?? 0;
+    if (described === this.#versionOf(id)) return;
+    if (described !== 0) {
+      this.#described[id] = 0;
+      describe(id, namespace.sizeOf(id));
+    }
+    this.want(id);
+  }
+
+  /** Looks at an object's file before long, if that was not done yet, and unless too many wait for it. */
+  want(id: number): void {
+    const isDone = this.#isClosed || (this.#described[id] ?? 0) !== 0 || this.#wanted.has(id);
+    if (isDone || this.#wanted.size >= MOST) return;
+    this.#wanted.add(id);
+    void this.#limit(() => this.#look(id)).finally(() => this.#wanted.delete(id));
+  }
+
+  /** Programs have been told nothing yet, as they look into a new table. */
+  forgetAll(): void {
+    this.#described.fill(0);
+  }
+
+  /** Waits for the looks that are under way. The others are not made. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    while (this.#limit.activeCount + this.#limit.pendingCount > 0) await this.#limit(() => undefined);
+  }
+
+  async #look(id: number): Promise<void> {
+    if (this.#isClosed) return;
+    const { root, namespace, describe } = this.#parts;
+    const version = this.#versionOf(id);
+    // Whatever is wrong with the file, whoever opens it learns it from the source.
+    const stat = await fs.stat(path.join(root, namespace.keyOf(id)), { bigint: true }).catch(() => undefined);
+    if (stat?.isFile() !== true || Number(stat.size) !== namespace.sizeOf(id) || version !== this.#versionOf(id))
+      return;
+    this.#remember(id, version);
+    describe(id, {
+      bytes: Number(stat.size),
+      inode: stat.ino,
+      modified: stat.mtimeNs,
+      device: stat.dev,
+      mode: Number(stat.mode),
+      user: Number(stat.uid),
+      group: Number(stat.gid),
+    });
+  }
+
+  #versionOf(id: number): number {
+    return this.#hash(this.#parts.namespace.versionOf(id));
+  }
+
+  #remember(id: number, version: number): void {
+    if (id >= this.#described.length) {
+      const larger = new Uint32Array(Math.max(2 * this.#described.length, this.#parts.namespace.count));
+      larger.set(this.#described);
+      this.#described = larger;
+    }
+    this.#described[id] = version;
+  }
+}

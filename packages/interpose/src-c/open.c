@@ -123,19 +123,33 @@ EXPORT FILE *fopen(const char *path, const char *mode) { return fopen_any(path, 
 
 EXPORT FILE *fopen64(const char *path, const char *mode) { return fopen_any(path, mode); }
 
-/* freopen closes the stream also if it fails, so the copy is held open until the stream has it. */
-static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
-  int fd = path != NULL && reads_only(mode) ? open_copy(AT_FDCWD, path, O_RDONLY | O_CLOEXEC) : -1;
-  if (fd < 0) return original_stream(real_freopen(path, mode, stream));
-  char held[DESCRIPTOR_PATH];
+/* Where the stream can be opened for a copy: freopen closes it also if it fails, so the copy is held open before. */
+static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR_PATH]) {
+  int fd = redirection->copy[0] == '\0' ? -1 : real_open(redirection->copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+  if (fd < 0) return -1;
   descriptor_path(fd, held);
+  if (access(held, R_OK) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
+  struct redirection redirection;
+  if (path == NULL || !reads_only(mode) || !redirect(AT_FDCWD, path, &redirection))
+    return original_stream(real_freopen(path, mode, stream));
   int error = errno;
-  bool is_there = access(held, R_OK) == 0;
+  char held[DESCRIPTOR_PATH];
+  int fd = hold_copy(&redirection, held);
   errno = error;
-  FILE *opened = real_freopen(is_there ? held : path, mode, stream);
+  if (fd < 0) {
+    not_redirected(&redirection);
+    return original_stream(real_freopen(path, mode, stream));
+  }
+  FILE *opened = real_freopen(held, mode, stream);
   error = errno;
   close(fd);
   errno = error;
+  if (opened != NULL) redirected(&redirection, fileno(opened));
   return opened;
 }
 

@@ -12,7 +12,10 @@ const VARIABLE = 'TIERED_INTERPOSE';
 export function shimFile(): string {
   const file = path.join(import.meta.dirname, `../build/linux-${process.arch}/tiered-shim.so`);
   if (process.platform === 'linux' && fs.existsSync(file)) return assertNameable(file);
-  const reason = process.platform === 'linux' ? 'it is not built; run "npm run build"' : `it is for Linux only, this is ${process.platform}`;
+  const reason =
+    process.platform === 'linux'
+      ? 'it is not built; run "npm run build"'
+      : `it is for Linux only, this is ${process.platform}`;
   throw new TieredError('TIERED_UNSUPPORTED', `The shim of @tiered/interpose is not there: ${reason}.`);
 }
 

@@ -20,7 +20,8 @@ async function compiled(): Promise<{ file: string } | { missing: string }> {
   try {
     return { file: await compile() };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { missing: `there is no C compiler: ${INSTALL}` };
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      return { missing: `there is no C compiler: ${INSTALL}` };
     throw error;
   }
 }
@@ -33,7 +34,8 @@ export function describeShim(name: string, register: () => void): void {
   describe(name, () => {
     if (!('missing' in shim)) return register();
     const { missing } = shim;
-    if (process.env['CI'] === 'true') it(`needs the shim: ${missing}`, () => Promise.reject(new Error(missing)));
+    if (process.env['CI'] === 'true')
+      it(`needs the shim: ${missing}`, () => Promise.reject(new Error(missing)));
     else it.skip(`needs the shim: ${missing}`);
   });
 }
@@ -74,13 +76,19 @@ export function makeDataset(keys: readonly string[], { tierCount = 1, bytes = 50
 /** Serves a dataset until the test ends. */
 export async function serve(
   { source, tiers }: Pick<Dataset, 'source' | 'tiers'>,
-  options: Partial<SessionOptions> & { readonly quota?: ByteSize; readonly placement?: PlacementHandlerOptions } = {},
+  options: Partial<SessionOptions> & {
+    readonly quota?: ByteSize;
+    readonly placement?: PlacementHandlerOptions;
+  } = {},
 ): Promise<Interposer> {
   const { quota = '1GiB', placement, ...others } = options;
   const interposer = await Interposer.open({
     hierarchy: {
       source: new FileSystemDriver({ root: source }),
-      tiers: tiers.map((directory) => ({ driver: new FileSystemDriver({ root: directory, writable: true }), quota })),
+      tiers: tiers.map((directory) => ({
+        driver: new FileSystemDriver({ root: directory, writable: true }),
+        quota,
+      })),
       placement: new PlacementHandler(placement),
     },
     ...others,
@@ -97,12 +105,20 @@ export async function run(
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<string> {
   const env = interposer.environment({ ...process.env, ...options.env });
-  const { stdout } = await promisify(execFile)(file, args, { ...options, env, maxBuffer: 2 ** 28, encoding: 'latin1' });
+  const { stdout } = await promisify(execFile)(file, args, {
+    ...options,
+    env,
+    maxBuffer: 2 ** 28,
+    encoding: 'latin1',
+  });
   return stdout;
 }
 
 /** Runs something, and says which opens it made of the source and of copies. */
-export async function opensOf<T>(interposer: Interposer, work: () => Promise<T>): Promise<{ result: T; source: number; copies: number }> {
+export async function opensOf<T>(
+  interposer: Interposer,
+  work: () => Promise<T>,
+): Promise<{ result: T; source: number; copies: number }> {
   const before = interposer.stats();
   const result = await work();
   const after = interposer.stats();

@@ -10,10 +10,12 @@ describeShim('a program under the shim', () => {
     const dataset = makeDataset(KEYS);
     const interposer = await serve(dataset);
     const all = KEYS.map((key) => path.join(dataset.source, key));
-    const expected = Buffer.concat(KEYS.map((key) => dataset.contents.get(key) ?? Buffer.alloc(0))).toString('latin1');
+    const expected = Buffer.concat(KEYS.map((key) => dataset.contents.get(key) ?? Buffer.alloc(0))).toString(
+      'latin1',
+    );
     const first = await opensOf(interposer, () => run(interposer, 'cat', all));
     expect(first).toEqual({ result: expected, source: 4, copies: 0 });
-    await interposer.hierarchy.idle();
+    await interposer.idle();
     const second = await opensOf(interposer, () => run(interposer, 'cat', all));
     expect(second).toEqual({ result: expected, source: 0, copies: 4 });
   });

@@ -14,14 +14,24 @@ const TIERS = ['/nvme/cache', '/dev/shm/a b'];
 /** What a program sees of a table that this process wrote: a line for the table, and one for each key. */
 async function seenBy(table: string, keys: readonly string[]): Promise<string[]> {
   const input = keys.map((key) => `${key}\0`).join('');
-  const output = execFileSync(await program('probe'), [table], { input, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  const output = execFileSync(await program('probe'), [table], {
+    input,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  });
   return output.trimEnd().split('\n');
 }
 
-const key = fc.oneof(
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }),
-  fc.array(fc.constantFrom('a', 'B', '.', '..', '.tiered', 'é', '~', '/', '@', 'x'.repeat(190)), { minLength: 1 }).map((all) => all.join('')),
-).filter((text) => !text.includes('\0') && text.isWellFormed());
+const key = fc
+  .oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }),
+    fc
+      .array(fc.constantFrom('a', 'B', '.', '..', '.tiered', 'é', '~', '/', '@', 'x'.repeat(190)), {
+        minLength: 1,
+      })
+      .map((all) => all.join('')),
+  )
+  .filter((text) => !text.includes('\0') && text.isWellFormed());
 const place: fc.Arbitrary<Place | undefined> = fc.option(
   fc.record({ level: fc.nat(TIERS.length - 1), tag: fc.maxSafeNat().map((n) => n % 2 ** 40) }),
   { nil: undefined },
@@ -43,11 +53,19 @@ const deviceOf = ({ major, minor }: { major: bigint; minor: bigint }) =>
 describeShim('the table', () => {
   it('says to programs what was written into it', async () => {
     const directory = temporaryDirectory();
-    const entries = fc.uniqueArray(fc.record({ key, place, bytes: fc.maxSafeNat(), file: fc.option(file) }), { selector: (one) => one.key, maxLength: 200 });
+    const entries = fc.uniqueArray(fc.record({ key, place, bytes: fc.maxSafeNat(), file: fc.option(file) }), {
+      selector: (one) => one.key,
+      maxLength: 200,
+    });
     await fc.assert(
       fc.asyncProperty(entries, fc.array(key, { maxLength: 20 }), async (all, others) => {
         const where = path.join(directory, 'table');
-        const table = await TableWriter.create({ path: where, roots: [ROOT], tiers: TIERS, entries: all.length });
+        const table = await TableWriter.create({
+          path: where,
+          roots: [ROOT],
+          tiers: TIERS,
+          entries: all.length,
+        });
         for (const one of all) {
           const entry = table.add(one.key, one.bytes);
           const { file: its } = one;
@@ -69,7 +87,9 @@ describeShim('the table', () => {
           expect(line.slice(0, said.length)).toBe(said);
           const path = one.place === undefined ? '-' : `${TIERS[level]}/${copyName(one.key, tag)}`;
           // Names that programs do not make are those that are marked with a percent sign of their own.
-          expect([`${path} back`, ...(path === '-' || isMarked(one.key) ? ['- -'] : [])]).toContain(line.slice(said.length));
+          expect([`${path} back`, ...(path === '-' || isMarked(one.key) ? ['- -'] : [])]).toContain(
+            line.slice(said.length),
+          );
         }
         expect(lines.slice(all.length)).toEqual(unknown.map(() => 'none'));
       }),

@@ -58,6 +58,13 @@ export class Interposer implements AsyncDisposable {
     return { ...counts, uncounted: ring.lost + strange, hierarchy: this.hierarchy.stats() };
   }
 
+  /** Resolves when nothing is being placed or checked for programs that was asked for until now. */
+  async idle(): Promise<void> {
+    this.#session.listener.take();
+    await this.#session.requests.idle();
+    await this.hierarchy.idle();
+  }
+
   /** Lists the source again, so that programs read copies also of what came since. */
   async rescan(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     await this.hierarchy.rescan(options);

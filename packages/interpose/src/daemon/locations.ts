@@ -8,7 +8,9 @@ const FILE = 'file://';
  * have none.
  */
 export function directoryOf({ location }: StorageDriver): string | undefined {
-  return location?.startsWith(FILE) === true ? location.slice(FILE.length).replace(/(?<=.)\/$/, '') : undefined;
+  return location?.startsWith(FILE) === true
+    ? location.slice(FILE.length).replace(/(?<=.)\/$/, '')
+    : undefined;
 }
 
 /**
@@ -21,8 +23,16 @@ export function assertOpenable({ source, tiers = [] }: HierarchyOptions): void {
   if (tiers.length === 0) throw configError('tiers', 'at least one, from which programs read', []);
   for (const [level, { driver, layout }] of tiers.entries()) {
     if (directoryOf(driver) === undefined)
-      throw configError(`tiers[${level}].driver`, 'a directory, because programs open the copies in it; /dev/shm is one in memory', driver.name);
+      throw configError(
+        `tiers[${level}].driver`,
+        'a directory, because programs open the copies in it; /dev/shm is one in memory',
+        driver.name,
+      );
     if (layout === 'packed')
-      throw configError(`tiers[${level}].layout`, '"files", because programs cannot open a copy that shares its file with others', layout);
+      throw configError(
+        `tiers[${level}].layout`,
+        '"files", because programs cannot open a copy that shares its file with others',
+        layout,
+      );
   }
 }

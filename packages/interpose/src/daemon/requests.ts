@@ -1,5 +1,5 @@
 import { isTieredError, type Hierarchy, type Namespace } from '@tiered/core';
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 
 /** Objects that are placed at the same time: the placement limits what the source is asked. */
 const AT_A_TIME = 64;
@@ -13,8 +13,9 @@ export class Requests {
   readonly #hierarchy: Hierarchy;
   readonly #placing = pLimit(AT_A_TIME);
   readonly #checking = pLimit(2);
-  readonly #asked = new Set<number>();
-  readonly #unchecked = new Set<number>();
+  /** What is to be placed, and what is to be checked, by object. */
+  readonly #asked = new Map<number, Promise<void>>();
+  readonly #unchecked = new Map<number, Promise<void>>();
   readonly #closing = new AbortController();
 
   constructor(hierarchy: Hierarchy) {
@@ -23,45 +24,51 @@ export class Requests {
 
   /** Places an object, if a tier takes it. */
   place(id: number): void {
-    if (this.#asked.has(id) || this.#asked.size >= MOST || this.#closing.signal.aborted) return;
-    this.#asked.add(id);
-    void this.#placing(async () => {
-      if (!this.#closing.signal.aborted)
-        await this.#hierarchy.place(this.#namespace.keyOf(id), { signal: this.#closing.signal });
-    })
-      .catch((error: unknown) => this.#ignore(error))
-      .finally(() => this.#asked.delete(id));
+    if (this.#asked.size >= MOST) return;
+    this.#once(this.#asked, this.#placing, id, async (signal) => {
+      await this.#hierarchy.place(this.#namespace.keyOf(id), { signal });
+    });
   }
 
   /** Reads a copy of an earlier daemon, which compares it with its checksums. */
   check(id: number): void {
-    if (this.#unchecked.has(id) || this.#closing.signal.aborted) return;
-    this.#unchecked.add(id);
-    void this.#checking(async () => {
-      if (!this.#closing.signal.aborted) await this.#read(id);
-    })
-      .catch((error: unknown) => this.#ignore(error))
-      .finally(() => this.#unchecked.delete(id));
+    this.#once(this.#unchecked, this.#checking, id, (signal) => this.#read(id, signal));
   }
 
-  /** Objects that are to be placed, or checked. */
-  get waiting(): number {
-    return this.#asked.size + this.#unchecked.size;
+  /** Resolves when nothing waits any more. */
+  async idle(): Promise<void> {
+    while (this.#asked.size + this.#unchecked.size > 0)
+      await Promise.all([...this.#asked.values(), ...this.#unchecked.values()]);
   }
 
   /** Ends what is under way. */
   async close(): Promise<void> {
     this.#closing.abort();
-    for (const limit of [this.#placing, this.#checking])
-      while (limit.activeCount + limit.pendingCount > 0) await limit(() => undefined);
+    await this.idle();
+  }
+
+  /** Does something for an object, unless that is to be done already. */
+  #once(
+    under: Map<number, Promise<void>>,
+    limit: LimitFunction,
+    id: number,
+    work: (signal: AbortSignal) => Promise<void>,
+  ): void {
+    const { signal } = this.#closing;
+    if (under.has(id) || signal.aborted) return;
+    const done = limit(async () => {
+      if (!signal.aborted) await work(signal);
+    })
+      .catch((error: unknown) => this.#ignore(error))
+      .finally(() => under.delete(id));
+    under.set(id, done);
   }
 
   get #namespace(): Namespace {
     return this.#hierarchy.namespace;
   }
 
-  async #read(id: number): Promise<void> {
-    const { signal } = this.#closing;
+  async #read(id: number, signal: AbortSignal): Promise<void> {
     const handle = await this.#hierarchy.handle(this.#namespace.keyOf(id), { signal });
     const target = new Uint8Array(Math.min(CHECKED_AT_ONCE, handle.size));
     for (let offset = 0; offset < handle.size; offset += target.byteLength)

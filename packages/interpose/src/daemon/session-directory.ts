@@ -25,9 +25,12 @@ export interface SessionDirectory {
  * Makes a directory that only this user can enter. Those that daemons left behind which were killed go.
  * @param above Where. Default: `/dev/shm`, else that of temporary files.
  */
-export function makeSessionDirectory(above = fs.existsSync(SHARED_MEMORY) ? SHARED_MEMORY : os.tmpdir()): SessionDirectory {
+export function makeSessionDirectory(
+  above = fs.existsSync(SHARED_MEMORY) ? SHARED_MEMORY : os.tmpdir(),
+): SessionDirectory {
   const longest = LONGEST_SOCKET - NAME.length - '/XXXXXX/socket'.length;
-  if (Buffer.byteLength(above) > longest) throw configError('directory', `a path of at most ${longest} bytes`, above);
+  if (Buffer.byteLength(above) > longest)
+    throw configError('directory', `a path of at most ${longest} bytes`, above);
   removeLeftovers(above);
   const directory = fs.mkdtempSync(path.join(above, NAME));
   const inside = (name: string) => path.join(directory, name);

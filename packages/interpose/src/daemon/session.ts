@@ -44,6 +44,7 @@ export interface Session {
   readonly follower: Follower;
   readonly listener: Listener;
   readonly ring: Ring;
+  readonly requests: Requests;
   /** Takes objects into the table that the hierarchy knows and the table does not. */
   readonly grow: (signal: AbortSignal) => Promise<void>;
   /** Ends everything, what was opened last first. */
@@ -114,7 +115,7 @@ async function openParts(
     ending.abort();
     await Promise.all([listener.close(), ...working]);
   });
-  return { hierarchy, directory: directory.path, follower: served, listener, ring, grow, close };
+  return { hierarchy, directory: directory.path, follower: served, listener, ring, requests, grow, close };
 }
 
 /** Tells programs that the daemon lives, as long as its event loop turns. */
@@ -125,7 +126,11 @@ async function beats(table: PublishedTable, clock: Clock, signal: AbortSignal): 
   }
 }
 
-function placesOf(hierarchy: Hierarchy, placement: WatchedPlacement, sourceLevel: number): TableContent['placeOf'] {
+function placesOf(
+  hierarchy: Hierarchy,
+  placement: WatchedPlacement,
+  sourceLevel: number,
+): TableContent['placeOf'] {
   return (id) => {
     const level = hierarchy.namespace.directLevelOf(id);
     return level < sourceLevel ? placement.placeOf(id, level) : undefined;
@@ -144,9 +149,12 @@ function pathsOf(
     const known = alias === undefined ? root : path.resolve(alias);
     if (roots.includes(known)) continue;
     const { dev: device, ino: inode } = fs.statSync(known, { bigint: true });
-    if (device !== dev || inode !== ino)
-      throw configError('aliases', `paths of the source, ${root}`, known);
+    if (device !== dev || inode !== ino) throw configError('aliases', `paths of the source, ${root}`, known);
     roots.push(known);
   }
-  return { roots, rootFile: { device: dev, inode: ino }, tiers: tiers.map(({ driver }) => directoryOf(driver) ?? '') };
+  return {
+    roots,
+    rootFile: { device: dev, inode: ino },
+    tiers: tiers.map(({ driver }) => directoryOf(driver) ?? ''),
+  };
 }

@@ -79,7 +79,11 @@ export class SourceFiles {
     const version = this.#versionOf(id);
     // Whatever is wrong with the file, whoever opens it learns it from the source.
     const stat = await fs.stat(path.join(root, namespace.keyOf(id)), { bigint: true }).catch(() => undefined);
-    if (stat?.isFile() !== true || Number(stat.size) !== namespace.sizeOf(id) || version !== this.#versionOf(id))
+    if (
+      stat?.isFile() !== true ||
+      Number(stat.size) !== namespace.sizeOf(id) ||
+      version !== this.#versionOf(id)
+    )
       return;
     this.#remember(id, version);
     describe(id, {

@@ -93,7 +93,11 @@ export class TableWriter {
     const { entries } = options;
     const slots = Math.ceil(entries * SLOTS_PER_ENTRY) + LEAST_SLOTS;
     if (!Number.isSafeInteger(entries) || entries < 0 || slots > MOST_SLOTS)
-      throw configError('entries', `a whole number up to ${Math.floor(MOST_SLOTS / SLOTS_PER_ENTRY) - LEAST_SLOTS}`, entries);
+      throw configError(
+        'entries',
+        `a whole number up to ${Math.floor(MOST_SLOTS / SLOTS_PER_ENTRY) - LEAST_SLOTS}`,
+        entries,
+      );
     this.#hash = hash;
     this.#options = options;
     this.#slotCount = slots;

@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, it } from 'vitest';
+import { type Dataset, describeShim, makeDataset, program, serve } from './helpers.js';
+import type { Interposer } from '@tiered/interpose';
+
+const REDIRECTED = [
+  ...[
+    'open',
+    'open64',
+    'openat',
+    'openat64',
+    'directory',
+    'relative',
+    '__open_2',
+    '__open64_2',
+    '__openat_2',
+  ],
+  ...['__openat64_2', 'fopen', 'fopen64', 'freopen', 'freopen64', 'thread', 'handler', 'fork', 'vfork'],
+];
+const LEFT_ALONE = ['O_NOFOLLOW', 'O_RDWR', 'O_CREAT', 'O_NOATIME', 'r+', 'a+'];
+const KEY = 'Train/Image 1.JPG';
+
+/** What a program found out about a file that it opened. */
+interface Opened {
+  readonly place: string;
+  /** What stat says: device, inode, mode, user, group, size, time of modification; and whether all calls say so. */
+  readonly stat: string;
+  readonly bytes: Buffer;
+}
+
+/** Opens a file in some way, under the shim if there is an interposer. */
+async function open(how: string, file: string, interposer?: Interposer, cwd?: string): Promise<Opened> {
+  const env = interposer?.environment() ?? process.env;
+  const { stdout, stderr } = await promisify(execFile)(await program('opens'), [how, file], {
+    env,
+    encoding: 'buffer',
+    ...(cwd !== undefined && { cwd }),
+  });
+  const [place = '', stat = ''] = stderr.toString().split('\n');
+  return { place, stat, bytes: stdout };
+}
+
+async function served(): Promise<{
+  dataset: Dataset;
+  file: string;
+  interposer: Interposer;
+  isCopy: (one: Opened) => boolean;
+}> {
+  const dataset = makeDataset([KEY, 'other']);
+  const interposer = await serve(dataset);
+  await interposer.hierarchy.place(KEY);
+  await interposer.idle();
+  const [tier = ''] = dataset.tiers;
+  const isCopy = ({ place }: Opened) => place.startsWith(`${tier}/`);
+  return { dataset, file: path.join(dataset.source, KEY), interposer, isCopy };
+}
+
+describeShim('a file that has a copy', () => {
+  let opens: string;
+
+  beforeAll(async () => {
+    opens = await program('opens');
+  });
+
+  it.each(REDIRECTED)(
+    'is read there when it is opened by %s, and looks like that of the source',
+    async (how) => {
+      const { file, interposer, isCopy } = await served();
+      const [plain, under] = [await open(how, file), await open(how, file, interposer)];
+      expect([isCopy(plain), isCopy(under)]).toEqual([false, true]);
+      expect([under.stat, under.bytes]).toEqual([plain.stat, plain.bytes]);
+      expect(plain.stat).toMatch(/ same$/);
+    },
+  );
+
+  it.each(LEFT_ALONE)('is read in the source when it is opened by %s', async (how) => {
+    const { file, interposer } = await served();
+    expect(await open(how, file, interposer)).toEqual(await open(how, file));
+  });
+});
+
+describeShim('the path of a file that has a copy', () => {
+  const PATHS: readonly [string, (file: string, above: string) => string][] = [
+    ['a dot', (file) => file.replace('/Train/', '/./Train/')],
+    ['two dots', (file) => file.replace('/Train/', '/Train/../Train/')],
+    ['empty segments', (file) => file.replace('/Train/', '//Train///')],
+    [
+      'two dots behind a link',
+      (file, above) =>
+        `${above}/elsewhere/link/../${path.basename(path.dirname(file))}/${path.basename(file)}`,
+    ],
+    ['a relative path', (file, above) => path.relative(above, file)],
+    [
+      'a relative path with dots',
+      (file, above) => `./${path.relative(above, file)}`.replace('/Train/', '/Train/../Train/'),
+    ],
+  ];
+
+  it.each(PATHS)('may have %s', async (_, pathOf) => {
+    const { dataset, file, interposer, isCopy } = await served();
+    const above = path.dirname(dataset.source);
+    fs.mkdirSync(path.join(above, 'elsewhere'));
+    fs.symlinkSync(path.join(dataset.source, 'Train'), path.join(above, 'elsewhere/link'));
+    const asked = pathOf(file, above);
+    const [plain, under] = [
+      await open('open', asked, undefined, above),
+      await open('open', asked, interposer, above),
+    ];
+    expect([plain.place, isCopy(under)]).toEqual([file, true]);
+    expect([under.stat, under.bytes]).toEqual([plain.stat, plain.bytes]);
+  });
+
+  it('may begin with a link that was named, and else leads to the source', async () => {
+    const dataset = makeDataset([KEY]);
+    const above = path.dirname(dataset.source);
+    const [named, other] = [path.join(above, 'named'), path.join(above, 'other')];
+    for (const link of [named, other]) fs.symlinkSync(dataset.source, link);
+    const interposer = await serve(dataset, { aliases: [named] });
+    await interposer.hierarchy.place(KEY);
+    const {
+      source,
+      tiers: [tier = ''],
+    } = dataset;
+    expect((await open('open', path.join(named, KEY), interposer)).place).toContain(tier);
+    expect((await open('open', path.join(other, KEY), interposer)).place).toBe(path.join(source, KEY));
+    const byProcess = await open('open', `/proc/self/cwd/${KEY}`, interposer, source);
+    expect(byProcess.place).toBe(path.join(source, KEY));
+  });
+
+  it('is what the kernel says where it means something else', async () => {
+    const { dataset, file, interposer } = await served();
+    const above = path.dirname(dataset.source);
+    // The same path in another mount namespace, where another directory lies at it.
+    const other = path.join(above, 'other');
+    fs.mkdirSync(path.join(other, 'Train'), { recursive: true });
+    fs.writeFileSync(path.join(other, KEY), 'something else');
+    const script = 'mount --bind "$0" "$1" && exec "$2" open "$3"';
+    const { stdout } = await promisify(execFile)(
+      'unshare',
+      ['--mount', '--map-root-user', 'sh', '-c', script, other, dataset.source, await program('opens'), file],
+      { env: interposer.environment() },
+    );
+    expect(stdout).toBe('something else');
+  });
+});

@@ -9,7 +9,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 /* With these a file is read as ever. Any other flag means something that a copy may not do as the source does. */
-#define HARMLESS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_LARGEFILE)
+#define HARMLESS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_LARGEFILE | O_NOFOLLOW)
 /* What O_LARGEFILE is to the kernel, where the C library's is 0. */
 #define KERNELS_LARGEFILE 0100000
 
@@ -20,10 +20,11 @@ static bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_
 /* Opens the copy of a file. -1 if the file is opened where it is. */
 static int open_copy(int directory, const char *path, int flags) {
   struct redirection redirection;
-  if (!is_for_reading(flags) || !redirect(directory, path, &redirection)) return -1;
+  if (!is_for_reading(flags) || !redirect(directory, path, flags, &redirection)) return -1;
   int error = errno;
   /* It may have been evicted just now. */
-  int fd = redirection.copy[0] == '\0' ? -1 : real_open(redirection.copy, flags | O_NOFOLLOW, 0);
+  bool may_be_refused = (flags & O_NOFOLLOW) != 0 && !redirection.is_no_link;
+  int fd = redirection.copy[0] == '\0' || may_be_refused ? -1 : real_open(redirection.copy, flags | O_NOFOLLOW, 0);
   if (fd >= 0) {
     redirected(&redirection, fd);
     return fd;
@@ -107,7 +108,7 @@ static FILE *original_stream(FILE *stream) {
 
 static FILE *fopen_any(const char *path, const char *mode) {
   struct redirection redirection;
-  if (!reads_only(mode) || !redirect(AT_FDCWD, path, &redirection)) return original_stream(real_fopen(path, mode));
+  if (!reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
   int error = errno;
   FILE *stream = redirection.copy[0] == '\0' ? NULL : real_fopen(redirection.copy, mode);
   if (stream != NULL) {
@@ -135,7 +136,7 @@ static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR
 
 static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
   struct redirection redirection;
-  if (path == NULL || !reads_only(mode) || !redirect(AT_FDCWD, path, &redirection))
+  if (path == NULL || !reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection))
     return original_stream(real_freopen(path, mode, stream));
   int error = errno;
   char held[DESCRIPTOR_PATH];

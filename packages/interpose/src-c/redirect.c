@@ -3,6 +3,7 @@
 #include "resolve.h"
 #include "session.h"
 #include <errno.h>
+#include <fcntl.h>
 
 /*
  * A bit for each descriptor that was opened for a copy. It may be wrong, as descriptors are closed and copied in ways that are not
@@ -12,18 +13,21 @@
 #define WORD_BITS 64
 static uint64_t descriptors[MOST_DESCRIPTORS / WORD_BITS];
 
-bool redirect(int directory, const char *path, struct redirection *redirection) {
+bool redirect(int directory, const char *path, int flags, struct redirection *redirection) {
   const struct table *table = session_table();
   if (table == NULL) return false;
   int error = errno;
   char room[PATH_MAX];
   size_t length;
   struct table_place place;
-  const char *key = key_of(table, directory, path, room, &length);
+  const char *key = key_of(table, directory, path, flags & O_NOFOLLOW, room, &length);
   bool is_found = key != NULL && table_find(table, key, length, &place);
   if (is_found) {
     redirection->table = table;
     redirection->slot = place.slot;
+    struct table_source source;
+    table_source_of(table, place.slot, &source);
+    redirection->is_no_link = source.mode != 0;
     if (!copy_path_of(table, &place, key, length, redirection->copy)) redirection->copy[0] = '\0';
   }
   errno = error;

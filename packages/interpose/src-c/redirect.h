@@ -8,15 +8,17 @@
 struct redirection {
   const struct table *table;
   uint64_t slot;
+  /* Whether it is known that it is no link. */
+  bool is_no_link;
   /* The path of its copy; empty if it has none. */
   char copy[TABLE_PATH];
 };
 
 /*
- * Looks for what is to be opened. False if that is no file of the table. Keeps errno. Safe in signal handlers and in children of
+ * Looks for what is to be opened, of whose flags only O_NOFOLLOW matters. False if that is no file of the table. Keeps errno. Safe in signal handlers and in children of
  * fork and vfork: it takes no lock and no memory.
  */
-bool redirect(int directory, const char *path, struct redirection *redirection);
+bool redirect(int directory, const char *path, int flags, struct redirection *redirection);
 /* The copy was opened. */
 void redirected(const struct redirection *redirection, int fd);
 /* The source is opened. */

@@ -35,8 +35,8 @@ static bool is_canonical(const char *path) {
 }
 
 /* The path as the kernel resolves it, by opening the file without reading it. */
-static bool ask_kernel(int directory, const char *path, char room[PATH_MAX]) {
-  int fd = real_openat(directory, path, O_PATH | O_CLOEXEC);
+static bool ask_kernel(int directory, const char *path, int nofollow, char room[PATH_MAX]) {
+  int fd = real_openat(directory, path, O_PATH | O_CLOEXEC | nofollow);
   if (fd < 0) return false;
   bool is_known = path_of_descriptor(fd, room, PATH_MAX) > 0;
   close(fd);
@@ -62,12 +62,12 @@ static bool join(int directory, const char *path, char room[PATH_MAX]) {
   return true;
 }
 
-const char *key_of(const struct table *table, int directory, const char *path, char room[PATH_MAX], size_t *length) {
+const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[PATH_MAX], size_t *length) {
   if (path == NULL || path[0] == '\0') return NULL;
   int error = errno;
   const char *key = NULL;
   if (!is_canonical(path[0] == '/' ? path + 1 : path)) {
-    if (ask_kernel(directory, path, room)) key = key_in(table, room, length);
+    if (ask_kernel(directory, path, nofollow, room)) key = key_in(table, room, length);
   } else if (path[0] == '/') {
     key = key_in(table, path, length);
   } else if (join(directory, path, room)) {

@@ -10,8 +10,8 @@
 
 /*
  * The key of the file that the kernel would open for a path, and its length; NULL if it is not below the root, or if that cannot
- * be told. It is in the path itself, or in `room`. `directory` is that of openat. Keeps errno.
+ * be told. It is in the path itself, or in `room`. `directory` is that of openat, `nofollow` O_NOFOLLOW or 0. Keeps errno.
  */
-const char *key_of(const struct table *table, int directory, const char *path, char room[PATH_MAX], size_t *length);
+const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[PATH_MAX], size_t *length);
 
 #endif

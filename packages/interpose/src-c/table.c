@@ -79,7 +79,8 @@ bool table_find(const struct table *table, const char *key, size_t length, struc
   uint64_t hash = first_hash(key, length);
   /* The upper half of the hash as a part of all slots. */
   uint64_t slot = ((hash >> 32) * table->slots) >> 32;
-  for (unsigned probes = 0; probes < TABLE_PROBES; probes++, slot = slot + 1 == table->slots ? 0 : slot + 1) {
+  uint64_t most = table->slots < TABLE_PROBES ? table->slots : TABLE_PROBES;
+  for (uint64_t probes = 0; probes < most; probes++, slot = slot + 1 == table->slots ? 0 : slot + 1) {
     const struct table_entry *entry = &entries[slot];
     uint64_t found = load(&entry->hash[0]);
     if (found == 0) return false;

@@ -45,7 +45,7 @@ struct table_entry {
   /* What else programs are told of the source's file while they read a copy. Times are in nanoseconds. */
   uint64_t inode;
   int64_t modified;
-  /* 0 as long as the daemon knows nothing but the size. */
+  /* 0 as long as the daemon knows nothing but the size, and of links. */
   uint32_t mode;
   /* As the kernel packs it: 12 bits of the major number, below 20 of the minor one. */
   uint32_t device;

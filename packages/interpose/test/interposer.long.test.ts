@@ -1,7 +1,6 @@
-import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { describeShim, makeDataset, opensOf, run, serve, temporaryDirectory } from './helpers.js';
+import { describeShim, makeDataset, opensOf, run, serve } from './helpers.js';
 
 const KEYS = ['a.bin', 'Train/Image 1.JPG', 'train/é.png', 'deep/er/b.bin'];
 

@@ -18,15 +18,26 @@ const REDIRECTED = [
     '__open64_2',
     '__openat_2',
   ],
-  ...['__openat64_2', 'fopen', 'fopen64', 'freopen', 'freopen64', 'thread', 'handler', 'fork', 'vfork'],
+  ...[
+    '__openat64_2',
+    'fopen',
+    'fopen64',
+    'freopen',
+    'freopen64',
+    'thread',
+    'handler',
+    'fork',
+    'vfork',
+    'O_NOFOLLOW',
+  ],
 ];
-const LEFT_ALONE = ['O_NOFOLLOW', 'O_RDWR', 'O_CREAT', 'O_NOATIME', 'r+', 'a+'];
+const LEFT_ALONE = ['O_RDWR', 'O_CREAT', 'O_NOATIME', 'r+', 'a+'];
 const KEY = 'Train/Image 1.JPG';
 
 /** What a program found out about a file that it opened. */
 interface Opened {
   readonly place: string;
-  /** What stat says: device, inode, mode, user, group, size, time of modification; and whether all calls say so. */
+  /** What stat says, and whether all calls say so. */
   readonly stat: string;
   readonly bytes: Buffer;
 }
@@ -59,10 +70,8 @@ async function served(): Promise<{
 }
 
 describeShim('a file that has a copy', () => {
-  let opens: string;
-
   beforeAll(async () => {
-    opens = await program('opens');
+    await program('opens');
   });
 
   it.each(REDIRECTED)(
@@ -110,6 +119,21 @@ describeShim('the path of a file that has a copy', () => {
       await open('open', asked, interposer, above),
     ];
     expect([plain.place, isCopy(under)]).toEqual([file, true]);
+    expect([under.stat, under.bytes]).toEqual([plain.stat, plain.bytes]);
+  });
+
+  it('may lead to a link, unless it must not', async () => {
+    const dataset = makeDataset([KEY]);
+    fs.symlinkSync(path.basename(KEY), path.join(dataset.source, 'Train/link'));
+    const interposer = await serve(dataset);
+    for (const key of ['Train/link', KEY]) await interposer.hierarchy.place(key);
+    await interposer.idle();
+    const link = path.join(dataset.source, 'Train/link');
+    for (const file of [link, link.replace('/Train/', '/./Train/')]) {
+      expect((await open('open', file, interposer)).place).toContain(dataset.tiers[0] ?? '');
+      await expect(open('O_NOFOLLOW', file, interposer)).rejects.toThrow('Too many levels of symbolic links');
+    }
+    const [plain, under] = [await open('open', link), await open('open', link, interposer)];
     expect([under.stat, under.bytes]).toEqual([plain.stat, plain.bytes]);
   });
 

@@ -32,8 +32,8 @@ export interface ProgramCounts {
 }
 
 /**
- * Lets the table follow the placement, and the placement follow the programs: what they read from the source is
- * placed, and what they read from tiers is said to policies that want to know it.
+ * Lets the table follow the placement, and the placement follow the programs: what they read from the source
+ * is placed, and what they read from tiers is said to policies that want to know it.
  */
 export class Follower {
   readonly #parts: FollowerParts;

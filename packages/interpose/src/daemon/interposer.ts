@@ -12,9 +12,9 @@ export interface InterposerStats extends Omit<ProgramCounts, 'strange'> {
 }
 
 /**
- * Serves a hierarchy to programs that know nothing of it. They run under the shim, which opens copies in place
- * of the source's files (MONARCH, CCGrid'22, section III-B). What they had to read from the source is placed in
- * the background.
+ * Serves a hierarchy to programs that know nothing of it. They run under the shim, which opens copies in
+ * place of the source's files (MONARCH, CCGrid'22, section III-B). What they had to read from the source is
+ * placed in the background.
  *
  * This process only tells them where copies are. If it dies, or hangs, they read the source from then on.
  */

@@ -9,7 +9,10 @@ const LOOKS = 100;
 /** The longest sleep: whatever becomes of a wake-up, messages are not later than this. */
 const SLEEP_MS = 250;
 
-/** Takes the messages of programs from the ring, soon after they come, and nearly for nothing while none come. */
+/**
+ * Takes the messages of programs from the ring, soon after they come, and nearly for nothing while none
+ * come.
+ */
 export class Listener {
   readonly #ring: Ring;
   readonly #wakeUps: WakeUps;

@@ -19,8 +19,8 @@ export interface TableContent {
 }
 
 /**
- * Keeps the table of a hierarchy: entry i is the object with id i. A table that is full is replaced by a larger
- * one while it goes on being served.
+ * Keeps the table of a hierarchy: entry i is the object with id i. A table that is full is replaced by a
+ * larger one while it goes on being served.
  */
 export class PublishedTable {
   readonly #options: Omit<TableOptions, 'entries'>;
@@ -126,7 +126,10 @@ export class PublishedTable {
   }
 }
 
-/** Where programs read a copy; undefined for copies that are not whole, not checked, or not a file of their own. */
+/**
+ * Where programs read a copy; undefined for copies that are not whole, not checked, or not a file of their
+ * own.
+ */
 export function placeForPrograms(place: CopyPlace | undefined): Place | undefined {
   if (place?.direct !== true || place.tag === undefined || isPacked(place.tag)) return undefined;
   return { level: place.level, tag: place.tag };

@@ -8,7 +8,10 @@ const MOST = 100_000;
 /** Bytes of a copy that are checked by one read. */
 const CHECKED_AT_ONCE = 2 ** 20;
 
-/** Places what programs had to read from the source, and checks copies of an earlier daemon before programs read them. */
+/**
+ * Places what programs had to read from the source, and checks copies of an earlier daemon before programs
+ * read them.
+ */
 export class Requests {
   readonly #hierarchy: Hierarchy;
   readonly #placing = pLimit(AT_A_TIME);
@@ -75,7 +78,10 @@ export class Requests {
       await handle.readInto(target, { offset, signal });
   }
 
-  /** What goes wrong with the source or a tier is said by events of the hierarchy, and programs read the source. */
+  /**
+   * What goes wrong with the source or a tier is said by events of the hierarchy, and programs read the
+   * source.
+   */
   #ignore(error: unknown): void {
     if (!this.#closing.signal.aborted && !isTieredError(error)) throw error;
   }

@@ -37,6 +37,7 @@ export function makeSessionDirectory(
   return { path: directory, table: inside(TABLE), ring: inside(RING), socket: inside('socket') };
 }
 
+/** Programs that still look for it find nothing, and read the source. */
 export function removeSessionDirectory({ path: directory }: SessionDirectory): void {
   fs.rmSync(directory, { recursive: true, force: true });
 }
@@ -46,6 +47,8 @@ function removeLeftovers(above: string): void {
     if (!name.startsWith(NAME)) continue;
     const directory = path.join(above, name);
     const written = writtenIn(directory);
+    // The clock of files, which no other clock agrees with.
+    // eslint-disable-next-line no-restricted-properties
     if (written !== undefined && Date.now() - written > GONE_MS)
       fs.rmSync(directory, { recursive: true, force: true });
   }

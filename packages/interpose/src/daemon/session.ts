@@ -53,7 +53,7 @@ export interface Session {
 
 /** Opens everything. What was opened is closed again if it fails. */
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const closers: (() => Promise<unknown> | void)[] = [];
+  const closers: (() => unknown)[] = [];
   const close = async () => {
     for (let one = closers.pop(); one !== undefined; one = closers.pop()) await one();
   };
@@ -68,15 +68,16 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
 async function openParts(
   options: SessionOptions,
-  closers: (() => Promise<unknown> | void)[],
+  closers: (() => unknown)[],
   close: () => Promise<void>,
 ): Promise<Session> {
   const { hierarchy: given, signal, onTable } = options;
   const { placement: inner, clock = systemClock, tiers = [], source } = given;
   if (inner === undefined) throw configError('placement', 'new PlacementHandler() of @tiered/tiering', inner);
   const configured = directoryOf(source);
-  let follower: Follower | undefined;
-  const placement = new WatchedPlacement(inner, (id, place) => follower?.moved(id, place));
+  // There is none before the namespace is known.
+  const following: { follower?: Follower } = {};
+  const placement = new WatchedPlacement(inner, (id, place) => following.follower?.moved(id, place));
   const hierarchy = new Hierarchy({ ...given, placement });
   options.onHierarchy?.(hierarchy);
   closers.push(() => hierarchy.close());
@@ -98,7 +99,7 @@ async function openParts(
   const requests = new Requests(hierarchy);
   closers.push(() => requests.close());
   const served = new Follower({ namespace, sourceLevel: tiers.length, placement, table, files, requests });
-  follower = served;
+  following.follower = served;
 
   const ending = new AbortController();
   const grow = async (under: AbortSignal, onProgress?: (objects: number) => void) => {

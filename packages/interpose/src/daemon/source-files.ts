@@ -33,8 +33,8 @@ export class SourceFiles {
   #isClosed = false;
 
   static async over(parts: SourceFilesParts): Promise<SourceFiles> {
-    const { h32 } = await xxhash();
-    return new SourceFiles(parts, (text) => h32(text) || 1);
+    const hashes = await xxhash();
+    return new SourceFiles(parts, (text) => hashes.h32(text) || 1);
   }
 
   private constructor(parts: SourceFilesParts, hash: (text: string) => number) {
@@ -77,8 +77,11 @@ export class SourceFiles {
     if (this.#isClosed) return;
     const { root, namespace, describe } = this.#parts;
     const version = this.#versionOf(id);
-    // Whatever is wrong with the file, whoever opens it learns it from the source.
-    const stat = await fs.stat(path.join(root, namespace.keyOf(id)), { bigint: true }).catch(() => undefined);
+    // Whatever is wrong with the file, whoever opens it learns it from the source. So it is with links: what
+    // they lead to may change.
+    const stat = await fs
+      .lstat(path.join(root, namespace.keyOf(id)), { bigint: true })
+      .catch(() => undefined);
     if (
       stat?.isFile() !== true ||
       Number(stat.size) !== namespace.sizeOf(id) ||

@@ -20,13 +20,13 @@ export class WatchedPlacement implements Placement {
   readonly #watcher: PlaceWatcher;
   #host: PlacementHost | undefined;
 
-  /** @param watcher Told after reads go to a copy, and before a copy that they do not go to any more is deleted. */
+  /** @param watcher Told after reads go to a copy, and before a copy that they left is deleted. */
   constructor(placement: Placement, watcher: PlaceWatcher) {
     this.#placement = placement;
     this.#watcher = watcher;
   }
 
-  /** Where programs read an object whose whole and trusted copy is on this level; undefined for the source. */
+  /** Where programs read an object whose whole, trusted copy is on this level; undefined for the source. */
   placeOf(id: number, level: number): Place | undefined {
     return placeForPrograms({ level, direct: true, tag: this.#host?.tagOf(id) });
   }

@@ -1,6 +1,6 @@
 /*
- * The layout of the table, as in src-c/table.h. All numbers are in the order of the machine, which is little-endian
- * wherever the shim is.
+ * The layout of the table, as in src-c/table.h. All numbers are in the order of the machine, which is
+ * little-endian wherever the shim is.
  */
 
 export const MAGIC = 'tieredT1';

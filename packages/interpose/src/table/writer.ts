@@ -24,8 +24,8 @@ export interface TableOptions {
   /** The file. Its directory belongs to this user, and nobody else may write there. */
   readonly path: string;
   /**
-   * The directory whose files programs open, as a canonical, absolute path, and other such paths by which they
-   * come to it. At most 4.
+   * The directory whose files programs open, as a canonical, absolute path, and other such paths by which
+   * they come to it. At most 4.
    */
   readonly roots: readonly string[];
   /** What the root is to the kernel. Programs to which it is something else read what they see there. */
@@ -85,8 +85,8 @@ export class TableWriter {
 
   /** @throws TieredError `TIERED_CONFIG_INVALID`; errors of the system. */
   static async create(options: TableOptions): Promise<TableWriter> {
-    const { h64Raw } = await xxhash();
-    return new TableWriter(options, h64Raw);
+    const hashes = await xxhash();
+    return new TableWriter(options, (bytes, seed) => hashes.h64Raw(bytes, seed));
   }
 
   private constructor(options: TableOptions, hash: Hash) {
@@ -189,10 +189,11 @@ export class TableWriter {
   /**
    * Says that this process lives. Programs take it for dead, and read the source, when that has not been said
    * for 3 seconds.
-   * @param now Nanoseconds of the machine's monotonic clock, which all processes share.
    */
-  beat(now = process.hrtime.bigint()): void {
-    this.#writeWord(IN_HEADER.beat, now / 1_000_000n);
+  beat(): void {
+    // Programs compare it with the machine's clock, which all processes share, and no other.
+    // eslint-disable-next-line no-restricted-properties
+    this.#writeWord(IN_HEADER.beat, process.hrtime.bigint() / 1_000_000n);
   }
 
   /** Lets programs find it: it takes the place of the table that was at its path. */
@@ -209,12 +210,6 @@ export class TableWriter {
     this.#writeWord(IN_HEADER.isOutdated, 1n);
     fs.closeSync(this.#fd);
     fs.rmSync(this.#unfinished, { force: true });
-  }
-
-  #putFile({ bytes, inode, modified }: SourceFile): void {
-    this.#bytes.writeBigUInt64LE(BigInt(bytes), IN_ENTRY.size);
-    this.#bytes.writeBigUInt64LE(inode, IN_ENTRY.inode);
-    this.#bytes.writeBigInt64LE(modified, IN_ENTRY.modified);
   }
 
   #offsetOf(entry: number, field: number): number {

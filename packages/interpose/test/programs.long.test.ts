@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Interposer } from '@tiered/interpose';
+import { expect, it } from 'vitest';
+import {
+  describeShim,
+  makeDataset,
+  opensOf,
+  run,
+  serve,
+  temporaryDirectory,
+  type Dataset,
+} from './helpers.js';
+
+const KEYS = ['a.bin', 'Train/Image 1.JPG', 'train/é.png', 'deep/er/b.bin'];
+
+/** Programs that every machine has. Each gives the bytes that it read, one file behind the other. */
+const PROGRAMS: Readonly<
+  Record<string, (run: Run, files: readonly string[], dataset: Dataset) => Promise<Buffer>>
+> = {
+  cat: (call, files) => call('cat', files),
+  dd: async (call, files) =>
+    Buffer.concat(await all(files, (file) => call('dd', [`if=${file}`, 'status=none', 'bs=777']))),
+  cp: async (call, files) => {
+    const to = temporaryDirectory();
+    await call('cp', ['--', ...files, to]);
+    return Buffer.concat(files.map((file) => fs.readFileSync(path.join(to, path.basename(file)))));
+  },
+  'cp --preserve': async (call, files) => {
+    const to = temporaryDirectory();
+    await call('cp', ['--preserve=mode,timestamps', '--', ...files, to]);
+    for (const file of files) {
+      const [copy, source] = [fs.statSync(path.join(to, path.basename(file))), fs.statSync(file)];
+      expect([copy.mode, copy.mtimeMs]).toEqual([source.mode, source.mtimeMs]);
+    }
+    return Buffer.concat(files.map((file) => fs.readFileSync(path.join(to, path.basename(file)))));
+  },
+  'python open': (call, files) => python(call, 'sys.stdout.buffer.write(open(name, "rb").read())', files),
+  'python mmap': (call, files) =>
+    python(
+      call,
+      'import mmap; f = open(name, "rb"); sys.stdout.buffer.write(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))',
+      files,
+    ),
+  'python os.pread': (call, files) =>
+    python(call, 'import os; sys.stdout.buffer.write(os.pread(os.open(name, os.O_RDONLY), 10**6, 0))', files),
+  'python shutil.copyfile': (call, files) => {
+    const to = path.join(temporaryDirectory(), 'copy');
+    return python(
+      call,
+      `import shutil; shutil.copyfile(name, ${JSON.stringify(to)}); sys.stdout.buffer.write(open(${JSON.stringify(to)}, "rb").read())`,
+      files,
+    );
+  },
+  'python multiprocessing': (call, files) =>
+    call('python3', [
+      '-c',
+      'import sys, multiprocessing as m\ndef read(name): return open(name, "rb").read()\nif __name__ == "__main__":\n  with m.get_context("fork").Pool(2) as pool: [sys.stdout.buffer.write(b) for b in pool.map(read, sys.argv[1:])]',
+      ...files,
+    ]),
+  'python subprocess': (call, files) =>
+    python(
+      call,
+      'import subprocess; sys.stdout.buffer.write(subprocess.run(["cat", name], stdout=subprocess.PIPE).stdout)',
+      files,
+    ),
+  node: (call, files) =>
+    call(process.execPath, [
+      '-e',
+      'for (const name of process.argv.slice(1)) process.stdout.write(require("fs").readFileSync(name))',
+      ...files,
+    ]),
+  'node promises': (call, files) =>
+    call(process.execPath, [
+      '-e',
+      '(async () => { for (const name of process.argv.slice(1)) process.stdout.write(await require("fs").promises.readFile(name)); })()',
+      ...files,
+    ]),
+  'sh redirection': (call, files) => call('sh', ['-c', 'for name; do cat < "$name"; done', 'sh', ...files]),
+};
+
+type Run = (file: string, args: readonly string[]) => Promise<Buffer>;
+
+const all = async <T, R>(items: readonly T[], one: (item: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = [];
+  for (const item of items) results.push(await one(item));
+  return results;
+};
+
+const python = (call: Run, statement: string, files: readonly string[]): Promise<Buffer> =>
+  call('python3', ['-c', `import sys\nfor name in sys.argv[1:]:\n  ${statement}`, ...files]);
+
+async function served(): Promise<{
+  dataset: Dataset;
+  interposer: Interposer;
+  files: string[];
+  bytes: Buffer;
+}> {
+  const dataset = makeDataset(KEYS, { bytes: 70_000 });
+  const interposer = await serve(dataset);
+  const files = KEYS.map((key) => path.join(dataset.source, key));
+  return { dataset, interposer, files, bytes: Buffer.concat(files.map((file) => fs.readFileSync(file))) };
+}
+
+describeShim('a program that was not changed', () => {
+  it.each(Object.entries(PROGRAMS))('reads the same bytes from copies: %s', async (_, program) => {
+    const { dataset, interposer, files, bytes } = await served();
+    const call: Run = async (file, args) => Buffer.from(await run(interposer, file, args), 'latin1');
+    const first = await opensOf(interposer, () => program(call, files, dataset));
+    expect(Buffer.compare(first.result, bytes)).toBe(0);
+    expect([first.source, first.copies]).toEqual([4, 0]);
+    await interposer.idle();
+    // Now from copies; and once more, when what is said of them is known.
+    for (let epoch = 0; epoch < 2; epoch++) {
+      const later = await opensOf(interposer, () => program(call, files, dataset));
+      expect(Buffer.compare(later.result, bytes)).toBe(0);
+      expect([later.source, later.copies]).toEqual([0, 4]);
+    }
+  });
+
+  it('packs the same archive', async () => {
+    const { dataset, interposer } = await served();
+    for (const key of KEYS) await interposer.hierarchy.place(key);
+    await interposer.idle();
+    const archive = (env: NodeJS.ProcessEnv) =>
+      promisify(execFile)(
+        'tar',
+        ['-c', '--format=pax', '--pax-option=delete=atime,delete=ctime', '-C', dataset.source, '.'],
+        { env, encoding: 'buffer', maxBuffer: 2 ** 28 },
+      );
+    const plain = await archive(process.env);
+    const { result: under, copies } = await opensOf(interposer, () => archive(interposer.environment()));
+    expect(under.stderr.toString()).toBe('');
+    expect(Buffer.compare(under.stdout, plain.stdout)).toBe(0);
+    expect(copies).toBe(4);
+  });
+});

@@ -1,4 +1,4 @@
-import { ManualClock } from '@tiered/core/testing';
+import { ManualClock, settled } from '@tiered/core/testing';
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -29,7 +29,7 @@ async function post(ring: Ring, file: string, count: number): Promise<{ messages
   void posted.finally(() => (isDone = true));
   while (!isDone) {
     messages.push(...ring.take());
-    await new Promise((resolve) => setImmediate(resolve));
+    await settled();
   }
   messages.push(...ring.take());
   return { messages, said: (await posted).stdout };

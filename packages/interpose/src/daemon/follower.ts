@@ -27,6 +27,10 @@ export interface ProgramCounts {
   readonly redirected: number;
   /** Sizes of the files that were opened in the source. Programs may have read less. */
   readonly sourceBytes: number;
+  /** Different files that were opened, and their bytes; and how many of them got a copy the first time. */
+  readonly files: number;
+  readonly fileBytes: number;
+  readonly warm: number;
   /** Messages about files that are not known. */
   readonly strange: number;
 }
@@ -37,7 +41,9 @@ export interface ProgramCounts {
  */
 export class Follower {
   readonly #parts: FollowerParts;
-  readonly #counts = { opens: 0, redirected: 0, sourceBytes: 0, strange: 0 };
+  readonly #counts = { opens: 0, redirected: 0, sourceBytes: 0, files: 0, fileBytes: 0, warm: 0, strange: 0 };
+  /** By object: whether a program has opened it. */
+  #seen = new Uint8Array(1024);
 
   constructor(parts: FollowerParts) {
     this.#parts = parts;
@@ -66,6 +72,11 @@ export class Follower {
       return;
     }
     this.#counts.opens += 1;
+    if (this.#isFirst(id)) {
+      this.#counts.files += 1;
+      this.#counts.fileBytes += namespace.sizeOf(id);
+      if (kind === 'copy') this.#counts.warm += 1;
+    }
     const level = namespace.levelOf(id);
     if (kind === 'copy') {
       this.#counts.redirected += 1;
@@ -86,5 +97,16 @@ export class Follower {
       if (level < sourceLevel && namespace.directLevelOf(id) !== level) requests.check(id);
       if (id % AT_A_TIME === 0) await turn();
     }
+  }
+
+  #isFirst(id: number): boolean {
+    if (id >= this.#seen.length) {
+      const larger = new Uint8Array(Math.max(2 * this.#seen.length, this.#parts.namespace.count));
+      larger.set(this.#seen);
+      this.#seen = larger;
+    }
+    if (this.#seen[id] === 1) return false;
+    this.#seen[id] = 1;
+    return true;
   }
 }

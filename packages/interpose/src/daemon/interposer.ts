@@ -5,7 +5,12 @@ import { assertOpenable } from './locations.js';
 import { openSession, type Session, type SessionOptions } from './session.js';
 
 /** What programs did, and what was done for them. */
-export interface InterposerStats extends Omit<ProgramCounts, 'strange'> {
+export interface InterposerStats extends Pick<ProgramCounts, 'opens' | 'redirected' | 'sourceBytes'> {
+  /**
+   * How many of the opens can get a copy at best, with this room: the first open of a file only if there was
+   * a copy before, and later ones as far as the tiers have room for all files that were opened.
+   */
+  readonly best: number;
   /** Opens that could not be counted, because too many came at once or a program died. */
   readonly uncounted: number;
   readonly hierarchy: HierarchyStats;
@@ -54,8 +59,11 @@ export class Interposer implements AsyncDisposable {
   stats(): InterposerStats {
     const { listener, follower, ring } = this.#session;
     if (this.#closing === undefined) listener.take();
-    const { strange, ...counts } = follower.counts;
-    return { ...counts, uncounted: ring.lost + strange, hierarchy: this.hierarchy.stats() };
+    const { opens, redirected, sourceBytes, strange, files, fileBytes, warm } = follower.counts;
+    const hierarchy = this.hierarchy.stats();
+    const room = hierarchy.tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);
+    const best = warm + Math.floor((opens - files) * Math.min(1, room / Math.max(1, fileBytes)));
+    return { opens, redirected, sourceBytes, best, uncounted: ring.lost + strange, hierarchy };
   }
 
   /** Resolves when nothing is being placed or checked for programs that was asked for until now. */

@@ -6,6 +6,7 @@ import { doctorCommand } from './commands/doctor.js';
 import { gcCommand } from './commands/gc.js';
 import { indexCommand } from './commands/index-samples.js';
 import { inspectCommand } from './commands/inspect.js';
+import { runCommand } from './commands/run.js';
 import { simulateCommand } from './commands/simulate.js';
 import { statsCommand } from './commands/stats.js';
 import { topCommand } from './commands/top.js';
@@ -19,27 +20,32 @@ import type { CommandHost } from './host.js';
  * command asks anything.
  */
 export function tieredCommand(host: CommandHost): Command {
-  return new Command('tiered')
-    .description('Gets training data to the loader in time: storage tiering, prefetching and simulation.')
-    .version(
-      versionAbove(import.meta.dirname) ?? 'unknown',
-      '-V, --version',
-      'print the version of this command',
-    )
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 success, 1 a failure, 2 arguments or a configuration that cannot work.',
-    )
-    .addCommand(configCommand(host))
-    .addCommand(doctorCommand(host))
-    .addCommand(warmupCommand(host))
-    .addCommand(statsCommand(host))
-    .addCommand(topCommand(host))
-    .addCommand(indexCommand(host))
-    .addCommand(inspectCommand(host))
-    .addCommand(verifyCommand(host))
-    .addCommand(gcCommand(host))
-    .addCommand(calibrateCommand(host))
-    .addCommand(benchCommand(host))
-    .addCommand(simulateCommand(host));
+  return (
+    new Command('tiered')
+      .description('Gets training data to the loader in time: storage tiering, prefetching and simulation.')
+      .version(
+        versionAbove(import.meta.dirname) ?? 'unknown',
+        '-V, --version',
+        'print the version of this command',
+      )
+      // What follows the program of `tiered run` is the program's.
+      .enablePositionalOptions()
+      .addHelpText(
+        'after',
+        '\nExit codes: 0 success, 1 a failure, 2 arguments or a configuration that cannot work.',
+      )
+      .addCommand(configCommand(host))
+      .addCommand(doctorCommand(host))
+      .addCommand(warmupCommand(host))
+      .addCommand(statsCommand(host))
+      .addCommand(topCommand(host))
+      .addCommand(indexCommand(host))
+      .addCommand(inspectCommand(host))
+      .addCommand(verifyCommand(host))
+      .addCommand(gcCommand(host))
+      .addCommand(calibrateCommand(host))
+      .addCommand(benchCommand(host))
+      .addCommand(simulateCommand(host))
+      .addCommand(runCommand(host))
+  );
 }

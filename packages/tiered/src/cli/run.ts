@@ -1,6 +1,7 @@
 import { isTieredError } from '@tiered/core';
 import type { Command } from 'commander';
 import { processHost, type CommandHost } from './host.js';
+import { ProgramEnded } from './program-ended.js';
 import { tieredCommand } from './program.js';
 
 /**
@@ -8,7 +9,7 @@ import { tieredCommand } from './program.js';
  * @param args Without the names of the interpreter and the program.
  * @param host Where it writes. Default: the process.
  * @returns The exit code: 0 for success, 1 for a failure, 2 for arguments or a configuration that cannot
- * work.
+ * work; of `tiered run`, that of the program.
  */
 export async function runTiered(args: readonly string[], host: CommandHost = processHost()): Promise<number> {
   const program = tieredCommand(host);
@@ -22,6 +23,7 @@ export async function runTiered(args: readonly string[], host: CommandHost = pro
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
+    if (error instanceof ProgramEnded) return error.code;
     if (hasExitCode(error)) return error.exitCode === 0 ? 0 : 2;
     host.terminal.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return isTieredError(error, 'TIERED_CONFIG_INVALID') ? 2 : 1;

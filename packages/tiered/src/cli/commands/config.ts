@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { InitOptions } from '../actions/config.js';
 import type { CommandHost } from '../host.js';
+import { repeated } from '../repeated.js';
 
 /** `tiered config`. */
 export function configCommand(host: CommandHost): Command {
@@ -14,7 +15,7 @@ export function configCommand(host: CommandHost): Command {
     .option(
       '--tier <place:quota>',
       'such as ram:8GiB, /nvme/cache:200GiB or /nvme/cache:80%, fastest first; may be repeated',
-      (text: string, before: readonly string[]) => [...before, text],
+      repeated,
       [],
     )
     .option(

@@ -12,7 +12,8 @@ if (isClone) {
   const sources = ['--conditions=tiered-source', '--import', import.meta.resolve('tsx')];
   const main = fileURLToPath(new URL('from-sources.js', import.meta.url));
   const child = spawn(process.execPath, [...sources, main, ...args], { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  const passedOn = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
+  for (const signal of passedOn) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => {
     process.exitCode = signal === null ? (code ?? 1) : 1;
   });

@@ -1,21 +1,173 @@
+import { MemoryDriver, type HierarchyOptions } from '@tiered/core';
+import { Interposer } from '@tiered/interpose';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { PlacementHandler } from '@tiered/tiering';
+import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { describeShim, makeDataset, opensOf, run, serve } from './helpers.js';
+import {
+  describeShim,
+  makeDataset,
+  opensOf,
+  run,
+  serve,
+  temporaryDirectory,
+  type Dataset,
+} from './helpers.js';
 
-const KEYS = ['a.bin', 'Train/Image 1.JPG', 'train/é.png', 'deep/er/b.bin'];
+const KEYS = Array.from({ length: 20 }, (_, i) => `Set ${i % 3}/image ${i}.jpg`);
 
-describeShim('a program under the shim', () => {
-  it('reads the source at first, and copies afterwards: the same bytes, whoever reads', async () => {
+const filesOf = ({ source, keys }: Dataset) => keys.map((key) => path.join(source, key));
+const bytesOf = (dataset: Dataset) => Buffer.concat(filesOf(dataset).map((file) => fs.readFileSync(file)));
+
+/** Reads all files of a dataset, and says how many came from where. */
+async function readAll(
+  interposer: Interposer,
+  dataset: Dataset,
+): Promise<{ source: number; copies: number }> {
+  const { result, source, copies } = await opensOf(interposer, () =>
+    run(interposer, 'cat', filesOf(dataset)),
+  );
+  expect(Buffer.compare(Buffer.from(result, 'latin1'), bytesOf(dataset))).toBe(0);
+  return { source, copies };
+}
+
+describeShim('an interposer', () => {
+  it('places what programs read, once', async () => {
     const dataset = makeDataset(KEYS);
     const interposer = await serve(dataset);
-    const all = KEYS.map((key) => path.join(dataset.source, key));
-    const expected = Buffer.concat(KEYS.map((key) => dataset.contents.get(key) ?? Buffer.alloc(0))).toString(
-      'latin1',
-    );
-    const first = await opensOf(interposer, () => run(interposer, 'cat', all));
-    expect(first).toEqual({ result: expected, source: 4, copies: 0 });
+    expect(await readAll(interposer, dataset)).toEqual({ source: 20, copies: 0 });
     await interposer.idle();
-    const second = await opensOf(interposer, () => run(interposer, 'cat', all));
-    expect(second).toEqual({ result: expected, source: 0, copies: 4 });
+    for (let epoch = 0; epoch < 3; epoch++)
+      expect(await readAll(interposer, dataset)).toEqual({ source: 0, copies: 20 });
+    const { opens, redirected, best, uncounted, hierarchy } = interposer.stats();
+    expect([opens, redirected, best, uncounted]).toEqual([80, 60, 60, 0]);
+    expect(hierarchy.source.readBytes).toBe(bytesOf(dataset).byteLength);
+  });
+
+  it('gives programs the copies of the one before it, once they are found right, and asks the source for nothing', async () => {
+    const dataset = makeDataset(KEYS);
+    const first = await serve(dataset);
+    await readAll(first, dataset);
+    await first.idle();
+    await first.close();
+    const damaged = fs
+      .readdirSync(dataset.tiers[0] ?? '', { recursive: true, encoding: 'utf8' })
+      .find((name) => name.includes('image 7'.replace(' ', '%20')));
+    expect(damaged).toBeDefined();
+    const file = path.join(dataset.tiers[0] ?? '', damaged ?? '');
+    fs.writeFileSync(file, Buffer.from(fs.readFileSync(file)).fill(0, 100, 101));
+    const second = await serve(dataset);
+    await second.hierarchy.idle();
+    await second.idle();
+    expect(await readAll(second, dataset)).toEqual({ source: 1, copies: 19 });
+    await second.idle();
+    expect(await readAll(second, dataset)).toEqual({ source: 0, copies: 20 });
+  });
+
+  it('reads what does not fit from the source, in every epoch', async () => {
+    const dataset = makeDataset(KEYS, { bytes: 600_000 });
+    const interposer = await serve(dataset, { quota: 6_400_000 });
+    await readAll(interposer, dataset);
+    await interposer.idle();
+    const epochs = [await readAll(interposer, dataset), await readAll(interposer, dataset)];
+    const { placed } = interposer.stats().hierarchy.placement;
+    expect(epochs).toEqual([
+      { source: 20 - placed, copies: placed },
+      { source: 20 - placed, copies: placed },
+    ]);
+    // The index of the tier takes some of its room.
+    expect([placed > 6, placed < 11]).toEqual([true, true]);
+  });
+
+  it('takes in what comes into the source, and programs that run already read copies of it', async () => {
+    const dataset = makeDataset(KEYS.slice(0, 2));
+    const interposer = await serve(dataset);
+    const more = Array.from({ length: 3000 }, (_, i) => `more/${i}`);
+    fs.mkdirSync(path.join(dataset.source, 'more'));
+    for (const key of more) fs.writeFileSync(path.join(dataset.source, key), key);
+    const later = { ...dataset, keys: more };
+    expect(await readAll(interposer, later)).toEqual({ source: 0, copies: 0 });
+    await interposer.rescan();
+    expect(await readAll(interposer, later)).toEqual({ source: 3000, copies: 0 });
+    await interposer.idle();
+    expect(await readAll(interposer, later)).toEqual({ source: 0, copies: 3000 });
+  });
+
+  it('gives programs no copy of what is another file by now', async () => {
+    const dataset = makeDataset(KEYS);
+    const interposer = await serve(dataset);
+    await readAll(interposer, dataset);
+    await interposer.idle();
+    const [changed = ''] = filesOf(dataset);
+    fs.writeFileSync(changed, 'another file, of another size');
+    await interposer.rescan();
+    expect(await readAll(interposer, dataset)).toEqual({ source: 1, copies: 19 });
+    await interposer.idle();
+    expect(await readAll(interposer, dataset)).toEqual({ source: 0, copies: 20 });
+    const { mtimeMs } = fs.statSync(changed);
+    const said = await run(interposer, 'python3', [
+      '-c',
+      `import os, sys; print(os.fstat(os.open(sys.argv[1], os.O_RDONLY)).st_mtime_ns // 1000000)`,
+      changed,
+    ]);
+    expect(Number(said)).toBe(Math.floor(mtimeMs));
+  });
+
+  it('leaves programs to the source when it is closed, and nothing behind', async () => {
+    const dataset = makeDataset(KEYS);
+    const interposer = await serve(dataset);
+    await readAll(interposer, dataset);
+    await interposer.idle();
+    const env = interposer.environment();
+    await interposer.close();
+    expect(fs.existsSync(env['TIERED_INTERPOSE'] ?? '')).toBe(false);
+    expect(interposer.stats().opens).toBe(20);
+    await interposer.close();
+  });
+
+  it('keeps its files from other users', async () => {
+    const directory = (await serve(makeDataset(KEYS))).environment()['TIERED_INTERPOSE'] ?? '';
+    const modes = ['.', 'table', 'ring', 'socket'].map(
+      (name) => fs.statSync(path.join(directory, name)).mode & 0o777,
+    );
+    expect(modes).toEqual([0o700, 0o600, 0o600, 0o600]);
+  });
+
+  it.each<[string, Partial<HierarchyOptions>, RegExp]>([
+    ['a source in memory', { source: new MemoryDriver({ quota: 1000 }) }, /^source: .*a directory/],
+    ['no tiers', { tiers: [] }, /^tiers: /],
+    [
+      'a tier in memory',
+      { tiers: [{ driver: new MemoryDriver({ quota: '1GiB' }), quota: '1GiB' }] },
+      /^tiers\[0\]\.driver: .*\/dev\/shm/,
+    ],
+  ])('refuses %s', async (_, options, message) => {
+    const { source, tiers } = makeDataset(KEYS);
+    const hierarchy: HierarchyOptions = {
+      source: new FileSystemDriver({ root: source }),
+      tiers: tiers.map((root) => ({ driver: new FileSystemDriver({ root, writable: true }), quota: '1GiB' })),
+      placement: new PlacementHandler(),
+      ...options,
+    };
+    await expect(Interposer.open({ hierarchy })).rejects.toMatchObject({
+      code: 'TIERED_CONFIG_INVALID',
+      message: expect.stringMatching(message) as string,
+    });
+  });
+
+  it('refuses packed tiers, paths that lead elsewhere, and directories whose names are too long for a socket', async () => {
+    const dataset = makeDataset(KEYS);
+    const [root = ''] = dataset.tiers;
+    const hierarchy: HierarchyOptions = {
+      source: new FileSystemDriver({ root: dataset.source }),
+      tiers: [{ driver: new FileSystemDriver({ root, writable: true }), quota: '1GiB', layout: 'packed' }],
+      placement: new PlacementHandler(),
+    };
+    await expect(Interposer.open({ hierarchy })).rejects.toThrow(/^tiers\[0\]\.layout: /);
+    await expect(serve(dataset, { aliases: [temporaryDirectory()] })).rejects.toThrow(/^aliases: /);
+    await expect(
+      serve(dataset, { directory: path.join(temporaryDirectory(), 'x'.repeat(60)) }),
+    ).rejects.toThrow(/^directory: /);
   });
 });

@@ -46,8 +46,9 @@ export class Listener {
     const { signal } = this.#closing;
     for (let idle = 0; !signal.aborted; idle++) {
       if (this.take()) idle = 0;
-      if (idle < LOOKS) await this.#sleep(LOOK_MS);
-      else if (this.#ring.fallAsleep()) {
+      // A message that a program has begun and not finished keeps it awake.
+      if (idle < LOOKS || !this.#ring.fallAsleep()) await this.#sleep(LOOK_MS);
+      else {
         const woken = new AbortController();
         const wake = () => woken.abort();
         void this.#wakeUps.next().then(wake);

@@ -27,7 +27,8 @@ export class SourceFiles {
   readonly #parts: SourceFilesParts;
   readonly #hash: (text: string) => number;
   readonly #limit = pLimit(AT_A_TIME);
-  readonly #wanted = new Set<number>();
+  /** What is to be looked at, and when that is done, by object. */
+  readonly #wanted = new Map<number, Promise<void>>();
   /** By object: a hash of the version whose file programs are told of; 0 for none. */
   #described = new Uint32Array(1024);
   #isClosed = false;
@@ -58,8 +59,10 @@ export class SourceFiles {
   want(id: number): void {
     const isDone = this.#isClosed || (this.#described[id] ?? 0) !== 0 || this.#wanted.has(id);
     if (isDone || this.#wanted.size >= MOST) return;
-    this.#wanted.add(id);
-    void this.#limit(() => this.#look(id)).finally(() => this.#wanted.delete(id));
+    this.#wanted.set(
+      id,
+      this.#limit(() => this.#look(id)).finally(() => this.#wanted.delete(id)),
+    );
   }
 
   /** Programs have been told nothing yet, as they look into a new table. */
@@ -70,7 +73,7 @@ export class SourceFiles {
   /** Waits for the looks that are under way. The others are not made. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    while (this.#limit.activeCount + this.#limit.pendingCount > 0) await this.#limit(() => undefined);
+    await Promise.all(this.#wanted.values());
   }
 
   async #look(id: number): Promise<void> {

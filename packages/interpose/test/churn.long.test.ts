@@ -1,0 +1,35 @@
+import { lru } from '@tiered/tiering';
+import fs from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { describeShim, program, run, serve, temporaryDirectory } from './helpers.js';
+
+const FILES = 64;
+/** A minute is what `TIERED_CHURN_SECONDS=60` asks for. */
+const SECONDS = Number(process.env['TIERED_CHURN_SECONDS'] ?? '5');
+const CHUNK = 2 ** 16;
+
+describeShim('threads that read while copies come and go', () => {
+  it('[T4] get no wrong byte, and no error', async () => {
+    const above = temporaryDirectory();
+    const source = path.join(above, 'source');
+    fs.mkdirSync(source);
+    const files = Array.from({ length: FILES }, (_, i) => path.join(source, `file ${i}`));
+    for (const [i, file] of files.entries())
+      fs.writeFileSync(file, `${path.basename(file)}\n`.repeat(1000 + 50 * i));
+    // With room for a third of them, so that each copy that comes drives others out.
+    const interposer = await serve(
+      { source, tiers: [path.join(above, 'tier')] },
+      { quota: 8 * CHUNK, placement: { policy: lru, chunk: CHUNK } },
+    );
+    const read = await run(interposer, await program('churn'), [String(SECONDS), ...files]);
+    await interposer.idle();
+    const { opens, redirected, uncounted, hierarchy } = interposer.stats();
+    if (process.env['ZZ'])
+      console.log(read, opens, redirected, uncounted, JSON.stringify(hierarchy.placement));
+    expect(opens + uncounted).toBeGreaterThanOrEqual(Number(read));
+    expect(Math.min(redirected, opens - redirected)).toBeGreaterThan(100);
+    expect(hierarchy.placement.evicted).toBeGreaterThan(100);
+    expect(hierarchy.placement.failed).toBe(0);
+  });
+});

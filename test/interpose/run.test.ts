@@ -60,7 +60,7 @@ function tieredRun(config: string, program: readonly string[], options: readonly
 const readAll = 'cat "$SOURCE"/Set/*';
 
 describeShim('tiered run', () => {
-  it('gives a program its files from tiers, passes its exit code on, and says what it did', async () => {
+  it('[I6] gives a program its files from tiers, passes its exit code on, and says what it did', async () => {
     const { dataset, config } = withConfig();
     const script = `SOURCE='${dataset.source}'; for i in 1 2 3; do ${readAll} | cksum; sleep 0.5; done; exit 7`;
     const running = tieredRun(config, ['sh', '-c', script]);
@@ -86,7 +86,7 @@ describeShim('tiered run', () => {
   });
 
   it.each(['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'] as const)(
-    'passes %s on, and waits',
+    '[I6] passes %s on, and waits',
     async (signal) => {
       const name = signal.slice(3);
       const script = `trap 'echo got ${name}; exit 9' ${name}; echo ready; while :; do sleep 0.05; done`;
@@ -109,7 +109,7 @@ describeShim('tiered run', () => {
     expect([directory.includes('tiered-interpose-'), fs.existsSync(directory)]).toEqual([true, false]);
   });
 
-  it('may be killed: the program goes on, against the source', async () => {
+  it('[I2] may be killed: the program goes on, against the source', async () => {
     const { dataset, config } = withConfig();
     // The shell's parent is the daemon. It is dead for the last rounds, and believed to live for a while.
     const script = `SOURCE='${dataset.source}'; ${readAll} | cksum; sleep 0.5; ${readAll} | cksum; echo daemon $PPID

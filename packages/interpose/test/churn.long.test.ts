@@ -10,7 +10,7 @@ const SECONDS = Number(process.env['TIERED_CHURN_SECONDS'] ?? '5');
 const CHUNK = 2 ** 16;
 
 describeShim('threads that read while copies come and go', () => {
-  it('[T4] get no wrong byte, and no error', async () => {
+  it('[I1] get no wrong byte, and no error', async () => {
     const above = temporaryDirectory();
     const source = path.join(above, 'source');
     fs.mkdirSync(source);

@@ -8,7 +8,7 @@ const ROUNDS = 20_000;
 const SANITIZERS = ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
 
 describeShim('a table that is broken', () => {
-  it('crashes no program, and leads none to another place', async () => {
+  it('[I5] crashes no program, and leads none to another place', async () => {
     const file = path.join(temporaryDirectory(), 'table');
     const keys = Array.from({ length: 60 }, (_, i) => `Set ${i}/é${'x'.repeat(i)}.jpg`);
     const table = await TableWriter.create({

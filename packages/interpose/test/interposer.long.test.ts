@@ -33,7 +33,7 @@ async function readAll(
 }
 
 describeShim('an interposer', () => {
-  it('places what programs read, once', async () => {
+  it('[I3] places what programs read, once', async () => {
     const dataset = makeDataset(KEYS);
     const interposer = await serve(dataset);
     expect(await readAll(interposer, dataset)).toEqual({ source: 20, copies: 0 });
@@ -45,7 +45,7 @@ describeShim('an interposer', () => {
     expect(hierarchy.source.readBytes).toBe(bytesOf(dataset).byteLength);
   });
 
-  it('gives programs the copies of the one before it, once they are found right, and asks the source for nothing', async () => {
+  it('[I3] gives programs the copies of the one before it, once they are found right, and asks the source for nothing', async () => {
     const dataset = makeDataset(KEYS);
     const first = await serve(dataset);
     await readAll(first, dataset);

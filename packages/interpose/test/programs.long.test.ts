@@ -105,7 +105,7 @@ async function served(): Promise<{
 }
 
 describeShim('a program that was not changed', () => {
-  it.each(Object.entries(PROGRAMS))('reads the same bytes from copies: %s', async (_, program) => {
+  it.each(Object.entries(PROGRAMS))('[I1] reads the same bytes from copies: %s', async (_, program) => {
     const { dataset, interposer, files, bytes } = await served();
     const call: Run = async (file, args) => Buffer.from(await run(interposer, file, args), 'latin1');
     const first = await opensOf(interposer, () => program(call, files, dataset));
@@ -120,7 +120,7 @@ describeShim('a program that was not changed', () => {
     }
   });
 
-  it('packs the same archive', async () => {
+  it('[I1] packs the same archive', async () => {
     const { dataset, interposer } = await served();
     for (const key of KEYS) await interposer.hierarchy.place(key);
     await interposer.idle();

@@ -85,7 +85,7 @@ describeShim('a file that has a copy', () => {
     },
   );
 
-  it.each(LEFT_ALONE)('is read in the source when it is opened by %s', async (how) => {
+  it.each(LEFT_ALONE)('[I2] is read in the source when it is opened by %s', async (how) => {
     const { file, interposer } = await served();
     expect(await open(how, file, interposer)).toEqual(await open(how, file));
   });
@@ -137,7 +137,7 @@ describeShim('the path of a file that has a copy', () => {
     expect([under.stat, under.bytes]).toEqual([plain.stat, plain.bytes]);
   });
 
-  it('may begin with a link that was named, and else leads to the source', async () => {
+  it('[I2] may begin with a link that was named, and else leads to the source', async () => {
     const dataset = makeDataset([KEY]);
     const above = path.dirname(dataset.source);
     const [named, other] = [path.join(above, 'named'), path.join(above, 'other')];
@@ -154,7 +154,7 @@ describeShim('the path of a file that has a copy', () => {
     expect(byProcess.place).toBe(path.join(source, KEY));
   });
 
-  it('is what the kernel says where it means something else', async () => {
+  it('[I2] is what the kernel says where it means something else', async () => {
     const { dataset, file, interposer } = await served();
     const above = path.dirname(dataset.source);
     // The same path in another mount namespace, where another directory lies at it.

@@ -6,10 +6,13 @@ import path from 'node:path';
 const VARIABLE = 'TIERED_INTERPOSE';
 
 /**
- * Returns the path of the shim for this platform.
+ * Returns the path of the shim for this platform: the one that the environment variable `TIERED_SHIM` names,
+ * else the one of this package.
  * @throws TieredError `TIERED_UNSUPPORTED` if there is none.
  */
 export function shimFile(): string {
+  const wish = process.env['TIERED_SHIM'];
+  if (wish !== undefined && wish !== '') return assertNameable(path.resolve(wish));
   const file = path.join(import.meta.dirname, `../build/linux-${process.arch}/tiered-shim.so`);
   if (process.platform === 'linux' && fs.existsSync(file)) return assertNameable(file);
   const reason =
@@ -22,7 +25,8 @@ export function shimFile(): string {
 /** The environment in which programs run under the shim, and look into the directory of a daemon. */
 export function environmentFor(directory: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { LD_PRELOAD: others } = env;
-  const preloaded = others === undefined || others === '' ? shimFile() : `${shimFile()}:${others}`;
+  // Behind them, because allocators and sanitizers have to be the first.
+  const preloaded = others === undefined || others === '' ? shimFile() : `${others}:${shimFile()}`;
   return { ...env, LD_PRELOAD: preloaded, [VARIABLE]: directory };
 }
 

@@ -22,7 +22,7 @@ const PROGRAMS: Readonly<
 > = {
   cat: (call, files) => call('cat', files),
   dd: async (call, files) =>
-    Buffer.concat(await all(files, (file) => call('dd', [`if=${file}`, 'status=none', 'bs=777']))),
+    Buffer.concat(await all(files, (file) => call('dd', [`if=${file}`, 'status=none', 'bs=4096']))),
   cp: async (call, files) => {
     const to = temporaryDirectory();
     await call('cp', ['--', ...files, to]);

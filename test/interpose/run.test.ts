@@ -32,8 +32,11 @@ function withConfig(quota = '8MB'): { dataset: Dataset; config: string } {
   return { dataset, config };
 }
 
-function tieredRun(config: string, program: readonly string[], options: readonly string[] = []): Running {
-  const child = spawn(process.execPath, [TIERED, 'run', '--config', config, ...options, '--', ...program]);
+const tieredRun = (config: string, program: readonly string[], options: readonly string[] = []): Running =>
+  tiered('run', '--config', config, ...options, '--', ...program);
+
+function tiered(...args: readonly string[]): Running {
+  const child = spawn(process.execPath, [TIERED, ...args]);
   onTestFinished(() => void child.kill('SIGKILL'));
   const [out, messages]: [string[], string[]] = [[], []];
   const waiting = new Set<() => void>();
@@ -125,5 +128,44 @@ describeShim('tiered run', () => {
       .split('\n')
       .filter((line) => /^\d+ \d+/.test(line));
     expect([sums.length, new Set(sums).size]).toEqual([11, 1]);
+  });
+});
+
+describeShim('tiered daemon', () => {
+  it('serves several programs at once, and ends when it is told to', async () => {
+    const { dataset, config } = withConfig();
+    const at = path.join(fs.mkdtempSync('/dev/shm/tiered-test-'), 'session');
+    onTestFinished(() => fs.rmSync(path.dirname(at), { recursive: true, force: true }));
+    const daemon = tiered('daemon', '--config', config, '--at', at);
+    await daemon.says('ready');
+    const script = `cat '${dataset.source}'/Set/* | cksum`;
+    const run = () => tiered('run', '--at', at, '--', 'sh', '-c', script);
+    const programs = [run(), run(), run()];
+    expect(await Promise.all(programs.map(({ ended }) => ended))).toEqual([0, 0, 0]);
+    expect(new Set(programs.map(({ out }) => out())).size).toBe(1);
+    const second = tiered('daemon', '--config', config, '--at', at);
+    expect([await second.ended, second.messages()]).toEqual([
+      2,
+      expect.stringContaining('is a daemon running there?'),
+    ]);
+    daemon.process.kill('SIGTERM');
+    expect([await daemon.ended, fs.existsSync(at)]).toEqual([0, false]);
+    expect(daemon.messages()).toMatch(/^24 files were opened/);
+    const late = run();
+    expect([await late.ended, late.messages()]).toEqual([
+      1,
+      expect.stringContaining('There is no daemon at'),
+    ]);
+  });
+
+  it.each([
+    ['neither', []],
+    ['both', ['--config', 'tiers.yaml', '--at', '/tmp/nowhere']],
+  ])('a program needs a configuration or a daemon: %s', async (_, options) => {
+    const running = tiered('run', ...options, '--', 'true');
+    expect([await running.ended, running.messages()]).toEqual([
+      2,
+      expect.stringContaining('one of --config and --at'),
+    ]);
   });
 });

@@ -4,3 +4,4 @@
  */
 export { Interposer, type InterposerStats } from './daemon/interposer.js';
 export { type SessionOptions } from './daemon/session.js';
+export { environmentAt } from './shim-file.js';

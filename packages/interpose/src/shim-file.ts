@@ -22,6 +22,21 @@ export function shimFile(): string {
   throw new TieredError('TIERED_UNSUPPORTED', `The shim of @tiered/interpose is not there: ${reason}.`);
 }
 
+/**
+ * The environment of programs that are to find the copies of a daemon in another process.
+ * @param directory Of its session, as in the option `at`.
+ * @param env What they have besides. Default: that of this process.
+ * @throws TieredError `TIERED_NOT_FOUND` if there is no daemon; `TIERED_UNSUPPORTED` if there is no shim for
+ * this platform.
+ */
+export function environmentAt(directory: string, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  if (fs.existsSync(path.join(directory, 'table'))) return environmentFor(path.resolve(directory), env);
+  throw new TieredError(
+    'TIERED_NOT_FOUND',
+    `There is no daemon at ${directory}; start "tiered daemon" there.`,
+  );
+}
+
 /** The environment in which programs run under the shim, and look into the directory of a daemon. */
 export function environmentFor(directory: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { LD_PRELOAD: others } = env;

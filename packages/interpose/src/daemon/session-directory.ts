@@ -8,10 +8,15 @@ const SHARED_MEMORY = '/dev/shm';
 const NAME = 'tiered-interpose-';
 const TABLE = 'table';
 const RING = 'ring';
+const SOCKET = 'socket';
+/** All that may be in the directory. */
+const NAMES = [TABLE, `${TABLE}.new`, RING, SOCKET];
 /** The longest path that a socket can have. */
 const LONGEST_SOCKET = 107;
 /** A daemon whose files were not written for so long is gone. The living ones write four times a second. */
 const GONE_MS = 600_000;
+/** Programs take a daemon for dead after 3 seconds. Who wants its place may take it after this. */
+const SILENT_MS = 10_000;
 
 /** The files through which programs and the daemon talk to each other. */
 export interface SessionDirectory {
@@ -32,9 +37,34 @@ export function makeSessionDirectory(
   if (Buffer.byteLength(above) > longest)
     throw configError('directory', `a path of at most ${longest} bytes`, above);
   removeLeftovers(above);
-  const directory = fs.mkdtempSync(path.join(above, NAME));
+  return filesIn(fs.mkdtempSync(path.join(above, NAME)));
+}
+
+function filesIn(directory: string): SessionDirectory {
   const inside = (name: string) => path.join(directory, name);
-  return { path: directory, table: inside(TABLE), ring: inside(RING), socket: inside('socket') };
+  return { path: directory, table: inside(TABLE), ring: inside(RING), socket: inside(SOCKET) };
+}
+
+const filesOf = (directory: string): string[] => fs.readdirSync(directory);
+
+/**
+ * Makes that directory at a path that was agreed on.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if something is there that is not what a daemon left behind.
+ */
+export function makeSessionDirectoryAt(at: string): SessionDirectory {
+  const longest = LONGEST_SOCKET - '/socket'.length;
+  if (!path.isAbsolute(at) || Buffer.byteLength(at) > longest)
+    throw configError('at', `an absolute path of at most ${longest} bytes`, at);
+  const written = writtenIn(at);
+  if (written !== undefined && isGone(written) && filesOf(at).every((name) => NAMES.includes(name)))
+    fs.rmSync(at, { recursive: true, force: true });
+  try {
+    fs.mkdirSync(at, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw configError('at', 'a path at which there is nothing; is a daemon running there?', at);
+  }
+  return filesIn(at);
 }
 
 /** Programs that still look for it find nothing, and read the source. */
@@ -47,11 +77,15 @@ function removeLeftovers(above: string): void {
     if (!name.startsWith(NAME)) continue;
     const directory = path.join(above, name);
     const written = writtenIn(directory);
-    // The clock of files, which no other clock agrees with.
-    // eslint-disable-next-line no-restricted-properties
-    if (written !== undefined && Date.now() - written > GONE_MS)
+    if (written !== undefined && isGone(written, GONE_MS))
       fs.rmSync(directory, { recursive: true, force: true });
   }
+}
+
+function isGone(written: number, afterMs = SILENT_MS): boolean {
+  // The clock of files, which no other clock agrees with.
+  // eslint-disable-next-line no-restricted-properties
+  return Date.now() - written > afterMs;
 }
 
 /** When something in the directory was written last; undefined for what is not this user's. */

@@ -9,7 +9,7 @@ import { Listener } from './listener.js';
 import { directoryOf } from './locations.js';
 import { PublishedTable, type TableContent } from './published-table.js';
 import { Requests } from './requests.js';
-import { makeSessionDirectory, removeSessionDirectory } from './session-directory.js';
+import { makeSessionDirectory, makeSessionDirectoryAt, removeSessionDirectory } from './session-directory.js';
 import { SourceFiles } from './source-files.js';
 import { WakeUps } from './wake-ups.js';
 import { WatchedPlacement } from './watched-placement.js';
@@ -28,6 +28,11 @@ export interface SessionOptions {
   readonly aliases?: readonly string[] | undefined;
   /** Where the directory of the session is made. Default: `/dev/shm`, which is memory. */
   readonly directory?: string | undefined;
+  /**
+   * The directory of the session, as an absolute path at which there is nothing, so that programs can be told
+   * of it that others start. Default: a new one.
+   */
+  readonly at?: string | undefined;
   /** Ends the opening. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the hierarchy before it is opened, to listen to its events. */
@@ -83,7 +88,8 @@ async function openParts(
   closers.push(() => hierarchy.close());
   await hierarchy.open({ signal });
 
-  const directory = makeSessionDirectory(options.directory);
+  const directory =
+    options.at === undefined ? makeSessionDirectory(options.directory) : makeSessionDirectoryAt(options.at);
   closers.push(() => removeSessionDirectory(directory));
   const { namespace } = hierarchy;
   const content = { namespace, placeOf: placesOf(hierarchy, placement, tiers.length) };

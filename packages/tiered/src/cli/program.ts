@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { benchCommand } from './commands/bench.js';
 import { calibrateCommand } from './commands/calibrate.js';
 import { configCommand } from './commands/config.js';
+import { daemonCommand } from './commands/daemon.js';
 import { doctorCommand } from './commands/doctor.js';
 import { gcCommand } from './commands/gc.js';
 import { indexCommand } from './commands/index-samples.js';
@@ -47,5 +48,6 @@ export function tieredCommand(host: CommandHost): Command {
       .addCommand(benchCommand(host))
       .addCommand(simulateCommand(host))
       .addCommand(runCommand(host))
+      .addCommand(daemonCommand(host))
   );
 }

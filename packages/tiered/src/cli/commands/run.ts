@@ -1,7 +1,7 @@
-import { TieredError } from '@tiered/core';
 import { Command } from 'commander';
 import type { RunOptions } from '../actions/run.js';
 import type { CommandHost } from '../host.js';
+import { asMissing } from '../missing-interpose.js';
 import { repeated } from '../repeated.js';
 
 /** `tiered run`. */
@@ -13,7 +13,8 @@ export function runCommand(host: CommandHost): Command {
         'tiers, and what has none is copied in the background. The exit code is that of the program, or 128 and the ' +
         'number of the signal that ended it.',
     )
-    .requiredOption('--config <file>', 'a configuration whose source and tiers are directories')
+    .option('--config <file>', 'a configuration whose source and tiers are directories')
+    .option('--at <directory>', 'in place of a configuration: that of a "tiered daemon" which runs')
     .option(
       '--alias <path>',
       'another path by which the program comes to the source, such as a link to it; may be repeated',
@@ -29,11 +30,4 @@ export function runCommand(host: CommandHost): Command {
       const { runProgram } = await import('../actions/run.js').catch(asMissing);
       await runProgram(host, [program, ...args], options);
     });
-}
-
-/** @throws TieredError `TIERED_UNSUPPORTED` that says what to install; errors that say anything else. */
-function asMissing(error: unknown): never {
-  if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-  const message = 'tiered run needs a package that is not installed: npm install @tiered/interpose';
-  throw new TieredError('TIERED_UNSUPPORTED', message, { cause: error });
 }

@@ -25,7 +25,7 @@ uint8_t *map_private_file(const char *path, size_t least, int protection, size_t
   else if ((uint64_t)stat.st_size < least) error = EINVAL;
   else base = mmap(NULL, (size_t)stat.st_size, protection, MAP_SHARED, fd, 0);
   if (error == 0 && base == MAP_FAILED) error = errno;
-  close(fd);
+  real_close(fd);
   errno = error;
   *length = (size_t)stat.st_size;
   return error == 0 ? base : NULL;

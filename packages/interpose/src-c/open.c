@@ -130,7 +130,7 @@ static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR
   if (fd < 0) return -1;
   descriptor_path(fd, held);
   if (access(held, R_OK) == 0) return fd;
-  close(fd);
+  real_close(fd);
   return -1;
 }
 
@@ -148,7 +148,7 @@ static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
   }
   FILE *opened = real_freopen(held, mode, stream);
   error = errno;
-  close(fd);
+  real_close(fd);
   errno = error;
   if (opened != NULL) redirected(&redirection, fileno(opened));
   return opened;

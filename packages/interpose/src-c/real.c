@@ -55,6 +55,8 @@ int real_statx(int directory, const char *path, int flags, unsigned mask, struct
   return (int)syscall(SYS_statx, directory, path, flags, mask, stat);
 }
 
+void real_close(int fd) { syscall(SYS_close, fd); }
+
 void descriptor_path(int fd, char path[DESCRIPTOR_PATH]) {
   char digits[12];
   size_t count = 0;

@@ -19,6 +19,9 @@ FILE *real_freopen(const char *path, const char *mode, FILE *stream);
 int real_stat(int directory, const char *path, int flags, struct stat *stat);
 int real_statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat);
 
+/* As close, but no point at which a thread may be cancelled: what this library opens for itself it closes. */
+void real_close(int fd);
+
 /* The path that names an open file, whatever became of its name. */
 #define DESCRIPTOR_PATH 32
 void descriptor_path(int fd, char path[DESCRIPTOR_PATH]);

@@ -21,7 +21,8 @@ bool redirect(int directory, const char *path, int flags, struct redirection *re
   size_t length;
   struct table_place place;
   const char *key = key_of(table, directory, path, flags & O_NOFOLLOW, room, &length);
-  bool is_found = key != NULL && table_find(table, key, length, &place);
+  /* Most files are not below the root: what costs something comes afterwards. */
+  bool is_found = key != NULL && table_is_live(table) && table_find(table, key, length, &place);
   if (is_found) {
     redirection->table = table;
     redirection->slot = place.slot;

@@ -39,7 +39,7 @@ static bool ask_kernel(int directory, const char *path, int nofollow, char room[
   int fd = real_openat(directory, path, O_PATH | O_CLOEXEC | nofollow);
   if (fd < 0) return false;
   bool is_known = path_of_descriptor(fd, room, PATH_MAX) > 0;
-  close(fd);
+  real_close(fd);
   return is_known;
 }
 

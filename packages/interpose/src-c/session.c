@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <time.h>
@@ -58,6 +59,9 @@ static bool has_root(struct table *table) {
 static void map_next(void) {
   uint64_t now = now_ms();
   if (now < __atomic_load_n(&next_attempt, __ATOMIC_RELAXED) || __atomic_exchange_n(&is_mapping, true, __ATOMIC_ACQUIRE)) return;
+  /* A thread that was cancelled here would keep everybody else from it. */
+  int cancel_state;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   unsigned next = __atomic_load_n(&mapped, __ATOMIC_RELAXED);
   bool is_mapped = next < MOST_TABLES && table_open(&tables[next], table_path);
   /* It is still the old one, if the daemon ended. */
@@ -68,6 +72,7 @@ static void map_next(void) {
   if (is_mapped) __atomic_store_n(&mapped, next + 1, __ATOMIC_RELEASE);
   else __atomic_store_n(&next_attempt, now + RETRY_MS, __ATOMIC_RELAXED);
   __atomic_store_n(&is_mapping, false, __ATOMIC_RELEASE);
+  pthread_setcancelstate(cancel_state, NULL);
 }
 
 /* Another thread may have been mapping when the process was forked, which this process does not have. */
@@ -107,15 +112,18 @@ const struct table *session_table(void) {
     errno = error;
     table = present();
   }
-  return table != NULL && table_is_live(table) ? table : NULL;
+  return table;
 }
 
-/* The daemon wakes up when somebody connects. If it cannot be reached it looks by itself before long. */
+/*
+ * The daemon wakes up when somebody connects. If it cannot be reached it looks by itself before long. These calls of the kernel
+ * are no points at which a thread may be cancelled.
+ */
 static void wake(void) {
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
-  (void)connect(fd, (const struct sockaddr *)&address, sizeof address);
-  close(fd);
+  syscall(SYS_connect, fd, &address, sizeof address);
+  real_close(fd);
 }
 
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot) {

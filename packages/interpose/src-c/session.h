@@ -5,7 +5,7 @@
 #include "ring.h"
 #include "table.h"
 
-/* The table that counts; NULL if there is none whose daemon lives. Safe in signal handlers and in children of fork and vfork. */
+/* The table that counts, whose daemon may be dead; NULL if there is none. Safe in signal handlers and in children of fork and vfork. */
 const struct table *session_table(void);
 /* Tells the daemon which file was opened. Never waits. Keeps errno. */
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot);

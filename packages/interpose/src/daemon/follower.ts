@@ -60,6 +60,7 @@ export class Follower {
     const copy = placeForPrograms(place);
     if (copy !== undefined) files.has(id);
     table.moved(id, copy);
+    requests.moved(id);
     if (place?.direct === false) requests.check(id);
   }
 

@@ -19,6 +19,8 @@ export class Requests {
   /** What is to be placed, and what is to be checked, by object. */
   readonly #asked = new Map<number, Promise<void>>();
   readonly #unchecked = new Map<number, Promise<void>>();
+  /** Objects of which a tier holds the beginning. */
+  readonly #inPart = new Set<number>();
   readonly #closing = new AbortController();
 
   constructor(hierarchy: Hierarchy) {
@@ -33,9 +35,22 @@ export class Requests {
     });
   }
 
-  /** Reads a copy of an earlier daemon, which compares it with its checksums. */
+  /**
+   * Reads a copy of an earlier daemon, which compares it with its checksums. A copy that programs cannot use
+   * even then, because it holds only the beginning of its object, is read once.
+   */
   check(id: number): void {
-    this.#once(this.#unchecked, this.#checking, id, (signal) => this.#read(id, signal));
+    if (this.#inPart.has(id)) return;
+    this.#once(this.#unchecked, this.#checking, id, async (signal) => {
+      await this.#read(id, signal);
+      const isUsable = this.#namespace.directLevelOf(id) === this.#namespace.levelOf(id);
+      if (!isUsable && this.#inPart.size < MOST) this.#inPart.add(id);
+    });
+  }
+
+  /** An object has another copy, or none. */
+  moved(id: number): void {
+    this.#inPart.delete(id);
   }
 
   /** Resolves when nothing waits any more. */

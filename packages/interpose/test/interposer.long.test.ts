@@ -100,6 +100,26 @@ describeShim('an interposer', () => {
     expect(await readAll(interposer, later)).toEqual({ source: 0, copies: 3000 });
   });
 
+  it('may be asked to look again by several at once, and be closed meanwhile', async () => {
+    const dataset = makeDataset(KEYS.slice(0, 2));
+    const interposer = await serve(dataset);
+    const more = Array.from({ length: 3000 }, (_, i) => `more/${i}`);
+    fs.mkdirSync(path.join(dataset.source, 'more'));
+    for (const key of more.slice(0, 1500)) fs.writeFileSync(path.join(dataset.source, key), key);
+    await Promise.all([interposer.rescan(), interposer.rescan(), interposer.rescan()]);
+    expect(await readAll(interposer, { ...dataset, keys: more.slice(0, 1500) })).toEqual({
+      source: 1500,
+      copies: 0,
+    });
+    for (const key of more.slice(1500)) fs.writeFileSync(path.join(dataset.source, key), key);
+    const outcome = interposer.rescan().then(
+      () => 'done',
+      (error: unknown) => (error as { code?: unknown }).code,
+    );
+    await interposer.close();
+    expect(await outcome).toBe('TIERED_CLOSED');
+  });
+
   it('gives programs no copy of what is another file by now', async () => {
     const dataset = makeDataset(KEYS);
     const interposer = await serve(dataset);

@@ -73,10 +73,13 @@ export class Interposer implements AsyncDisposable {
     await this.hierarchy.idle();
   }
 
-  /** Lists the source again, so that programs read copies also of what came since. */
+  /**
+   * Lists the source again, so that programs read copies also of what came since.
+   * @throws As `Hierarchy.rescan` does; `TIERED_CLOSED`. After an abort, what was taken in until then stays.
+   */
   async rescan(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     await this.hierarchy.rescan(options);
-    await this.#session.grow(options.signal ?? new AbortController().signal);
+    await this.#session.grow(options.signal);
   }
 
   /** Ends everything. Programs that still run read the source from now on. Idempotent. */

@@ -99,9 +99,11 @@ export class PublishedTable {
     this.#table?.beat();
   }
 
+  /** Programs read the source from now on, whatever is said of objects afterwards. */
   close(): void {
     this.#next?.close();
     this.#table?.close();
+    this.#table = undefined;
   }
 
   async #fill(

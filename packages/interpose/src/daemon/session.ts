@@ -1,5 +1,5 @@
 import { Hierarchy, systemClock, type Clock, type HierarchyOptions } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { closedError, configError } from '@tiered/core/internal';
 import fs from 'node:fs';
 import path from 'node:path';
 import { Ring } from '../ring/ring.js';
@@ -51,7 +51,7 @@ export interface Session {
   readonly ring: Ring;
   readonly requests: Requests;
   /** Takes objects into the table that the hierarchy knows and the table does not. */
-  readonly grow: (signal: AbortSignal) => Promise<void>;
+  readonly grow: (signal: AbortSignal | undefined) => Promise<void>;
   /** Ends everything, what was opened last first. */
   readonly close: () => Promise<void>;
 }
@@ -108,10 +108,22 @@ async function openParts(
   following.follower = served;
 
   const ending = new AbortController();
-  const grow = async (under: AbortSignal, onProgress?: (objects: number) => void) => {
-    if (await table.grow(under, onProgress)) files.forgetAll();
+  // One after the other: a table that grows may be replaced.
+  let growing: Promise<unknown> = Promise.resolve();
+  const grow = (under: AbortSignal | undefined, onProgress?: (objects: number) => void) => {
+    const signals = AbortSignal.any([ending.signal, ...(under === undefined ? [] : [under])]);
+    const grown = growing.then(async () => {
+      signals.throwIfAborted();
+      if (await table.grow(signals, onProgress)) files.forgetAll();
+    });
+    growing = grown.catch(() => undefined);
+    return grown;
   };
-  await grow(signal ?? ending.signal, (objects) => onTable?.(objects, namespace.count));
+  closers.push(() => {
+    ending.abort(closedError());
+    return growing;
+  });
+  await grow(signal, (objects) => onTable?.(objects, namespace.count));
   const ring = new Ring(directory.ring, clock);
   closers.push(() => ring.close());
   const wakeUps = await WakeUps.at(directory.socket);
@@ -119,7 +131,7 @@ async function openParts(
   const listener = new Listener(ring, wakeUps, clock, (message) => served.opened(message));
   const working = [beats(table, clock, ending.signal), served.checkAll(() => clock.turn(), ending.signal)];
   closers.push(async () => {
-    ending.abort();
+    ending.abort(closedError());
     await Promise.all([listener.close(), ...working]);
   });
   return { hierarchy, directory: directory.path, follower: served, listener, ring, requests, grow, close };

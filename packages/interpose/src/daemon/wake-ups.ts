@@ -16,6 +16,8 @@ export class WakeUps {
     });
     wakeUps.#server.listen(path);
     await once(wakeUps.#server, 'listening');
+    // Without wake-ups the daemon looks four times a second.
+    wakeUps.#server.on('error', () => undefined);
     fs.chmodSync(path, 0o600);
     return wakeUps;
   }

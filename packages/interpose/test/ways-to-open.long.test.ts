@@ -154,6 +154,19 @@ describeShim('the path of a file that has a copy', () => {
     expect(byProcess.place).toBe(path.join(source, KEY));
   });
 
+  it('leads to the copy in other namespaces of processes and mounts, as in a container', async () => {
+    const { file, interposer, isCopy } = await served();
+    const plain = await open('open', file);
+    const { stdout, stderr } = await promisify(execFile)(
+      'unshare',
+      ['--mount', '--pid', '--fork', '--map-root-user', '--mount-proc', await program('opens'), 'open', file],
+      { env: interposer.environment(), encoding: 'buffer' },
+    );
+    const [place = '', stat = ''] = stderr.toString().split('\n');
+    expect([isCopy({ place, stat, bytes: stdout }), stat]).toEqual([true, plain.stat]);
+    expect(Buffer.compare(stdout, plain.bytes)).toBe(0);
+  });
+
   it('[I2] is what the kernel says where it means something else', async () => {
     const { dataset, file, interposer } = await served();
     const above = path.dirname(dataset.source);

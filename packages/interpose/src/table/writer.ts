@@ -81,6 +81,7 @@ export class TableWriter {
   /** Counts the tables of this process, from 1. Messages of programs name it. */
   readonly generation: number;
   #count = 0;
+  #isPublished = false;
   #isOpen = true;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID`; errors of the system. */
@@ -140,9 +141,11 @@ export class TableWriter {
     this.#bytes.writeBigUInt64LE(AT_SOURCE_WORD, IN_ENTRY.place);
     this.#bytes.writeBigUInt64LE(BigInt(bytes), IN_ENTRY.size);
     const at = HEADER_BYTES + slot * ENTRY_BYTES;
-    // The word that makes it an entry comes last.
-    fs.writeSync(this.#fd, this.#bytes, 8, ENTRY_BYTES - 8, at + 8);
-    fs.writeSync(this.#fd, this.#bytes, 0, 8, at);
+    if (this.#isPublished) {
+      // The word that makes it an entry comes last.
+      fs.writeSync(this.#fd, this.#bytes, 8, ENTRY_BYTES - 8, at + 8);
+      fs.writeSync(this.#fd, this.#bytes, 0, 8, at);
+    } else fs.writeSync(this.#fd, this.#bytes, 0, ENTRY_BYTES, at);
     this.#slots[this.#count] = slot;
     return this.#count++;
   }
@@ -198,6 +201,7 @@ export class TableWriter {
 
   /** Lets programs find it: it takes the place of the table that was at its path. */
   publish(previous?: TableWriter): void {
+    this.#isPublished = true;
     this.beat();
     fs.renameSync(this.#unfinished, this.#options.path);
     if (previous !== undefined) previous.#writeWord(IN_HEADER.isOutdated, 1n);

@@ -1,4 +1,5 @@
 import type { ByteSize } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 import type { PlacementPolicy } from './policies/policy.js';
 
 /** Options of `PlacementHandler`. */
@@ -42,4 +43,16 @@ export interface PlacementHandlerOptions {
    * epoch, and nothing where tiers are faster than the source.
    */
   readonly whenBehind?: 'wait' | 'goOn' | undefined;
+}
+
+/** @throws TieredError `TIERED_CONFIG_INVALID` for what is no policy. */
+export function assertPolicy(policy: PlacementPolicy): void {
+  if (typeof (policy as Partial<PlacementPolicy>).place === 'function') return;
+  throw configError(
+    'policy',
+    typeof policy === 'function'
+      ? 'a policy such as firstFit; some are made by a function, as sizeAware({ ... })'
+      : 'a policy such as firstFit',
+    policy,
+  );
 }

@@ -37,10 +37,11 @@ import { Haste } from './fill/haste.js';
 import { MemoryBudget } from './fill/memory-budget.js';
 import { isCurrent } from './fill/fill-parts.js';
 import type { ObjectFill } from './fill/object-fill.js';
-import type { PlacementHandlerOptions } from './options.js';
+import { assertPolicy, type PlacementHandlerOptions } from './options.js';
 import { statsOf, type HandlerParts } from './stats.js';
 import { Fills } from './fill/fills.js';
 import { placeNow } from './fill/place-now.js';
+import { evictNow } from './eviction/evict-now.js';
 import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import { RangeReads, type Range } from './source/range-reads.js';
@@ -105,15 +106,7 @@ export class PlacementHandler implements Placement {
     assertCounts({ concurrency });
     if (!WHEN_BEHIND.includes(whenBehind)) throw configError('whenBehind', '"wait" or "goOn"', whenBehind);
     this.#readersWait = whenBehind === 'wait';
-    if (typeof (policy as Partial<PlacementPolicy>).place !== 'function') {
-      throw configError(
-        'policy',
-        typeof policy === 'function'
-          ? 'a policy such as firstFit; some are made by a function, as sizeAware({ ... })'
-          : 'a policy such as firstFit',
-        policy,
-      );
-    }
+    assertPolicy(policy);
     this.policy = policy;
     this.seesHits = policy.evicts === true || policy.promote !== undefined;
     this.#concurrency = concurrency;
@@ -199,6 +192,25 @@ export class PlacementHandler implements Placement {
     const calm = this.#parts.haste.begin();
     const placed = this.#places(() => placeNow(this.#parts, this.#closing.signal, object, signal));
     return raceAbort(placed.finally(calm), signal);
+  }
+
+  /**
+   * Deletes the copy that is served of an object, for whoever knows better than the policy what is read next.
+   * The object is read from the source from now on, and is placed as one that never was.
+   *
+   * Resolves to true when the tier has its room back, or to false if there is no copy. A copy that could not
+   * be deleted keeps its room, and that is tried again (event `tierFault`).
+   * @throws TieredError `TIERED_NOT_OPEN`; `TIERED_CLOSED`. An abort ends the waiting only.
+   */
+  async evict(key: string, { signal }: OperationOptions = {}): Promise<boolean> {
+    this.#closing.signal.throwIfAborted();
+    return evictNow(this.#parts, key, signal);
+  }
+
+  /** Bytes that there is room for now on each level: quota less copies, and less claims of all processes. */
+  freeBytes(): readonly number[] {
+    const { host, copies } = this.#parts;
+    return host.tiers.map(({ level }) => copies.stores.at(level).freeBytes);
   }
 
   lost(object: ObjectRef, level: number, reason: DropReason): void {

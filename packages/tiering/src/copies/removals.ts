@@ -58,6 +58,11 @@ export class Removals {
     return undeleted !== undefined || this.#underWay.has(key);
   }
 
+  /** Resolves when nothing of a key is being deleted any more. */
+  async ended(key: string): Promise<void> {
+    await Promise.all([...(this.#underWay.get(key)?.values() ?? [])]);
+  }
+
   /** Whether this copy, or copies of its key, are being deleted from a level. */
   isLeaving(key: string, level: number, name: string): boolean {
     return this.#underWay.get(key)?.has(level) === true || this.#doomed.has(doomOf(level, name));

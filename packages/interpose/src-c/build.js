@@ -1,17 +1,6 @@
 // @ts-check
-/**
- * Compiles the shim for this machine. Where that cannot be it says so, and is no failure: nothing needs it.
- */
-import { compile, INSTALL } from './compile.js';
+import { compileIfPossible, platform } from '../../../tools/c/compile.js';
+import { compile } from './compile.js';
 
-if (process.platform === 'linux') {
-  try {
-    await compile();
-  } catch (error) {
-    const { code, stderr } = /** @type {{ code?: unknown; stderr?: string }} */ (error);
-    if (code !== 'ENOENT') throw new Error(stderr, { cause: error });
-    console.log(`@tiered/interpose is not compiled: there is no C compiler (${INSTALL}).`);
-  }
-} else {
-  console.log('@tiered/interpose is not compiled: it is for Linux only.');
-}
+const unless = platform().endsWith('-gnu') ? undefined : 'it is for glibc only';
+await compileIfPossible('@tiered/interpose', () => compile(), { unless });

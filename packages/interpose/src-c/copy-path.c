@@ -6,13 +6,14 @@
 #define LONGEST 800
 #define TAG_DIGITS 8
 
-static bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '/' || c == '-';
-}
+/* Characters that stand for themselves. */
+static const bool is_plain[256] = {
+    ['a' ... 'z'] = true, ['0' ... '9'] = true, ['.'] = true, ['_'] = true, ['-'] = true,
+};
 
 /* Whether a segment, as it is spelled, is one that copyName marks: empty, a dot or two, or the SDK's own. */
 static bool is_special(const char *segment, size_t length) {
-  if (length <= 2) return memcmp(segment, "..", length) == 0;
+  if (length <= 2) return length == 0 || (segment[0] == '.' && segment[length - 1] == '.');
   return length == 7 && memcmp(segment, ".tiered", 7) == 0;
 }
 
@@ -24,12 +25,12 @@ static char *spell(const char *key, size_t length, char *to) {
   for (size_t i = 0; i < length; i++) {
     char c = key[i];
     if (at - to > LONGEST) return NULL;
-    if (c == '/') {
+    if (is_plain[(unsigned char)c]) {
+      *at++ = c;
+    } else if (c == '/') {
       if (is_special(segment, (size_t)(at - segment)) || at - segment > LONGEST_SEGMENT) return NULL;
       *at++ = c;
       segment = at;
-    } else if (is_plain(c)) {
-      *at++ = c;
     } else if (c >= 'A' && c <= 'Z') {
       *at++ = '^';
       *at++ = (char)(c - 'A' + 'a');
@@ -46,7 +47,7 @@ static char *spell(const char *key, size_t length, char *to) {
 bool copy_path_of(const struct table *table, const struct table_place *place, const char *key, size_t length, char path[TABLE_PATH]) {
   if (place->level >= table->tier_count) return false;
   const char *tier = table->tiers[place->level];
-  size_t tier_length = strlen(tier);
+  size_t tier_length = table->tier_lengths[place->level];
   memcpy(path, tier, tier_length);
   path[tier_length] = '/';
   char *end = spell(key, length, path + tier_length + 1);
@@ -96,7 +97,7 @@ static size_t unspell(const char *name, size_t length, char key[TABLE_COPY]) {
 
 static const char *behind_tier(const struct table *table, const char *path, size_t length) {
   for (unsigned i = 0; i < table->tier_count; i++) {
-    size_t tier = strlen(table->tiers[i]);
+    size_t tier = table->tier_lengths[i];
     if (length > tier + 1 && memcmp(path, table->tiers[i], tier) == 0 && path[tier] == '/') return path + tier + 1;
   }
   return NULL;

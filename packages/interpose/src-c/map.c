@@ -23,10 +23,9 @@ uint8_t *map_private_file(const char *path, size_t least, int protection, size_t
   if (real_stat(fd, "", AT_EMPTY_PATH, &stat) < 0) error = errno;
   else if (!is_ours(&stat)) error = EACCES;
   else if ((uint64_t)stat.st_size < least) error = EINVAL;
-  else base = mmap(NULL, (size_t)stat.st_size, protection, MAP_SHARED, fd, 0);
+  else base = mmap(NULL, *length = (size_t)stat.st_size, protection, MAP_SHARED, fd, 0);
   if (error == 0 && base == MAP_FAILED) error = errno;
   real_close(fd);
   errno = error;
-  *length = (size_t)stat.st_size;
   return error == 0 ? base : NULL;
 }

@@ -1,6 +1,9 @@
 /* The functions that programs call in place of the C library's. Whatever is not plainly for reading is left to the library. */
+#include "imaginary.h"
 #include "real.h"
 #include "redirect.h"
+#include "session.h"
+#include "twins.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -17,9 +20,16 @@ static bool is_for_reading(int flags) { return (flags & ~(HARMLESS | KERNELS_LAR
 
 static bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
 
+/* A file that is opened where it is, and may get a copy later. */
+struct left {
+  const struct table *table;
+  uint64_t slot;
+};
+
 /* Opens the copy of a file. -1 if the file is opened where it is. */
-static int open_copy(int directory, const char *path, int flags) {
+static int open_copy(int directory, const char *path, int flags, struct left *left) {
   struct redirection redirection;
+  left->table = NULL;
   if (!is_for_reading(flags) || !redirect(directory, path, flags, &redirection)) return -1;
   int error = errno;
   /* It may have been evicted just now. */
@@ -31,22 +41,38 @@ static int open_copy(int directory, const char *path, int flags) {
   }
   errno = error;
   not_redirected(&redirection);
+  *left = (struct left){redirection.table, redirection.slot};
   return -1;
 }
 
-static int original(int fd) {
+static int original(int fd, const struct left *left) {
   is_no_copy(fd);
+  if (left->table != NULL) twin_watch(fd, left->table, left->slot);
   return fd;
 }
 
+/* Opens a path below an imaginary root. False if it is none. Not a part of its callers, for the room that it takes on the stack. */
+__attribute__((noinline)) static bool open_imaginary(int directory, const char *path, int flags, int *fd) {
+  struct imaginary found;
+  if (imaginary_look(directory, path, &found) == IMAGINARY_NONE) return false;
+  *fd = imaginary_open(&found, flags);
+  return true;
+}
+
 static int open_any(const char *path, int flags, mode_t mode) {
-  int fd = open_copy(AT_FDCWD, path, flags);
-  return fd >= 0 ? fd : original(real_open(path, flags, mode));
+  int imaginary;
+  if (session_is_imaginary && open_imaginary(AT_FDCWD, path, flags, &imaginary)) return imaginary;
+  struct left left;
+  int fd = open_copy(AT_FDCWD, path, flags, &left);
+  return fd >= 0 ? fd : original(real_open(path, flags, mode), &left);
 }
 
 static int open_any_at(int directory, const char *path, int flags, mode_t mode) {
-  int fd = open_copy(directory, path, flags);
-  return fd >= 0 ? fd : original(real_openat(directory, path, flags, mode));
+  int imaginary;
+  if (session_is_imaginary && open_imaginary(directory, path, flags, &imaginary)) return imaginary;
+  struct left left;
+  int fd = open_copy(directory, path, flags, &left);
+  return fd >= 0 ? fd : original(real_openat(directory, path, flags, mode), &left);
 }
 
 #define MODE(last)                                         \
@@ -85,8 +111,11 @@ int __openat_2(int directory, const char *path, int flags);
 int __openat64_2(int directory, const char *path, int flags);
 
 static int open_fortified(int directory, const char *path, int flags) {
-  int fd = open_copy(directory, path, flags);
-  return fd >= 0 ? fd : original(real_openat_2(directory, path, flags));
+  int imaginary;
+  if (session_is_imaginary && open_imaginary(directory, path, flags, &imaginary)) return imaginary;
+  struct left left;
+  int fd = open_copy(directory, path, flags, &left);
+  return fd >= 0 ? fd : original(real_openat_2(directory, path, flags), &left);
 }
 
 EXPORT int __open_2(const char *path, int flags) { return open_fortified(AT_FDCWD, path, flags); }
@@ -106,7 +135,25 @@ static FILE *original_stream(FILE *stream) {
   return stream;
 }
 
+/* What fopen opens a file with. */
+static int flags_of(const char *mode) {
+  int flags = mode[0] == 'r' ? O_RDONLY : O_WRONLY | O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND);
+  if (strchr(mode, '+') != NULL) flags = (flags & ~O_ACCMODE) | O_RDWR;
+  return strchr(mode, 'e') != NULL ? flags | O_CLOEXEC : flags;
+}
+
+static FILE *fopen_imaginary(int fd, const char *mode) {
+  FILE *stream = fd < 0 ? NULL : fdopen(fd, mode);
+  int error = errno;
+  if (stream == NULL && fd >= 0) real_close(fd);
+  errno = error;
+  return stream;
+}
+
 static FILE *fopen_any(const char *path, const char *mode) {
+  int imaginary;
+  if (session_is_imaginary && mode != NULL && open_imaginary(AT_FDCWD, path, flags_of(mode), &imaginary))
+    return fopen_imaginary(imaginary, mode);
   struct redirection redirection;
   if (!reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
   int error = errno;
@@ -134,7 +181,28 @@ static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR
   return -1;
 }
 
+/* Closes the stream, as freopen does, also if the file could not be opened. */
+static FILE *freopen_imaginary(int fd, const char *mode, FILE *stream) {
+  int error = errno;
+  if (fd < 0) {
+    fclose(stream);
+    errno = error;
+    return NULL;
+  }
+  char held[DESCRIPTOR_PATH];
+  descriptor_path(fd, held);
+  FILE *opened = real_freopen(held, mode, stream);
+  error = errno;
+  if (opened != NULL) is_copied(fd, fileno(opened));
+  real_close(fd);
+  errno = error;
+  return opened;
+}
+
 static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
+  int imaginary;
+  if (session_is_imaginary && path != NULL && mode != NULL && open_imaginary(AT_FDCWD, path, flags_of(mode), &imaginary))
+    return freopen_imaginary(imaginary, mode, stream);
   struct redirection redirection;
   if (path == NULL || !reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection))
     return original_stream(real_freopen(path, mode, stream));

@@ -15,7 +15,20 @@ void *real_symbol(void **known, const char *name) {
   return found;
 }
 
-static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen;
+static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen, *next_statx;
+
+/*
+ * Before the program begins: dlsym takes the loader's lock. Who holds that, while it runs the constructors of a library that is loaded
+ * later, may wait for a thread that opens a file.
+ */
+__attribute__((constructor)) static void find_all(void) {
+  real_symbol(&next_open, "open64");
+  real_symbol(&next_openat, "openat64");
+  real_symbol(&next_openat_2, "__openat64_2");
+  real_symbol(&next_fopen, "fopen64");
+  real_symbol(&next_freopen, "freopen64");
+  real_symbol(&next_statx, "statx");
+}
 
 /* Those of 64 bits: on this platform both are the same function, and a library in between may have only these. */
 int real_open(const char *path, int flags, mode_t mode) {
@@ -52,7 +65,8 @@ int real_stat(int directory, const char *path, int flags, struct stat *stat) {
 }
 
 int real_statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat) {
-  return (int)syscall(SYS_statx, directory, path, flags, mask, stat);
+  void *next = real_symbol(&next_statx, "statx");
+  return ((int (*)(int, const char *, int, unsigned, struct statx *))next)(directory, path, flags, mask, stat);
 }
 
 void real_close(int fd) { syscall(SYS_close, fd); }
@@ -73,7 +87,7 @@ void descriptor_path(int fd, char path[DESCRIPTOR_PATH]) {
 size_t path_of_descriptor(int fd, char *room, size_t size) {
   char link[DESCRIPTOR_PATH];
   descriptor_path(fd, link);
-  ssize_t length = readlink(link, room, size - 1);
+  ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, room, size - 1);
   if (length <= 0 || (size_t)length == size - 1 || room[0] != '/') return 0;
   room[length] = '\0';
   return (size_t)length;

@@ -15,8 +15,9 @@ int real_openat(int directory, const char *path, int flags, ...);
 int real_openat_2(int directory, const char *path, int flags);
 FILE *real_fopen(const char *path, const char *mode);
 FILE *real_freopen(const char *path, const char *mode, FILE *stream);
-/* The kernel's own: the C library's have other names in each version. */
+/* The kernel's own: the C library's has other names in each version. */
 int real_stat(int directory, const char *path, int flags, struct stat *stat);
+/* The C library's, which does without the kernel's where that is too old. */
 int real_statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat);
 
 /* As close, but no point at which a thread may be cancelled: what this library opens for itself it closes. */

@@ -24,9 +24,18 @@ void redirected(const struct redirection *redirection, int fd);
 /* The source is opened. */
 void not_redirected(const struct redirection *redirection);
 
+void is_copy(int fd);
 /* Whether a descriptor may be one of a copy. */
 bool may_be_copy(int fd);
 /* A descriptor is one of something else. */
 void is_no_copy(int fd);
+
+/* What a descriptor may be, another one may be too. */
+void is_copied(int from, int to);
+
+/* The same for directories that stand for imaginary ones. */
+void is_tree(int fd);
+bool may_be_tree(int fd);
+void is_no_tree(int fd);
 
 #endif

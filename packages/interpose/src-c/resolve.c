@@ -23,15 +23,24 @@ static const char *below(const struct table *table, const char *path) {
   return NULL;
 }
 
-/* Whether what follows a slash has no empty segment, no `.` and no `..`. */
+/* Whether what follows a slash is a name: neither empty, nor `.` or `..`. */
+static bool is_name(const char *at) {
+  if ((unsigned char)*at > '/') return true;
+  if (*at == '.') at += at[1] == '.' ? 2 : 1;
+  return *at != '/' && *at != '\0';
+}
+
+/* Whether what follows a slash has only names. Every path that a program opens passes here. */
 static bool is_canonical(const char *path) {
-  for (const char *segment = path;;) {
-    const char *end = strchrnul(segment, '/');
-    size_t length = (size_t)(end - segment);
-    if (length == 0 || (length <= 2 && memcmp(segment, "..", length) == 0)) return false;
-    if (*end == '\0') return true;
-    segment = end + 1;
+  bool is_known = is_name(path);
+  while (is_known) {
+    /* Nearly all characters come behind the slash in ASCII. */
+    while ((unsigned char)*path > '/') path++;
+    if (*path == '\0') break;
+    is_known = *path != '/' || is_name(path + 1);
+    path++;
   }
+  return is_known;
 }
 
 /* The path as the kernel resolves it, by opening the file without reading it. */
@@ -45,13 +54,11 @@ static bool ask_kernel(int directory, const char *path, int nofollow, char room[
 
 static const char *key_in(const struct table *table, const char *path, size_t *length) {
   const char *key = below(table, path);
-  if (key == NULL || !is_canonical(key)) return NULL;
-  *length = strlen(key);
+  if (key != NULL) *length = strlen(key);
   return key;
 }
 
-/* A relative path behind its directory. False if that has no path, or both are too long. */
-static bool join(int directory, const char *path, char room[PATH_MAX]) {
+bool join_path(int directory, const char *path, char room[PATH_MAX]) {
   bool is_known = directory == AT_FDCWD ? getcwd(room, PATH_MAX) != NULL && room[0] == '/' : path_of_descriptor(directory, room, PATH_MAX) > 0;
   if (!is_known) return false;
   size_t length = strlen(room);
@@ -63,14 +70,17 @@ static bool join(int directory, const char *path, char room[PATH_MAX]) {
 }
 
 const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[PATH_MAX], size_t *length) {
-  if (path == NULL || path[0] == '\0') return NULL;
+  if (table->is_imaginary || path == NULL || path[0] == '\0') return NULL;
   int error = errno;
   const char *key = NULL;
-  if (!is_canonical(path[0] == '/' ? path + 1 : path)) {
+  bool is_whole = is_canonical(path[0] == '/' ? path + 1 : path);
+  if (room == NULL && !(is_whole && path[0] == '/')) {
+    *length = KEY_NEEDS_ROOM;
+  } else if (!is_whole) {
     if (ask_kernel(directory, path, nofollow, room)) key = key_in(table, room, length);
   } else if (path[0] == '/') {
     key = key_in(table, path, length);
-  } else if (join(directory, path, room)) {
+  } else if (join_path(directory, path, room)) {
     key = key_in(table, room, length);
   }
   errno = error;

@@ -1,27 +1,68 @@
 // @ts-check
 /**
  * Builds the shim with the sanitizers of addresses and of undefined behaviour, and runs the tests of
- * programs under it. `npm run sanitize -w @tiered/interpose` needs gcc with its sanitizers. What they find is
- * printed, and the exit code is 1. The sanitizer of threads cannot be loaded into programs that are not built
- * for it.
+ * programs under it; then runs the programs of test/ under valgrind: `npm run sanitize -w @tiered/interpose
+ * [-- asan|valgrind]`. Needs gcc with its sanitizers; valgrind is left out where it is not installed. What
+ * they find is printed, and the exit code is 1. The sanitizer of threads cannot be loaded into programs that
+ * are not built for it.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { compile } from './compile.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
-const TESTS = ['ways-to-open', 'churn', 'programs'].map(
-  (name) => `packages/interpose/test/${name}.long.test.ts`,
-);
+const TESTS = ['ways-to-open', 'churn', 'programs'];
+/** Those that run programs of test/, and nothing else. */
+const PROGRAMS = ['ways-to-open', 'churn', 'ring', 'table'];
 const FLAGS = ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined'];
 /** Programs leak on purpose at their end. */
 const OPTIONS = 'detect_leaks=0:abort_on_error=1:halt_on_error=1';
 
-const env = {
-  ...process.env,
-  ASAN_OPTIONS: OPTIONS,
-  TIERED_SHIM: await compile({ name: 'asan', flags: FLAGS }),
-  LD_PRELOAD: execFileSync('cc', ['-print-file-name=libasan.so'], { encoding: 'utf8' }).trim(),
-};
-const { status } = spawnSync('npx', ['vitest', 'run', ...TESTS], { cwd: root, env, stdio: 'inherit' });
-process.exitCode = status ?? 1;
+/**
+ * Whether the tests pass.
+ *
+ * @param {readonly string[]} names
+ * @param {Record<string, string>} env
+ */
+function passes(names, env) {
+  const files = names.map((name) => `packages/interpose/test/${name}.`);
+  const all = { ...process.env, ...env };
+  return (
+    spawnSync('npx', ['vitest', 'run', ...files], { cwd: root, env: all, stdio: 'inherit' }).status === 0
+  );
+}
+
+async function passesAsan() {
+  return passes(TESTS, {
+    ASAN_OPTIONS: OPTIONS,
+    TIERED_SHIM: await compile({ name: 'asan', flags: FLAGS }),
+    LD_PRELOAD: execFileSync('cc', ['-print-file-name=libasan.so'], { encoding: 'utf8' }).trim(),
+  });
+}
+
+/** Whether valgrind finds nothing; true as well where there is none. */
+async function passesValgrind() {
+  if (spawnSync('valgrind', ['--version']).error !== undefined) {
+    console.log('valgrind is not installed: apt-get install valgrind');
+    return true;
+  }
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-valgrind-'));
+  const isFine = passes(PROGRAMS, { TIERED_VALGRIND: directory });
+  const names = fs.readdirSync(directory).filter((name) => name.startsWith('log.'));
+  const logs = names.map((name) => fs.readFileSync(path.join(directory, name), 'utf8'));
+  fs.rmSync(directory, { recursive: true });
+  console.log(`valgrind watched ${logs.length} processes.`);
+  for (const log of logs) if (log !== '') console.log(log);
+  return isFine && logs.length > 0 && logs.every((log) => log === '');
+}
+
+const KINDS = { asan: passesAsan, valgrind: passesValgrind };
+for (const name of process.argv.length > 2 ? process.argv.slice(2) : Object.keys(KINDS)) {
+  const kind = KINDS[/** @type {keyof typeof KINDS} */ (name)];
+  if (kind === undefined)
+    throw new Error(`There is no '${name}': choose of ${Object.keys(KINDS).join(', ')}.`);
+  console.log(`\n==> ${name}`);
+  if (!(await kind())) process.exitCode = 1;
+}

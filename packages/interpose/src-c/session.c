@@ -1,7 +1,7 @@
 /*
  * A table is mapped when the library is loaded, or when the first file is opened, and again when the daemon has made another one.
  * Whoever sees that first maps it; everybody else reads the source meanwhile, and nobody waits. Tables that are outdated stay
- * mapped, because others may be looking into them: few, as each has room for twice as much as the one before.
+ * mapped, because others may be looking into them: few, as each has room for a quarter more than the one before.
  */
 #include "session.h"
 #include "real.h"
@@ -26,6 +26,7 @@ static struct table tables[MOST_TABLES];
 /* How many were mapped, the last of which counts; and whether another is being mapped. */
 static unsigned mapped;
 static bool is_mapping;
+bool session_is_imaginary;
 static struct ring ring;
 /* As the environment had it at first: programs change it, not always with care. Empty if there is no session. */
 static char table_path[PATH_MAX];
@@ -69,8 +70,12 @@ static void map_next(void) {
     table_close(&tables[next]);
     is_mapped = false;
   }
-  if (is_mapped) __atomic_store_n(&mapped, next + 1, __ATOMIC_RELEASE);
-  else __atomic_store_n(&next_attempt, now + RETRY_MS, __ATOMIC_RELAXED);
+  if (is_mapped) {
+    if (tables[next].is_imaginary) __atomic_store_n(&session_is_imaginary, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&mapped, next + 1, __ATOMIC_RELEASE);
+  } else {
+    __atomic_store_n(&next_attempt, now + RETRY_MS, __ATOMIC_RELAXED);
+  }
   __atomic_store_n(&is_mapping, false, __ATOMIC_RELEASE);
   pthread_setcancelstate(cancel_state, NULL);
 }
@@ -104,7 +109,7 @@ static const struct table *present(void) {
 }
 
 const struct table *session_table(void) {
-  if (__atomic_load_n(&table_path[0], __ATOMIC_RELAXED) == '\0') return NULL;
+  if (table_path[0] == '\0') return NULL;
   const struct table *table = present();
   if (table == NULL) {
     int error = errno;
@@ -132,4 +137,7 @@ void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot)
   errno = error;
 }
 
-void session_leave(void) { __atomic_store_n(&table_path[0], '\0', __ATOMIC_RELAXED); }
+const void *session_address(size_t *size) {
+  *size = sizeof address;
+  return &address;
+}

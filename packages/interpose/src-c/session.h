@@ -7,9 +7,11 @@
 
 /* The table that counts, whose daemon may be dead; NULL if there is none. Safe in signal handlers and in children of fork and vfork. */
 const struct table *session_table(void);
+/* Whether a table has a root that need not be there. */
+extern bool session_is_imaginary;
 /* Tells the daemon which file was opened. Never waits. Keeps errno. */
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot);
-/* From now on paths mean something else to this process, so that none is redirected. */
-void session_leave(void);
+/* Where the daemon listens, and the size of that. */
+const void *session_address(size_t *size);
 
 #endif

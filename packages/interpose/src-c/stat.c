@@ -2,10 +2,12 @@
  * What programs are told of a file that they have opened. Of a copy they are told what is so of the source's file, as if they had
  * opened that: programs such as cp compare it with what its path says, and programs such as tar keep it.
  *
- * A copy is recognised by its path, which says key and tag, also when it has been deleted meanwhile. So nothing has to be kept
- * for each descriptor.
+ * A copy is recognised by what was noted when it was opened (known-copies.c), else by its path, which says key and tag, also when
+ * it has been deleted meanwhile.
  */
 #include "copy-path.h"
+#include "imaginary-stat.h"
+#include "known-copies.h"
 #include "real.h"
 #include "redirect.h"
 #include "session.h"
@@ -27,10 +29,8 @@ struct original {
   char path[TABLE_PATH];
 };
 
-/* Whether a descriptor is one of a copy of so many bytes. Finds out what is known of its source. */
-static bool original_of(int fd, uint64_t size, struct original *original) {
-  const struct table *table = may_be_copy(fd) ? session_table() : NULL;
-  if (table == NULL) return false;
+/* Finds out of which copy a descriptor is by the path that the kernel has for it. */
+static bool original_by_path(int fd, const struct table *table, struct original *original) {
   char path[TABLE_PATH + sizeof DELETED];
   size_t length = path_of_descriptor(fd, path, sizeof path);
   size_t behind = sizeof DELETED - 1;
@@ -44,13 +44,22 @@ static bool original_of(int fd, uint64_t size, struct original *original) {
   table_source_of(table, place.slot, &original->source);
   memcpy(stpcpy(stpcpy(original->path, table->roots[0]), "/"), key, key_length);
   original->path[table->root_lengths[0] + 1 + key_length] = '\0';
+  return true;
+}
+
+/* Whether a descriptor is one of a copy of so many bytes. Finds out what is known of its source. */
+static bool original_of(int fd, uint64_t size, const struct file_identity *identity, struct original *original) {
+  const struct table *table = may_be_copy(fd) ? session_table() : NULL;
+  if (table == NULL) return false;
+  bool is_known = copy_source(fd, identity, table, &original->source) && original->source.mode != 0;
+  if (!is_known && !original_by_path(fd, table, original)) return false;
   /* Else it is a copy of an older version. */
   return original->source.size == size;
 }
 
 static dev_t device_of(const struct table_source *source) { return makedev(source->device >> 20, source->device & 0xfffff); }
 
-static int64_t seconds_of(int64_t time) { return (time - (time % NANOSECONDS + NANOSECONDS) % NANOSECONDS) / NANOSECONDS; }
+static int64_t seconds_of(int64_t time) { return time / NANOSECONDS - (time % NANOSECONDS < 0); }
 
 static int64_t rest_of(int64_t time) { return (time % NANOSECONDS + NANOSECONDS) % NANOSECONDS; }
 
@@ -58,7 +67,8 @@ static int64_t rest_of(int64_t time) { return (time % NANOSECONDS + NANOSECONDS)
 static void tell_original(int fd, struct stat *stat) {
   int error = errno;
   struct original original;
-  if (S_ISREG(stat->st_mode) && original_of(fd, (uint64_t)stat->st_size, &original)) {
+  struct file_identity identity = {stat->st_ino, stat->st_dev, stat->st_ctim.tv_sec, stat->st_ctim.tv_nsec};
+  if (S_ISREG(stat->st_mode) && original_of(fd, (uint64_t)stat->st_size, &identity, &original)) {
     const struct table_source *source = &original.source;
     struct stat asked;
     if (source->mode != 0) {
@@ -79,7 +89,10 @@ static void tell_original(int fd, struct stat *stat) {
 static void tell_original_x(int fd, unsigned mask, struct statx *stat) {
   int error = errno;
   struct original original;
-  if (S_ISREG(stat->stx_mode) && original_of(fd, stat->stx_size, &original)) {
+  /* Where something of it was not asked for, it is that of no file. */
+  struct file_identity identity = {stat->stx_ino, makedev(stat->stx_dev_major, stat->stx_dev_minor), stat->stx_ctime.tv_sec,
+                                   stat->stx_ctime.tv_nsec};
+  if (S_ISREG(stat->stx_mode) && original_of(fd, stat->stx_size, &identity, &original)) {
     const struct table_source *source = &original.source;
     struct statx asked;
     if (source->mode != 0) {
@@ -107,12 +120,24 @@ static int fstat_any(int fd, struct stat *stat) {
 }
 
 static int fstatat_any(int directory, const char *path, struct stat *stat, int flags) {
+  int imaginary;
+  if (session_is_imaginary && stat_imaginary(directory, path, stat, &imaginary)) return imaginary;
   int result = real_stat(directory, path, flags, stat);
   if (result == 0 && is_descriptor(path, flags)) tell_original(directory, stat);
   return result;
 }
 
 EXPORT int fstat(int fd, struct stat *stat) { return fstat_any(fd, stat); }
+
+EXPORT int stat(const char *path, struct stat *stat) { return fstatat_any(AT_FDCWD, path, stat, 0); }
+
+EXPORT int stat64(const char *path, struct stat64 *stat) { return fstatat_any(AT_FDCWD, path, (struct stat *)stat, 0); }
+
+EXPORT int lstat(const char *path, struct stat *stat) { return fstatat_any(AT_FDCWD, path, stat, AT_SYMLINK_NOFOLLOW); }
+
+EXPORT int lstat64(const char *path, struct stat64 *stat) {
+  return fstatat_any(AT_FDCWD, path, (struct stat *)stat, AT_SYMLINK_NOFOLLOW);
+}
 
 EXPORT int fstat64(int fd, struct stat64 *stat) { return fstat_any(fd, (struct stat *)stat); }
 
@@ -125,6 +150,8 @@ EXPORT int fstatat64(int directory, const char *path, struct stat64 *stat, int f
 }
 
 EXPORT int statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat) {
+  int imaginary;
+  if (session_is_imaginary && statx_imaginary(directory, path, mask, stat, &imaginary)) return imaginary;
   int result = real_statx(directory, path, flags, mask, stat);
   unsigned needed = STATX_TYPE | STATX_SIZE;
   if (result == 0 && is_descriptor(path, flags) && (stat->stx_mask & needed) == needed) tell_original_x(directory, mask, stat);
@@ -134,6 +161,10 @@ EXPORT int statx(int directory, const char *path, int flags, unsigned mask, stru
 /* What programs call that were linked before version 2.33 of the library. `version` says which layout they know: there is one. */
 int __fxstat(int version, int fd, struct stat *stat);
 int __fxstat64(int version, int fd, struct stat64 *stat);
+int __xstat(int version, const char *path, struct stat *stat);
+int __xstat64(int version, const char *path, struct stat64 *stat);
+int __lxstat(int version, const char *path, struct stat *stat);
+int __lxstat64(int version, const char *path, struct stat64 *stat);
 int __fxstatat(int version, int directory, const char *path, struct stat *stat, int flags);
 int __fxstatat64(int version, int directory, const char *path, struct stat64 *stat, int flags);
 
@@ -145,6 +176,26 @@ EXPORT int __fxstat(int version, int fd, struct stat *stat) {
 EXPORT int __fxstat64(int version, int fd, struct stat64 *stat) {
   (void)version;
   return fstat_any(fd, (struct stat *)stat);
+}
+
+EXPORT int __xstat(int version, const char *path, struct stat *stat) {
+  (void)version;
+  return fstatat_any(AT_FDCWD, path, stat, 0);
+}
+
+EXPORT int __xstat64(int version, const char *path, struct stat64 *stat) {
+  (void)version;
+  return fstatat_any(AT_FDCWD, path, (struct stat *)stat, 0);
+}
+
+EXPORT int __lxstat(int version, const char *path, struct stat *stat) {
+  (void)version;
+  return fstatat_any(AT_FDCWD, path, stat, AT_SYMLINK_NOFOLLOW);
+}
+
+EXPORT int __lxstat64(int version, const char *path, struct stat64 *stat) {
+  (void)version;
+  return fstatat_any(AT_FDCWD, path, (struct stat *)stat, AT_SYMLINK_NOFOLLOW);
 }
 
 EXPORT int __fxstatat(int version, int directory, const char *path, struct stat *stat, int flags) {

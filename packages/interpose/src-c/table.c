@@ -19,6 +19,8 @@ static bool copy_path(char *to, const uint8_t *base, uint64_t offset) {
   memcpy(to, base + offset, most);
   const char *end = memchr(to, '\0', most);
   if (end == NULL || to[0] != '/' || end == to + 1 || end[-1] == '/') return false;
+  const char *last = strrchr(to, '/');
+  if (strcmp(last, "/.") == 0 || strcmp(last, "/..") == 0) return false;
   return strstr(to, "//") == NULL && strstr(to, "/./") == NULL && strstr(to, "/../") == NULL;
 }
 
@@ -36,14 +38,17 @@ bool table_check(struct table *table, const uint8_t *base, size_t length) {
     if (!copy_path(table->roots[i], base, load(&header->roots[i]))) return false;
     table->root_lengths[i] = strlen(table->roots[i]);
   }
-  for (unsigned i = 0; i < tier_count; i++)
+  for (unsigned i = 0; i < tier_count; i++) {
     if (!copy_path(table->tiers[i], base, load(&header->tiers[i]))) return false;
+    table->tier_lengths[i] = strlen(table->tiers[i]);
+  }
   table->base = base;
   table->length = length;
   table->slots = slots;
   table->generation = load(&header->generation);
   table->root_device = load(&header->root_device);
   table->root_inode = load(&header->root_inode);
+  table->is_imaginary = load(&header->is_imaginary) != 0 && root_count > 1;
   table->tier_count = (unsigned)tier_count;
   table->root_count = (unsigned)root_count;
   return true;
@@ -94,6 +99,10 @@ bool table_find(const struct table *table, const char *key, size_t length, struc
   return false;
 }
 
+bool table_has_copy(const struct table *table, uint64_t slot) {
+  return (load(&entries_of(table)[slot].place) >> 40 & 0xff) < table->tier_count;
+}
+
 void table_source_of(const struct table *table, uint64_t slot, struct table_source *source) {
   const struct table_entry *entry = &entries_of(table)[slot];
   source->mode = __atomic_load_n(&entry->mode, __ATOMIC_ACQUIRE);
@@ -109,8 +118,9 @@ bool table_is_live(const struct table *table) {
   struct timespec now;
   /* Without a system call. It may be some milliseconds behind the clock that the daemon looks at. */
   if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) < 0) return false;
-  int64_t since = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - (int64_t)load(&header_of(table->base)->beat);
-  return since > -1000 && since < TABLE_DEAD_MS;
+  uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+  /* Without a sign, as any number may stand there: from a second that is yet to come to when it is dead. */
+  return now_ms - load(&header_of(table->base)->beat) + 999 < TABLE_DEAD_MS + 999;
 }
 
 bool table_is_outdated(const struct table *table) { return load(&header_of(table->base)->is_outdated) != 0; }

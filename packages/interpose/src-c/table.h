@@ -67,6 +67,8 @@ struct table_header {
   /* What the root is to the kernel: where it is something else, its path means something else. 0 if it need not be there. */
   uint64_t root_device;
   uint64_t root_inode;
+  /* Not 0 if the first root need not be there. The second one is the tree of its directories then. */
+  uint64_t is_imaginary;
   /* Where texts begin in the header, each with a NUL at its end: absolute, canonical paths without a slash at the end. */
   uint64_t roots[TABLE_ROOTS];
   uint64_t tiers[TABLE_TIERS];
@@ -79,9 +81,11 @@ struct table {
   uint64_t slots;
   uint64_t generation;
   uint64_t root_device, root_inode;
+  bool is_imaginary;
   unsigned tier_count;
   unsigned root_count;
   size_t root_lengths[TABLE_ROOTS];
+  size_t tier_lengths[TABLE_TIERS];
   char roots[TABLE_ROOTS][TABLE_ROOT];
   char tiers[TABLE_TIERS][TABLE_ROOT];
 };
@@ -112,6 +116,7 @@ void table_close(struct table *table);
 /* Looks a key up. False if it is not there. */
 bool table_find(const struct table *table, const char *key, size_t length, struct table_place *place);
 /* Of an entry that was found. */
+bool table_has_copy(const struct table *table, uint64_t slot);
 void table_source_of(const struct table *table, uint64_t slot, struct table_source *source);
 /* Whether its daemon lives, as far as can be told; else it may say what is not so any more. */
 bool table_is_live(const struct table *table);

@@ -1,18 +1,5 @@
 // @ts-check
-/**
- * Compiles the addon for this machine. Where that cannot be it says so, and is no failure: nothing needs the
- * addon.
- */
-import { compile, INSTALL } from './compile.js';
+import { compileIfPossible } from '../../../tools/c/compile.js';
+import { compile } from './compile.js';
 
-if (process.platform === 'linux') {
-  try {
-    await compile();
-  } catch (error) {
-    const { code, stderr } = /** @type {{ code?: unknown; stderr?: string }} */ (error);
-    if (code !== 'ENOENT') throw new Error(stderr, { cause: error });
-    console.log(`@tiered/native is not compiled: there is no C compiler. To install one: ${INSTALL}`);
-  }
-} else {
-  console.log('@tiered/native is not compiled: it is for Linux only.');
-}
+await compileIfPossible('@tiered/native', () => compile());

@@ -1,0 +1,160 @@
+/*
+ * The problem: a program wants to open, list and describe files that no kernel knows. They are objects, in a bucket for example.
+ *
+ * - Files are entries of the table, which also says what stat says of them. Who opens a file that has no copy asks the daemon for
+ *   one, and waits (ask.c).
+ * - Directories stand in the directory of the session, as a tree of real ones, which the table names as the second path of the
+ *   root. So they can be opened, listed, and entered, and what is relative to them comes back here by the path that the kernel
+ *   gives. The daemon puts names of files into one when somebody is about to list it: links that lead nowhere, so that a program
+ *   without this library finds no file rather than an empty one.
+ *
+ * There are no symbolic links below such a root. So `..` is what the text says.
+ */
+#include "imaginary.h"
+#include "ask.h"
+#include "copy-path.h"
+#include "real.h"
+#include "redirect.h"
+#include "resolve.h"
+#include "session.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* Attempts to open a copy which is evicted each time before it was opened. */
+#define MOST_ATTEMPTS 20
+
+static const struct table *imaginary_table(void) {
+  const struct table *table = session_table();
+  return table != NULL && table->is_imaginary ? table : NULL;
+}
+
+/* What stands behind a root: a slash and more, or nothing. NULL if the path is below none. */
+static const char *behind_root(const struct table *table, const char *path) {
+  for (unsigned i = 0; i < table->root_count; i++) {
+    size_t length = table->root_lengths[i];
+    if (strncmp(path, table->roots[i], length) == 0 && (path[length] == '/' || path[length] == '\0')) return path + length;
+  }
+  return NULL;
+}
+
+/* Writes names with a slash between them, without `.` and `..`. False if the path leaves the root. */
+static bool write_key(const char *path, struct imaginary *found) {
+  size_t length = 0;
+  while (*path != '\0') {
+    while (*path == '/') path++;
+    size_t name = strcspn(path, "/");
+    if (name == 2 && path[0] == '.' && path[1] == '.') {
+      if (length == 0) return false;
+      while (length > 0 && found->key[--length] != '/') continue;
+    } else if (name > 0 && !(name == 1 && path[0] == '.')) {
+      if (length + 1 + name >= PATH_MAX) return false;
+      if (length > 0) found->key[length++] = '/';
+      memcpy(found->key + length, path, name);
+      length += name;
+    }
+    path += name;
+  }
+  found->key[length] = '\0';
+  found->length = length;
+  return true;
+}
+
+static enum imaginary_kind kind_of(struct imaginary *found) {
+  if (found->length > 0 && table_find(found->table, found->key, found->length, &found->place)) {
+    table_source_of(found->table, found->place.slot, &found->source);
+    return IMAGINARY_FILE;
+  }
+  char path[PATH_MAX];
+  struct stat stat;
+  bool is_there = imaginary_directory(found, path) && real_stat(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &stat) == 0;
+  return is_there && S_ISDIR(stat.st_mode) ? IMAGINARY_DIRECTORY : IMAGINARY_NOTHING;
+}
+
+enum imaginary_kind imaginary_look(int directory, const char *path, struct imaginary *found) {
+  found->kind = IMAGINARY_NONE;
+  found->table = imaginary_table();
+  if (found->table == NULL || path == NULL || path[0] == '\0') return IMAGINARY_NONE;
+  int error = errno;
+  char room[PATH_MAX];
+  const char *whole = path[0] == '/' ? path : join_path(directory, path, room) ? room : NULL;
+  const char *behind = whole == NULL ? NULL : behind_root(found->table, whole);
+  if (behind != NULL && write_key(behind, found)) found->kind = kind_of(found);
+  errno = error;
+  return found->kind;
+}
+
+bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]) {
+  const struct table *table = found->table;
+  if (table->root_lengths[1] + 1 + found->length >= PATH_MAX) return false;
+  char *end = stpcpy(path, table->roots[1]);
+  if (found->length > 0) memcpy(stpcpy(end, "/"), found->key, found->length + 1);
+  return true;
+}
+
+bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]) {
+  char nothing[PATH_MAX];
+  if (!imaginary_directory(found, path)) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  int connection = ask(ASK_DIRECTORY, found->key, found->length, nothing);
+  if (connection >= 0) real_close(connection);
+  return connection >= 0;
+}
+
+static int open_directory(const struct imaginary *found, int flags) {
+  if ((flags & O_ACCMODE) != O_RDONLY) {
+    errno = EISDIR;
+    return -1;
+  }
+  char path[PATH_MAX];
+  if (!imaginary_complete(found, path)) return -1;
+  int fd = real_open(path, flags, 0);
+  if (fd >= 0) is_tree(fd);
+  return fd;
+}
+
+/* The daemon holds a copy for as long as this one has a connection. */
+static int open_when_asked(const struct imaginary *found, int flags) {
+  char copy[PATH_MAX];
+  int connection = ask(ASK_FILE, found->key, found->length, copy);
+  if (connection < 0) return -1;
+  int fd = real_open(copy, flags | O_NOFOLLOW, 0);
+  int error = errno;
+  real_close(connection);
+  if (fd >= 0) is_copy(fd);
+  errno = error;
+  return fd;
+}
+
+static int open_file(const struct imaginary *found, int flags) {
+  struct redirection redirection = {.table = found->table, .slot = found->place.slot};
+  if (copy_path_of(found->table, &found->place, found->key, found->length, redirection.copy)) {
+    int fd = real_open(redirection.copy, flags | O_NOFOLLOW, 0);
+    if (fd >= 0) redirected(&redirection, fd);
+    if (fd >= 0 || errno != ENOENT) return fd;
+  }
+  not_redirected(&redirection);
+  int fd = open_when_asked(found, flags);
+  /* It may have been evicted between the answer and the open. */
+  for (int attempt = 1; fd < 0 && errno == ENOENT && attempt < MOST_ATTEMPTS; attempt++) fd = open_when_asked(found, flags);
+  return fd;
+}
+
+int imaginary_open(const struct imaginary *found, int flags) {
+  bool is_written = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+  switch (found->kind) {
+    case IMAGINARY_DIRECTORY:
+      return open_directory(found, flags);
+    case IMAGINARY_FILE:
+      if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) errno = EEXIST;
+      else if (is_written) errno = EROFS;
+      else if ((flags & O_DIRECTORY) != 0) errno = ENOTDIR;
+      else return open_file(found, flags & ~O_CREAT);
+      return -1;
+    default:
+      errno = (flags & O_CREAT) != 0 ? EROFS : ENOENT;
+      return -1;
+  }
+}

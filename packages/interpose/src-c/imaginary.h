@@ -1,0 +1,39 @@
+/* A root that need not be there: its files are objects of a source that is no file system. */
+#ifndef TIERED_IMAGINARY_H
+#define TIERED_IMAGINARY_H
+
+#include "table.h"
+#include <limits.h>
+
+enum imaginary_kind {
+  /* The path is not below an imaginary root: the kernel knows what it is. */
+  IMAGINARY_NONE,
+  IMAGINARY_FILE,
+  IMAGINARY_DIRECTORY,
+  /* It is below the root, and there is nothing. */
+  IMAGINARY_NOTHING,
+};
+
+struct imaginary {
+  enum imaginary_kind kind;
+  const struct table *table;
+  /* Of a file. */
+  struct table_place place;
+  struct table_source source;
+  /* The key of a file or a directory, empty for the root, with a NUL. */
+  size_t length;
+  char key[PATH_MAX];
+};
+
+/* What a path is: to be asked only if session_is_imaginary, as it takes some room on the stack. Keeps errno. Safe in signal handlers and in children of fork and vfork. */
+enum imaginary_kind imaginary_look(int directory, const char *path, struct imaginary *found);
+/* Where the directory is that stands for an imaginary one. False if its path is too long. */
+bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]);/* The same, once it has the names of all its files. False with errno. */
+bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]);
+
+/*
+ * Opens what was found, for reading: waits until the daemon has made it readable. -1 with errno; EROFS for whatever would write.
+ */
+int imaginary_open(const struct imaginary *found, int flags);
+
+#endif

@@ -1,0 +1,22 @@
+/* Of which file a descriptor is, where that can be known for less than the kernel takes to spell its path. */
+#ifndef TIERED_KNOWN_COPIES_H
+#define TIERED_KNOWN_COPIES_H
+
+#include "redirect.h"
+
+/* What a file is to the kernel. A number of a file that is gone is used again, but not with the same time of its last change. */
+struct file_identity {
+  uint64_t inode;
+  uint64_t device;
+  int64_t changed_seconds, changed_nanoseconds;
+};
+
+/* A descriptor was opened for a copy. */
+void copy_known(int fd, const struct redirection *redirection);
+/*
+ * What is said of the source's file, if the descriptor is still one of that copy, which is what the kernel has just said of it.
+ * False if that is not known. Changes errno.
+ */
+bool copy_source(int fd, const struct file_identity *identity, const struct table *table, struct table_source *source);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * A program that keeps a file open, as h5py does, would read it in the source until it closes it. So its descriptor gets a twin:
+ * another descriptor, of the copy, as soon as there is one. Reads that name an offset go to the twin. Everything else stays with
+ * the descriptor of the program, which is the source's file for ever: its offset, its locks, its mode, what `dup` and `fork` make
+ * of it, what it is mapped from. So nothing has to be taken back, and nobody can tell.
+ *
+ * What can go wrong is that numbers are used again. Descriptors are closed in ways that are not seen here: by `fclose`, by
+ * `close_range`, by the kernel. So before each read by a twin both descriptors are asked what they are, by two calls of the kernel
+ * that wait for no server. A twin whose file is another one is not read, and not closed.
+ *
+ * Invariants:
+ * - A twin is read only while the program's descriptor is one of the file whose copy it is.
+ * - A twin is closed only when the program's descriptor was closed, as another thread may be reading from it.
+ * - Only one thread changes an entry, the one that made it BUSY. Nobody waits: all others read the source meanwhile.
+ * - After vfork, parent and child share this memory, but not the descriptors: the child opens and closes no twin.
+ */
+#include "twins.h"
+#include "real.h"
+#include "redirect.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Descriptors from 1024 on get none. */
+#define MOST_WATCHED 1024
+/* Each takes one of the descriptors that the process may have, which are often 1024. */
+#define MOST_TWINS 128
+/* Programs rely on getting the lowest number that is free. */
+#define FIRST_NUMBER 512
+
+enum state { NONE, WATCHED, TWIN, FAILED, BUSY };
+
+struct identity {
+  uint64_t inode, size;
+  uint32_t major, minor;
+};
+
+static struct entry {
+  uint32_t state;
+  int twin;
+  const struct table *table;
+  uint64_t slot;
+  struct identity file, copy;
+} entries[MOST_WATCHED];
+
+static unsigned twins;
+static pid_t owner;
+
+static void belongs_here(void) { owner = getpid(); }
+
+__attribute__((constructor)) static void begin(void) {
+  belongs_here();
+  pthread_atfork(NULL, NULL, belongs_here);
+}
+
+static struct entry *entry_of(int fd) { return fd >= 0 && fd < MOST_WATCHED ? &entries[fd] : NULL; }
+
+static uint32_t state_of(const struct entry *entry) { return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE); }
+
+static void set_state(struct entry *entry, enum state state) { __atomic_store_n(&entry->state, state, __ATOMIC_RELEASE); }
+
+static bool take(struct entry *entry, uint32_t state) {
+  return __atomic_compare_exchange_n(&entry->state, &state, BUSY, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* What a descriptor is open for. As the kernel knows it, without asking a server. */
+static bool identify(int fd, struct identity *identity) {
+  struct statx found;
+  if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_SIZE, &found) < 0) return false;
+  *identity = (struct identity){found.stx_ino, found.stx_size, found.stx_dev_major, found.stx_dev_minor};
+  return true;
+}
+
+static bool is_open_for(int fd, const struct identity *known) {
+  struct identity found;
+  if (!identify(fd, &found) || found.inode != known->inode) return false;
+  return found.major == known->major && found.minor == known->minor;
+}
+
+void twin_watch(int fd, const struct table *table, uint64_t slot) {
+  struct entry *entry = entry_of(fd);
+  if (entry == NULL) return;
+  twin_forget(fd);
+  if (!take(entry, NONE)) return;
+  entry->table = table;
+  entry->slot = slot;
+  set_state(entry, WATCHED);
+}
+
+void twin_forget(int fd) {
+  struct entry *entry = entry_of(fd);
+  uint32_t state = entry == NULL ? NONE : state_of(entry);
+  if (state == NONE || state == BUSY || (state != WATCHED && getpid() != owner) || !take(entry, state)) return;
+  if (state != WATCHED) {
+    int error = errno;
+    if (is_open_for(entry->twin, &entry->copy)) real_close(entry->twin);
+    __atomic_fetch_sub(&twins, 1, __ATOMIC_RELAXED);
+    errno = error;
+  }
+  set_state(entry, NONE);
+}
+
+/* Whether the table does not speak of another file, that came to the same path. It knows the inode once a copy was opened. */
+static bool may_be_file_of(const struct entry *entry) {
+  struct table_source source;
+  table_source_of(entry->table, entry->slot, &source);
+  const struct identity *file = &entry->file;
+  uint32_t device = (file->major & 0xfff) << 20 | (file->minor & 0xfffff);
+  return source.size == file->size && (source.mode == 0 || (source.inode == file->inode && source.device == device));
+}
+
+/* Opens a copy at a number that no program asks for. These calls are no points at which a thread may be cancelled. */
+static int open_high(const char *path) {
+  int low = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (low < 0) return -1;
+  int high = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, FIRST_NUMBER);
+  real_close(low);
+  return high;
+}
+
+/* Opens the copy. Not a part of its callers, for the room that it takes on the stack. */
+__attribute__((noinline)) static bool open_twin(int fd, struct entry *entry) {
+  char path[PATH_MAX];
+  struct redirection redirection;
+  if (!identify(fd, &entry->file) || !may_be_file_of(entry) || path_of_descriptor(fd, path, sizeof path) == 0) return false;
+  if (!redirect(AT_FDCWD, path, 0, &redirection) || redirection.table != entry->table || redirection.slot != entry->slot) return false;
+  entry->twin = redirection.copy[0] == '\0' ? -1 : open_high(redirection.copy);
+  if (entry->twin < 0) return false;
+  if (identify(entry->twin, &entry->copy)) return true;
+  real_close(entry->twin);
+  return false;
+}
+
+/* There is a copy now. If it cannot be opened, the source is read for good. */
+static int begin_twin(int fd, struct entry *entry) {
+  if (__atomic_load_n(&twins, __ATOMIC_RELAXED) >= MOST_TWINS || getpid() != owner || !take(entry, WATCHED)) return -1;
+  int error = errno;
+  bool is_open = open_twin(fd, entry);
+  if (is_open) __atomic_fetch_add(&twins, 1, __ATOMIC_RELAXED);
+  set_state(entry, is_open ? TWIN : NONE);
+  errno = error;
+  return is_open ? entry->twin : -1;
+}
+
+static int checked_twin(int fd, const struct entry *entry) {
+  int error = errno;
+  bool is_whole = is_open_for(fd, &entry->file) && is_open_for(entry->twin, &entry->copy);
+  errno = error;
+  return is_whole ? entry->twin : -1;
+}
+
+int twin_of(int fd) {
+  struct entry *entry = entry_of(fd);
+  uint32_t state = entry == NULL ? NONE : state_of(entry);
+  if (state == WATCHED) return table_has_copy(entry->table, entry->slot) ? begin_twin(fd, entry) : -1;
+  return state == TWIN ? checked_twin(fd, entry) : -1;
+}
+
+void twin_failed(int fd) {
+  struct entry *entry = entry_of(fd);
+  if (entry != NULL && take(entry, TWIN)) set_state(entry, FAILED);
+}

@@ -1,26 +1,45 @@
 import { TieredError } from '@tiered/core';
+import { familySync } from 'detect-libc';
 import fs from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { VARIABLE } from './variable.js';
 
-/** The variable that names the directory of a daemon to programs. */
-const VARIABLE = 'TIERED_INTERPOSE';
+const FILE = 'tiered-shim.so';
+const require = createRequire(import.meta.url);
 
 /**
  * Returns the path of the shim for this platform: the one that the environment variable `TIERED_SHIM` names,
- * else the one of this package.
+ * else the one of the package for this platform, such as `@tiered/interpose-linux-x64-gnu`, else the one that
+ * was built in this directory (`npm run build`).
  * @throws TieredError `TIERED_UNSUPPORTED` if there is none.
  */
 export function shimFile(): string {
   const wish = process.env['TIERED_SHIM'];
   if (wish !== undefined && wish !== '') return assertNameable(path.resolve(wish));
-  const file = path.join(import.meta.dirname, `../build/linux-${process.arch}/tiered-shim.so`);
-  if (process.platform === 'linux' && fs.existsSync(file)) return assertNameable(file);
-  const reason =
-    process.platform === 'linux'
-      ? 'it is not built; run "npm run build"'
-      : `it is for Linux only, this is ${process.platform}`;
-  throw new TieredError('TIERED_UNSUPPORTED', `The shim of @tiered/interpose is not there: ${reason}.`);
+  if (process.platform !== 'linux') throw missing(`it is for Linux only, this is ${process.platform}`);
+  if (familySync() === 'musl') throw missing('it is for glibc only, and this is musl');
+  const platform = `linux-${process.arch}-gnu`;
+  const name = `@tiered/interpose-${platform}`;
+  const built = path.join(import.meta.dirname, '../build', platform, FILE);
+  const file = installed(`${name}/${FILE}`) ?? (fs.existsSync(built) ? built : undefined);
+  if (file !== undefined) return assertNameable(file);
+  throw missing(
+    `${name} is not installed; do not leave out optional dependencies, or run "npm run build" in a clone`,
+  );
 }
+
+/** Where a file of a package is; undefined if the package is not installed. */
+function installed(specifier: string): string | undefined {
+  try {
+    return require.resolve(specifier);
+  } catch {
+    return undefined;
+  }
+}
+
+const missing = (reason: string): TieredError =>
+  new TieredError('TIERED_UNSUPPORTED', `The shim of @tiered/interpose is not there: ${reason}.`);
 
 /**
  * The environment of programs that are to find the copies of a daemon in another process.

@@ -1,9 +1,12 @@
 import type { Namespace } from '@tiered/core';
 import type { CopyPlace } from '@tiered/core/placement';
+import type { Ahead } from '../replay/ahead.js';
+import type { Recorder } from '../replay/recorder.js';
 import type { Message } from '../ring/ring.js';
+import type { Farm } from './farm.js';
 import { placeForPrograms, type PublishedTable } from './published-table.js';
 import type { Requests } from './requests.js';
-import type { SourceFiles } from './source-files.js';
+import type { FileKnowledge } from './source-files.js';
 import type { WatchedPlacement } from './watched-placement.js';
 
 /** Objects between two turns of the event loop. */
@@ -16,8 +19,12 @@ export interface FollowerParts {
   readonly sourceLevel: number;
   readonly placement: WatchedPlacement;
   readonly table: PublishedTable;
-  readonly files: SourceFiles;
+  readonly farm?: Farm | undefined;
+  readonly files: FileKnowledge;
   readonly requests: Requests;
+  /** What places instead, where it is known what programs will open. */
+  readonly ahead?: Ahead | undefined;
+  readonly recorder?: Recorder | undefined;
 }
 
 /** What programs did. */
@@ -56,23 +63,34 @@ export class Follower {
 
   /** An object is read from another place from now on. */
   moved(id: number, place: CopyPlace | undefined): void {
-    const { table, files, requests } = this.#parts;
+    const { table, farm, files, requests } = this.#parts;
     const copy = placeForPrograms(place);
     if (copy !== undefined) files.has(id);
     table.moved(id, copy);
+    farm?.moved(id, copy);
     requests.moved(id);
     if (place?.direct === false) requests.check(id);
   }
 
-  /** A program opened a file. */
+  /** A program opened a file, and says at which slot of the table it found that. */
   opened({ kind, generation, slot }: Message): void {
-    const { table, namespace, sourceLevel, placement, files, requests } = this.#parts;
-    const id = table.objectAt(generation, slot);
-    if (id === undefined || id >= namespace.count) {
+    this.#opened(kind, this.#parts.table.objectAt(generation, slot) ?? -1);
+  }
+
+  /** A program opened a file, and says its key. */
+  openedKey(kind: Message['kind'], key: string): void {
+    this.#opened(kind, this.#parts.namespace.find(key));
+  }
+
+  #opened(kind: Message['kind'], id: number): void {
+    const { namespace, sourceLevel, placement, files, requests } = this.#parts;
+    if (id < 0 || id >= namespace.count) {
       this.#counts.strange += 1;
       return;
     }
     this.#counts.opens += 1;
+    this.#parts.recorder?.opened(namespace.keyOf(id));
+    this.#parts.ahead?.opened(kind, id);
     if (this.#isFirst(id)) {
       this.#counts.files += 1;
       this.#counts.fileBytes += namespace.sizeOf(id);
@@ -86,8 +104,9 @@ export class Follower {
       return;
     }
     this.#counts.sourceBytes += namespace.sizeOf(id);
-    if (level === sourceLevel) requests.place(id);
-    else if (namespace.directLevelOf(id) !== level) requests.check(id);
+    if (level === sourceLevel) {
+      if (this.#parts.ahead === undefined) requests.place(id);
+    } else if (namespace.directLevelOf(id) !== level) requests.check(id);
   }
 
   /** Checks what an earlier daemon left on the tiers, so that programs read it. */

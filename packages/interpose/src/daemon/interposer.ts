@@ -1,5 +1,7 @@
 import type { Hierarchy, HierarchyStats } from '@tiered/core';
+import type { AheadCounts } from '../replay/ahead.js';
 import { environmentFor, shimFile } from '../shim-file.js';
+import type { FarmCounts } from './farm.js';
 import type { ProgramCounts } from './follower.js';
 import { assertOpenable } from './locations.js';
 import { openSession, type Session, type SessionOptions } from './session.js';
@@ -13,8 +15,18 @@ export interface InterposerStats extends Pick<ProgramCounts, 'opens' | 'redirect
   readonly best: number;
   /** Opens that could not be counted, because too many came at once or a program died. */
   readonly uncounted: number;
+  /** With a plan: what was done ahead of programs. */
+  readonly ahead: AheadCounts | undefined;
+  /** With a farm: its links. */
+  readonly farm: FarmCounts | undefined;
+  /** Opens that were not recorded, because the file could not be written fast enough, or not at all. */
+  readonly unrecorded: number;
+  /** Opens that failed because an object could not be read, and why the last of them did. */
+  readonly failed: { readonly count: number; readonly lastError: unknown };
   readonly hierarchy: HierarchyStats;
 }
+
+const NONE_FAILED = { count: 0, lastError: undefined };
 
 /**
  * Serves a hierarchy to programs that know nothing of it. They run under the shim, which opens copies in
@@ -30,11 +42,13 @@ export class Interposer implements AsyncDisposable {
   /**
    * Opens the hierarchy, and makes the table that programs look into.
    * @throws TieredError `TIERED_CONFIG_INVALID` for levels that programs cannot open; `TIERED_UNSUPPORTED` if
-   * there is no shim for this platform; what `Hierarchy.open` throws. An abort rejects with `signal.reason`.
+   * there is no shim for this platform; `TIERED_NO_SPACE` if there is no room for the table; what
+   * `Hierarchy.open` throws. An abort rejects with `signal.reason`.
    */
   static async open(options: SessionOptions): Promise<Interposer> {
-    shimFile();
-    assertOpenable(options.hierarchy);
+    // Others find it by name, and may do without the shim.
+    if (options.at === undefined && options.farm === undefined) shimFile();
+    assertOpenable(options.hierarchy, options.root);
     return new Interposer(await openSession(options));
   }
 
@@ -57,25 +71,41 @@ export class Interposer implements AsyncDisposable {
 
   /** What was done so far. */
   stats(): InterposerStats {
-    const { listener, follower, ring } = this.#session;
+    const { listener, follower, ring, readable, ahead, recorder, farm } = this.#session;
     if (this.#closing === undefined) listener.take();
     const { opens, redirected, sourceBytes, strange, files, fileBytes, warm } = follower.counts;
     const hierarchy = this.hierarchy.stats();
     const room = hierarchy.tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);
     const best = warm + Math.floor((opens - files) * Math.min(1, room / Math.max(1, fileBytes)));
-    return { opens, redirected, sourceBytes, best, uncounted: ring.lost + strange, hierarchy };
+    return {
+      opens,
+      redirected,
+      sourceBytes,
+      best,
+      uncounted: ring.lost + strange,
+      failed: readable?.failed ?? NONE_FAILED,
+      ahead: ahead?.counts,
+      farm: farm?.counts,
+      unrecorded: recorder?.lost ?? 0,
+      hierarchy,
+    };
   }
 
   /** Resolves when nothing is being placed or checked for programs that was asked for until now. */
   async idle(): Promise<void> {
     this.#session.listener.take();
     await this.#session.requests.idle();
+    await this.#session.filling?.idle();
+    await this.#session.ahead?.idle();
+    await this.#session.socket.idle();
+    await this.#session.readable?.idle();
     await this.hierarchy.idle();
   }
 
   /**
    * Lists the source again, so that programs read copies also of what came since.
-   * @throws As `Hierarchy.rescan` does; `TIERED_CLOSED`. After an abort, what was taken in until then stays.
+   * @throws As `Hierarchy.rescan` does; `TIERED_CLOSED`; `TIERED_NO_SPACE`. After an abort, what was taken
+   * in until then stays.
    */
   async rescan(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     await this.hierarchy.rescan(options);

@@ -1,6 +1,6 @@
 import type { Clock } from '@tiered/core';
 import type { Message, Ring } from '../ring/ring.js';
-import type { WakeUps } from './wake-ups.js';
+import type { SessionSocket } from './socket.js';
 
 /** Between two looks for messages while there are some. */
 const LOOK_MS = 2;
@@ -15,13 +15,13 @@ const SLEEP_MS = 250;
  */
 export class Listener {
   readonly #ring: Ring;
-  readonly #wakeUps: WakeUps;
+  readonly #wakeUps: SessionSocket;
   readonly #clock: Clock;
   readonly #onMessage: (message: Message) => void;
   readonly #closing = new AbortController();
   readonly #listening: Promise<void>;
 
-  constructor(ring: Ring, wakeUps: WakeUps, clock: Clock, onMessage: (message: Message) => void) {
+  constructor(ring: Ring, wakeUps: SessionSocket, clock: Clock, onMessage: (message: Message) => void) {
     this.#ring = ring;
     this.#wakeUps = wakeUps;
     this.#clock = clock;

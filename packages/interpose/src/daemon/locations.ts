@@ -1,5 +1,8 @@
 import type { HierarchyOptions, StorageDriver } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { TableOptions } from '../table/writer.js';
 
 const FILE = 'file://';
 
@@ -13,13 +16,33 @@ export function directoryOf({ location }: StorageDriver): string | undefined {
     : undefined;
 }
 
+/** A path below which programs find what they find nowhere else. */
+function assertImaginary(root: string, source: StorageDriver, scan: boolean): void {
+  if (directoryOf(source) !== undefined)
+    throw configError('root', 'nothing, because the source is a directory', root);
+  if (!scan) throw configError('scan', 'true, because programs find no object that is not known', scan);
+  if (path.resolve(root) !== root || root === '/')
+    throw configError('root', 'an absolute path without a slash at its end', root);
+  const there = fs.statSync(root, { throwIfNoEntry: false });
+  if (there !== undefined && (!there.isDirectory() || fs.readdirSync(root).length > 0))
+    throw configError('root', 'a path at which there is nothing, or an empty directory', root);
+}
+
 /**
  * Refuses hierarchies whose copies programs cannot open.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
-export function assertOpenable({ source, tiers = [] }: HierarchyOptions): void {
-  if (directoryOf(source) === undefined)
-    throw configError('source', 'a directory, because programs open the files in it', source.name);
+export function assertOpenable(
+  { source, tiers = [], scan }: HierarchyOptions,
+  root: string | undefined,
+): void {
+  if (root !== undefined) assertImaginary(root, source, scan ?? true);
+  else if (directoryOf(source) === undefined)
+    throw configError(
+      'source',
+      'a directory, or a path under "root" by which programs find its objects',
+      source.name,
+    );
   if (tiers.length === 0) throw configError('tiers', 'at least one, from which programs read', []);
   for (const [level, { driver, layout }] of tiers.entries()) {
     if (directoryOf(driver) === undefined)
@@ -35,4 +58,22 @@ export function assertOpenable({ source, tiers = [] }: HierarchyOptions): void {
         layout,
       );
   }
+}
+
+/** The paths of an open source, as the table has them. */
+export function realRoots(
+  { source }: HierarchyOptions,
+  aliases: readonly (string | undefined)[],
+): Pick<TableOptions, 'roots' | 'rootFile'> {
+  const root = directoryOf(source) ?? '';
+  const { dev, ino } = fs.statSync(root, { bigint: true });
+  const roots = [root];
+  for (const alias of aliases) {
+    const known = alias === undefined ? root : path.resolve(alias);
+    if (roots.includes(known)) continue;
+    const { dev: device, ino: inode } = fs.statSync(known, { bigint: true });
+    if (device !== dev || inode !== ino) throw configError('aliases', `paths of the source, ${root}`, known);
+    roots.push(known);
+  }
+  return { roots, rootFile: { device: dev, inode: ino } };
 }

@@ -16,6 +16,8 @@ export interface TableContent {
   readonly namespace: Namespace;
   /** Where programs read an object; undefined for the source. */
   readonly placeOf: (id: number) => Place | undefined;
+  /** What programs are told of an object's file. Default: they ask the source until it is said. */
+  readonly fileOf?: ((id: number) => SourceFile) | undefined;
 }
 
 /**
@@ -112,11 +114,12 @@ export class PublishedTable {
     signal: AbortSignal,
     onProgress: ((entries: number) => void) | undefined,
   ): Promise<void> {
-    const { namespace, placeOf } = this.#content;
+    const { namespace, placeOf, fileOf } = this.#content;
     while (table.entries < count) {
       const until = Math.min(count, table.entries + AT_A_TIME);
       while (table.entries < until) {
-        const id = table.add(namespace.keyOf(table.entries), namespace.sizeOf(table.entries));
+        const next = table.entries;
+        const id = table.add(namespace.keyOf(next), namespace.sizeOf(next), fileOf?.(next));
         const place = placeOf(id);
         if (place !== undefined) table.setPlace(id, place);
       }

@@ -14,6 +14,7 @@ const CHECKED_AT_ONCE = 2 ** 20;
  */
 export class Requests {
   readonly #hierarchy: Hierarchy;
+  readonly #sourceLevel: number;
   readonly #placing = pLimit(AT_A_TIME);
   readonly #checking = pLimit(2);
   /** What is to be placed, and what is to be checked, by object. */
@@ -25,6 +26,7 @@ export class Requests {
 
   constructor(hierarchy: Hierarchy) {
     this.#hierarchy = hierarchy;
+    this.#sourceLevel = hierarchy.stats().tiers.length;
   }
 
   /** Places an object, if a tier takes it. */
@@ -46,6 +48,17 @@ export class Requests {
       const isUsable = this.#namespace.directLevelOf(id) === this.#namespace.levelOf(id);
       if (!isUsable && this.#inPart.size < MOST) this.#inPart.add(id);
     });
+  }
+
+  /**
+   * Places an object, or checks its copy, for programs that wait for it. Resolves when that is done, whether
+   * or not there is a copy for them now.
+   */
+  async ready(id: number): Promise<void> {
+    const isAtSource = this.#namespace.levelOf(id) === this.#sourceLevel;
+    if (isAtSource) this.place(id);
+    else this.check(id);
+    await (isAtSource ? this.#asked : this.#unchecked).get(id);
   }
 
   /** An object has another copy, or none. */

@@ -9,8 +9,10 @@ const NAME = 'tiered-interpose-';
 const TABLE = 'table';
 const RING = 'ring';
 const SOCKET = 'socket';
+const TREE = 'tree';
+const SPOOL = 'spool';
 /** All that may be in the directory. */
-const NAMES = [TABLE, `${TABLE}.new`, RING, SOCKET];
+const NAMES = [TABLE, `${TABLE}.new`, RING, SOCKET, TREE, SPOOL];
 /** The longest path that a socket can have. */
 const LONGEST_SOCKET = 107;
 /** A daemon whose files were not written for so long is gone. The living ones write four times a second. */
@@ -24,6 +26,10 @@ export interface SessionDirectory {
   readonly table: string;
   readonly ring: string;
   readonly socket: string;
+  /** The directories of a root that need not be there. */
+  readonly tree: string;
+  /** Files of objects that no tier takes. */
+  readonly spool: string;
 }
 
 /**
@@ -40,9 +46,18 @@ export function makeSessionDirectory(
   return filesIn(fs.mkdtempSync(path.join(above, NAME)));
 }
 
-function filesIn(directory: string): SessionDirectory {
+function filesIn(made: string): SessionDirectory {
+  // Programs come to the tree by what the kernel calls it.
+  const directory = fs.realpathSync(made);
   const inside = (name: string) => path.join(directory, name);
-  return { path: directory, table: inside(TABLE), ring: inside(RING), socket: inside(SOCKET) };
+  return {
+    path: directory,
+    table: inside(TABLE),
+    ring: inside(RING),
+    socket: inside(SOCKET),
+    tree: inside(TREE),
+    spool: inside(SPOOL),
+  };
 }
 
 const filesOf = (directory: string): string[] => fs.readdirSync(directory);
@@ -70,6 +85,12 @@ export function makeSessionDirectoryAt(at: string): SessionDirectory {
 /** Programs that still look for it find nothing, and read the source. */
 export function removeSessionDirectory({ path: directory }: SessionDirectory): void {
   fs.rmSync(directory, { recursive: true, force: true });
+}
+
+/** Whether a daemon lives whose session is in that directory. */
+export function isServed(directory: string): boolean {
+  const written = writtenIn(directory);
+  return written !== undefined && !isGone(written);
 }
 
 function removeLeftovers(above: string): void {

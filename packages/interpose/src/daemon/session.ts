@@ -1,26 +1,53 @@
-import { Hierarchy, systemClock, type Clock, type HierarchyOptions } from '@tiered/core';
+import {
+  Hierarchy,
+  systemClock,
+  TieredError,
+  type ByteSize,
+  type Clock,
+  type HierarchyOptions,
+} from '@tiered/core';
 import { closedError, configError } from '@tiered/core/internal';
-import fs from 'node:fs';
-import path from 'node:path';
+import type { Ahead } from '../replay/ahead.js';
+import { openReplay } from '../replay/open-replay.js';
+import type { Recorder } from '../replay/recorder.js';
 import { Ring } from '../ring/ring.js';
-import type { TableOptions } from '../table/writer.js';
+import { Farm, type FarmParts } from './farm.js';
+import { Filling } from './filling.js';
 import { Follower } from './follower.js';
+import { growing } from './growing.js';
 import { Listener } from './listener.js';
-import { directoryOf } from './locations.js';
+import { directoryOf, realRoots } from './locations.js';
 import { PublishedTable, type TableContent } from './published-table.js';
+import type { Readable } from './readable.js';
 import { Requests } from './requests.js';
-import { makeSessionDirectory, makeSessionDirectoryAt, removeSessionDirectory } from './session-directory.js';
-import { SourceFiles } from './source-files.js';
-import { WakeUps } from './wake-ups.js';
-import { WatchedPlacement } from './watched-placement.js';
+import {
+  makeSessionDirectory,
+  makeSessionDirectoryAt,
+  removeSessionDirectory,
+  type SessionDirectory,
+} from './session-directory.js';
+import { SourceFiles, type FileKnowledge } from './source-files.js';
+import { ServedObjects } from './objects.js';
+import { SessionSocket, type Conversation } from './socket.js';
+import { WatchedPlacement, type PlaceWatcher } from './watched-placement.js';
 
 /** How often programs are told that the daemon lives: they believe it for 3 seconds. */
 const BEAT_MS = 250;
 
 /** What a session is opened with. */
 export interface SessionOptions {
-  /** The hierarchy, as `loadHierarchyOptions` gives it. Its source and its tiers are directories. */
+  /** The hierarchy, as `loadHierarchyOptions` gives it. Its tiers are directories. */
   readonly hierarchy: HierarchyOptions;
+  /**
+   * The path below which programs find the objects of a source that is no directory, such as a bucket. There
+   * is nothing, or an empty directory. Default: none, for a source that is a directory.
+   */
+  readonly root?: string | undefined;
+  /**
+   * With `root`: the most bytes of objects that no tier took, and that are kept in the session's directory
+   * although nobody is about to open them. Default: 256 MiB.
+   */
+  readonly spool?: ByteSize | undefined;
   /**
    * Other paths by which programs come to the source, such as a symbolic link to it. Together with the path
    * that the configuration names, if that is not the real one, at most 3. Default: none.
@@ -33,12 +60,29 @@ export interface SessionOptions {
    * of it that others start. Default: a new one.
    */
   readonly at?: string | undefined;
+  /**
+   * Keys in the order in which programs will open their files, as `keysOf` a trace gives them. What comes
+   * next is then placed ahead of programs, and what comes last is evicted. The policy must not evict by
+   * itself. Default: what programs had to read from the source is placed, as the policy says.
+   */
+  readonly plan?: AsyncIterable<string> | undefined;
+  /**
+   * A directory of symbolic links, one for each object, for programs that no shim can be loaded into: a link
+   * leads to the copy while there is one, and else to the source. There is nothing, or such a directory that
+   * an earlier daemon left. As nobody sees what programs open by it, objects are placed in the order of the
+   * listing, or in that of `plan`, as long as there is room. Default: none.
+   */
+  readonly farm?: string | undefined;
+  /** A file at which there is nothing, to which it is written down what programs open. Default: none. */
+  readonly record?: string | undefined;
   /** Ends the opening. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the hierarchy before it is opened, to listen to its events. */
   readonly onHierarchy?: ((hierarchy: Hierarchy) => void) | undefined;
   /** Told how many objects are in the table while it is made. */
   readonly onTable?: ((objects: number, of: number) => void) | undefined;
+  /** Told how many objects have their links in the farm while it is made. */
+  readonly onFarm?: ((objects: number, of: number) => void) | undefined;
 }
 
 /** Everything that is there while a hierarchy is served. */
@@ -50,6 +94,14 @@ export interface Session {
   readonly listener: Listener;
   readonly ring: Ring;
   readonly requests: Requests;
+  readonly socket: SessionSocket;
+  /** What programs wait for, with an imaginary root. */
+  readonly readable: Readable | undefined;
+  readonly ahead: Ahead | undefined;
+  readonly recorder: Recorder | undefined;
+  readonly farm: Farm | undefined;
+  /** What places for those who read by the farm, without a plan. */
+  readonly filling: Filling | undefined;
   /** Takes objects into the table that the hierarchy knows and the table does not. */
   readonly grow: (signal: AbortSignal | undefined) => Promise<void>;
   /** Ends everything, what was opened last first. */
@@ -71,19 +123,35 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
+/** What knows where files are. */
+interface Told {
+  readonly hierarchy: Hierarchy;
+  readonly directory: SessionDirectory;
+  readonly requests: Requests;
+  readonly objects: ServedObjects | undefined;
+  readonly table: PublishedTable;
+  readonly farm: Farm | undefined;
+  readonly files: FileKnowledge & { readonly forgetAll: () => void };
+}
+
+interface Serving extends Told, Pick<Session, 'follower' | 'ahead' | 'recorder' | 'close'> {
+  readonly clock: Clock;
+  readonly closers: (() => unknown)[];
+}
+
 async function openParts(
   options: SessionOptions,
   closers: (() => unknown)[],
   close: () => Promise<void>,
 ): Promise<Session> {
-  const { hierarchy: given, signal, onTable } = options;
-  const { placement: inner, clock = systemClock, tiers = [], source } = given;
-  if (inner === undefined) throw configError('placement', 'new PlacementHandler() of @tiered/tiering', inner);
+  const { hierarchy: given, signal, root } = options;
+  const { clock = systemClock, tiers = [], source } = given;
   const configured = directoryOf(source);
   // There is none before the namespace is known.
   const following: { follower?: Follower } = {};
-  const placement = new WatchedPlacement(inner, (id, place) => following.follower?.moved(id, place));
-  const hierarchy = new Hierarchy({ ...given, placement });
+  const { hierarchy, placement } = watchedHierarchy(given, (id, place) =>
+    following.follower?.moved(id, place),
+  );
   options.onHierarchy?.(hierarchy);
   closers.push(() => hierarchy.close());
   await hierarchy.open({ signal });
@@ -92,55 +160,132 @@ async function openParts(
     options.at === undefined ? makeSessionDirectory(options.directory) : makeSessionDirectoryAt(options.at);
   closers.push(() => removeSessionDirectory(directory));
   const { namespace } = hierarchy;
-  const content = { namespace, placeOf: placesOf(hierarchy, placement, tiers.length) };
-  const paths = pathsOf(given, [configured, ...(options.aliases ?? [])]);
-  const table = new PublishedTable({ path: directory.table, ...paths }, content, clock);
-  closers.push(() => table.close());
-  const files = await SourceFiles.over({
-    root: paths.roots[0] ?? '',
-    namespace,
-    describe: (id, file) => table.describe(id, file),
-  });
-  closers.push(() => files.close());
   const requests = new Requests(hierarchy);
   closers.push(() => requests.close());
-  const served = new Follower({ namespace, sourceLevel: tiers.length, placement, table, files, requests });
-  following.follower = served;
+  const placeOf = placesOf(hierarchy, placement, tiers.length);
+  const tierPaths = tiers.map(({ driver }) => directoryOf(driver) ?? '');
+  const objects =
+    root === undefined
+      ? undefined
+      : new ServedObjects({
+          ...{ hierarchy, requests, directory, clock, placeOf, tiers: tierPaths, spool: options.spool },
+          describe: (id, file) => table.describe(id, file),
+        });
+  const roots =
+    root === undefined
+      ? realRoots(given, [configured, ...(options.aliases ?? [])])
+      : { roots: [root, directory.tree], isImaginary: true };
+  const content = { namespace, placeOf, fileOf: objects && ((id: number) => objects.files.fileOf(id)) };
+  const table = new PublishedTable({ path: directory.table, tiers: tierPaths, ...roots }, content, clock);
+  closers.push(() => table.close());
+  const files =
+    objects?.files ??
+    (await SourceFiles.over({
+      root: roots.roots[0] ?? '',
+      namespace,
+      describe: (id, file) => table.describe(id, file),
+    }));
+  closers.push(() => files.close());
+  const farm = openFarm(options, { session: directory.path, tiers: tierPaths, namespace, placeOf }, clock);
+  closers.push(() => farm?.close());
+  const told = { hierarchy, directory, requests, objects, table, farm, files, placement };
+  const { follower, ...replay } = await openFollower(options, told, closers);
+  following.follower = follower;
+  return serve({ ...told, ...replay, follower, clock, closers, close }, options);
+}
 
+/** What hears what programs do, and what follows from that. */
+async function openFollower(
+  options: SessionOptions,
+  { hierarchy, placement, table, farm, files, requests }: Told & { readonly placement: WatchedPlacement },
+  closers: (() => unknown)[],
+): Promise<Pick<Serving, 'follower' | 'ahead' | 'recorder'>> {
+  const { placement: inner, clock = systemClock, tiers = [] } = options.hierarchy;
+  const replay = await openReplay({ ...options, hierarchy, placement: inner, clock }, closers);
+  const { namespace } = hierarchy;
+  const parts = { namespace, sourceLevel: tiers.length, placement, table, farm, files, requests };
+  return { follower: new Follower({ ...parts, ...replay }), ...replay };
+}
+
+/** Lets programs know where their files are, and hears from them. */
+async function serve(serving: Serving, { signal, onTable, onFarm }: SessionOptions): Promise<Session> {
+  const { hierarchy, directory, objects, table, farm, files, follower, ahead, clock, closers } = serving;
   const ending = new AbortController();
-  // One after the other: a table that grows may be replaced.
-  let growing: Promise<unknown> = Promise.resolve();
-  const grow = (under: AbortSignal | undefined, onProgress?: (objects: number) => void) => {
-    const signals = AbortSignal.any([ending.signal, ...(under === undefined ? [] : [under])]);
-    const grown = growing.then(async () => {
-      signals.throwIfAborted();
-      if (await table.grow(signals, onProgress)) files.forgetAll();
-    });
-    growing = grown.catch(() => undefined);
-    return grown;
-  };
+  const filling = farm === undefined || ahead !== undefined ? undefined : new Filling(hierarchy);
+  closers.push(() => filling?.close());
+  const grow = growing({ table, files, tree: objects?.tree, farm, filling, ending: ending.signal });
   closers.push(() => {
     ending.abort(closedError());
-    return growing;
+    return grow.ended();
   });
-  await grow(signal, (objects) => onTable?.(objects, namespace.count));
+  await grow.more(signal, {
+    onTable: (known) => onTable?.(known, hierarchy.namespace.count),
+    onFarm: (linked) => onFarm?.(linked, hierarchy.namespace.count),
+  });
   const ring = new Ring(directory.ring, clock);
   closers.push(() => ring.close());
-  const wakeUps = await WakeUps.at(directory.socket);
-  closers.push(() => wakeUps.close());
-  const listener = new Listener(ring, wakeUps, clock, (message) => served.opened(message));
-  const working = [beats(table, clock, ending.signal), served.checkAll(() => clock.turn(), ending.signal)];
+  const socket = await SessionSocket.at(directory.socket, conversation(follower, objects));
+  closers.push(() => socket.close());
+  const listener = new Listener(ring, socket, clock, (message) => follower.opened(message));
+  ahead?.begin();
+  const working = [
+    beats(table, farm, clock, ending.signal),
+    follower.checkAll(() => clock.turn(), ending.signal),
+  ];
   closers.push(async () => {
     ending.abort(closedError());
     await Promise.all([listener.close(), ...working]);
   });
-  return { hierarchy, directory: directory.path, follower: served, listener, ring, requests, grow, close };
+  return {
+    ...serving,
+    ...{ listener, ring, socket, filling, readable: objects?.readable, directory: directory.path },
+    grow: (under) => grow.more(under),
+  };
+}
+
+function openFarm(
+  { farm, hierarchy: { source, scan = true } }: SessionOptions,
+  parts: Omit<FarmParts, 'directory' | 'root'>,
+  clock: Clock,
+): Farm | undefined {
+  if (farm === undefined) return undefined;
+  if (!scan) throw configError('scan', 'true, because a farm has links of objects that are known', scan);
+  const root = directoryOf(source);
+  if (root === undefined)
+    throw configError('farm', 'nothing, because its links lead to the source, which is no directory', farm);
+  return new Farm({ ...parts, directory: farm, root }, clock);
+}
+
+function watchedHierarchy(
+  given: HierarchyOptions,
+  watcher: PlaceWatcher,
+): { readonly hierarchy: Hierarchy; readonly placement: WatchedPlacement } {
+  const { placement: inner } = given;
+  if (inner === undefined) throw configError('placement', 'new PlacementHandler() of @tiered/tiering', inner);
+  const placement = new WatchedPlacement(inner, watcher);
+  return { hierarchy: new Hierarchy({ ...given, placement }), placement };
+}
+
+function conversation(follower: Follower, objects: ServedObjects | undefined): Conversation {
+  const needsNone = () =>
+    Promise.reject(new TieredError('TIERED_UNSUPPORTED', 'The source is a directory; open its files there.'));
+  return {
+    opened: (kind, key) => follower.openedKey(kind, key),
+    readable: (key) => objects?.readable.hold(key) ?? needsNone(),
+    complete: (key, signal) => objects?.tree.complete(key, signal) ?? needsNone(),
+  };
 }
 
 /** Tells programs that the daemon lives, as long as its event loop turns. */
-async function beats(table: PublishedTable, clock: Clock, signal: AbortSignal): Promise<void> {
+async function beats(
+  table: PublishedTable,
+  farm: Farm | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     table.beat();
+    farm?.repair();
     await clock.sleep(BEAT_MS, signal, { background: true }).catch(() => undefined);
   }
 }
@@ -153,27 +298,5 @@ function placesOf(
   return (id) => {
     const level = hierarchy.namespace.directLevelOf(id);
     return level < sourceLevel ? placement.placeOf(id, level) : undefined;
-  };
-}
-
-/** The directories of an open hierarchy, as the table has them. */
-function pathsOf(
-  { source, tiers = [] }: HierarchyOptions,
-  aliases: readonly (string | undefined)[],
-): Omit<TableOptions, 'path' | 'entries'> {
-  const root = directoryOf(source) ?? '';
-  const { dev, ino } = fs.statSync(root, { bigint: true });
-  const roots = [root];
-  for (const alias of aliases) {
-    const known = alias === undefined ? root : path.resolve(alias);
-    if (roots.includes(known)) continue;
-    const { dev: device, ino: inode } = fs.statSync(known, { bigint: true });
-    if (device !== dev || inode !== ino) throw configError('aliases', `paths of the source, ${root}`, known);
-    roots.push(known);
-  }
-  return {
-    roots,
-    rootFile: { device: dev, inode: ino },
-    tiers: tiers.map(({ driver }) => directoryOf(driver) ?? ''),
   };
 }

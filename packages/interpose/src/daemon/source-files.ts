@@ -10,6 +10,14 @@ const AT_A_TIME = 4;
 /** Looks that wait. What comes on top is looked at another time: programs ask the source until then. */
 const MOST = 10_000;
 
+/** What knows what programs are told of files. */
+export interface FileKnowledge {
+  /** The object has a copy, of the version that is known now. */
+  readonly has: (id: number) => void;
+  /** A program reads a copy of the object. */
+  readonly want: (id: number) => void;
+}
+
 /** What the files of the source are looked at for. */
 export interface SourceFilesParts {
   /** The real path of the source. */
@@ -23,7 +31,7 @@ export interface SourceFilesParts {
  * Finds out what programs are told of files whose copies they read: once for each version, when it is placed
  * or first read. Costs 4 bytes for each object.
  */
-export class SourceFiles {
+export class SourceFiles implements FileKnowledge {
   readonly #parts: SourceFilesParts;
   readonly #hash: (text: string) => number;
   readonly #limit = pLimit(AT_A_TIME);

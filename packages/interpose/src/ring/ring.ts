@@ -48,10 +48,13 @@ export class Ring {
   /** Makes a ring. The directory belongs to this user, and nobody else may write there. */
   constructor(path: string, clock: Clock) {
     this.#clock = clock;
-    this.#fd = fs.openSync(path, 'wx+', 0o600);
-    fs.ftruncateSync(this.#fd, HEADER_BYTES + 8 * SLOTS);
-    this.#write(AT.slots, SLOTS);
-    fs.writeSync(this.#fd, MAGIC, 0, 'latin1');
+    const first = Buffer.alloc(HEADER_BYTES + 8 * SLOTS);
+    first.write(MAGIC, 'latin1');
+    first.writeBigUInt64LE(BigInt(SLOTS), AT.slots);
+    // All of it, so that its memory is there: a program that maps a hole dies where there is no room to fill
+    // it.
+    fs.writeFileSync(path, first, { flag: 'wx', mode: 0o600 });
+    this.#fd = fs.openSync(path, 'r+');
   }
 
   /** Messages that did not come: there was no room, a program died in the middle, or they made no sense. */

@@ -25,8 +25,9 @@ export const IN_HEADER = {
   rootCount: 48,
   rootDevice: 56,
   rootInode: 64,
-  roots: 72,
-  tiers: 72 + 8 * MOST_ROOTS,
+  isImaginary: 72,
+  roots: 80,
+  tiers: 80 + 8 * MOST_ROOTS,
 } as const;
 /** Behind the numbers. */
 export const FIRST_TEXT = IN_HEADER.tiers + 8 * MOST_TIERS;

@@ -1,6 +1,7 @@
 import { configError, invariant } from '@tiered/core/internal';
 import fs from 'node:fs';
 import path from 'node:path';
+import { makeMapped } from './mapped-file.js';
 import xxhash from 'xxhash-wasm';
 import {
   AT_SOURCE,
@@ -30,6 +31,11 @@ export interface TableOptions {
   readonly roots: readonly string[];
   /** What the root is to the kernel. Programs to which it is something else read what they see there. */
   readonly rootFile?: { readonly device: bigint; readonly inode: bigint } | undefined;
+  /**
+   * Whether the first root need not be there, because its files are no files yet. The second one is the
+   * directory whose directories stand for its own. Default: false.
+   */
+  readonly isImaginary?: boolean | undefined;
   /** The directories of the tiers, the fastest first, as canonical, absolute paths. At most 16. */
   readonly tiers: readonly string[];
   /** Entries that it has room for. */
@@ -84,33 +90,31 @@ export class TableWriter {
   #isPublished = false;
   #isOpen = true;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID`; errors of the system. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID`, `TIERED_NO_SPACE`; errors of the system. */
   static async create(options: TableOptions): Promise<TableWriter> {
     const hashes = await xxhash();
-    return new TableWriter(options, (bytes, seed) => hashes.h64Raw(bytes, seed));
+    const slots = slotsFor(options.entries);
+    const generation = ++TableWriter.#generations;
+    const header = headerOf(options, slots, generation);
+    const fd = await makeMapped(`${options.path}.new`, header, HEADER_BYTES + slots * ENTRY_BYTES);
+    return new TableWriter(options, fd, { slots, generation }, (bytes, seed) => hashes.h64Raw(bytes, seed));
   }
 
-  private constructor(options: TableOptions, hash: Hash) {
+  private constructor(
+    options: TableOptions,
+    fd: number,
+    { slots, generation }: { readonly slots: number; readonly generation: number },
+    hash: Hash,
+  ) {
     const { entries } = options;
-    const slots = Math.ceil(entries * SLOTS_PER_ENTRY) + LEAST_SLOTS;
-    if (!Number.isSafeInteger(entries) || entries < 0 || slots > MOST_SLOTS)
-      throw configError(
-        'entries',
-        `a whole number up to ${Math.floor(MOST_SLOTS / SLOTS_PER_ENTRY) - LEAST_SLOTS}`,
-        entries,
-      );
     this.#hash = hash;
+    this.#fd = fd;
     this.#options = options;
     this.#slotCount = slots;
     this.#entries = new Uint32Array(slots);
     this.#slots = new Uint32Array(entries);
-    this.generation = ++TableWriter.#generations;
-    const header = headerOf(options, slots, this.generation);
+    this.generation = generation;
     this.#unfinished = `${options.path}.new`;
-    fs.rmSync(this.#unfinished, { force: true });
-    this.#fd = fs.openSync(this.#unfinished, 'wx+', 0o600);
-    fs.ftruncateSync(this.#fd, HEADER_BYTES + slots * ENTRY_BYTES);
-    fs.writeSync(this.#fd, header, 0, HEADER_BYTES, 0);
   }
 
   /** Entries that there are. */
@@ -127,8 +131,9 @@ export class TableWriter {
    * Adds an entry for an object that is in the source alone, and returns its number, counted from 0.
    * @param key A key that is not in the table.
    * @param bytes The size of the object.
+   * @param file What programs are told of its file. Default: they ask the source.
    */
-  add(key: string, bytes: number): number {
+  add(key: string, bytes: number, file?: SourceFile): number {
     invariant(this.#count < this.capacity, 'the table is full');
     const name = Buffer.from(key);
     const first = this.#hash(name, 0n) || 1n;
@@ -140,6 +145,7 @@ export class TableWriter {
     this.#bytes.writeBigUInt64LE(this.#hash(name, 1n), IN_ENTRY.second);
     this.#bytes.writeBigUInt64LE(AT_SOURCE_WORD, IN_ENTRY.place);
     this.#bytes.writeBigUInt64LE(BigInt(bytes), IN_ENTRY.size);
+    if (file !== undefined) this.#spell(file);
     const at = HEADER_BYTES + slot * ENTRY_BYTES;
     if (this.#isPublished) {
       // The word that makes it an entry comes last.
@@ -161,15 +167,10 @@ export class TableWriter {
   }
 
   /** Says what programs are told of the source's file. Until then they ask the source. */
-  setFile(entry: number, { bytes, inode, modified, device, mode, user, group }: SourceFile): void {
-    this.forgetFile(entry, bytes);
+  setFile(entry: number, file: SourceFile): void {
+    this.forgetFile(entry, file.bytes);
     const at = this.#offsetOf(entry, 0);
-    this.#bytes.writeBigUInt64LE(inode, IN_ENTRY.inode);
-    this.#bytes.writeBigInt64LE(modified, IN_ENTRY.modified);
-    this.#bytes.writeUInt32LE(mode, IN_ENTRY.mode);
-    this.#bytes.writeUInt32LE(packedDevice(device), IN_ENTRY.device);
-    this.#bytes.writeUInt32LE(user, IN_ENTRY.user);
-    this.#bytes.writeUInt32LE(group, IN_ENTRY.group);
+    this.#spell(file);
     fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.inode, 16, at + IN_ENTRY.inode);
     fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.device, 12, at + IN_ENTRY.device);
     // The one that says that the others are there.
@@ -221,13 +222,33 @@ export class TableWriter {
     return HEADER_BYTES + (this.#slots[entry] ?? 0) * ENTRY_BYTES + field;
   }
 
+  #spell({ inode, modified, device, mode, user, group }: SourceFile): void {
+    this.#bytes.writeBigUInt64LE(inode, IN_ENTRY.inode);
+    this.#bytes.writeBigInt64LE(modified, IN_ENTRY.modified);
+    this.#bytes.writeUInt32LE(mode, IN_ENTRY.mode);
+    this.#bytes.writeUInt32LE(packedDevice(device), IN_ENTRY.device);
+    this.#bytes.writeUInt32LE(user, IN_ENTRY.user);
+    this.#bytes.writeUInt32LE(group, IN_ENTRY.group);
+  }
+
   #writeWord(offset: number, word: bigint): void {
     this.#bytes.writeBigUInt64LE(word, 0);
     fs.writeSync(this.#fd, this.#bytes, 0, 8, offset);
   }
 }
 
-function headerOf({ roots, rootFile, tiers }: TableOptions, slots: number, generation: number): Buffer {
+function slotsFor(entries: number): number {
+  const slots = Math.ceil(entries * SLOTS_PER_ENTRY) + LEAST_SLOTS;
+  if (Number.isSafeInteger(entries) && entries >= 0 && slots <= MOST_SLOTS) return slots;
+  const most = Math.floor(MOST_SLOTS / SLOTS_PER_ENTRY) - LEAST_SLOTS;
+  throw configError('entries', `a whole number up to ${most}`, entries);
+}
+
+function headerOf(
+  { roots, rootFile, isImaginary = false, tiers }: TableOptions,
+  slots: number,
+  generation: number,
+): Buffer {
   if (tiers.length > MOST_TIERS) throw configError('tiers', `at most ${MOST_TIERS}`, tiers.length);
   if (roots.length === 0 || roots.length > MOST_ROOTS)
     throw configError('roots', `1 to ${MOST_ROOTS} paths`, roots.length);
@@ -238,6 +259,7 @@ function headerOf({ roots, rootFile, tiers }: TableOptions, slots: number, gener
   number(IN_HEADER.generation, generation);
   number(IN_HEADER.tierCount, tiers.length);
   number(IN_HEADER.rootCount, roots.length);
+  number(IN_HEADER.isImaginary, isImaginary ? 1 : 0);
   if (rootFile !== undefined) {
     number(IN_HEADER.rootDevice, packedDevice(rootFile.device));
     header.writeBigUInt64LE(rootFile.inode, IN_HEADER.rootInode);

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import { errnoOf } from './errno.js';
+
+/** What a message begins with, as in src-c/ask.h. Behind it are a text, and a NUL. */
+const KINDS = new Map([
+  ['c', 'copy'],
+  ['s', 'source'],
+  ['o', 'readable'],
+  ['d', 'complete'],
+] as const);
+/** The longest message that means something: a letter, the longest path, and a NUL. */
+const MOST_BYTES = 4098;
+const ENAMETOOLONG = 36;
+/** Programs that wait at the same time. Others are refused, and try again. */
+const MOST_CONNECTIONS = 4096;
+
+/** A copy that stays until it is let go. */
+export interface HeldCopy {
+  readonly path: string;
+  readonly letGo: () => void;
+}
+
+/** What programs say, and ask. */
+export interface Conversation {
+  /** A program that cannot write into the ring opened the file of a key. */
+  readonly opened: (kind: 'copy' | 'source', key: string) => void;
+  /** Makes an object readable. */
+  readonly readable: (key: string) => Promise<HeldCopy>;
+  /** Makes a directory list all its files. */
+  readonly complete: (directory: string, signal: AbortSignal) => Promise<void>;
+}
+
+/** Where programs reach the daemon. Who connects and says nothing wakes it. */
+export class SessionSocket {
+  readonly #server: net.Server;
+  readonly #conversation: Conversation;
+  readonly #closing = new AbortController();
+  readonly #connections = new Set<net.Socket>();
+  #wake: (() => void) | undefined;
+  #holding = 0;
+  readonly #whenLetGo: (() => void)[] = [];
+
+  /** @param path Of the socket, which only this user can open. */
+  static async at(path: string, conversation: Conversation): Promise<SessionSocket> {
+    const socket = new SessionSocket(conversation);
+    socket.#server.listen({ path, backlog: MOST_CONNECTIONS });
+    await once(socket.#server, 'listening');
+    // Without wake-ups the daemon looks four times a second.
+    socket.#server.on('error', () => undefined);
+    fs.chmodSync(path, 0o600);
+    return socket;
+  }
+
+  private constructor(conversation: Conversation) {
+    this.#conversation = conversation;
+    this.#server = net.createServer((connection) => {
+      connection.on('error', () => undefined);
+      this.#connections.add(connection);
+      connection.once('close', () => this.#connections.delete(connection));
+      this.#wake?.();
+      void this.#serve(connection);
+    });
+    this.#server.maxConnections = MOST_CONNECTIONS;
+  }
+
+  /** Resolves when a program connects from now on. */
+  next(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve));
+  }
+
+  /** Resolves when no program holds a copy any more that it was told of. */
+  async idle(): Promise<void> {
+    while (this.#holding > 0) await new Promise<void>((resolve) => this.#whenLetGo.push(resolve));
+  }
+
+  /** Programs that wait for an answer get none. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#wake?.();
+    for (const connection of this.#connections) connection.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** Answers the questions of a connection one after the other, until it ends. */
+  async #serve(connection: net.Socket): Promise<void> {
+    const held: HeldCopy[] = [];
+    try {
+      for await (const message of messagesIn(connection)) {
+        this.#letGo(held);
+        const copy = await this.#take(connection, message);
+        if (copy === undefined) continue;
+        held.push(copy);
+        this.#holding += 1;
+      }
+    } catch {
+      // The program is gone.
+    } finally {
+      this.#letGo(held);
+      connection.destroy();
+    }
+  }
+
+  #letGo(held: HeldCopy[]): void {
+    const copy = held.pop();
+    if (copy === undefined) return;
+    this.#holding -= 1;
+    copy.letGo();
+    if (this.#holding === 0) for (const resolve of this.#whenLetGo.splice(0)) resolve();
+  }
+
+  async #take(connection: net.Socket, message: string): Promise<HeldCopy | undefined> {
+    const { opened, readable, complete } = this.#conversation;
+    const kind = KINDS.get(message.slice(0, 1) as 'c');
+    const text = message.slice(1);
+    let copy: HeldCopy | undefined;
+    try {
+      if (kind === undefined) connection.destroy();
+      else if (kind === 'copy' || kind === 'source') opened(kind, text);
+      else {
+        if (kind === 'readable') copy = await readable(text);
+        else await complete(text, this.#closing.signal);
+        connection.write(`+${copy?.path ?? ''}\0`);
+      }
+    } catch (error) {
+      connection.write(`-${errnoOf(error)}\0`);
+    }
+    return copy;
+  }
+}
+
+/** The messages of a connection, without their NUL. Ends after one that is too long. */
+async function* messagesIn(connection: net.Socket): AsyncGenerator<string, void, undefined> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of connection as AsyncIterable<Buffer>) {
+    rest = Buffer.concat([rest, chunk]);
+    for (let end = rest.indexOf(0); end !== -1; end = rest.indexOf(0)) {
+      const message = rest.toString('utf8', 0, end);
+      rest = rest.subarray(end + 1);
+      yield message;
+    }
+    if (rest.byteLength > MOST_BYTES) {
+      connection.write(`-${ENAMETOOLONG}\0`);
+      return;
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import { systemClock } from '@tiered/core';
+import { copyName } from '@tiered/core/internal';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packedDevice } from '../table/layout.js';
+import { real } from './real-fs.js';
+import { TableView, type TableEntry } from './table-view.js';
+
+/** Between two attempts to open a table. */
+const RETRY_MS = 250;
+
+/** A file of the source. */
+export interface Found {
+  readonly key: string;
+  /** By the first path of the root. */
+  readonly source: string;
+  /** The path of its copy; undefined if it has none. */
+  readonly copy: string | undefined;
+  readonly entry: TableEntry;
+}
+
+/** What a daemon says of files. Where nothing can be said for sure, it is nothing. */
+export class SessionView {
+  readonly #file: string;
+  #table: TableView | undefined;
+  /** Those of its roots that are the daemon's root to this process too. */
+  #roots: readonly string[] = [];
+  #nextAttempt = -Infinity;
+
+  /** @param directory Of the session. */
+  constructor(directory: string) {
+    this.#file = path.join(directory, 'table');
+  }
+
+  /** Whether it is known that the root of the source need not be there. */
+  get isImaginary(): boolean {
+    return this.#current()?.isImaginary === true;
+  }
+
+  /** What a path names, as the kernel would resolve it; undefined if that is no object, or not certain. */
+  find(name: fs.PathLike): Found | undefined {
+    const table = this.#current();
+    if (table === undefined) return undefined;
+    const file = canonical(name);
+    const root = this.#roots.find((one) => file?.startsWith(`${one}/`) === true);
+    if (file === undefined || root === undefined || !table.isLive) return undefined;
+    const key = file.slice(root.length + 1);
+    const entry = table.find(key);
+    if (entry === undefined) return undefined;
+    const { place } = entry;
+    const copy = place && path.join(table.tiers[place.level] ?? '', copyName(key, place.tag));
+    return { key, entry, copy, source: path.join(this.#roots[0] ?? '', key) };
+  }
+
+  #current(): TableView | undefined {
+    if (this.#table?.isOutdated === true) {
+      this.#table.close();
+      this.#table = undefined;
+    }
+    if (this.#table === undefined && systemClock.now() >= this.#nextAttempt) {
+      this.#nextAttempt = systemClock.now() + RETRY_MS;
+      this.#open();
+    }
+    return this.#table;
+  }
+
+  #open(): void {
+    const table = TableView.at(this.#file);
+    if (table === undefined) return;
+    this.#roots = table.roots.filter((root) => isRoot(table, root));
+    // It is still the old one, if the daemon ended.
+    if (table.isOutdated || this.#roots.length === 0) table.close();
+    else this.#table = table;
+  }
+}
+
+/** Whether a path leads to the daemon's root. In another mount namespace it may lead anywhere. */
+function isRoot({ rootInode, rootDevice }: TableView, root: string): boolean {
+  if (rootInode === 0n) return true;
+  const stat = real.statSync(root, { bigint: true, throwIfNoEntry: false });
+  return stat?.ino === rootInode && packedDevice(stat.dev) === rootDevice;
+}
+
+/** A path as the kernel would resolve it, unless links are in the way; undefined if that cannot be told. */
+function canonical(name: fs.PathLike): string | undefined {
+  const text = textOf(name);
+  // A slash at the end asks for a directory.
+  if (text === undefined || text === '' || /(^|\/)\.?$/.test(text)) return undefined;
+  try {
+    if (!/(^|\/)\.\.(\/|$)/.test(text)) return path.resolve(text);
+    // What is above a link is not what the text says.
+    const last = path.basename(text);
+    return last === '..' ? undefined : path.join(real.realpathSync(path.dirname(text)), last);
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(name: fs.PathLike): string | undefined {
+  if (typeof name === 'string') return name;
+  try {
+    if (name instanceof URL) return fileURLToPath(name);
+    const text = name.toString('utf8');
+    return Buffer.from(text).equals(name) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}

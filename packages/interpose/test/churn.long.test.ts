@@ -25,8 +25,6 @@ describeShim('threads that read while copies come and go', () => {
     const read = await run(interposer, await program('churn'), [String(SECONDS), ...files]);
     await interposer.idle();
     const { opens, redirected, uncounted, hierarchy } = interposer.stats();
-    if (process.env['ZZ'])
-      console.log(read, opens, redirected, uncounted, JSON.stringify(hierarchy.placement));
     expect(opens + uncounted).toBeGreaterThanOrEqual(Number(read));
     expect(Math.min(redirected, opens - redirected)).toBeGreaterThan(100);
     expect(hierarchy.placement.evicted).toBeGreaterThan(100);

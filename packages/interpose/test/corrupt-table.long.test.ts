@@ -1,13 +1,49 @@
 import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { IN_HEADER } from '../src/table/layout.js';
 import { TableWriter } from '../src/table/writer.js';
 import { describeShim, program, temporaryDirectory } from './helpers.js';
 
 const ROUNDS = 20_000;
 const SANITIZERS = ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
 
+/** Writes a table, puts other bytes over the first place of some, and returns what a program says of it. */
+async function saidOf(bytes: string | number, others: Buffer): Promise<string> {
+  const file = path.join(temporaryDirectory(), 'table');
+  const table = await TableWriter.create({
+    path: file,
+    roots: ['/data'],
+    tiers: ['/nvme/cache'],
+    entries: 1,
+  });
+  table.publish();
+  const whole = fs.readFileSync(file);
+  others.copy(whole, typeof bytes === 'number' ? bytes : whole.indexOf(`${bytes}\0`));
+  fs.writeFileSync(file, whole);
+  const said = execFileSync(await program('probe', SANITIZERS), [file], { input: '', encoding: 'utf8' });
+  table.close();
+  return said.trim();
+}
+
 describeShim('a table that is broken', () => {
+  it.each(['/nvme/ab/..', '/nvme/abc/.', '/nvme/../ab', '/nvme//cach', '/nvme/cach/', 'nvme/cache/'])(
+    '[I5] is refused if a tier is at %s',
+    async (tier) => {
+      expect(await saidOf('/nvme/cache', Buffer.from(tier))).toBe('refused: Invalid argument');
+    },
+  );
+
+  it.each([2n ** 63n, 2n ** 64n - 1n, 0n])(
+    '[I5] has a daemon that is dead if it was last seen at %s',
+    async (beat) => {
+      const bytes = Buffer.alloc(8);
+      bytes.writeBigUInt64LE(beat);
+      expect(await saidOf(IN_HEADER.beat, bytes)).toBe('dead');
+    },
+  );
+
   it('[I5] crashes no program, and leads none to another place', async () => {
     const file = path.join(temporaryDirectory(), 'table');
     const keys = Array.from({ length: 60 }, (_, i) => `Set ${i}/é${'x'.repeat(i)}.jpg`);

@@ -10,15 +10,15 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, it, onTestFinished } from 'vitest';
-import { compile, INSTALL } from '../src-c/compile.js';
+import { compile, INSTALL, platform } from '../src-c/compile.js';
 
 /** Why the shim cannot be there, and what to do about it. */
 const shim = await compiled();
 
 async function compiled(): Promise<{ readonly missing?: string }> {
-  if (process.platform !== 'linux') return { missing: 'the shim is for Linux only' };
+  if (!/^linux-.*-gnu$/.test(platform())) return { missing: 'the shim is for Linux with glibc only' };
   try {
-    await compile();
+    if ((process.env['TIERED_SHIM'] ?? '') === '') await compile();
     return {};
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
@@ -41,17 +41,32 @@ export function describeShim(name: string, register: () => void): void {
   });
 }
 
+/** Has something done when the test has finished, or what else it is for. */
+export type Finally = (work: () => void | Promise<void>) => void;
+
 /** A directory of the test's own, as a real path. */
-export function temporaryDirectory(): string {
-  const directory = path.join(fs.realpathSync(os.tmpdir()), `tiered-interpose-${randomUUID()}`);
-  fs.mkdirSync(directory, { mode: 0o700 });
-  onTestFinished(() => fs.rmSync(directory, { recursive: true, force: true }));
+export function temporaryDirectory(atEnd: Finally = onTestFinished): string {
+  const directory = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'interpose-'));
+  atEnd(() => fs.rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** Compiles a program of src-c/test once. */
-export const program = (name: string, flags?: readonly string[]): Promise<string> =>
-  compile({ program: `test/${name}.c`, ...(flags && { flags, name: 'sanitized' }) });
+/**
+ * Compiles a program of src-c/test once. If `TIERED_VALGRIND` names a directory, the program runs under
+ * valgrind, which writes there what it finds (src-c/sanitize.js).
+ */
+export async function program(name: string, flags?: readonly string[]): Promise<string> {
+  const file = await compile({ program: `test/${name}.c`, ...(flags && { flags, name: 'sanitized' }) });
+  const directory = process.env['TIERED_VALGRIND'] ?? '';
+  return directory === '' || flags !== undefined ? file : underValgrind(file, directory);
+}
+
+function underValgrind(file: string, directory: string): string {
+  const script = path.join(directory, `${path.basename(file)}-${randomUUID()}`);
+  const options = `-q --error-exitcode=66 --num-callers=20 --trace-children=yes --log-file='${directory}/log.%p'`;
+  fs.writeFileSync(script, `#!/bin/sh\nexec valgrind ${options} '${file}' "$@"\n`, { mode: 0o700 });
+  return script;
+}
 
 /** A dataset in files, and where its tiers are to be. */
 export interface Dataset {
@@ -81,6 +96,7 @@ export async function serve(
     readonly quota?: ByteSize;
     readonly placement?: PlacementHandlerOptions;
   } = {},
+  atEnd: Finally = onTestFinished,
 ): Promise<Interposer> {
   const { quota = '1GiB', placement, ...others } = options;
   const interposer = await Interposer.open({
@@ -94,7 +110,7 @@ export async function serve(
     },
     ...others,
   });
-  onTestFinished(() => interposer.close());
+  atEnd(() => interposer.close());
   return interposer;
 }
 

@@ -14,6 +14,26 @@ import {
   type Dataset,
 } from './helpers.js';
 
+/**
+ * Opens a copy, asks about it, and closes it inside of the C library, where no shim sees it. What comes next
+ * gets its number.
+ */
+const REUSED = `
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+libc.fileno.argtypes = libc.fclose.argtypes = [ctypes.c_void_p]
+name = sys.argv[1].encode()
+stream = libc.fopen(name, b"r")
+fd = libc.fileno(stream)
+asked = os.fstat(fd)
+libc.fclose(stream)
+other = os.memfd_create("other")
+os.ftruncate(other, asked.st_size)
+found, real = os.fstat(other), os.stat(f"/proc/self/fd/{other}")
+print(other == fd, asked.st_ino == os.stat(name).st_ino, found.st_ino == real.st_ino, found.st_mtime_ns == real.st_mtime_ns)
+`;
+
 const KEYS = ['a.bin', 'Train/Image 1.JPG', 'train/é.png', 'deep/er/b.bin'];
 
 /** Programs that every machine has. Each gives the bytes that it read, one file behind the other. */
@@ -118,6 +138,16 @@ describeShim('a program that was not changed', () => {
       expect(Buffer.compare(later.result, bytes)).toBe(0);
       expect([later.source, later.copies]).toEqual([0, 4]);
     }
+  });
+
+  it('[I1] is told of the file that it asks about, also where a number of a copy was used again', async () => {
+    const { interposer, files } = await served();
+    for (const key of KEYS) await interposer.hierarchy.place(key);
+    await interposer.idle();
+    // What is known of files is told after the first open of their copies.
+    for (let epoch = 0; epoch < 2; epoch++) await run(interposer, 'cat', files);
+    await interposer.idle();
+    expect(await run(interposer, 'python3', ['-c', REUSED, files[0] ?? ''])).toBe('True True True True\n');
   });
 
   it('[I1] packs the same archive', async () => {

@@ -45,6 +45,11 @@ function poke(file: string, offset: number, value: bigint): void {
 }
 
 describeShim('the ring', () => {
+  it('[I5] has its memory from the start, so that no message needs more', () => {
+    const { blocks, size } = fs.statSync(makeRing().file);
+    expect([size, blocks * 512 >= size]).toEqual([HEADER_BYTES + 8 * SLOTS, true]);
+  });
+
   it('brings every message of every thread once, or counts it as lost, in the order of the thread', async () => {
     const { ring, file } = makeRing();
     const count = 200_000;

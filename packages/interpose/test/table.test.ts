@@ -51,6 +51,15 @@ const deviceOf = ({ major, minor }: { major: bigint; minor: bigint }) =>
   ((major & 0xfffn) << 8n) | ((major & ~0xfffn) << 32n) | (minor & 0xffn) | ((minor & ~0xffn) << 12n);
 
 describeShim('the table', () => {
+  it('[I5] has its memory from the start, so that no look-up needs more', async () => {
+    const file = path.join(temporaryDirectory(), 'table');
+    const table = await TableWriter.create({ path: file, roots: [ROOT], tiers: TIERS, entries: 50_000 });
+    table.publish();
+    const { blocks, size } = fs.statSync(file);
+    expect([size > 50_000 * 64, blocks * 512 >= size]).toEqual([true, true]);
+    table.close();
+  });
+
   it('says to programs what was written into it', async () => {
     const directory = temporaryDirectory();
     const entries = fc.uniqueArray(fc.record({ key, place, bytes: fc.maxSafeNat(), file: fc.option(file) }), {

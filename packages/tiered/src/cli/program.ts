@@ -11,6 +11,7 @@ import { runCommand } from './commands/run.js';
 import { simulateCommand } from './commands/simulate.js';
 import { statsCommand } from './commands/stats.js';
 import { topCommand } from './commands/top.js';
+import { traceCommand } from './commands/trace.js';
 import { verifyCommand } from './commands/verify.js';
 import { warmupCommand } from './commands/warmup.js';
 import { versionAbove } from '../version.js';
@@ -49,5 +50,6 @@ export function tieredCommand(host: CommandHost): Command {
       .addCommand(simulateCommand(host))
       .addCommand(runCommand(host))
       .addCommand(daemonCommand(host))
+      .addCommand(traceCommand(host))
   );
 }

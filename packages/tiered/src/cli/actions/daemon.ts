@@ -1,12 +1,11 @@
 import type { CommandHost } from '../host.js';
-import { openInterposer, summaryOf } from './interposer.js';
+import { openInterposer, summaryOf, type ServingOptions } from './interposer.js';
 import { interruption } from './interrupt.js';
 
 /** What `tiered daemon` is told. */
-export interface DaemonOptions {
+export interface DaemonOptions extends ServingOptions {
   readonly config: string;
   readonly at: string;
-  readonly alias: readonly string[];
 }
 
 /** Serves a hierarchy to programs that others start, until a signal ends it. */

@@ -1,15 +1,27 @@
 import { loadHierarchyOptions } from '@tiered/config';
 import { formatBytes } from '@tiered/core';
-import { Interposer, type InterposerStats } from '@tiered/interpose';
+import { Interposer, keysOf, mergeTraces, readTrace, type InterposerStats } from '@tiered/interpose';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import { untilInterrupted } from './interrupt.js';
+import path from 'node:path';
+import { messageOf } from '../../doctor/finding.js';
 import { countOf, percentOf } from './words.js';
 
 /** How a hierarchy is served to programs. */
-export interface InterposerOptions {
-  readonly config: string;
+export interface ServingOptions {
+  /** The path below which programs find objects of a source that is no directory. */
+  readonly root?: string | undefined;
+  /** A directory for links to what is read. */
+  readonly farm?: string | undefined;
   readonly alias: readonly string[];
+  readonly record?: string | undefined;
+  /** Traces. */
+  readonly replay: readonly string[];
+}
+
+interface InterposerOptions extends ServingOptions {
+  readonly config: string;
   /** The directory of its session. */
   readonly at?: string | undefined;
 }
@@ -21,16 +33,21 @@ export function openInterposer(host: CommandHost, options: InterposerOptions): P
 
 async function openWithProgress(
   host: CommandHost,
-  { config, alias, at }: InterposerOptions,
+  { config, root, farm, alias, record, replay, at }: InterposerOptions,
   signal: AbortSignal,
 ): Promise<Interposer> {
   const hierarchy = await loadHierarchyOptions(config, { clock: host.clock, model: false });
   let listing: ListingProgress | undefined;
   const bar = new ProgressBar(host.terminal, host.clock, 'telling programs of objects');
+  const links = new ProgressBar(host.terminal, host.clock, 'making links');
   try {
     return await Interposer.open({
       hierarchy,
+      root: root === undefined ? undefined : path.resolve(root),
+      farm,
       aliases: alias,
+      record,
+      plan: replay.length === 0 ? undefined : keysOf(mergeTraces(replay.map(readTrace))),
       at,
       signal,
       onHierarchy: (made) => (listing = new ListingProgress(made, host.terminal, host.clock)),
@@ -38,10 +55,15 @@ async function openWithProgress(
         listing?.stop();
         bar.update(objects, of);
       },
+      onFarm: (objects, of) => {
+        bar.stop();
+        links.update(objects, of);
+      },
     });
   } finally {
     listing?.stop();
     bar.stop();
+    links.stop();
   }
 }
 
@@ -52,6 +74,10 @@ export function summaryOf({
   sourceBytes,
   uncounted,
   best,
+  failed,
+  ahead,
+  farm,
+  unrecorded,
   hierarchy,
 }: InterposerStats): string {
   const { source, tiers } = hierarchy;
@@ -63,5 +89,21 @@ export function summaryOf({
       `were copied to tiers in ${countOf(source.reads, 'request')}. They hold ${formatBytes(held)} now.`,
   ];
   if (uncounted > 0) lines.push(`${countOf(uncounted, 'open')} could not be counted.`);
+  if (ahead !== undefined)
+    lines.push(
+      `${countOf(ahead.placed, 'object was', 'objects were')} placed ahead and ${ahead.evicted} evicted; ${countOf(ahead.late, 'planned open')} came too early, and ${countOf(ahead.unplanned, 'open was', 'opens were')} not planned.`,
+    );
+  if (farm !== undefined)
+    lines.push(
+      `Of ${countOf(farm.links, 'link')} of the farm, ${farm.toCopies.toLocaleString('en')} led to copies.` +
+        (farm.wrong === 0
+          ? ''
+          : ` ${countOf(farm.wrong, 'link')} could not be changed; the last one because: ${messageOf(farm.lastError)}`),
+    );
+  if (unrecorded > 0) lines.push(`${countOf(unrecorded, 'open')} could not be recorded.`);
+  if (failed.count > 0)
+    lines.push(
+      `${countOf(failed.count, 'open')} failed; the last one because: ${messageOf(failed.lastError)}`,
+    );
   return lines.join('\n');
 }

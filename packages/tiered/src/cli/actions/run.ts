@@ -3,13 +3,12 @@ import { environmentAt, type Interposer } from '@tiered/interpose';
 import type { CommandHost } from '../host.js';
 import { ProgramEnded } from '../program-ended.js';
 import { runChild } from './child.js';
-import { openInterposer, summaryOf } from './interposer.js';
+import { openInterposer, summaryOf, type ServingOptions } from './interposer.js';
 
 /** What `tiered run` is told. */
-export interface RunOptions {
+export interface RunOptions extends ServingOptions {
   readonly config?: string;
   readonly at?: string;
-  readonly alias: readonly string[];
   readonly quiet?: boolean;
 }
 
@@ -20,15 +19,27 @@ export interface RunOptions {
 export async function runProgram(
   host: CommandHost,
   program: readonly string[],
-  { config, at, alias, quiet = false }: RunOptions,
+  { config, at, quiet = false, ...serving }: RunOptions,
 ): Promise<void> {
   let code: number;
   if (config !== undefined && at === undefined)
-    code = await runServed(host, program, await openInterposer(host, { config, alias }), quiet);
-  else if (at !== undefined && config === undefined)
+    code = await runServed(host, program, await openInterposer(host, { ...serving, config }), quiet);
+  else if (at !== undefined && config === undefined) {
+    assertNone(serving);
     code = await runChild(program, environmentAt(at), host.terminal);
-  else throw configError('tiered run', 'one of --config and --at', at === undefined ? 'neither' : 'both');
+  } else throw configError('tiered run', 'one of --config and --at', at === undefined ? 'neither' : 'both');
   if (code !== 0) throw new ProgramEnded(code);
+}
+
+/** What is said to a daemon it is said when it starts. */
+function assertNone({ root, farm, record, alias, replay }: ServingOptions): void {
+  const isSaid = [root, farm, record].some((said) => said !== undefined) || alias.length + replay.length > 0;
+  if (isSaid)
+    throw configError(
+      'tiered run',
+      '--root, --farm, --record, --replay and --alias for the daemon',
+      'them beside --at',
+    );
 }
 
 /** Runs a program with copies of its own interposer, which ends with it. Resolves to the exit code. */

@@ -21,6 +21,7 @@ function wrongWith(command: Command, words: readonly string[]): string | undefin
   command.exitOverride().configureOutput({ writeErr: () => undefined });
   const { operands, unknown } = command.parseOptions([...words]);
   if (unknown.length > 0 && !unknown.includes('--help')) return `does not know ${unknown.join(' ')}`;
+  if (command.registeredArguments.at(-1)?.variadic === true) return undefined;
   const most = command.registeredArguments.length;
   return operands.length > most ? `takes ${most} arguments` : undefined;
 }

@@ -1,4 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { someBytes } from '@tiered/core/testing';
+import { S3Server } from '@tiered/s3-server';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -35,8 +38,10 @@ function withConfig(quota = '8MB'): { dataset: Dataset; config: string } {
 const tieredRun = (config: string, program: readonly string[], options: readonly string[] = []): Running =>
   tiered('run', '--config', config, ...options, '--', ...program);
 
-function tiered(...args: readonly string[]): Running {
-  const child = spawn(process.execPath, [TIERED, ...args]);
+const tiered = (...args: readonly string[]): Running => tieredIn({}, ...args);
+
+function tieredIn(env: NodeJS.ProcessEnv, ...args: readonly string[]): Running {
+  const child = spawn(process.execPath, [TIERED, ...args], { env: { ...process.env, ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
   const [out, messages]: [string[], string[]] = [[], []];
   const waiting = new Set<() => void>();
@@ -72,6 +77,64 @@ describeShim('tiered run', () => {
       /^24 files were opened, \d+ % of them on tiers; with this room it can be 67 %\./m,
     );
     expect(running.messages()).toContain('were copied to tiers in');
+  });
+
+  it('[I7] gives a program the objects of a bucket as files', async () => {
+    const server = await S3Server.start();
+    onTestFinished(() => server.close());
+    server.createBucket('data');
+    const source = {
+      driver: 's3',
+      bucket: 'data',
+      endpoint: server.endpoint,
+      region: server.region,
+      proxy: 'none',
+    };
+    const { accessKeyId, secretAccessKey } = server.credentials;
+    const env = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
+    for (const [i, key] of KEYS.entries()) server.put('data', key, someBytes(9000 + i, i));
+    const above = temporaryDirectory();
+    const config = path.join(above, 'tiers.json');
+    const tiers = [{ driver: 'fs', root: path.join(above, 'tier'), quota: '8MB' }];
+    fs.writeFileSync(config, JSON.stringify({ source, tiers }));
+    const root = path.join(above, 'data');
+    const script = `for i in 1 2 3; do cat '${root}'/Set/* | sha256sum; done; ls -l '${root}'/Set | wc -l`;
+    const running = tieredIn(env, 'run', '--config', config, '--root', root, '--', 'sh', '-c', script);
+    expect(await running.ended).toBe(0);
+    const digest = createHash('sha256');
+    for (const key of [...KEYS].sort()) digest.update(someBytes(9000 + KEYS.indexOf(key), KEYS.indexOf(key)));
+    const sum = `${digest.digest('hex')}  -\n`;
+    expect(running.out()).toBe(`${sum.repeat(3)}9\n`);
+    expect(running.messages()).toMatch(/^24 files were opened, 67 % of them on tiers; .* can be 67 %\./m);
+  });
+
+  it('[I8] records what a program opens, and places ahead by that the next time', async () => {
+    const dataset = makeDataset(KEYS, { bytes: 300_000 });
+    const above = temporaryDirectory();
+    const config = path.join(above, 'tiers.json');
+    const tiers = dataset.tiers.map((root) => ({ driver: 'fs', root, quota: '1.5MB' }));
+    fs.writeFileSync(config, JSON.stringify({ source: { driver: 'fs', root: dataset.source }, tiers }));
+    const trace = path.join(above, 'trace');
+    const script = `SOURCE='${dataset.source}'; for i in 1 2 3; do ${readAll} | cksum; done`;
+    const first = tieredRun(config, ['sh', '-c', script], ['--record', trace]);
+    expect(await first.ended).toBe(0);
+    const recorded = fs.readFileSync(trace, 'utf8').trim().split('\n');
+    expect(recorded.length).toBe(24);
+    const second = tieredRun(config, ['sh', '-c', script], ['--replay', trace]);
+    expect([await second.ended, second.out()]).toEqual([0, first.out()]);
+    expect(second.messages()).toMatch(/placed ahead and \d+ evicted; .* 0 opens were not planned\./);
+    const merged = tiered('trace', trace, trace, '--skip', '2', '--take', '3');
+    expect(await merged.ended).toBe(0);
+    const [line = '', next = ''] = recorded.slice(1);
+    expect(merged.out()).toBe(`${line}\n${line}\n${next}\n`);
+    const planned = tiered('trace', '--config', config, '--seed', '3', '--torch', '--epochs', '2');
+    expect(await planned.ended).toBe(0);
+    const keys = planned
+      .out()
+      .trim()
+      .split('\n')
+      .map((text) => (JSON.parse(text) as [number, string])[1]);
+    expect([keys.slice(0, 8).sort(), keys.slice(8).sort()]).toEqual([[...KEYS].sort(), [...KEYS].sort()]);
   });
 
   it.each([
@@ -156,6 +219,33 @@ describeShim('tiered daemon', () => {
       1,
       expect.stringContaining('There is no daemon at'),
     ]);
+  });
+
+  it('[I10] makes links for programs without the shim, which outlive it', async () => {
+    const { dataset, config } = withConfig();
+    const above = fs.mkdtempSync('/dev/shm/tiered-test-');
+    onTestFinished(() => fs.rmSync(above, { recursive: true, force: true }));
+    const [at, farm] = [path.join(above, 'session'), path.join(temporaryDirectory(), 'farm')];
+    const args = ['daemon', '--config', config, '--at', at, '--farm', farm];
+    const cksum = (directory: string) => execFileSync('sh', ['-c', `cat '${directory}'/Set/* | cksum`]);
+    const daemon = tiered(...args);
+    await daemon.says('ready');
+    expect(cksum(farm)).toEqual(cksum(dataset.source));
+    // In a clone, the command is a child of the process that was started.
+    const { pid } = daemon.process;
+    const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    process.kill(Number(children), 'SIGKILL');
+    await daemon.ended;
+    expect(cksum(farm)).toEqual(cksum(dataset.source));
+    // As it is 10 seconds later.
+    for (const file of [at, path.join(at, 'ring'), path.join(at, 'table')]) fs.utimesSync(file, 0, 0);
+    const next = tiered(...args);
+    await next.says('ready');
+    next.process.kill('SIGTERM');
+    expect(await next.ended).toBe(0);
+    expect(next.messages()).toMatch(/^Of 8 links of the farm, \d led to copies\.$/m);
+    for (const key of KEYS)
+      expect(fs.readlinkSync(path.join(farm, key))).toBe(path.join(dataset.source, key));
   });
 
   it.each([

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing for the real S3 servers of the tests, for the slow file system of benches and tests
-# (tools/fuse), the recorder of system calls of the tests of power cuts, and the browser that opens the documentation:
-# bash tools/servers/install.sh [swift|radosgw|fuse|strace|chromium]...
+# (tools/fuse), the recorder of system calls of the tests of power cuts, the browser that opens the documentation, and
+# what the frameworks of the tests of @tiered/interpose need of Debian (the rest: node tools/frameworks/build.js):
+# bash tools/servers/install.sh [swift|radosgw|fuse|strace|chromium|frameworks]...
 # Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
 
@@ -12,12 +13,13 @@ packages_of() {
     fuse) echo gcc libc6-dev libfuse3-dev fuse3 ;;
     strace) echo strace ;;
     chromium) echo chromium fonts-dejavu-core ;;
-    *) echo "There is no '$1': choose swift, radosgw, fuse, strace or chromium." >&2 && return 1 ;;
+    frameworks) echo python3-venv python3-torch python3-torchvision python3-numpy python3-pil python3-h5py fio g++ ;;
+    *) echo "There is no '$1': choose swift, radosgw, fuse, strace, chromium or frameworks." >&2 && return 1 ;;
   esac
 }
 
 missing=()
-if (($# == 0)); then set -- swift radosgw fuse strace chromium; fi
+if (($# == 0)); then set -- swift radosgw fuse strace chromium frameworks; fi
 for server in "$@"; do
   packages=$(packages_of "$server")
   for package in $packages; do

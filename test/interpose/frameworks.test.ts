@@ -1,0 +1,112 @@
+import fs from 'node:fs';
+import { BASE, pythonOf } from '../../tools/frameworks/environments.js';
+import { describeFramework } from './frameworks/framework.js';
+import { describeShim } from '../../packages/interpose/test/helpers.js';
+
+/** How many files are opened when arrays are read so once. numpy opens a file that it maps three times. */
+const ARRAYS = {
+  'numpy load': 1,
+  'numpy load mmap_mode': 3,
+  'numpy load npz': 1,
+  'numpy fromfile': 3,
+  'numpy memmap': 3,
+  h5py: 1,
+  open: 3,
+  mmap: 3,
+  'os.pread': 3,
+  'shutil.copyfile': 3,
+};
+
+/** What PyTorch shares it opens for writing, in the source. */
+const TORCH = {
+  'torch.load': 1,
+  'torch.load legacy': 1,
+  'torch.from_file': 8,
+  'torch.from_file shared': 0,
+  'DataLoader of files, 0 workers': 8,
+  'DataLoader of files, 2 workers': 8,
+  'DataLoader of files, 4 workers': 8,
+};
+
+const TORCHVISION = {
+  'ImageFolder, 0 workers': 8,
+  'ImageFolder, 2 workers': 8,
+  'ImageFolder, 4 workers': 8,
+  'torchvision read_image': 8,
+};
+
+/** Debian's packages, which come together. */
+const debian = fs.existsSync('/usr/lib/python3/dist-packages/torchvision') ? BASE : undefined;
+
+describeShim('frameworks that were not changed', () => {
+  describeFramework({
+    name: "Debian's PyTorch and torchvision",
+    script: 'torch_ways.py',
+    python: debian,
+    ways: { ...TORCH, ...TORCHVISION },
+  });
+  describeFramework({
+    name: "Debian's NumPy and h5py",
+    script: 'arrays.py',
+    python: debian,
+    ways: ARRAYS,
+  });
+  describeFramework({
+    name: 'NumPy and h5py',
+    script: 'arrays.py',
+    python: pythonOf('tensorflow'),
+    ways: ARRAYS,
+  });
+  describeFramework({
+    name: 'pandas, pyarrow, datasets, webdataset and Pillow',
+    script: 'tables.py',
+    python: pythonOf('tensorflow'),
+    // pyarrow opens a Parquet file once for its schema, and once for its rows.
+    ways: {
+      'pandas read_csv': 3,
+      'pandas read_parquet': 6,
+      'pyarrow parquet': 6,
+      'pyarrow parquet memory_map': 6,
+      'pyarrow dataset': 4,
+      'pyarrow feather': 3,
+      'pyarrow memory_map': 3,
+      'datasets load_from_disk': 5,
+      webdataset: 3,
+      Pillow: 8,
+    },
+  });
+  describeFramework({
+    name: 'TensorFlow',
+    script: 'tensorflow_ways.py',
+    python: pythonOf('tensorflow'),
+    ways: {
+      TFRecordDataset: 4,
+      'TFRecordDataset interleave': 4,
+      'TFRecordDataset num_parallel_reads': 4,
+      TextLineDataset: 3,
+      FixedLengthRecordDataset: 3,
+      read_file: 3,
+      images: 8,
+      image_dataset_from_directory: 8,
+      cache: 3,
+      snapshot: 4,
+    },
+  });
+  describeFramework({
+    name: 'MosaicML Streaming',
+    script: 'mosaicml.py',
+    python: pythonOf('torch'),
+    // The index, and a shard for each sample.
+    ways: { StreamingDataset: 201 },
+  });
+  // PyPI's PyTorch brings 6.8 GB of libraries for graphics cards, so nobody has to have it.
+  // TIERED_TORCH_PYTHON names the interpreter of an environment that does.
+  const torch = process.env['TIERED_TORCH_PYTHON'] ?? '';
+  if (torch !== '')
+    describeFramework({
+      name: 'PyTorch',
+      script: 'torch_ways.py',
+      python: torch,
+      ways: { ...TORCH, 'torch.load mmap': 2 },
+    });
+});

@@ -1,0 +1,47 @@
+// @ts-check
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+/** Debian's interpreter, to which its packages of PyTorch belong. */
+export const BASE = '/usr/bin/python3';
+
+/** What to do where an environment is missing. */
+export const INSTALL = 'bash tools/servers/install.sh frameworks && node tools/frameworks/build.js';
+
+const here = import.meta.dirname;
+
+/**
+ * What each is made from. PyPI has no PyTorch for processors alone, and its TensorFlow needs another numpy
+ * than Debian's PyTorch, so there are two.
+ *
+ * @type {Readonly<Record<string, { requirements: string; options: readonly string[] }>>}
+ */
+export const ENVIRONMENTS = {
+  tensorflow: { requirements: path.join(here, 'tensorflow.txt'), options: [] },
+  torch: { requirements: path.join(here, 'torch.txt'), options: ['--system-site-packages'] },
+};
+
+/**
+ * Where an environment is, or would be.
+ * @param {string} name
+ */
+export function environmentOf(name) {
+  const environment = ENVIRONMENTS[name];
+  if (environment === undefined) throw new Error(`there is no environment ${name}`);
+  const hash = createHash('sha256').update(readFileSync(environment.requirements));
+  // An environment belongs to the interpreter that it was made with.
+  hash.update(existsSync(BASE) ? readFileSync(BASE) : '');
+  const cache = process.env['XDG_CACHE_HOME'] ?? path.join(os.homedir(), '.cache');
+  return path.join(cache, 'tiered', `frameworks-${name}-${hash.digest('hex').slice(0, 16)}`);
+}
+
+/**
+ * The interpreter of an environment; undefined if it was not made.
+ * @param {string} name
+ */
+export function pythonOf(name) {
+  const python = path.join(environmentOf(name), 'bin/python3');
+  return existsSync(python) ? python : undefined;
+}

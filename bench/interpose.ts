@@ -1,11 +1,9 @@
-import { Interposer } from '@tiered/interpose';
-import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { firstFit, PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { DaemonProcess } from './interpose/daemon-process.js';
 import { alternate, medianMs, ratio, type Setups } from './lib/alternate.js';
 import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 import { RoundProcess, writePaths } from './lib/round-process.js';
@@ -30,11 +28,6 @@ const CASES: readonly Case[] = [OUTSIDE, LEFT, PLACED].flatMap((where) => [
   { call: 'pread', where, aim: 0.98 } as Case,
 ]);
 
-const leavesSome: PlacementPolicy = {
-  name: 'leavesSome',
-  place: (object, tiers) => (object.key.startsWith(LEFT) ? undefined : firstFit.place(object, tiers)),
-};
-
 const bench: Bench = {
   summary:
     'what the shim costs a program in C: open and close, and pread of 4 KiB, against the same program without it',
@@ -46,12 +39,13 @@ const bench: Bench = {
       if (missing !== undefined) return { rows: [{ calls: `skipped: ${missing}` }], checks };
       options.progress('making the data');
       const files = await makeFiles(scratch);
-      await using interposer = await openInterposer(scratch);
-      for (const key of files.get(PLACED) ?? [])
-        await interposer.hierarchy.place(path.relative(path.join(scratch, 'source'), key));
-      await interposer.idle();
+      const source = path.join(scratch, 'source');
+      await using daemon = await DaemonProcess.start({
+        ...{ source, tier: path.join(scratch, 'tier'), leaves: LEFT },
+      });
+      await daemon.place((files.get(PLACED) ?? []).map((file) => path.relative(source, file)));
       for (const one of CASES)
-        await measure(one, files.get(one.where) ?? [], { scratch, interposer, options, rows, checks });
+        await measure(one, files.get(one.where) ?? [], { scratch, daemon, options, rows, checks });
       return { rows, checks };
     }),
 };
@@ -88,22 +82,10 @@ async function makeFiles(scratch: string): Promise<Map<string, string[]>> {
   return files;
 }
 
-function openInterposer(scratch: string): Promise<Interposer> {
-  return Interposer.open({
-    hierarchy: {
-      source: new FileSystemDriver({ root: path.join(scratch, 'source') }),
-      tiers: [
-        { driver: new FileSystemDriver({ root: path.join(scratch, 'tier'), writable: true }), quota: '1GiB' },
-      ],
-      placement: new PlacementHandler({ policy: leavesSome }),
-    },
-  });
-}
-
 /** Where a measurement takes place, and where its result goes. */
 interface Measuring {
   readonly scratch: string;
-  readonly interposer: Interposer;
+  readonly daemon: DaemonProcess;
   readonly options: BenchOptions;
   readonly rows: Row[];
   readonly checks: Check[];
@@ -112,7 +94,7 @@ interface Measuring {
 async function measure(
   { call, where, aim }: Case,
   files: readonly string[],
-  { scratch, interposer, options: { quick, progress }, rows, checks }: Measuring,
+  { scratch, daemon, options: { quick, progress }, rows, checks }: Measuring,
 ): Promise<void> {
   const count = (quick ? 2000 : 100_000) * (call === 'pread' ? 4 : 1);
   const list = await writePaths(scratch, files);
@@ -123,7 +105,7 @@ async function measure(
       bytes: count,
       environment,
     });
-  const [plain, under] = [await start({}), await start(interposer.environment({}))];
+  const [plain, under] = [await start({}), await start(daemon.environment)];
   const setups: Setups = { without: () => plain.round(), with: () => under.round() };
   const rounds = quick ? 1 : 15;
   const name = `${call === 'open' ? 'open and close' : 'pread of 4 KiB'}, ${nameOf(where)}`;

@@ -24,6 +24,6 @@ class Files(Dataset):
 workers, name = int(sys.argv[1]), sys.argv[2]
 with open(name) as lines:
     paths = lines.read().splitlines()
-loader = DataLoader(Files(paths), batch_size=None, num_workers=workers, persistent_workers=True)
+loader = DataLoader(Files(paths), batch_size=None, num_workers=workers, persistent_workers=workers > 0)
 for _ in sys.stdin:
     print(sum(len(sample) for sample in loader), flush=True)

@@ -1,9 +1,32 @@
 /**
  * No two modules import each other, not even their types: each can be read, tested and moved with what it
- * imports, and nothing else.
+ * imports, and nothing else. And what is optional stays so.
  */
 export default {
-  forbidden: [{ name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } }],
+  forbidden: [
+    { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'interpose-is-optional',
+      comment: 'Who has not installed it loses two commands, which import it when they run.',
+      severity: 'error',
+      from: {
+        path: '^packages/[^/]+/src/',
+        pathNot: '^packages/(interpose/|tiered/src/cli/actions/)',
+      },
+      to: { path: '^packages/interpose/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'interpose-is-loaded-late',
+      comment: 'A static import of what imports it would make every command need it.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: '^packages/tiered/src/cli/actions/' },
+      to: {
+        path: '^packages/tiered/src/cli/actions/',
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+  ],
   options: {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

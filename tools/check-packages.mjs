@@ -16,11 +16,12 @@ import { tryFirstMinutes } from './release/first-minutes.mjs';
 import { checkMetadata } from './release/metadata.mjs';
 import { packAll } from './release/pack.mjs';
 import { publishedPackages, readManifest, root } from './release/packages.mjs';
+import { PLATFORM_PACKAGES } from './release/platforms.mjs';
 import { checkLock, checkRanges, checkSiblings, checkTools } from './release/ranges.mjs';
 import { unpackTarballs } from './release/tarballs.mjs';
 
 const SCOPE = '@tiered/';
-const PLATFORM = /^native-linux-/;
+const isPlatform = (name) => PLATFORM_PACKAGES.includes(name);
 const attw = fileURLToPath(
   new URL('dist/index.js', import.meta.resolve('@arethetypeswrong/cli/package.json')),
 );
@@ -32,7 +33,7 @@ function checkLadder({ dependencies, peerDependencies, optionalDependencies }, s
   if (allowed === undefined) return ['has no row in tools/ladder.js'];
   return Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies })
     .map((name) => [name, name.replace(SCOPE, '')])
-    .filter(([name, sibling]) => name.startsWith(SCOPE) && !PLATFORM.test(sibling))
+    .filter(([name]) => name.startsWith(SCOPE) && !isPlatform(name))
     .filter(([, sibling]) => !allowed.includes(sibling))
     .map(([name]) => `depends on ${name}, which tools/ladder.js does not allow`);
 }
@@ -91,8 +92,8 @@ async function filesBelow(directory) {
 
 async function checkPackage({ tarball, unpacked, short, manifest }, { versions, rootManifest }) {
   const files = await filesBelow(unpacked);
-  if (PLATFORM.test(short)) {
-    const needed = ['LICENSE', 'LICENSE-xxHash', 'README.md', manifest.main];
+  if (isPlatform(manifest.name)) {
+    const needed = ['LICENSE', 'README.md', ...manifest.files];
     const missing = needed.filter((file) => !files.has(file)).map((file) => `${file} is not in the tarball`);
     return [...missing, ...(await checkLicence(unpacked))];
   }

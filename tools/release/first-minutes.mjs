@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { platform } from '../../packages/native/src-c/compile.js';
+import { platform } from '../c/compile.js';
 import { root } from './packages.mjs';
 
 const run = promisify(execFile);
@@ -28,7 +28,7 @@ export async function tryFirstMinutes(packages, directory) {
   const quickStart = await quickStartAt(path.join(directory, 'quick-start'));
   const [, init] = /^npx tsc (--init .*)$/m.exec(readme) ?? [];
   const modules = path.join(directory, 'node_modules');
-  const addon = packages.some(({ short }) => short === `native-${platform()}`);
+  const isCompiled = (name) => packages.some(({ short }) => short === `${name}-${platform()}`);
   const steps = [
     ['train.mjs', ['train.mjs'], FILLED],
     ['tsx train.mts', ['--import', 'tsx', 'train.mts'], FILLED],
@@ -41,8 +41,16 @@ export async function tryFirstMinutes(packages, directory) {
       ];
     }),
     ['imports of every entry', ['--input-type=module', '-e', importsOf(packages)], /^$/],
+    ['register', ['--import', '@tiered/interpose/register', '-p', READ_ONE], /^a{1000}$/m],
     ['tiered --help', [path.join(modules, 'tiered/bin/tiered.js'), '--help'], /^Usage: tiered/],
-    ['the native part', ['--input-type=module', '-e', NATIVE], addon ? /^loaded/ : /^not loaded/],
+    [
+      'the native part',
+      ['--input-type=module', '-e', NATIVE],
+      isCompiled('native') ? /^loaded/ : /^not loaded/,
+    ],
+    ...(isCompiled('interpose')
+      ? [['tiered run', [path.join(modules, 'tiered/bin/tiered.js'), ...RUN], SHIM]]
+      : []),
   ];
   const problems = [];
   for (const [title, args, expected] of steps) {
@@ -55,9 +63,29 @@ export async function tryFirstMinutes(packages, directory) {
 
 /** Of the report: the disk tier took something, or has it from the program before. */
 const FILLED = /^tier 1, fs:.*: holds (?!0 B)/m;
+const READ_ONE = "require('fs').readFileSync('data/a', 'utf8')";
 const NATIVE = `
 import { native } from '@tiered/native';
 console.log(native().available ? 'loaded' : 'not loaded');`;
+/** The program says which shim it runs under: the one that was packed. */
+const RUN = [
+  'run',
+  '--quiet',
+  '--config',
+  'run.json',
+  '--',
+  'sh',
+  '-c',
+  'cat data/a; echo; echo "$LD_PRELOAD"',
+];
+const SHIM = /^a{1000}\n.*\/project\/node_modules\/@tiered\/interpose-[^/]+\/tiered-shim\.so\n$/;
+const RUN_CONFIG = {
+  source: { driver: 'fs', root: 'data' },
+  tiers: [{ driver: 'fs', root: 'run-tier', quota: '1MiB' }],
+};
+
+/** `@tiered/interpose/register` has to be told of a daemon. One that is not there is not asked for copies. */
+const ENVIRONMENT = { ...process.env, TIERED_INTERPOSE: '/no/daemon' };
 
 /** What its dependencies do not bring, and what it has not packed, no entry can import. */
 function importsOf(packages) {
@@ -76,6 +104,7 @@ async function makeProject(packages, directory) {
     ['a', 'b', 'c'].map((key) => writeFile(path.join(directory, 'data', key), key.repeat(1000))),
   );
   await writeFile(path.join(directory, 'package.json'), JSON.stringify({ type: 'commonjs' }));
+  await writeFile(path.join(directory, 'run.json'), JSON.stringify(RUN_CONFIG));
   for (const { unpacked, short, manifest } of packages) {
     const to = path.join(modules, manifest.name);
     await cp(unpacked, to, { recursive: true });
@@ -114,7 +143,7 @@ function firstBlock(markdown, language) {
 
 async function problemOf(args, expected, cwd) {
   try {
-    const { stdout, stderr } = await run(process.execPath, args, { cwd });
+    const { stdout, stderr } = await run(process.execPath, args, { cwd, env: ENVIRONMENT });
     if (stderr !== '') return `warns: ${stderr}`;
     return expected.test(stdout) ? undefined : `unexpected output: ${stdout}`;
   } catch (error) {

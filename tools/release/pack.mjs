@@ -1,6 +1,6 @@
 /**
  * Builds all packages and packs what is published: `npm run pack -- DIRECTORY [--all-platforms]`. With
- * `--all-platforms`, the native part is compiled for every platform, with zig; else for this machine.
+ * `--all-platforms`, what is compiled is made for every platform, with zig; else for this machine.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -7,15 +7,14 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { PLATFORMS } from '../../packages/native/platforms/platforms.js';
 import { publishedPackages } from './packages.mjs';
+import { PLATFORM_PACKAGES } from './platforms.mjs';
 import { unpackTarballs } from './tarballs.mjs';
 
 /** A release is everything, of one version: a part of it would install with parts of another. */
 async function missingIn(packages) {
   const published = (await publishedPackages()).map(({ manifest }) => manifest);
-  const platforms = PLATFORMS.map(({ name }) => `@tiered/native-${name}`);
-  const needed = [...published.map(({ name }) => name), ...platforms];
+  const needed = [...published.map(({ name }) => name), ...PLATFORM_PACKAGES];
   const [{ version }] = published;
   if (version === '0.0.0') throw new Error('This is no version: npm run release:version');
   const packed = new Set(packages.map(({ manifest }) => `${manifest.name}@${manifest.version}`));

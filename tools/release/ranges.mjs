@@ -11,8 +11,8 @@ const ELSEWHERE = /^(file:packages\/|npm:[^@]+@\d+\.\d+\.\d+$)/;
 /** Dependencies of published packages that are exact, each with its reason. */
 const EXACT_BECAUSE = [
   {
-    name: /^@tiered\/native-linux-/,
-    reason: 'The addon and the functions that call it are compiled from one commit, and check nothing.',
+    name: /^@tiered\/(native|interpose)-linux-/,
+    reason: 'What is compiled and what uses it are of one commit, and check nothing.',
   },
 ];
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { makePlatformPackages } from '../../packages/native/platforms/make.js';
 import { publishedPackages, readManifest, root } from './packages.mjs';
+import { makePlatformPackages } from './platform-packages.mjs';
 
 const run = promisify(execFile);
 
@@ -16,7 +16,6 @@ const run = promisify(execFile);
  */
 export async function stagePackages(target, { allPlatforms }) {
   const platforms = await makePlatformPackages(target, { all: allPlatforms });
-  const native = await optionalOf(platforms);
   const files = await filesOfPackages();
   const staged = [];
   for (const { short, directory, manifest } of await publishedPackages()) {
@@ -25,11 +24,12 @@ export async function stagePackages(target, { allPlatforms }) {
       await mkdir(path.dirname(path.join(to, file)), { recursive: true });
       await copyFile(path.join(directory, file), path.join(to, file));
     }
-    const published = publishedManifest(manifest, short === 'native' ? native : {});
+    const binaries = platforms.filter((platform) => platform.short === short);
+    const published = publishedManifest(manifest, await optionalOf(binaries));
     await writeFile(path.join(to, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
     staged.push(to);
   }
-  return [...platforms, ...staged];
+  return [...platforms.map(({ directory }) => directory), ...staged];
 }
 
 /** What npm would pack of each package, by the package's name. */
@@ -61,6 +61,6 @@ function mapValues(object, change) {
 
 /** npm installs of these the one that fits the machine. */
 async function optionalOf(platforms) {
-  const manifests = await Promise.all(platforms.map(readManifest));
+  const manifests = await Promise.all(platforms.map(({ directory }) => readManifest(directory)));
   return Object.fromEntries(manifests.map(({ name, version }) => [name, version]));
 }

@@ -83,7 +83,7 @@ function siblings(name, allowed) {
 const restrictImports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] });
 
 export default defineConfig(
-  { ignores: ['**/dist/', '**/coverage/', 'packages/native/build/', '.demo/'] },
+  { ignores: ['**/dist/', '**/coverage/', 'packages/*/build/', '.demo/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import os from 'node:os';
 import type { Terminal } from '../../progress.js';
 
@@ -21,8 +21,9 @@ export async function runChild(
   env: NodeJS.ProcessEnv,
   terminal: Terminal,
 ): Promise<number> {
+  // Before the program begins: what nobody expects ends this process, or (SIGUSR1) starts its debugger.
+  const stopPassing = passSignals((signal) => void child.kill(signal));
   const child = spawn(file, args, { env, stdio: 'inherit' });
-  const stopPassing = passSignals(child);
   try {
     return await new Promise<number>((resolve) => {
       child.once('error', (error: NodeJS.ErrnoException) => {
@@ -38,11 +39,14 @@ export async function runChild(
   }
 }
 
-/** Gives the program the signals of this process, which goes on. Returns how to stop that. */
-function passSignals(child: ChildProcess): () => void {
-  const passOn = (signal: NodeJS.Signals) => void child.kill(signal);
+/**
+ * Passes the signals of this process on, which goes on itself.
+ * @param passOn Called in a later turn of the event loop.
+ * @returns How to stop that.
+ */
+function passSignals(passOn: (signal: NodeJS.Signals) => void): () => void {
   const ofTerminal = (signal: NodeJS.Signals) => {
-    if (!process.stdin.isTTY) child.kill(signal);
+    if (!process.stdin.isTTY) passOn(signal);
   };
   for (const signal of PASSED_ON) process.on(signal, passOn);
   for (const signal of OF_TERMINALS) process.on(signal, ofTerminal);

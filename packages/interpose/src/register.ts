@@ -5,21 +5,23 @@
  * is opened as its copy, if there is one.
  *
  * The environment variable `TIERED_INTERPOSE` names the directory of a daemon (`tiered daemon --config FILE
- * --at DIRECTORY`). Throws a `TieredError` at the start: `TIERED_CONFIG_INVALID` if it is not set;
- * `TIERED_UNSUPPORTED` if the daemon's source is no directory. If no daemon is there, or it dies, the program
- * reads the source.
+ * --at DIRECTORY`). Throws a `TieredError` at the start: `TIERED_CONFIG_INVALID` if it is not set. If no
+ * daemon is there, or it dies, the program reads the source; if that is no directory, it finds no files.
  *
  * Costs two reads of some bytes for each open, and a thread that tells the daemon what was opened.
  * @module
  */
-import { TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
+import { bucketFunctions } from './register/bucket-functions.js';
+import { Bucket } from './register/bucket.js';
 import { callbacks } from './register/callbacks.js';
+import { DaemonThread } from './register/daemon-thread.js';
 import { Descriptors } from './register/descriptors.js';
 import { promises, statOfHandles } from './register/promises.js';
+import { Questions } from './register/questions.js';
 import { Redirection } from './register/redirection.js';
 import { SessionView } from './register/session-view.js';
 import { synchronous } from './register/synchronous.js';
@@ -46,16 +48,21 @@ async function register(directory: string | undefined): Promise<void> {
       directory,
     );
   const session = new SessionView(directory);
-  if (session.isImaginary)
-    throw new TieredError(
-      'TIERED_UNSUPPORTED',
-      'The source of this daemon is no directory. Run the program by "tiered run", or read by @tiered/core.',
-    );
-  const redirection = new Redirection(session, new Teller(directory));
+  const thread = new DaemonThread(directory);
+  const teller = new Teller(thread);
+  const bucket = new Bucket(new Questions(thread, () => session.isServed), teller);
+  const redirection = new Redirection(session, teller, bucket);
   const descriptors = new Descriptors();
   await statOfHandles(descriptors);
-  replace(fs, { ...synchronous(redirection, descriptors), ...callbacks(redirection, descriptors) });
-  replace(fs.promises, promises(redirection, descriptors));
+  const others = bucketFunctions({ session, bucket, redirection });
+  replace(fs, {
+    ...others.fs,
+    ...synchronous(redirection, descriptors),
+    ...callbacks(redirection, descriptors),
+  });
+  replace(fs.realpath, { native: others.native.realpath });
+  replace(fs.realpathSync, { native: others.native.realpathSync });
+  replace(fs.promises, { ...others.promises, ...promises(redirection, descriptors) });
   syncBuiltinESMExports();
 }
 

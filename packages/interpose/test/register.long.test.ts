@@ -4,29 +4,17 @@ import fc from 'fast-check';
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { build } from 'tsup';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TableView } from '../src/register/table-view.js';
 import { TableWriter } from '../src/table/writer.js';
+import { buildRegister, REGISTER, start } from './registered.js';
 import { makeDataset, serve, temporaryDirectory, type Dataset } from './helpers.js';
 
 const KEYS = ['a.bin', 'Train/Image 1.JPG', 'train/é.png'];
+beforeAll(buildRegister);
+
 const READS = path.join(import.meta.dirname, 'children/reads.mjs');
-/** As deep as a build is, so that the thread is found. */
-const BUILD = path.join(import.meta.dirname, '../build');
-const REGISTER = pathToFileURL(path.join(BUILD, 'register.js')).href;
-
-// Worker threads cannot load TypeScript in every version of Node.
-beforeAll(async () => {
-  await build({
-    entry: { register: path.join(import.meta.dirname, '../src/register.ts') },
-    ...{ outDir: BUILD, format: 'esm', target: 'node20', config: false, silent: true, noExternal: [/./] },
-    esbuildOptions: (options) => void (options.conditions = ['tiered-source']),
-  });
-});
-
 /** As the child names them. */
 const WAYS = [
   ...['readFileSync', 'fs.readFileSync', 'require readFileSync', 'readFileSync of text', 'readFile'],
@@ -34,13 +22,6 @@ const WAYS = [
   ...['openSync with a number', 'open', 'createReadStream', 'createReadStream of a handle', 'a URL'],
   ...['a Buffer', 'a relative path', 'a path with dots', 'a thread'],
 ];
-
-async function start(session: string | undefined, args: readonly string[]): Promise<string> {
-  const env = { ...process.env, TIERED_INTERPOSE: session };
-  const options = ['--import', REGISTER];
-  const { stdout } = await promisify(execFile)(process.execPath, [...options, ...args], { env });
-  return stdout;
-}
 
 /** Serves a dataset to programs that find it by the directory of its session. */
 async function served(): Promise<{ dataset: Dataset; interposer: Interposer; at: string; files: string[] }> {

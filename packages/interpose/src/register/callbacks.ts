@@ -1,12 +1,15 @@
 import type fs from 'node:fs';
+import { callbackify, promisify } from 'node:util';
 import type { Descriptors } from './descriptors.js';
 import { real } from './real-fs.js';
-import { hasCopy, type Redirection } from './redirection.js';
+import type { Redirection } from './redirection.js';
 import { flagOf } from './synchronous.js';
+import type { Opening, Wanted } from './wanted.js';
 
-type Callback<T> = (error: NodeJS.ErrnoException | null, result?: T) => void;
+/** As Node calls back. */
+export type Callback<T> = (error: NodeJS.ErrnoException | null, result?: T) => void;
 /** A function of `node:fs` whose last argument is a callback. */
-type WithCallback<T> = (...args: [...rest: unknown[], callback: Callback<T>]) => void;
+export type WithCallback<T> = (...args: [...rest: unknown[], callback: Callback<T>]) => void;
 
 /** The functions with callbacks that read. Streams call `open` too. */
 export function callbacks(
@@ -21,52 +24,52 @@ export function callbacks(
 }
 
 function opening(redirection: Redirection, descriptors: Descriptors): (...args: unknown[]) => void {
-  const realOpen = real.open as unknown as WithCallback<number>;
-  return withCallback<number>(realOpen, (args, callback) => {
-    const [name, flags] = args;
-    const found = redirection.find(name, flags);
-    const fromSource = () => {
-      realOpen(...args, (error, fd) => {
-        if (fd !== undefined) descriptors.forget(fd);
-        if (error === null && found !== undefined) redirection.opened('source', found);
-        callback(error, fd);
-      });
-    };
-    if (!hasCopy(found)) fromSource();
-    else
-      realOpen(found.copy, flags ?? 'r', (error, fd) => {
-        if (error === null && fd !== undefined) {
-          descriptors.note(fd, found);
-          redirection.opened('copy', found);
-          callback(null, fd);
-        } else {
-          // It was evicted just now.
-          fromSource();
-        }
-      });
+  const realOpen = promisify(real.open);
+  const original = real.open as unknown as WithCallback<number>;
+  return withCallback<number>(original, (args, callback) => {
+    const [name, flags, mode] = args;
+    const isRedirected = redirect(
+      redirection,
+      { name, flags, syscall: 'open' },
+      callback,
+      async (path, copyOf) => {
+        const fd = await realOpen(path, flags as fs.OpenMode, mode as fs.Mode);
+        descriptors.note(fd, copyOf);
+        return fd;
+      },
+    );
+    if (isRedirected) return;
+    original(...args, (error, fd) => {
+      if (fd !== undefined) descriptors.note(fd, undefined);
+      callback(error, fd);
+    });
   });
 }
 
 function reading(redirection: Redirection): (...args: unknown[]) => void {
-  const realReadFile = real.readFile as unknown as WithCallback<unknown>;
-  return withCallback<unknown>(realReadFile, (args, callback) => {
+  const realReadFile = promisify(real.readFile);
+  const original = real.readFile as unknown as WithCallback<unknown>;
+  return withCallback<unknown>(original, (args, callback) => {
     const [name, options] = args;
-    const found = redirection.find(name, flagOf(options));
-    const fromSource = () => {
-      realReadFile(...args, (error, bytes) => {
-        if (error === null && found !== undefined) redirection.opened('source', found);
-        callback(error, bytes);
-      });
-    };
-    if (!hasCopy(found)) fromSource();
-    else
-      realReadFile(found.copy, options, (error, bytes) => {
-        if (error === null) redirection.opened('copy', found);
-        // Whatever else is wrong, the source has the file, or says what is.
-        if (error === null || error.name === 'AbortError') callback(error, bytes);
-        else fromSource();
-      });
+    const wanted = { name, flags: flagOf(options), syscall: 'open' };
+    const isRedirected = redirect(redirection, wanted, callback, (path) =>
+      realReadFile(path, options as object),
+    );
+    if (!isRedirected) original(...args, callback);
   });
+}
+
+/** What Node does itself it also refuses itself, before it calls back. */
+function redirect<T>(
+  redirection: Redirection,
+  wanted: Wanted,
+  callback: Callback<T>,
+  open: Opening<Promise<T>>,
+): boolean {
+  const found = redirection.find(wanted);
+  if (found === undefined) return false;
+  callbackify(() => redirection.open(wanted, open, found))(callback);
+  return true;
 }
 
 function describing(descriptors: Descriptors): (...args: unknown[]) => void {
@@ -90,7 +93,7 @@ function describing(descriptors: Descriptors): (...args: unknown[]) => void {
 }
 
 /** What is called without a callback is Node's to refuse. */
-function withCallback<T>(
+export function withCallback<T>(
   original: WithCallback<T>,
   work: (args: unknown[], callback: Callback<T>) => void,
 ): (...args: unknown[]) => void {

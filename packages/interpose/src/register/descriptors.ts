@@ -1,16 +1,11 @@
 import type { BigIntStats, Stats } from 'node:fs';
-import type { TableEntry } from './table-view.js';
 import { real } from './real-fs.js';
-import type { Redirected } from './redirection.js';
-
-/** In nanoseconds. */
-const SECOND = 1_000_000_000n;
-
-type SourceFile = NonNullable<TableEntry['file']>;
+import type { Found } from './session-view.js';
+import { describe } from './stats.js';
 
 /** What a descriptor was opened for. */
 interface Known {
-  readonly redirected: Redirected;
+  readonly copyOf: Found;
   readonly inode: bigint;
   readonly device: bigint;
   readonly born: bigint;
@@ -27,15 +22,13 @@ export class Descriptors {
   /** By number: as many as were open at the same time. */
   readonly #known = new Map<number, Known>();
 
-  /** A descriptor is of a copy. */
-  note(fd: number, redirected: Redirected): void {
-    const { ino, dev, birthtimeNs } = real.fstatSync(fd, { bigint: true });
-    this.#known.set(fd, { redirected, inode: ino, device: dev, born: birthtimeNs });
-  }
-
-  /** A descriptor is of something else. */
-  forget(fd: number): void {
-    this.#known.delete(fd);
+  /** @param copyOf What a descriptor is a copy of; undefined if of nothing. */
+  note(fd: number, copyOf: Found | undefined): void {
+    if (copyOf === undefined) this.#known.delete(fd);
+    else {
+      const { ino, dev, birthtimeNs } = real.fstatSync(fd, { bigint: true });
+      this.#known.set(fd, { copyOf, inode: ino, device: dev, born: birthtimeNs });
+    }
   }
 
   /**
@@ -54,49 +47,12 @@ export class Descriptors {
       this.#known.delete(fd);
       return found;
     }
-    const { source, entry } = known.redirected;
+    const { source, entry, isImagined } = known.copyOf;
     // Else it is a copy of an older version.
     if (BigInt(entry.bytes) !== BigInt(found.size)) return found;
-    // Elsewhere devices have other numbers.
-    if (entry.file === undefined || process.platform !== 'linux')
+    // Devices have other numbers elsewhere than on Linux.
+    if (entry.file === undefined || !(isImagined || process.platform === 'linux'))
       return askSource(source, ({ size }) => BigInt(size) === BigInt(found.size));
     return describe(found, entry.file);
   }
-}
-
-/** Makes the answer about a copy one about the source's file. */
-function describe<T extends Stats | BigIntStats>(stats: T, file: SourceFile): T {
-  const isBig = typeof stats.size === 'bigint';
-  const number = (value: number | bigint) => (isBig ? BigInt(value) : Number(value));
-  const milliseconds = isBig ? file.modified / 1_000_000n : millisecondsOf(file.modified);
-  Object.assign(stats, {
-    ino: number(file.inode),
-    dev: number(deviceOf(file.device)),
-    mode: number(file.mode),
-    uid: number(file.user),
-    gid: number(file.group),
-    mtimeMs: milliseconds,
-    ...(isBig && { mtimeNs: file.modified }),
-  });
-  // Some versions of Node compute it when it is asked for, and some before.
-  const mtime = new Date(Math.round(Number(milliseconds)));
-  Object.defineProperty(stats, 'mtime', {
-    value: mtime,
-    enumerable: true,
-    writable: true,
-    configurable: true,
-  });
-  return stats;
-}
-
-/** As Node makes them of nanoseconds, to the last digit. */
-function millisecondsOf(nanoseconds: bigint): number {
-  const rest = ((nanoseconds % SECOND) + SECOND) % SECOND;
-  return Number((nanoseconds - rest) / SECOND) * 1000 + Number(rest) / 1e6;
-}
-
-/** As glibc makes it of a major and a minor number. */
-function deviceOf(packed: number): bigint {
-  const [major, minor] = [BigInt(packed >>> 20), BigInt(packed & 0xfffff)];
-  return (minor & 0xffn) | ((major & 0xfffn) << 8n) | ((minor & ~0xffn) << 12n);
 }

@@ -2,7 +2,7 @@ import type fs from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { Descriptors } from './descriptors.js';
 import { realPromises } from './real-fs.js';
-import { hasCopy, type Redirection } from './redirection.js';
+import type { Redirection } from './redirection.js';
 import { flagOf } from './synchronous.js';
 
 /** The functions with promises that read. */
@@ -10,39 +10,19 @@ export function promises(
   redirection: Redirection,
   descriptors: Descriptors,
 ): Pick<typeof fs.promises, 'open' | 'readFile'> {
-  const open: typeof fs.promises.open = async (...args) => {
-    const [name, flags] = args;
-    const found = redirection.find(name, flags);
-    if (hasCopy(found)) {
-      const handle = await realPromises.open(found.copy, flags).catch(() => undefined);
-      if (handle !== undefined) {
-        descriptors.note(handle.fd, found);
-        redirection.opened('copy', found);
-        return handle;
-      }
-    }
-    const handle = await realPromises.open(...args);
-    descriptors.forget(handle.fd);
-    if (found !== undefined) redirection.opened('source', found);
-    return handle;
+  const open: typeof fs.promises.open = (...args) => {
+    const [name, flags, mode] = args;
+    return redirection.open({ name, flags, syscall: 'open' }, async (path, copyOf) => {
+      const handle = await realPromises.open(path, flags, mode);
+      descriptors.note(handle.fd, copyOf);
+      return handle;
+    });
   };
 
-  const readFile = async (...args: Parameters<typeof fs.promises.readFile>) => {
+  const readFile = (...args: Parameters<typeof fs.promises.readFile>) => {
     const [name, options] = args;
-    const found = redirection.find(name, flagOf(options));
-    if (hasCopy(found)) {
-      try {
-        const bytes = await realPromises.readFile(found.copy, options);
-        redirection.opened('copy', found);
-        return bytes;
-      } catch (error) {
-        // Else, whatever is wrong, the source has the file, or says what is.
-        if ((error as Error).name === 'AbortError') throw error;
-      }
-    }
-    const bytes = await realPromises.readFile(...args);
-    if (found !== undefined) redirection.opened('source', found);
-    return bytes;
+    const wanted = { name, flags: flagOf(options), syscall: 'open' };
+    return redirection.open(wanted, (path) => realPromises.readFile(path, options));
   };
   return { open, readFile: readFile as typeof fs.promises.readFile };
 }

@@ -18,6 +18,22 @@ export interface Found {
   /** The path of its copy; undefined if it has none. */
   readonly copy: string | undefined;
   readonly entry: TableEntry;
+  /** Whether the root need not be there. */
+  readonly isImagined: boolean;
+}
+
+/** What may be below a root that need not be there. */
+export interface Imagined {
+  /** As the program named it. */
+  readonly name: string;
+  /** By the first path of the root. */
+  readonly source: string;
+  /** Empty for the root. */
+  readonly key: string;
+  /** Where a directory is that stands for it, if it is one. */
+  readonly tree: string;
+  /** If it is a file. */
+  readonly found: Found | undefined;
 }
 
 /** What a daemon says of files. Where nothing can be said for sure, it is nothing. */
@@ -33,24 +49,44 @@ export class SessionView {
     this.#file = path.join(directory, 'table');
   }
 
-  /** Whether it is known that the root of the source need not be there. */
-  get isImaginary(): boolean {
-    return this.#current()?.isImaginary === true;
+  /** Whether there is a daemon, and it lives. */
+  get isServed(): boolean {
+    return this.#current()?.isLive === true;
   }
 
   /** What a path names, as the kernel would resolve it; undefined if that is no object, or not certain. */
   find(name: fs.PathLike): Found | undefined {
     const table = this.#current();
-    if (table === undefined) return undefined;
+    if (table === undefined || table.isImaginary) return undefined;
     const file = canonical(name);
     const root = this.#roots.find((one) => file?.startsWith(`${one}/`) === true);
     if (file === undefined || root === undefined || !table.isLive) return undefined;
+    return this.#look(table, file.slice(root.length + 1));
+  }
+
+  /** What a path is below a root that need not be there; undefined if it is not below one. */
+  imagine(name: fs.PathLike): Imagined | undefined {
+    if (this.#table?.isImaginary === false) return undefined;
+    const table = this.#current();
+    if (table?.isImaginary !== true) return undefined;
+    const text = textOf(name);
+    // There are no links, so what is above is what the text says. The rest is Node's to refuse.
+    const file = text === undefined || text === '' || text.includes('\0') ? undefined : path.resolve(text);
+    const root = this.#roots.find((one) => `${file ?? ''}/`.startsWith(`${one}/`));
+    if (text === undefined || file === undefined || root === undefined) return undefined;
     const key = file.slice(root.length + 1);
+    const [first = '', tree = ''] = this.#roots;
+    const found = key === '' ? undefined : this.#look(table, key);
+    return { name: text, key, found, source: path.join(first, key), tree: path.join(tree, key) };
+  }
+
+  #look(table: TableView, key: string): Found | undefined {
     const entry = table.find(key);
     if (entry === undefined) return undefined;
     const { place } = entry;
     const copy = place && path.join(table.tiers[place.level] ?? '', copyName(key, place.tag));
-    return { key, entry, copy, source: path.join(this.#roots[0] ?? '', key) };
+    const source = path.join(this.#roots[0] ?? '', key);
+    return { key, entry, copy, source, isImagined: table.isImaginary };
   }
 
   #current(): TableView | undefined {

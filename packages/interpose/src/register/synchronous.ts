@@ -1,7 +1,7 @@
 import type fs from 'node:fs';
 import type { Descriptors } from './descriptors.js';
 import { real } from './real-fs.js';
-import { hasCopy, type Redirection } from './redirection.js';
+import type { Redirection } from './redirection.js';
 
 /** The synchronous functions that read. */
 export function synchronous(
@@ -21,39 +21,18 @@ export function synchronous(
 
   const openSync: typeof fs.openSync = (...args) => {
     if (isReading) return real.openSync(...args);
-    const [name, flags] = args;
-    const found = redirection.find(name, flags);
-    if (hasCopy(found)) {
-      try {
-        const fd = real.openSync(found.copy, flags);
-        descriptors.note(fd, found);
-        redirection.opened('copy', found);
-        return fd;
-      } catch {
-        // It was evicted just now.
-      }
-    }
-    const fd = real.openSync(...args);
-    descriptors.forget(fd);
-    if (found !== undefined) redirection.opened('source', found);
-    return fd;
+    const [name, flags, mode] = args;
+    return redirection.openSync({ name, flags, syscall: 'open' }, (path, copyOf) => {
+      const fd = real.openSync(path, flags, mode);
+      descriptors.note(fd, copyOf);
+      return fd;
+    });
   };
 
   const readFileSync = (...args: Parameters<typeof fs.readFileSync>) => {
     const [name, options] = args;
-    const found = redirection.find(name, flagOf(options));
-    if (hasCopy(found)) {
-      try {
-        const bytes = readWhole(found.copy, options);
-        redirection.opened('copy', found);
-        return bytes;
-      } catch {
-        // Whatever is wrong, the source has the file, or says what is.
-      }
-    }
-    const bytes = readWhole(...args);
-    if (found !== undefined) redirection.opened('source', found);
-    return bytes;
+    const wanted = { name, flags: flagOf(options), syscall: 'open' };
+    return redirection.openSync(wanted, (path) => readWhole(path, options));
   };
 
   const fstatSync = (fd: number, options?: fs.StatSyncOptions) => {

@@ -1,7 +1,5 @@
-import path from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { systemClock } from '@tiered/core';
-import { TELLER_THREAD } from '../thread-file.js';
+import type { DaemonThread } from './daemon-thread.js';
 
 /** Messages that wait for the thread. What comes on top is lost: the daemon counts fewer opens. */
 const MOST = 4096;
@@ -10,45 +8,32 @@ const LAST_MS = 500;
 
 /**
  * Tells the daemon what the program opens. Nothing waits for that, but the end of the program, for half a
- * second at most. A thread begins with the first message, and keeps no program alive.
+ * second at most.
  */
 export class Teller {
-  readonly #socket: string;
-  readonly #handled = new Int32Array(new SharedArrayBuffer(4));
-  #worker: Worker | undefined;
+  readonly #thread: DaemonThread;
   #sent = 0;
 
-  /** @param directory Of the session. */
-  constructor(directory: string) {
-    this.#socket = path.join(directory, 'socket');
+  constructor(thread: DaemonThread) {
+    this.#thread = thread;
     process.once('exit', () => this.#finish());
   }
 
   /** A file was opened as its copy, or in the source. */
   tell(kind: 'copy' | 'source', key: string): void {
-    if (this.#sent - Atomics.load(this.#handled, 0) >= MOST) return;
+    if (this.#sent - Atomics.load(this.#thread.handled, 0) >= MOST) return;
     this.#sent += 1;
-    this.#thread().postMessage(`${kind === 'copy' ? 'c' : 's'}${key}`);
-  }
-
-  #thread(): Worker {
-    if (this.#worker !== undefined) return this.#worker;
-    const workerData = { socket: this.#socket, handled: this.#handled };
-    this.#worker = new Worker(TELLER_THREAD, { workerData, execArgv: [] });
-    // Without it the program goes on, and the daemon hears nothing.
-    this.#worker.on('error', () => undefined);
-    this.#worker.unref();
-    return this.#worker;
+    this.#thread.post(`${kind === 'copy' ? 'c' : 's'}${key}`);
   }
 
   /** Programs that never come back to their event loop end before the thread has begun. */
   #finish(): void {
     const until = systemClock.now() + LAST_MS;
     for (;;) {
-      const handled = Atomics.load(this.#handled, 0);
+      const handled = Atomics.load(this.#thread.handled, 0);
       const left = until - systemClock.now();
       if (handled >= this.#sent || left <= 0) return;
-      Atomics.wait(this.#handled, 0, handled, left);
+      Atomics.wait(this.#thread.handled, 0, handled, left);
     }
   }
 }

@@ -1,10 +1,12 @@
 // @ts-check
 /**
- * Tells the daemon what the program opens: in a thread of its own, because a program may never come back to
- * its event loop.
+ * Speaks with the daemon for a program: in a thread of its own, because a program may never come back to its
+ * event loop.
  */
+import { Buffer } from 'node:buffer';
 import net from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
+import { ask } from './ask.js';
 
 /** @type {{ socket: string; handled: Int32Array }} */
 const { socket, handled } = workerData;
@@ -13,6 +15,11 @@ const MOST_BYTES = 65_536;
 
 /** @type {net.Socket | undefined} */
 let connection;
+/**
+ * By number, until it is let go.
+ * @type {Map<number, Promise<import('./ask.js').Answer>>}
+ */
+const answers = new Map();
 
 /** @returns {net.Socket} */
 function connected() {
@@ -36,8 +43,36 @@ function done() {
   Atomics.notify(handled, 0);
 }
 
-parentPort?.on('message', (/** @type {string} */ message) => {
+/** @param {string} message */
+function tell(message) {
   const to = connected();
   if (to.writableLength < MOST_BYTES) to.write(`${message}\0`, done);
   else done();
+}
+
+/**
+ * Writes an answer where the program waits for it. It looks by itself whether the daemon lives.
+ * @param {{ id: number; question: string; shared: SharedArrayBuffer }} asked
+ */
+async function answer({ id, question, shared }) {
+  const answering = ask(socket, question, () => true);
+  answers.set(id, answering);
+  const { text } = await answering;
+  const [state, bytes] = [new Int32Array(shared, 0, 2), Buffer.from(shared, 8)];
+  state[1] = bytes.write(text);
+  Atomics.store(state, 0, 1);
+  Atomics.notify(state, 0);
+}
+
+/** @param {number} id */
+async function letGo(id) {
+  const answering = answers.get(id);
+  answers.delete(id);
+  (await answering)?.letGo();
+}
+
+parentPort?.on('message', (message) => {
+  if (typeof message === 'string') tell(message);
+  else if (typeof message === 'number') void letGo(message);
+  else void answer(message);
 });

@@ -48,7 +48,7 @@ bool table_check(struct table *table, const uint8_t *base, size_t length) {
   table->generation = load(&header->generation);
   table->root_device = load(&header->root_device);
   table->root_inode = load(&header->root_inode);
-  table->is_imaginary = load(&header->is_imaginary) != 0 && root_count > 1;
+  table->is_imaginary = load(&header->is_imaginary) != 0 && table->root_inode == 0 && root_count > 1;
   table->tier_count = (unsigned)tier_count;
   table->root_count = (unsigned)root_count;
   return true;

@@ -159,6 +159,11 @@ describeShim('an interposer', () => {
     fs.mkdirSync(at);
     for (const name of ['table', 'ring']) fs.writeFileSync(path.join(at, name), '');
     await expect(serve(dataset, { at })).rejects.toThrow(/is a daemon running there/);
+    // Whatever its age is.
+    const file = path.join(temporaryDirectory(), 'file');
+    fs.writeFileSync(file, '');
+    fs.utimesSync(file, 0, 0);
+    await expect(serve(dataset, { at: file })).rejects.toThrow(/a path at which there is nothing/);
     const longAgo = new Date(0);
     for (const name of ['table', 'ring', '.']) fs.utimesSync(path.join(at, name), longAgo, longAgo);
     const interposer = await serve(dataset, { at });

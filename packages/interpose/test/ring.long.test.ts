@@ -111,6 +111,21 @@ describeShim('the ring', () => {
     },
   );
 
+  it.each([0, 100, HEADER_BYTES + 8])('[I5] survives a program that cuts it to %i bytes', async (bytes) => {
+    const { ring, file, clock } = makeRing();
+    await post(ring, file, 10);
+    fs.truncateSync(file, bytes);
+    expect(ring.take()).toEqual([]);
+    poke(file, AT.head, BigInt(10 * THREADS + 3));
+    expect(ring.take()).toEqual([]);
+    for (let i = 0; i < 3; i++) {
+      await clock.advance(1000);
+      expect(ring.take()).toEqual([]);
+    }
+    ring.fallAsleep();
+    expect(ring.lost).toBeGreaterThan(0);
+  });
+
   it('counts words that are no messages', () => {
     const { ring, file } = makeRing();
     poke(file, HEADER_BYTES, (1n << 48n) | (9n << 44n));

@@ -115,7 +115,7 @@ function writtenIn(directory: string): number | undefined {
   for (const file of [directory, path.join(directory, RING), path.join(directory, TABLE)]) {
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });
     if (stat === undefined) continue;
-    if (stat.uid !== process.getuid?.()) return undefined;
+    if (stat.uid !== process.getuid?.() || (file === directory && !stat.isDirectory())) return undefined;
     written = Math.max(written ?? 0, stat.mtimeMs);
   }
   return written;

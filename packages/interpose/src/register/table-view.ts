@@ -97,7 +97,8 @@ export class TableView {
     this.tiers = texts(IN_HEADER.tiers, number(IN_HEADER.tierCount, MOST_TIERS));
     this.rootDevice = number(IN_HEADER.rootDevice, 2 ** 32 - 1);
     this.rootInode = header.readBigUInt64LE(IN_HEADER.rootInode);
-    this.isImaginary = number(IN_HEADER.isImaginary, 1) === 1;
+    const isImaginary = number(IN_HEADER.isImaginary, 1) === 1;
+    this.isImaginary = isImaginary && this.rootInode === 0n && this.roots.length > 1;
   }
 
   /** Whether there is another table at its path, or none. */

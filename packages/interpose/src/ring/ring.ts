@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import type { Clock } from '@tiered/core';
-import { invariant } from '@tiered/core/internal';
 
 const MAGIC = 'tieredR1';
 const HEADER_BYTES = 4096;
@@ -141,11 +140,13 @@ export class Ring {
 
   #readInto(slot: number, count: number): void {
     const bytes = fs.readSync(this.#fd, this.#words, 8 * slot, 8 * count, HEADER_BYTES + 8 * slot);
-    invariant(bytes === 8 * count, 'the ring was cut short');
+    // A program has cut it short.
+    if (bytes < 8 * count) this.#words.fill(0, 8 * slot + bytes, 8 * (slot + count));
   }
 
   /** Numbers that are too large are wrong ones anyway. */
   #read(offset: number): number {
+    this.#number.fill(0);
     fs.readSync(this.#fd, this.#number, 0, 8, offset);
     return Number(this.#number.readBigUInt64LE());
   }

@@ -151,6 +151,7 @@ napi_value read_piece(napi_env env, napi_callback_info info) {
   if (is_ready) reads->reads[0].target.length = reads->memories[0].length;
   /* A thread that hangs would use the number when the file is closed, and another one has it. */
   if (is_ready && pool->may_hang) reads->fd = fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
+  if (reads->fd < 0) reads->fd = -errno;
   reads->owns_fd = is_ready && pool->may_hang && reads->fd >= 0;
   submit(env, pool, &reads->job, keep, is_ready);
   return NULL;

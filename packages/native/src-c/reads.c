@@ -162,6 +162,7 @@ static int64_t read_file(struct job *job, uint32_t item, struct thread *self) {
 static int64_t read_piece(struct job *job, uint32_t item, struct thread *self) {
   struct reads *reads = (struct reads *)job;
   struct read *read = &reads->reads[item];
+  if (reads->fd < 0) return reads->fd;
   int64_t outcome = fill_target(reads, read, (struct source){reads->fd, read->offset, size_of(read)}, self);
   if (must_check(read, outcome)) outcome = check(reads->fd, read->version, outcome, &reads->is_linked);
   return meaning_of(outcome);

@@ -31,7 +31,7 @@ struct read {
 
 struct reads {
   struct job job;
-  /* Of a piece: the descriptor, whether it is ours to close, and whether its file has a name still. */
+  /* Of a piece: the descriptor or a negative errno, whether it is ours to close, and whether its file has a name still. */
   int fd;
   bool owns_fd, is_linked;
   /* Keys and versions. */

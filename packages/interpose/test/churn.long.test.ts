@@ -22,12 +22,16 @@ describeShim('threads that read while copies come and go', () => {
       { source, tiers: [path.join(above, 'tier')] },
       { quota: 8 * CHUNK, placement: { policy: lru, chunk: CHUNK } },
     );
-    const read = await run(interposer, await program('churn'), [String(SECONDS), ...files]);
-    await interposer.idle();
+    const churn = await program('churn');
+    let read = 0;
+    // On a busy machine it takes longer until enough has come and gone.
+    do {
+      read += Number(await run(interposer, churn, [String(SECONDS), ...files]));
+      await interposer.idle();
+    } while (interposer.stats().hierarchy.placement.evicted < 100);
     const { opens, redirected, uncounted, hierarchy } = interposer.stats();
-    expect(opens + uncounted).toBeGreaterThanOrEqual(Number(read));
+    expect(opens + uncounted).toBeGreaterThanOrEqual(read);
     expect(Math.min(redirected, opens - redirected)).toBeGreaterThan(100);
-    expect(hierarchy.placement.evicted).toBeGreaterThan(100);
     expect(hierarchy.placement.failed).toBe(0);
   });
 });

@@ -3,7 +3,6 @@ import { formatBytes } from '@tiered/core';
 import { Interposer, keysOf, mergeTraces, readTrace, type InterposerStats } from '@tiered/interpose';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
-import { untilInterrupted } from './interrupt.js';
 import path from 'node:path';
 import { messageOf } from '../../doctor/finding.js';
 import { countOf, percentOf } from './words.js';
@@ -20,18 +19,15 @@ export interface ServingOptions {
   readonly replay: readonly string[];
 }
 
-interface InterposerOptions extends ServingOptions {
+/** The same, from a configuration. */
+export interface InterposerOptions extends ServingOptions {
   readonly config: string;
   /** The directory of its session. */
   readonly at?: string | undefined;
 }
 
 /** Opens the hierarchy of a configuration for programs, and shows what takes longer than two seconds. */
-export function openInterposer(host: CommandHost, options: InterposerOptions): Promise<Interposer> {
-  return untilInterrupted(host.clock, (signal) => openWithProgress(host, options, signal));
-}
-
-async function openWithProgress(
+export async function openInterposer(
   host: CommandHost,
   { config, root, farm, alias, record, replay, at }: InterposerOptions,
   signal: AbortSignal,

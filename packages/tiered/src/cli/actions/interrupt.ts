@@ -27,13 +27,3 @@ export async function untilInterrupted<T>(
     for (const one of SIGNALS) process.off(one, stop);
   }
 }
-
-/** Resolves when a signal asks this process to end, which then has to do so. */
-export async function interruption(): Promise<void> {
-  let stop: () => void = () => undefined;
-  await new Promise<void>((resolve) => {
-    stop = resolve;
-    for (const one of SIGNALS) process.on(one, stop);
-  });
-  for (const one of SIGNALS) process.off(one, stop);
-}

@@ -1,9 +1,10 @@
 import { configError } from '@tiered/core/internal';
-import { environmentAt, type Interposer } from '@tiered/interpose';
+import { environmentAt } from '@tiered/interpose';
 import type { CommandHost } from '../host.js';
 import { ProgramEnded } from '../program-ended.js';
 import { runChild } from './child.js';
-import { openInterposer, summaryOf, type ServingOptions } from './interposer.js';
+import { openInterposer, summaryOf, type InterposerOptions, type ServingOptions } from './interposer.js';
+import { untilInterrupted } from './interrupt.js';
 
 /** What `tiered run` is told. */
 export interface RunOptions extends ServingOptions {
@@ -23,7 +24,7 @@ export async function runProgram(
 ): Promise<void> {
   let code: number;
   if (config !== undefined && at === undefined)
-    code = await runServed(host, program, await openInterposer(host, { ...serving, config }), quiet);
+    code = await runServed(host, program, { ...serving, config }, quiet);
   else if (at !== undefined && config === undefined) {
     assertNone(serving);
     code = await runChild(program, environmentAt(at), host.terminal);
@@ -46,14 +47,15 @@ function assertNone({ root, farm, record, alias, replay }: ServingOptions): void
 async function runServed(
   host: CommandHost,
   program: readonly string[],
-  interposer: Interposer,
+  options: InterposerOptions,
   quiet: boolean,
 ): Promise<number> {
+  const interposer = await untilInterrupted(host.clock, (signal) => openInterposer(host, options, signal));
   try {
     const code = await runChild(program, interposer.environment(), host.terminal);
     if (!quiet) host.terminal.write(`${summaryOf(interposer.stats())}\n`);
     return code;
   } finally {
-    await interposer.close();
+    await untilInterrupted(host.clock, () => interposer.close());
   }
 }

@@ -65,8 +65,10 @@ async function lookInPeace(place: Place, hierarchy: Hierarchy, level: number) {
   for (let looks = 1; ; looks++) {
     const seen = await look(place, hierarchy, level);
     const { reservedBytes, temporary, unfinished, unknown } = seen.held;
-    if (looks === LOOKS || (reservedBytes === 0 && temporary.length + unfinished + unknown.length === 0))
-      return seen;
+    // Index and disk are looked at one after the other: a copy that comes in between is unknown, and one
+    // more than there are names.
+    const counts = [reservedBytes, temporary.length, unfinished, unknown.length];
+    if (looks === LOOKS || counts.every((count) => count === 0)) return seen;
     await systemClock.sleep(20 * looks);
   }
 }

@@ -44,19 +44,23 @@ static char *spell(const char *key, size_t length, char *to) {
   return is_wrong ? NULL : at;
 }
 
-bool copy_path_of(const struct table *table, const struct table_place *place, const char *key, size_t length, char path[TABLE_PATH]) {
-  if (place->level >= table->tier_count) return false;
+size_t copy_path_of(const struct table *table, const struct table_place *place, const char *key, size_t length, char path[TABLE_PATH]) {
+  path[0] = '\0';
+  if (place->level >= table->tier_count) return 0;
   const char *tier = table->tiers[place->level];
   size_t tier_length = table->tier_lengths[place->level];
   memcpy(path, tier, tier_length);
   path[tier_length] = '/';
   char *end = spell(key, length, path + tier_length + 1);
-  if (end == NULL) return false;
+  if (end == NULL) {
+    path[0] = '\0';
+    return 0;
+  }
   *end++ = '@';
   uint64_t tag = place->tag;
   for (int digit = TAG_DIGITS - 1; digit >= 0; digit--, tag /= 36) end[digit] = "0123456789abcdefghijklmnopqrstuvwxyz"[tag % 36];
   end[TAG_DIGITS] = '\0';
-  return true;
+  return (size_t)(end + TAG_DIGITS - path);
 }
 
 static int digit_of(char c, int base) {

@@ -5,10 +5,10 @@
 #include "table.h"
 
 /*
- * Writes the path of a copy, with a NUL. False if the place is no tier of the table, and for keys whose copies have other names:
- * those with a segment of special meaning, and long ones.
+ * Writes the path of a copy, with a NUL, and says how long it is. 0, and no path, if the place is no tier of the table, and for
+ * keys whose copies have other names: those with a segment of special meaning, and long ones.
  */
-bool copy_path_of(const struct table *table, const struct table_place *place, const char *key, size_t length, char path[TABLE_PATH]);
+size_t copy_path_of(const struct table *table, const struct table_place *place, const char *key, size_t length, char path[TABLE_PATH]);
 
 /*
  * The key of the copy at a path, with its length, and its tag. False if no copy that `copy_path_of` finds has that path. The key

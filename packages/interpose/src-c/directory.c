@@ -2,9 +2,9 @@
  * What programs do with paths besides opening and describing them, where these are below an imaginary root. Everything else goes to
  * the functions behind.
  */
+#include "descriptors.h"
 #include "imaginary.h"
 #include "real.h"
-#include "redirect.h"
 #include "session.h"
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ __attribute__((constructor)) static void find_all(void) {
 
 static DIR *open_original(const char *path) {
   DIR *stream = NEXT(opendir_function, opendir, path);
-  if (session_is_imaginary && stream != NULL) is_no_tree(dirfd(stream));
+  if (session_is_imaginary && stream != NULL) unmark(dirfd(stream), MARK_TREE);
   return stream;
 }
 
@@ -64,7 +64,7 @@ APART DIR *opendir_any(const char *path) {
   int error = directory_at(&found, tree);
   if (error != 0) errno = error;
   DIR *stream = error == 0 && imaginary_complete(&found, tree) ? NEXT(opendir_function, opendir, tree) : NULL;
-  if (stream != NULL) is_tree(dirfd(stream));
+  if (stream != NULL) mark(dirfd(stream), MARK_TREE);
   return stream;
 }
 
@@ -74,7 +74,7 @@ EXPORT DIR *opendir(const char *path) {
 
 /* In the tree, files are links. */
 static struct dirent *as_file(DIR *stream, struct dirent *entry) {
-  if (entry != NULL && entry->d_type == DT_LNK && may_be_tree(dirfd(stream))) entry->d_type = DT_REG;
+  if (entry != NULL && entry->d_type == DT_LNK && (marks_of(dirfd(stream)) & MARK_TREE) != 0) entry->d_type = DT_REG;
   return entry;
 }
 

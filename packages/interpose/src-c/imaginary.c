@@ -13,6 +13,7 @@
 #include "imaginary.h"
 #include "ask.h"
 #include "copy-path.h"
+#include "descriptors.h"
 #include "real.h"
 #include "redirect.h"
 #include "resolve.h"
@@ -111,7 +112,7 @@ static int open_directory(const struct imaginary *found, int flags) {
   char path[PATH_MAX];
   if (!imaginary_complete(found, path)) return -1;
   int fd = real_open(path, flags, 0);
-  if (fd >= 0) is_tree(fd);
+  if (fd >= 0) mark(fd, MARK_TREE);
   return fd;
 }
 
@@ -129,12 +130,11 @@ static int open_when_asked(const struct imaginary *found, int flags) {
 }
 
 static int open_file(const struct imaginary *found, int flags) {
-  struct redirection redirection = {.table = found->table, .slot = found->place.slot};
-  if (copy_path_of(found->table, &found->place, found->key, found->length, redirection.copy)) {
-    int fd = real_open(redirection.copy, flags | O_NOFOLLOW, 0);
-    if (fd >= 0) redirected(&redirection, fd);
-    if (fd >= 0 || errno != ENOENT) return fd;
-  }
+  struct redirection redirection = {.table = found->table, .slot = found->place.slot, .level = found->place.level};
+  redirection.copy_length = copy_path_of(found->table, &found->place, found->key, found->length, redirection.copy);
+  int copy = open_redirected(&redirection, flags);
+  if (copy >= 0) redirected(&redirection, copy);
+  if (copy >= 0 || errno != ENOENT) return copy;
   not_redirected(&redirection);
   int fd = open_when_asked(found, flags);
   /* It may have been evicted between the answer and the open. */

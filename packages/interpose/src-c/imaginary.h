@@ -28,7 +28,8 @@ struct imaginary {
 /* What a path is: to be asked only if session_is_imaginary, as it takes some room on the stack. Keeps errno. Safe in signal handlers and in children of fork and vfork. */
 enum imaginary_kind imaginary_look(int directory, const char *path, struct imaginary *found);
 /* Where the directory is that stands for an imaginary one. False if its path is too long. */
-bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]);/* The same, once it has the names of all its files. False with errno. */
+bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]);
+/* The same, once it has the names of all its files. False with errno. */
 bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]);
 
 /*

@@ -42,7 +42,7 @@ void copy_known(int fd, const struct redirection *redirection) {
   entry->table = redirection->table;
   entry->slot = redirection->slot;
   entry->identity = (struct file_identity){0};
-  strcpy(entry->path, redirection->copy);
+  memcpy(entry->path, redirection->copy, redirection->copy_length + 1);
   let_go(entry);
 }
 

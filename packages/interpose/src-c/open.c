@@ -1,8 +1,8 @@
 /* The functions that programs call in place of the C library's. Whatever is not plainly for reading is left to the library. */
+#include "descriptors.h"
 #include "imaginary.h"
 #include "real.h"
 #include "redirect.h"
-#include "session.h"
 #include "twins.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -26,15 +26,15 @@ struct left {
   uint64_t slot;
 };
 
-/* Opens the copy of a file. -1 if the file is opened where it is. */
-static int open_copy(int directory, const char *path, int flags, struct left *left) {
+/* Opens the copy of a file. -1 if the file is opened where it is. Not a part of its callers, for the room that it takes on the stack. */
+__attribute__((noinline)) static int open_copy(const struct table *table, int directory, const char *path, int flags, const struct text *text,
+                                               struct left *left) {
   struct redirection redirection;
-  left->table = NULL;
-  if (!is_for_reading(flags) || !redirect(directory, path, flags, &redirection)) return -1;
+  if (!redirect_text(table, directory, path, flags, text, &redirection)) return -1;
   int error = errno;
   /* It may have been evicted just now. */
   bool may_be_refused = (flags & O_NOFOLLOW) != 0 && !redirection.is_no_link;
-  int fd = redirection.copy[0] == '\0' || may_be_refused ? -1 : real_open(redirection.copy, flags | O_NOFOLLOW, 0);
+  int fd = may_be_refused ? -1 : open_redirected(&redirection, flags);
   if (fd >= 0) {
     redirected(&redirection, fd);
     return fd;
@@ -45,8 +45,17 @@ static int open_copy(int directory, const char *path, int flags, struct left *le
   return -1;
 }
 
-static int original(int fd, const struct left *left) {
-  is_no_copy(fd);
+/* The same for any path. What all those pass here that are not below the root should be little. */
+static inline int open_if_copied(int directory, const char *path, int flags, struct left *left) {
+  const struct table *table = session_table();
+  struct text text;
+  left->table = NULL;
+  if (table == NULL || !is_for_reading(flags) || !may_be_below(table, path, &text)) return -1;
+  return open_copy(table, directory, path, flags, &text, left);
+}
+
+static inline int original(int fd, const struct left *left) {
+  none_of_ours(fd);
   if (left->table != NULL) twin_watch(fd, left->table, left->slot);
   return fd;
 }
@@ -59,19 +68,19 @@ __attribute__((noinline)) static bool open_imaginary(int directory, const char *
   return true;
 }
 
-static int open_any(const char *path, int flags, mode_t mode) {
+static inline int open_any(const char *path, int flags, mode_t mode) {
   int imaginary;
   if (session_is_imaginary && open_imaginary(AT_FDCWD, path, flags, &imaginary)) return imaginary;
   struct left left;
-  int fd = open_copy(AT_FDCWD, path, flags, &left);
+  int fd = open_if_copied(AT_FDCWD, path, flags, &left);
   return fd >= 0 ? fd : original(real_open(path, flags, mode), &left);
 }
 
-static int open_any_at(int directory, const char *path, int flags, mode_t mode) {
+static inline int open_any_at(int directory, const char *path, int flags, mode_t mode) {
   int imaginary;
   if (session_is_imaginary && open_imaginary(directory, path, flags, &imaginary)) return imaginary;
   struct left left;
-  int fd = open_copy(directory, path, flags, &left);
+  int fd = open_if_copied(directory, path, flags, &left);
   return fd >= 0 ? fd : original(real_openat(directory, path, flags, mode), &left);
 }
 
@@ -114,7 +123,7 @@ static int open_fortified(int directory, const char *path, int flags) {
   int imaginary;
   if (session_is_imaginary && open_imaginary(directory, path, flags, &imaginary)) return imaginary;
   struct left left;
-  int fd = open_copy(directory, path, flags, &left);
+  int fd = open_if_copied(directory, path, flags, &left);
   return fd >= 0 ? fd : original(real_openat_2(directory, path, flags), &left);
 }
 
@@ -131,7 +140,7 @@ EXPORT int __openat64_2(int directory, const char *path, int flags) {
 static bool reads_only(const char *mode) { return mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL; }
 
 static FILE *original_stream(FILE *stream) {
-  if (stream != NULL) is_no_copy(fileno(stream));
+  if (stream != NULL) none_of_ours(fileno(stream));
   return stream;
 }
 
@@ -157,7 +166,7 @@ static FILE *fopen_any(const char *path, const char *mode) {
   struct redirection redirection;
   if (!reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
   int error = errno;
-  FILE *stream = redirection.copy[0] == '\0' ? NULL : real_fopen(redirection.copy, mode);
+  FILE *stream = redirection.copy_length == 0 ? NULL : real_fopen(redirection.copy, mode);
   if (stream != NULL) {
     redirected(&redirection, fileno(stream));
     return stream;
@@ -173,7 +182,7 @@ EXPORT FILE *fopen64(const char *path, const char *mode) { return fopen_any(path
 
 /* Where the stream can be opened for a copy: freopen closes it also if it fails, so the copy is held open before. */
 static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR_PATH]) {
-  int fd = redirection->copy[0] == '\0' ? -1 : real_open(redirection->copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+  int fd = redirection->copy_length == 0 ? -1 : real_open(redirection->copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
   if (fd < 0) return -1;
   descriptor_path(fd, held);
   if (access(held, R_OK) == 0) return fd;
@@ -193,7 +202,7 @@ static FILE *freopen_imaginary(int fd, const char *mode, FILE *stream) {
   descriptor_path(fd, held);
   FILE *opened = real_freopen(held, mode, stream);
   error = errno;
-  if (opened != NULL) is_copied(fd, fileno(opened));
+  if (opened != NULL && (marks_of(fd) & MARK_COPY) != 0) is_copy(fileno(opened));
   real_close(fd);
   errno = error;
   return opened;

@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 /* Found twice at worst, and the same both times. */
-void *real_symbol(void **known, const char *name) {
-  void *found = __atomic_load_n(known, __ATOMIC_RELAXED);
-  if (found != NULL) return found;
-  found = dlsym(RTLD_NEXT, name);
+void *find_symbol(void **known, const char *name) {
+  void *found = dlsym(RTLD_NEXT, name);
   __atomic_store_n(known, found, __ATOMIC_RELAXED);
   return found;
 }

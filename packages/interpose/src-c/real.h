@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+void *find_symbol(void **known, const char *name);
 /* Finds a function, where that was not done yet. Takes no lock of its own. */
-void *real_symbol(void **known, const char *name);
+static inline void *real_symbol(void **known, const char *name) {
+  void *found = __atomic_load_n(known, __ATOMIC_RELAXED);
+  return found != NULL ? found : find_symbol(known, name);
+}
 
 int real_open(const char *path, int flags, mode_t mode);
 int real_openat(int directory, const char *path, int flags, ...);

@@ -2,40 +2,43 @@
 #ifndef TIERED_REDIRECT_H
 #define TIERED_REDIRECT_H
 
+#include "resolve.h"
+#include "session.h"
 #include "table.h"
 
 /* A file of the table that is opened for reading. */
 struct redirection {
   const struct table *table;
   uint64_t slot;
+  unsigned level;
   /* Whether it is known that it is no link. */
   bool is_no_link;
-  /* The path of its copy; empty if it has none. */
+  /* The path of its copy, and its length; empty if it has none. */
+  size_t copy_length;
   char copy[TABLE_PATH];
 };
+
+/* What `redirect` does with paths that the text does not rule out. */
+bool redirect_text(const struct table *table, int directory, const char *path, int flags, const struct text *text, struct redirection *redirection);
 
 /*
  * Looks for what is to be opened, of whose flags only O_NOFOLLOW matters. False if that is no file of the table. Keeps errno. Safe in signal handlers and in children of
  * fork and vfork: it takes no lock and no memory.
  */
-bool redirect(int directory, const char *path, int flags, struct redirection *redirection);
+static inline bool redirect(int directory, const char *path, int flags, struct redirection *redirection) {
+  const struct table *table = session_table();
+  struct text text;
+  return table != NULL && may_be_below(table, path, &text) && redirect_text(table, directory, path, flags, &text, redirection);
+}
+
+/* Opens the copy, for reading. -1 with errno. */
+int open_redirected(const struct redirection *redirection, int flags);
 /* The copy was opened. */
 void redirected(const struct redirection *redirection, int fd);
 /* The source is opened. */
 void not_redirected(const struct redirection *redirection);
 
+/* A descriptor is one of a copy of which nothing else is known. */
 void is_copy(int fd);
-/* Whether a descriptor may be one of a copy. */
-bool may_be_copy(int fd);
-/* A descriptor is one of something else. */
-void is_no_copy(int fd);
-
-/* What a descriptor may be, another one may be too. */
-void is_copied(int from, int to);
-
-/* The same for directories that stand for imaginary ones. */
-void is_tree(int fd);
-bool may_be_tree(int fd);
-void is_no_tree(int fd);
 
 #endif

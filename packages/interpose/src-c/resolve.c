@@ -14,13 +14,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What stands behind a root and a slash; NULL if the path is below none. */
-static const char *below(const struct table *table, const char *path) {
+/* What stands behind a root and a slash. */
+static bool is_below(const struct table *table, const char *path, size_t length, struct text *text) {
   for (unsigned i = 0; i < table->root_count; i++) {
-    size_t length = table->root_lengths[i];
-    if (strncmp(path, table->roots[i], length) == 0 && path[length] == '/') return path + length + 1;
+    size_t root = table->root_lengths[i];
+    if (length <= root + 1 || path[root] != '/' || memcmp(path, table->roots[i], root) != 0) continue;
+    *text = (struct text){path + root + 1, length - root - 1};
+    return true;
   }
-  return NULL;
+  return false;
 }
 
 /* Whether what follows a slash is a name: neither empty, nor `.` or `..`. */
@@ -30,17 +32,24 @@ static bool is_name(const char *at) {
   return *at != '/' && *at != '\0';
 }
 
-/* Whether what follows a slash has only names. Every path that a program opens passes here. */
-static bool is_canonical(const char *path) {
+/* Where the text ends, if what follows a slash has only names; else NULL. Every path that a program opens passes here. */
+static const char *end_of_names(const char *path) {
   bool is_known = is_name(path);
   while (is_known) {
     /* Nearly all characters come behind the slash in ASCII. */
     while ((unsigned char)*path > '/') path++;
-    if (*path == '\0') break;
+    if (*path == '\0') return path;
     is_known = *path != '/' || is_name(path + 1);
     path++;
   }
-  return is_known;
+  return NULL;
+}
+
+bool may_be_below(const struct table *table, const char *path, struct text *text) {
+  *text = (struct text){NULL, 0};
+  if (table->is_imaginary || path == NULL || path[0] == '\0') return false;
+  const char *end = path[0] == '/' ? end_of_names(path + 1) : NULL;
+  return end == NULL || is_below(table, path, (size_t)(end - path), text);
 }
 
 /* The path as the kernel resolves it, by opening the file without reading it. */
@@ -50,12 +59,6 @@ static bool ask_kernel(int directory, const char *path, int nofollow, char room[
   bool is_known = path_of_descriptor(fd, room, PATH_MAX) > 0;
   real_close(fd);
   return is_known;
-}
-
-static const char *key_in(const struct table *table, const char *path, size_t *length) {
-  const char *key = below(table, path);
-  if (key != NULL) *length = strlen(key);
-  return key;
 }
 
 bool join_path(int directory, const char *path, char room[PATH_MAX]) {
@@ -70,19 +73,15 @@ bool join_path(int directory, const char *path, char room[PATH_MAX]) {
 }
 
 const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[PATH_MAX], size_t *length) {
-  if (table->is_imaginary || path == NULL || path[0] == '\0') return NULL;
-  int error = errno;
-  const char *key = NULL;
-  bool is_whole = is_canonical(path[0] == '/' ? path + 1 : path);
-  if (room == NULL && !(is_whole && path[0] == '/')) {
-    *length = KEY_NEEDS_ROOM;
-  } else if (!is_whole) {
-    if (ask_kernel(directory, path, nofollow, room)) key = key_in(table, room, length);
-  } else if (path[0] == '/') {
-    key = key_in(table, path, length);
-  } else if (join_path(directory, path, room)) {
-    key = key_in(table, room, length);
+  struct text text;
+  if (!may_be_below(table, path, &text)) return NULL;
+  if (text.key == NULL) {
+    int error = errno;
+    bool is_plain = path[0] != '/' && end_of_names(path) != NULL;
+    bool is_known = is_plain ? join_path(directory, path, room) : ask_kernel(directory, path, nofollow, room);
+    if (is_known) is_below(table, room, strlen(room), &text);
+    errno = error;
   }
-  errno = error;
-  return key;
+  *length = text.length;
+  return text.key;
 }

@@ -6,15 +6,18 @@
 #include <limits.h>
 #include <stdint.h>
 
-/* The longest key: what a path may have, behind the root. */
-#define MOST_KEY PATH_MAX
+/* What the text of a path says of its key; NULL if the kernel has to be asked. It is in the path itself. */
+struct text {
+  const char *key;
+  size_t length;
+};
 
-#define KEY_NEEDS_ROOM SIZE_MAX
+/* Whether a path may be one below the root, going by its text alone. Nearly no path is. */
+bool may_be_below(const struct table *table, const char *path, struct text *text);
 
 /*
  * The key of the file that the kernel would open for a path, and its length; NULL if it is not below the root, or if that cannot
- * be told. It is in the path itself, or in `room`. `directory` is that of openat, `nofollow` O_NOFOLLOW or 0. Without room, which
- * takes much of a small stack, `length` is KEY_NEEDS_ROOM for paths that need it. Keeps errno.
+ * be told. It is in the path itself, or in `room`. `directory` is that of openat, `nofollow` O_NOFOLLOW or 0. Keeps errno.
  */
 const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[PATH_MAX], size_t *length);
 

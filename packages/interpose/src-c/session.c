@@ -5,6 +5,7 @@
  */
 #include "session.h"
 #include "real.h"
+#include "tier-directories.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,6 +26,7 @@
 static struct table tables[MOST_TABLES];
 /* How many were mapped, the last of which counts; and whether another is being mapped. */
 static unsigned mapped;
+const struct table *session_last;
 static bool is_mapping;
 bool session_is_imaginary;
 static struct ring ring;
@@ -63,7 +65,7 @@ static void map_next(void) {
   /* A thread that was cancelled here would keep everybody else from it. */
   int cancel_state;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-  unsigned next = __atomic_load_n(&mapped, __ATOMIC_RELAXED);
+  unsigned next = mapped;
   bool is_mapped = next < MOST_TABLES && table_open(&tables[next], table_path);
   /* It is still the old one, if the daemon ended. */
   if (is_mapped && (table_is_outdated(&tables[next]) || !has_root(&tables[next]))) {
@@ -72,7 +74,9 @@ static void map_next(void) {
   }
   if (is_mapped) {
     if (tables[next].is_imaginary) __atomic_store_n(&session_is_imaginary, true, __ATOMIC_RELAXED);
-    __atomic_store_n(&mapped, next + 1, __ATOMIC_RELEASE);
+    open_tiers(&tables[next]);
+    mapped = next + 1;
+    __atomic_store_n(&session_last, &tables[next], __ATOMIC_RELEASE);
   } else {
     __atomic_store_n(&next_attempt, now + RETRY_MS, __ATOMIC_RELAXED);
   }
@@ -103,21 +107,13 @@ __attribute__((constructor)) static void begin(void) {
   errno = error;
 }
 
-static const struct table *present(void) {
-  unsigned count = __atomic_load_n(&mapped, __ATOMIC_ACQUIRE);
-  return count > 0 && !table_is_outdated(&tables[count - 1]) ? &tables[count - 1] : NULL;
-}
-
-const struct table *session_table(void) {
+const struct table *session_look(void) {
   if (table_path[0] == '\0') return NULL;
-  const struct table *table = present();
-  if (table == NULL) {
-    int error = errno;
-    map_next();
-    errno = error;
-    table = present();
-  }
-  return table;
+  int error = errno;
+  map_next();
+  errno = error;
+  const struct table *table = __atomic_load_n(&session_last, __ATOMIC_ACQUIRE);
+  return table != NULL && !table_is_outdated(table) ? table : NULL;
 }
 
 /*
@@ -125,16 +121,17 @@ const struct table *session_table(void) {
  * are no points at which a thread may be cancelled.
  */
 static void wake(void) {
+  int error = errno;
   int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return;
-  syscall(SYS_connect, fd, &address, sizeof address);
-  real_close(fd);
+  if (fd >= 0) {
+    syscall(SYS_connect, fd, &address, sizeof address);
+    real_close(fd);
+  }
+  errno = error;
 }
 
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot) {
-  int error = errno;
   if (ring_post(&ring, kind, table->generation, slot)) wake();
-  errno = error;
 }
 
 const void *session_address(size_t *size) {

@@ -5,8 +5,15 @@
 #include "ring.h"
 #include "table.h"
 
+/* The last table that was mapped; NULL before the first. */
+extern const struct table *session_last;
+/* Looks for another one. */
+const struct table *session_look(void);
 /* The table that counts, whose daemon may be dead; NULL if there is none. Safe in signal handlers and in children of fork and vfork. */
-const struct table *session_table(void);
+static inline const struct table *session_table(void) {
+  const struct table *table = __atomic_load_n(&session_last, __ATOMIC_ACQUIRE);
+  return table != NULL && !table_is_outdated(table) ? table : session_look();
+}
 /* Whether a table has a root that need not be there. */
 extern bool session_is_imaginary;
 /* Tells the daemon which file was opened. Never waits. Keeps errno. */

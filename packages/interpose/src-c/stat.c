@@ -6,6 +6,7 @@
  * it has been deleted meanwhile.
  */
 #include "copy-path.h"
+#include "descriptors.h"
 #include "imaginary-stat.h"
 #include "known-copies.h"
 #include "real.h"
@@ -49,7 +50,7 @@ static bool original_by_path(int fd, const struct table *table, struct original 
 
 /* Whether a descriptor is one of a copy of so many bytes. Finds out what is known of its source. */
 static bool original_of(int fd, uint64_t size, const struct file_identity *identity, struct original *original) {
-  const struct table *table = may_be_copy(fd) ? session_table() : NULL;
+  const struct table *table = (marks_of(fd) & MARK_COPY) != 0 ? session_table() : NULL;
   if (table == NULL) return false;
   bool is_known = copy_source(fd, identity, table, &original->source) && original->source.mode != 0;
   if (!is_known && !original_by_path(fd, table, original)) return false;

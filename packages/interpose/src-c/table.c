@@ -122,5 +122,3 @@ bool table_is_live(const struct table *table) {
   /* Without a sign, as any number may stand there: from a second that is yet to come to when it is dead. */
   return now_ms - load(&header_of(table->base)->beat) + 999 < TABLE_DEAD_MS + 999;
 }
-
-bool table_is_outdated(const struct table *table) { return load(&header_of(table->base)->is_outdated) != 0; }

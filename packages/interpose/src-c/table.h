@@ -120,6 +120,8 @@ bool table_has_copy(const struct table *table, uint64_t slot);
 void table_source_of(const struct table *table, uint64_t slot, struct table_source *source);
 /* Whether its daemon lives, as far as can be told; else it may say what is not so any more. */
 bool table_is_live(const struct table *table);
-bool table_is_outdated(const struct table *table);
+static inline bool table_is_outdated(const struct table *table) {
+  return __atomic_load_n(&((const struct table_header *)(const void *)table->base)->is_outdated, __ATOMIC_ACQUIRE) != 0;
+}
 
 #endif

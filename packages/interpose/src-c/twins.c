@@ -15,6 +15,8 @@
  * - After vfork, parent and child share this memory, but not the descriptors: the child opens and closes no twin.
  */
 #include "twins.h"
+#include "descriptors.h"
+#include "own-descriptors.h"
 #include "real.h"
 #include "redirect.h"
 #include <errno.h>
@@ -22,23 +24,14 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/sysmacros.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Descriptors from 1024 on get none. */
 #define MOST_WATCHED 1024
 /* Each takes one of the descriptors that the process may have, which are often 1024. */
 #define MOST_TWINS 128
-/* Programs rely on getting the lowest number that is free. */
-#define FIRST_NUMBER 512
 
 enum state { NONE, WATCHED, TWIN, FAILED, BUSY };
-
-struct identity {
-  uint64_t inode, size;
-  uint32_t major, minor;
-};
 
 static struct entry {
   uint32_t state;
@@ -68,40 +61,27 @@ static bool take(struct entry *entry, uint32_t state) {
   return __atomic_compare_exchange_n(&entry->state, &state, BUSY, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* What a descriptor is open for. As the kernel knows it, without asking a server. */
-static bool identify(int fd, struct identity *identity) {
-  struct statx found;
-  if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_SIZE, &found) < 0) return false;
-  *identity = (struct identity){found.stx_ino, found.stx_size, found.stx_dev_major, found.stx_dev_minor};
-  return true;
-}
-
-static bool is_open_for(int fd, const struct identity *known) {
-  struct identity found;
-  if (!identify(fd, &found) || found.inode != known->inode) return false;
-  return found.major == known->major && found.minor == known->minor;
-}
-
 void twin_watch(int fd, const struct table *table, uint64_t slot) {
   struct entry *entry = entry_of(fd);
-  if (entry == NULL) return;
-  twin_forget(fd);
-  if (!take(entry, NONE)) return;
+  if (entry == NULL || state_of(entry) != NONE) return;
+  mark(fd, MARK_TWIN);
+  /* Nobody else knows of this file yet, so the entry need not be taken. */
   entry->table = table;
   entry->slot = slot;
   set_state(entry, WATCHED);
 }
 
-void twin_forget(int fd) {
+void twin_forget_marked(int fd) {
   struct entry *entry = entry_of(fd);
   uint32_t state = entry == NULL ? NONE : state_of(entry);
   if (state == NONE || state == BUSY || (state != WATCHED && getpid() != owner) || !take(entry, state)) return;
   if (state != WATCHED) {
     int error = errno;
-    if (is_open_for(entry->twin, &entry->copy)) real_close(entry->twin);
+    own_close(entry->twin, &entry->copy);
     __atomic_fetch_sub(&twins, 1, __ATOMIC_RELAXED);
     errno = error;
   }
+  unmark(fd, MARK_TWIN);
   set_state(entry, NONE);
 }
 
@@ -114,26 +94,14 @@ static bool may_be_file_of(const struct entry *entry) {
   return source.size == file->size && (source.mode == 0 || (source.inode == file->inode && source.device == device));
 }
 
-/* Opens a copy at a number that no program asks for. These calls are no points at which a thread may be cancelled. */
-static int open_high(const char *path) {
-  int low = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (low < 0) return -1;
-  int high = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, FIRST_NUMBER);
-  real_close(low);
-  return high;
-}
-
 /* Opens the copy. Not a part of its callers, for the room that it takes on the stack. */
 __attribute__((noinline)) static bool open_twin(int fd, struct entry *entry) {
   char path[PATH_MAX];
   struct redirection redirection;
   if (!identify(fd, &entry->file) || !may_be_file_of(entry) || path_of_descriptor(fd, path, sizeof path) == 0) return false;
   if (!redirect(AT_FDCWD, path, 0, &redirection) || redirection.table != entry->table || redirection.slot != entry->slot) return false;
-  entry->twin = redirection.copy[0] == '\0' ? -1 : open_high(redirection.copy);
-  if (entry->twin < 0) return false;
-  if (identify(entry->twin, &entry->copy)) return true;
-  real_close(entry->twin);
-  return false;
+  entry->twin = redirection.copy_length == 0 ? -1 : own_open(redirection.copy, O_RDONLY | O_NOFOLLOW, &entry->copy);
+  return entry->twin >= 0;
 }
 
 /* There is a copy now. If it cannot be opened, the source is read for good. */
@@ -154,7 +122,7 @@ static int checked_twin(int fd, const struct entry *entry) {
   return is_whole ? entry->twin : -1;
 }
 
-int twin_of(int fd) {
+int twin_of_marked(int fd) {
   struct entry *entry = entry_of(fd);
   uint32_t state = entry == NULL ? NONE : state_of(entry);
   if (state == WATCHED) return table_has_copy(entry->table, entry->slot) ? begin_twin(fd, entry) : -1;

@@ -2,14 +2,19 @@
 #ifndef TIERED_TWINS_H
 #define TIERED_TWINS_H
 
+#include "descriptors.h"
 #include "table.h"
 
-/* A file that was opened in the source for reading has no copy yet: from now on it is looked whether it has one. */
+/* A file that was just opened in the source for reading has no copy yet: from now on it is looked whether it has one. */
 void twin_watch(int fd, const struct table *table, uint64_t slot);
+void twin_forget_marked(int fd);
 /* Nothing is known of a descriptor any more: it was opened for something else, or is about to be closed. Keeps errno. */
-void twin_forget(int fd);
+static inline void twin_forget(int fd) {
+  if ((marks_of(fd) & MARK_TWIN) != 0) twin_forget_marked(fd);
+}
+int twin_of_marked(int fd);
 /* The descriptor of the copy of what a descriptor is open for; -1 if it is read where it is. Keeps errno. */
-int twin_of(int fd);
+static inline int twin_of(int fd) { return (marks_of(fd) & MARK_TWIN) != 0 ? twin_of_marked(fd) : -1; }
 /* The copy could not be read: the source is read from now on. */
 void twin_failed(int fd);
 

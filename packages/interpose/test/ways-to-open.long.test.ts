@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
-import { type Dataset, describeShim, makeDataset, program, serve } from './helpers.js';
+import { type Dataset, describeShim, makeDataset, program, serve, temporaryDirectory } from './helpers.js';
 import type { Interposer } from '@tiered/interpose';
 
 const REDIRECTED = [
@@ -30,6 +30,7 @@ const REDIRECTED = [
     'vfork',
     'O_NOFOLLOW',
   ],
+  ...['closed descriptors', 'taken descriptors'],
   // A sanitizer takes more of a stack than there is.
   ...(process.env['ASAN_OPTIONS'] === undefined ? ['small stack'] : []),
 ];
@@ -183,5 +184,21 @@ describeShim('the path of a file that has a copy', () => {
       { env: interposer.environment() },
     );
     expect(stdout).toBe('something else');
+  });
+
+  it('[I2] is what the kernel says behind another root of the process', async () => {
+    const { file, interposer } = await served();
+    const jail = temporaryDirectory();
+    fs.mkdirSync(path.join(jail, path.dirname(file)), { recursive: true });
+    fs.writeFileSync(path.join(jail, file), 'something else');
+    const script =
+      'import os, sys; first = open(sys.argv[2], "rb").read(); os.chroot(sys.argv[1]); print(len(first), open(sys.argv[2]).read())';
+    const { stdout } = await promisify(execFile)(
+      'unshare',
+      ['--map-root-user', 'python3', '-c', script, jail, file],
+      { env: interposer.environment() },
+    );
+    expect(stdout).toBe(`${fs.statSync(file).size} something else\n`);
+    expect(interposer.stats().redirected).toBe(1);
   });
 });

@@ -61,10 +61,12 @@ static void look_up(const struct table *table, const char *key, size_t length) {
   if (!table_find(table, key, length, &place)) return;
   check(place.slot < table->slots, "a slot outside of the table", key);
   table_source_of(table, place.slot, &source);
-  if (!copy_path_of(table, &place, key, length, path)) return;
+  size_t path_length = copy_path_of(table, &place, key, length, path);
+  check(path_length == strlen(path), "a path of another length", path);
+  if (path_length == 0) return;
   const char *tier = table->tiers[place.level];
   check(strncmp(path, tier, strlen(tier)) == 0 && path[strlen(tier)] == '/', "a copy outside of its tier", path);
-  check(strlen(path) < TABLE_PATH && !has_bad_segment(path), "a copy leads elsewhere", path);
+  check(path_length < TABLE_PATH && !has_bad_segment(path), "a copy leads elsewhere", path);
   bool is_back = key_of_copy(table, path, strlen(path), found, &found_length, &tag);
   check(is_back, "a copy without a key", path);
   if (table->tier_count > 1) return;

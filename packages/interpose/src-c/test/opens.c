@@ -78,6 +78,10 @@ static int by_handler(void) {
   return result;
 }
 
+/* Descriptors that a program does not know of. */
+#define FIRST_OF_OTHERS 512
+#define LAST_OF_OTHERS 528
+
 /* What a handler has on a stack of 8 KiB, as SIGSTKSZ was for long, once the processor's registers are on it. */
 #define SMALL_STACK 5120
 #define PAGE 4096
@@ -94,6 +98,16 @@ static int by_small_stack(void) {
   if (sigaltstack(&stack, NULL) < 0 || sigaction(SIGUSR1, &action, NULL) < 0) fail("sigaltstack");
   raise(SIGUSR1);
   return result;
+}
+
+/* Closes what it did not open, or takes the numbers for something else. */
+static int without_others(bool is_taken) {
+  int root = open("/", O_RDONLY | O_DIRECTORY);
+  for (int number = FIRST_OF_OTHERS; number < LAST_OF_OTHERS; number++)
+    if (is_taken ? dup2(root, number) < 0 : close(number) < 0 && errno != EBADF) fail("descriptors");
+  close(root);
+  errno = 0;
+  return open(path, O_RDONLY);
 }
 
 static int open_file(void) {
@@ -118,6 +132,8 @@ static int open_file(void) {
   if (is("thread")) return by_thread();
   if (is("handler")) return by_handler();
   if (is("small stack")) return by_small_stack();
+  if (is("closed descriptors")) return without_others(false);
+  if (is("taken descriptors")) return without_others(true);
   if (is("O_NOFOLLOW")) return open(path, O_RDONLY | O_NOFOLLOW);
   if (is("O_RDWR")) return open(path, O_RDWR);
   if (is("O_CREAT")) return open(path, O_RDONLY | O_CREAT, 0600);

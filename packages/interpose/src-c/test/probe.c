@@ -36,7 +36,7 @@ int main(int count, char **arguments) {
       puts("none");
       continue;
     }
-    bool is_copy = copy_path_of(&table, &place, key, (size_t)length - 1, path);
+    bool is_copy = copy_path_of(&table, &place, key, (size_t)length - 1, path) > 0;
     struct table_source source;
     table_source_of(&table, place.slot, &source);
     printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %o %" PRIu32 " %" PRIu32 " %" PRIu32 " %s %s\n", place.level, place.tag, source.size,

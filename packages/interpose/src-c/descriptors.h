@@ -1,0 +1,46 @@
+/*
+ * What descriptors may be open for: a byte of marks for each, as most programs open thousands of files that are none of ours, and
+ * these must not pay for it. A mark may be wrong, as descriptors are closed and copied in ways that are not seen here: whoever
+ * goes by one looks at the file itself then.
+ */
+#ifndef TIERED_DESCRIPTORS_H
+#define TIERED_DESCRIPTORS_H
+
+#include <stdint.h>
+
+/* Those from here on have no marks. */
+#define MOST_MARKED 65536
+
+enum mark {
+  /* A copy. */
+  MARK_COPY = 1,
+  /* A directory that stands for an imaginary one. */
+  MARK_TREE = 2,
+  /* A file of the source whose copy is read, or will be (twins.c). */
+  MARK_TWIN = 4,
+};
+
+extern uint8_t descriptor_marks[MOST_MARKED];
+
+static inline unsigned marks_of(int fd) {
+  return fd >= 0 && fd < MOST_MARKED ? __atomic_load_n(&descriptor_marks[fd], __ATOMIC_RELAXED) : 0;
+}
+
+static inline void mark(int fd, enum mark what) {
+  if (fd >= 0 && fd < MOST_MARKED && (marks_of(fd) & what) == 0) __atomic_fetch_or(&descriptor_marks[fd], what, __ATOMIC_RELAXED);
+}
+
+static inline void unmark(int fd, enum mark what) {
+  if ((marks_of(fd) & what) != 0) __atomic_fetch_and(&descriptor_marks[fd], (uint8_t)~what, __ATOMIC_RELAXED);
+}
+
+/* All that was known of a descriptor is not so any more. */
+void forget_marked(int fd);
+
+/* A descriptor was opened for something that is none of ours. */
+static inline int none_of_ours(int fd) {
+  if (__builtin_expect(marks_of(fd) != 0, 0)) forget_marked(fd);
+  return fd;
+}
+
+#endif

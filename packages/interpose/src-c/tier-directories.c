@@ -1,0 +1,46 @@
+/*
+ * What can go wrong is that a program closes a directory that it did not open, and that its number is used again. Then a copy is
+ * looked for in the wrong place: it is not there, as no other file has its name, and its whole path is opened as if nothing were
+ * held open. The same goes for whoever reads an entry while it is replaced.
+ */
+#include "tier-directories.h"
+#include "own-descriptors.h"
+#include "real.h"
+#include <errno.h>
+#include <fcntl.h>
+
+static struct directory {
+  /* What the directory is of; NULL if none is open. */
+  const struct table *table;
+  int fd;
+  struct identity identity;
+} directories[TABLE_TIERS];
+
+void open_tiers(const struct table *table) {
+  for (unsigned level = 0; level < TABLE_TIERS; level++) {
+    struct directory *directory = &directories[level];
+    const struct table *known = __atomic_exchange_n(&directory->table, NULL, __ATOMIC_ACQ_REL);
+    if (known != NULL) own_close(directory->fd, &directory->identity);
+    if (level >= table->tier_count) continue;
+    int fd = own_open(table->tiers[level], O_PATH | O_DIRECTORY, &directory->identity);
+    if (fd < 0) continue;
+    __atomic_store_n(&directory->fd, fd, __ATOMIC_RELAXED);
+    __atomic_store_n(&directory->table, table, __ATOMIC_RELEASE);
+  }
+}
+
+void forget_tiers(void) {
+  for (unsigned level = 0; level < TABLE_TIERS; level++) __atomic_store_n(&directories[level].table, NULL, __ATOMIC_RELEASE);
+}
+
+int open_in_tier(const struct table *table, unsigned level, const char *path, int flags) {
+  struct directory *directory = &directories[level];
+  if (__atomic_load_n(&directory->table, __ATOMIC_ACQUIRE) != table) return -1;
+  int error = errno;
+  int fd = real_openat(__atomic_load_n(&directory->fd, __ATOMIC_RELAXED), path + table->tier_lengths[level] + 1, flags);
+  if (fd >= 0) return fd;
+  /* Somebody has closed it. */
+  if (errno == EBADF || errno == ENOTDIR) __atomic_store_n(&directory->table, NULL, __ATOMIC_RELEASE);
+  errno = error;
+  return -1;
+}

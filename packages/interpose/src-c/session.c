@@ -1,7 +1,8 @@
 /*
- * A table is mapped when the library is loaded, or when the first file is opened, and again when the daemon has made another one.
- * Whoever sees that first maps it; everybody else reads the source meanwhile, and nobody waits. Tables that are outdated stay
- * mapped, because others may be looking into them: few, as each has room for a quarter more than the one before.
+ * A table is mapped when the library is loaded, or when the first file is opened, and again when the daemon has made another one, or
+ * another daemon has taken its place. Whoever sees that first maps it; everybody else reads the source meanwhile, and nobody waits.
+ * Tables that are outdated stay mapped, because others may be looking into them: few, as each has room for a quarter more than the
+ * one before. Each comes with the ring of its daemon.
  */
 #include "session.h"
 #include "real.h"
@@ -24,14 +25,14 @@
 #define RETRY_MS 250
 
 static struct table tables[MOST_TABLES];
+static struct ring rings[MOST_TABLES];
 /* How many were mapped, the last of which counts; and whether another is being mapped. */
 static unsigned mapped;
 const struct table *session_last;
 static bool is_mapping;
 bool session_is_imaginary;
-static struct ring ring;
 /* As the environment had it at first: programs change it, not always with care. Empty if there is no session. */
-static char table_path[PATH_MAX];
+static char table_path[PATH_MAX], ring_path[PATH_MAX];
 static struct sockaddr_un address;
 
 /* Not before this is another attempt made to map a table, in milliseconds. */
@@ -58,6 +59,15 @@ static bool has_root(struct table *table) {
   return kept > 0;
 }
 
+static bool map_at(unsigned at) {
+  if (!table_open(&tables[at], table_path)) return false;
+  /* It is still the old one, if the daemon ended. */
+  bool is_ours = !table_is_outdated(&tables[at]) && has_root(&tables[at]);
+  if (is_ours && ring_open(&rings[at], ring_path)) return true;
+  table_close(&tables[at]);
+  return false;
+}
+
 /* Maps the table that is there now. Whoever comes meanwhile, or soon after it failed, goes on without. */
 static void map_next(void) {
   uint64_t now = now_ms();
@@ -66,12 +76,7 @@ static void map_next(void) {
   int cancel_state;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   unsigned next = mapped;
-  bool is_mapped = next < MOST_TABLES && table_open(&tables[next], table_path);
-  /* It is still the old one, if the daemon ended. */
-  if (is_mapped && (table_is_outdated(&tables[next]) || !has_root(&tables[next]))) {
-    table_close(&tables[next]);
-    is_mapped = false;
-  }
+  bool is_mapped = next < MOST_TABLES && map_at(next);
   if (is_mapped) {
     if (tables[next].is_imaginary) __atomic_store_n(&session_is_imaginary, true, __ATOMIC_RELAXED);
     open_tiers(&tables[next]);
@@ -96,11 +101,10 @@ static bool join(char *to, size_t size, const char *directory, const char *name)
 __attribute__((constructor)) static void begin(void) {
   int error = errno;
   const char *directory = getenv(VARIABLE);
-  char path[PATH_MAX];
   address.sun_family = AF_UNIX;
-  bool is_named = directory != NULL && directory[0] == '/' && join(path, sizeof path, directory, "ring") &&
+  bool is_named = directory != NULL && directory[0] == '/' && join(ring_path, sizeof ring_path, directory, "ring") &&
                   join(address.sun_path, sizeof address.sun_path, directory, "socket");
-  if (is_named && ring_open(&ring, path) && join(table_path, sizeof table_path, directory, "table")) {
+  if (is_named && join(table_path, sizeof table_path, directory, "table")) {
     pthread_atfork(NULL, NULL, after_fork);
     map_next();
   }
@@ -131,7 +135,7 @@ static void wake(void) {
 }
 
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot) {
-  if (ring_post(&ring, kind, table->generation, slot)) wake();
+  if (ring_post(&rings[table - tables], kind, table->generation, slot)) wake();
 }
 
 const void *session_address(size_t *size) {

@@ -1,10 +1,10 @@
 import { MemoryDriver, type HierarchyOptions } from '@tiered/core';
-import { environmentAt, Interposer } from '@tiered/interpose';
+import { Interposer } from '@tiered/interpose';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import fs from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   describeShim,
   makeDataset,
@@ -150,30 +150,6 @@ describeShim('an interposer', () => {
     expect(fs.existsSync(env['TIERED_INTERPOSE'] ?? '')).toBe(false);
     expect(interposer.stats().opens).toBe(20);
     await interposer.close();
-  });
-
-  it('takes the place of one that was killed, and of nothing else', async () => {
-    const dataset = makeDataset(KEYS);
-    const at = path.join(fs.mkdtempSync('/dev/shm/tiered-test-'), 'session');
-    onTestFinished(() => fs.rmSync(path.dirname(at), { recursive: true, force: true }));
-    fs.mkdirSync(at);
-    for (const name of ['table', 'ring']) fs.writeFileSync(path.join(at, name), '');
-    await expect(serve(dataset, { at })).rejects.toThrow(/is a daemon running there/);
-    // Whatever its age is.
-    const file = path.join(temporaryDirectory(), 'file');
-    fs.writeFileSync(file, '');
-    fs.utimesSync(file, 0, 0);
-    await expect(serve(dataset, { at: file })).rejects.toThrow(/a path at which there is nothing/);
-    const longAgo = new Date(0);
-    for (const name of ['table', 'ring', '.']) fs.utimesSync(path.join(at, name), longAgo, longAgo);
-    const interposer = await serve(dataset, { at });
-    expect(environmentAt(at)['TIERED_INTERPOSE']).toBe(at);
-    await interposer.close();
-    fs.mkdirSync(at);
-    fs.writeFileSync(path.join(at, 'thesis.tex'), 'years of work');
-    for (const name of ['thesis.tex', '.']) fs.utimesSync(path.join(at, name), longAgo, longAgo);
-    await expect(serve(dataset, { at })).rejects.toThrow(/a path at which there is nothing/);
-    expect(fs.readFileSync(path.join(at, 'thesis.tex'), 'utf8')).toBe('years of work');
   });
 
   it('keeps its files from other users', async () => {

@@ -19,8 +19,8 @@ export interface FarmPlace {
 /**
  * Makes the directory of a farm, or takes over one that a daemon left.
  * @returns Its real path, and whether it was a farm before.
- * @throws TieredError `TIERED_CONFIG_INVALID` if something else is there, another daemon changes it, or it is
- * in a level of the hierarchy; errors of the system.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if something else is there, or it is in a level of the
+ * hierarchy; errors of the system.
  */
 export function openFarmDirectory({ directory: wished, session, root, tiers }: FarmPlace): {
   readonly directory: string;
@@ -33,24 +33,23 @@ export function openFarmDirectory({ directory: wished, session, root, tiers }: F
   const isOld = fs.lstatSync(mark, { throwIfNoEntry: false })?.isDirectory() === true;
   if (!isOld && fs.readdirSync(directory).length > 0)
     throw configError('farm', 'a path at which there is nothing, or a farm that a daemon left', wished);
-  if (isOld) assertLeft(wished, path.join(mark, SESSION), session);
-  else fs.mkdirSync(mark, { mode: 0o700 });
+  if (!isOld) fs.mkdirSync(mark, { mode: 0o700 });
   fs.rmSync(path.join(mark, SESSION), { force: true });
   fs.symlinkSync(session, path.join(mark, SESSION));
   return { directory, isOld };
 }
 
-/** Two daemons would change the same links, each as it knows better. */
-function assertLeft(wished: string, link: string, session: string): void {
+/**
+ * Makes sure that no other daemon changes a farm: two would change the same links, each as it knows better.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if one does.
+ */
+export async function assertFarmIsLeft(wished: string, session: string): Promise<void> {
+  const link = path.join(wished, FARM_MARK, SESSION);
   const isLink = fs.lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   const last = isLink ? fs.readlinkSync(link) : session;
   // This session may have taken the place of the last one.
-  if (last !== session && isServed(last))
-    throw configError(
-      'farm',
-      'a farm that no daemon has changed for 10 seconds; end that one, or name another',
-      wished,
-    );
+  if (last !== session && (await isServed(last)))
+    throw configError('farm', 'a farm that no daemon changes; end that one, or name another', wished);
 }
 
 /** In a source it would be listed, and in a tier be taken for copies. */

@@ -18,7 +18,9 @@ export class Listener {
   readonly #wakeUps: SessionSocket;
   readonly #clock: Clock;
   readonly #onMessage: (message: Message) => void;
-  readonly #closing = new AbortController();
+  #isClosed = false;
+  /** Ends the sleep, if there is one now. */
+  #sleeping: AbortController | undefined;
   readonly #listening: Promise<void>;
 
   constructor(ring: Ring, wakeUps: SessionSocket, clock: Clock, onMessage: (message: Message) => void) {
@@ -37,29 +39,31 @@ export class Listener {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#isClosed = true;
+    this.#sleeping?.abort();
     await this.#listening;
     this.take();
   }
 
   async #listen(): Promise<void> {
-    const { signal } = this.#closing;
-    for (let idle = 0; !signal.aborted; idle++) {
+    for (let idle = 0; !this.#isClosed; idle++) {
       if (this.take()) idle = 0;
       // A message that a program has begun and not finished keeps it awake.
       if (idle < LOOKS || !this.#ring.fallAsleep()) await this.#sleep(LOOK_MS);
       else {
-        const woken = new AbortController();
-        const wake = () => woken.abort();
-        void this.#wakeUps.next().then(wake);
-        await this.#sleep(SLEEP_MS, AbortSignal.any([signal, woken.signal]));
+        const isWoken = await this.#sleep(SLEEP_MS, this.#wakeUps.next());
         this.#ring.wakeUp();
-        if (woken.signal.aborted) idle = 0;
+        if (isWoken) idle = 0;
       }
     }
   }
 
-  #sleep(ms: number, signal = this.#closing.signal): Promise<void> {
-    return this.#clock.sleep(ms, signal, { background: true }).catch(() => undefined);
+  /** Whether something else ended it before its time. */
+  async #sleep(ms: number, woken?: Promise<void>): Promise<boolean> {
+    const sleeping = new AbortController();
+    this.#sleeping = sleeping;
+    void woken?.then(() => sleeping.abort());
+    await this.#clock.sleep(ms, sleeping.signal, { background: true }).catch(() => undefined);
+    return sleeping.signal.aborted;
   }
 }

@@ -1,7 +1,11 @@
 import { configError } from '@tiered/core/internal';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { hasRingMagic } from '../ring/ring.js';
+import { outdateTable } from '../table/writer.js';
 
 /** Memory, where there is such a directory: programs map what is in here. */
 const SHARED_MEMORY = '/dev/shm';
@@ -15,10 +19,13 @@ const SPOOL = 'spool';
 const NAMES = [TABLE, `${TABLE}.new`, RING, SOCKET, TREE, SPOOL];
 /** The longest path that a socket can have. */
 const LONGEST_SOCKET = 107;
-/** A daemon whose files were not written for so long is gone. The living ones write four times a second. */
-const GONE_MS = 600_000;
-/** Programs take a daemon for dead after 3 seconds. Who wants its place may take it after this. */
+/**
+ * Milliseconds for which a daemon may say nothing that is not there yet: it has a directory, and does not
+ * listen. From then on it says four times a second that it lives.
+ */
 const SILENT_MS = 10_000;
+/** Milliseconds for which what a daemon left behind stays, if nobody wants its place. */
+const LEFT_MS = 600_000;
 
 /** The files through which programs and the daemon talk to each other. */
 export interface SessionDirectory {
@@ -36,13 +43,13 @@ export interface SessionDirectory {
  * Makes a directory that only this user can enter. Those that daemons left behind which were killed go.
  * @param above Where. Default: `/dev/shm`, else that of temporary files.
  */
-export function makeSessionDirectory(
+export async function makeSessionDirectory(
   above = fs.existsSync(SHARED_MEMORY) ? SHARED_MEMORY : os.tmpdir(),
-): SessionDirectory {
+): Promise<SessionDirectory> {
   const longest = LONGEST_SOCKET - NAME.length - '/XXXXXX/socket'.length;
   if (Buffer.byteLength(above) > longest)
     throw configError('directory', `a path of at most ${longest} bytes`, above);
-  removeLeftovers(above);
+  await removeLeftovers(above);
   return filesIn(fs.mkdtempSync(path.join(above, NAME)));
 }
 
@@ -60,19 +67,16 @@ function filesIn(made: string): SessionDirectory {
   };
 }
 
-const filesOf = (directory: string): string[] => fs.readdirSync(directory);
-
 /**
- * Makes that directory at a path that was agreed on.
+ * Makes that directory at a path that was agreed on. Programs that found another daemon there go over to this
+ * one.
  * @throws TieredError `TIERED_CONFIG_INVALID` if something is there that is not what a daemon left behind.
  */
-export function makeSessionDirectoryAt(at: string): SessionDirectory {
+export async function makeSessionDirectoryAt(at: string): Promise<SessionDirectory> {
   const longest = LONGEST_SOCKET - '/socket'.length;
   if (!path.isAbsolute(at) || Buffer.byteLength(at) > longest)
     throw configError('at', `an absolute path of at most ${longest} bytes`, at);
-  const written = writtenIn(at);
-  if (written !== undefined && isGone(written) && filesOf(at).every((name) => NAMES.includes(name)))
-    fs.rmSync(at, { recursive: true, force: true });
+  if (await isLeft(at, SILENT_MS)) remove(at);
   try {
     fs.mkdirSync(at, { mode: 0o700 });
   } catch (error) {
@@ -82,41 +86,69 @@ export function makeSessionDirectoryAt(at: string): SessionDirectory {
   return filesIn(at);
 }
 
+/** Says that the daemon lives to others who might want its place. */
+export function touch({ path: directory }: SessionDirectory): void {
+  // The clock of files, which no other clock agrees with.
+  // eslint-disable-next-line no-restricted-properties
+  const now = Date.now() / 1000;
+  try {
+    fs.utimesSync(directory, now, now);
+  } catch {
+    // Somebody has deleted it. Programs read the source then.
+  }
+}
+
 /** Programs that still look for it find nothing, and read the source. */
 export function removeSessionDirectory({ path: directory }: SessionDirectory): void {
+  remove(directory);
+}
+
+/** Whether a daemon lives whose session is in that directory: also one that was stopped listens. */
+export async function isServed(directory: string): Promise<boolean> {
+  const silent = silentMs(directory);
+  return silent !== undefined && (silent <= SILENT_MS || (await isListening(path.join(directory, SOCKET))));
+}
+
+async function removeLeftovers(above: string): Promise<void> {
+  for (const name of fs.readdirSync(above)) {
+    const directory = path.join(above, name);
+    if (name.startsWith(NAME) && (await isLeft(directory, LEFT_MS))) remove(directory);
+  }
+}
+
+/** Programs that know a session of that directory look for another one from now on. */
+function remove(directory: string): void {
+  outdateTable(path.join(directory, TABLE));
   fs.rmSync(directory, { recursive: true, force: true });
 }
 
-/** Whether a daemon lives whose session is in that directory. */
-export function isServed(directory: string): boolean {
-  const written = writtenIn(directory);
-  return written !== undefined && !isGone(written);
+/** Whether a directory is what a daemon has left behind, and not somebody's own. */
+async function isLeft(directory: string, afterMs: number): Promise<boolean> {
+  const silent = silentMs(directory);
+  if (silent === undefined || silent <= afterMs || !hasRingMagic(path.join(directory, RING))) return false;
+  if (!fs.readdirSync(directory).every((name) => NAMES.includes(name))) return false;
+  return !(await isListening(path.join(directory, SOCKET)));
 }
 
-function removeLeftovers(above: string): void {
-  for (const name of fs.readdirSync(above)) {
-    if (!name.startsWith(NAME)) continue;
-    const directory = path.join(above, name);
-    const written = writtenIn(directory);
-    if (written !== undefined && isGone(written, GONE_MS))
-      fs.rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-function isGone(written: number, afterMs = SILENT_MS): boolean {
-  // The clock of files, which no other clock agrees with.
+/** How long nothing was said in a directory; undefined for what is no directory of this user's. */
+function silentMs(directory: string): number | undefined {
+  const stat = fs.lstatSync(directory, { throwIfNoEntry: false });
+  if (stat?.uid !== process.getuid?.() || stat?.isDirectory() !== true) return undefined;
   // eslint-disable-next-line no-restricted-properties
-  return Date.now() - written > afterMs;
+  return Date.now() - stat.mtimeMs;
 }
 
-/** When something in the directory was written last; undefined for what is not this user's. */
-function writtenIn(directory: string): number | undefined {
-  let written: number | undefined;
-  for (const file of [directory, path.join(directory, RING), path.join(directory, TABLE)]) {
-    const stat = fs.lstatSync(file, { throwIfNoEntry: false });
-    if (stat === undefined) continue;
-    if (stat.uid !== process.getuid?.() || (file === directory && !stat.isDirectory())) return undefined;
-    written = Math.max(written ?? 0, stat.mtimeMs);
+/** Whether a process has the socket: the kernel closes it with the process, in whatever container that is. */
+async function isListening(socket: string): Promise<boolean> {
+  const connection = net.connect(socket);
+  try {
+    await once(connection, 'connect');
+    return true;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // All else, as too many connections, is no proof that it is gone.
+    return code !== 'ECONNREFUSED' && code !== 'ENOENT';
+  } finally {
+    connection.destroy();
   }
-  return written;
 }

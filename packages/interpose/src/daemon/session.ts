@@ -11,11 +11,13 @@ import type { Ahead } from '../replay/ahead.js';
 import { openReplay } from '../replay/open-replay.js';
 import type { Recorder } from '../replay/recorder.js';
 import { Ring } from '../ring/ring.js';
+import { assertFarmIsLeft } from './farm-directory.js';
 import { Farm, type FarmParts } from './farm.js';
 import { Filling } from './filling.js';
 import { Follower } from './follower.js';
 import { growing } from './growing.js';
 import { Listener } from './listener.js';
+import { Beats } from './beats.js';
 import { directoryOf, realRoots } from './locations.js';
 import { PublishedTable, type TableContent } from './published-table.js';
 import type { Readable } from './readable.js';
@@ -24,15 +26,13 @@ import {
   makeSessionDirectory,
   makeSessionDirectoryAt,
   removeSessionDirectory,
+  touch,
   type SessionDirectory,
 } from './session-directory.js';
 import { SourceFiles, type FileKnowledge } from './source-files.js';
 import { ServedObjects } from './objects.js';
 import { SessionSocket, type Conversation } from './socket.js';
 import { WatchedPlacement, type PlaceWatcher } from './watched-placement.js';
-
-/** How often programs are told that the daemon lives: they believe it for 3 seconds. */
-const BEAT_MS = 250;
 
 /** What a session is opened with. */
 export interface SessionOptions {
@@ -111,9 +111,7 @@ export interface Session {
 /** Opens everything. What was opened is closed again if it fails. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const closers: (() => unknown)[] = [];
-  const close = async () => {
-    for (let one = closers.pop(); one !== undefined; one = closers.pop()) await one();
-  };
+  const close = () => closeAll(closers);
   try {
     return await openParts(options, closers, close);
   } catch (error) {
@@ -121,6 +119,16 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     await close().catch(() => undefined);
     throw error;
   }
+}
+
+/** Ends everything, what was opened last first, also if something fails: the first error is thrown then. */
+async function closeAll(closers: (() => unknown)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (let one = closers.pop(); one !== undefined; one = closers.pop())
+    await Promise.resolve()
+      .then(one)
+      .catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 }
 
 /** What knows where files are. */
@@ -134,7 +142,7 @@ interface Told {
   readonly files: FileKnowledge & { readonly forgetAll: () => void };
 }
 
-interface Serving extends Told, Pick<Session, 'follower' | 'ahead' | 'recorder' | 'close'> {
+interface Serving extends Told, Pick<Session, 'follower' | 'ring' | 'ahead' | 'recorder' | 'close'> {
   readonly clock: Clock;
   readonly closers: (() => unknown)[];
 }
@@ -156,9 +164,15 @@ async function openParts(
   closers.push(() => hierarchy.close());
   await hierarchy.open({ signal });
 
-  const directory =
-    options.at === undefined ? makeSessionDirectory(options.directory) : makeSessionDirectoryAt(options.at);
+  const directory = await (options.at === undefined
+    ? makeSessionDirectory(options.directory)
+    : makeSessionDirectoryAt(options.at));
   closers.push(() => removeSessionDirectory(directory));
+  // Before all that takes long with many objects, so that nobody takes this daemon for dead meanwhile.
+  const ring = new Ring(directory.ring, clock);
+  closers.push(() => ring.close());
+  const beats = new Beats(() => touch(directory), clock);
+  closers.push(() => beats.close());
   const { namespace } = hierarchy;
   const requests = new Requests(hierarchy);
   closers.push(() => requests.close());
@@ -186,12 +200,18 @@ async function openParts(
       describe: (id, file) => table.describe(id, file),
     }));
   closers.push(() => files.close());
-  const farm = openFarm(options, { session: directory.path, tiers: tierPaths, namespace, placeOf }, clock);
+  const farm = await openFarm(
+    options,
+    { session: directory.path, tiers: tierPaths, namespace, placeOf },
+    clock,
+  );
   closers.push(() => farm?.close());
   const told = { hierarchy, directory, requests, objects, table, farm, files, placement };
   const { follower, ...replay } = await openFollower(options, told, closers);
   following.follower = follower;
-  return serve({ ...told, ...replay, follower, clock, closers, close }, options);
+  beats.add(() => table.beat());
+  beats.add(() => farm?.repair());
+  return serve({ ...told, ...replay, follower, ring, clock, closers, close }, options);
 }
 
 /** What hears what programs do, and what follows from that. */
@@ -209,8 +229,13 @@ async function openFollower(
 
 /** Lets programs know where their files are, and hears from them. */
 async function serve(serving: Serving, { signal, onTable, onFarm }: SessionOptions): Promise<Session> {
-  const { hierarchy, directory, objects, table, farm, files, follower, ahead, clock, closers } = serving;
+  const { hierarchy, directory, objects, table, farm, files, follower } = serving;
+  const { ring, ahead, clock, closers } = serving;
   const ending = new AbortController();
+  const socket = await SessionSocket.at(directory.socket, conversation(follower, objects));
+  closers.push(() => socket.close());
+  const listener = new Listener(ring, socket, clock, (message) => follower.opened(message));
+  closers.push(() => listener.close());
   const filling = farm === undefined || ahead !== undefined ? undefined : new Filling(hierarchy);
   closers.push(() => filling?.close());
   const grow = growing({ table, files, tree: objects?.tree, farm, filling, ending: ending.signal });
@@ -222,37 +247,30 @@ async function serve(serving: Serving, { signal, onTable, onFarm }: SessionOptio
     onTable: (known) => onTable?.(known, hierarchy.namespace.count),
     onFarm: (linked) => onFarm?.(linked, hierarchy.namespace.count),
   });
-  const ring = new Ring(directory.ring, clock);
-  closers.push(() => ring.close());
-  const socket = await SessionSocket.at(directory.socket, conversation(follower, objects));
-  closers.push(() => socket.close());
-  const listener = new Listener(ring, socket, clock, (message) => follower.opened(message));
   ahead?.begin();
-  const working = [
-    beats(table, farm, clock, ending.signal),
-    follower.checkAll(() => clock.turn(), ending.signal),
-  ];
-  closers.push(async () => {
+  const checking = follower.checkAll(() => clock.turn(), ending.signal);
+  closers.push(() => {
     ending.abort(closedError());
-    await Promise.all([listener.close(), ...working]);
+    return checking;
   });
   return {
     ...serving,
-    ...{ listener, ring, socket, filling, readable: objects?.readable, directory: directory.path },
+    ...{ listener, socket, filling, readable: objects?.readable, directory: directory.path },
     grow: (under) => grow.more(under),
   };
 }
 
-function openFarm(
+async function openFarm(
   { farm, hierarchy: { source, scan = true } }: SessionOptions,
   parts: Omit<FarmParts, 'directory' | 'root'>,
   clock: Clock,
-): Farm | undefined {
+): Promise<Farm | undefined> {
   if (farm === undefined) return undefined;
   if (!scan) throw configError('scan', 'true, because a farm has links of objects that are known', scan);
   const root = directoryOf(source);
   if (root === undefined)
     throw configError('farm', 'nothing, because its links lead to the source, which is no directory', farm);
+  await assertFarmIsLeft(farm, parts.session);
   return new Farm({ ...parts, directory: farm, root }, clock);
 }
 
@@ -274,20 +292,6 @@ function conversation(follower: Follower, objects: ServedObjects | undefined): C
     readable: (key) => objects?.readable.hold(key) ?? needsNone(),
     complete: (key, signal) => objects?.tree.complete(key, signal) ?? needsNone(),
   };
-}
-
-/** Tells programs that the daemon lives, as long as its event loop turns. */
-async function beats(
-  table: PublishedTable,
-  farm: Farm | undefined,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    table.beat();
-    farm?.repair();
-    await clock.sleep(BEAT_MS, signal, { background: true }).catch(() => undefined);
-  }
 }
 
 function placesOf(

@@ -29,6 +29,23 @@ export interface Message {
   readonly slot: number;
 }
 
+/** Whether a file is a ring, as far as can be told by its beginning. */
+export function hasRingMagic(path: string): boolean {
+  const found = Buffer.alloc(MAGIC.length);
+  let fd: number;
+  try {
+    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW);
+  } catch {
+    return false;
+  }
+  try {
+    fs.readSync(fd, found, 0, found.byteLength, 0);
+  } finally {
+    fs.closeSync(fd);
+  }
+  return found.toString('latin1') === MAGIC;
+}
+
 /**
  * The daemon's end of the ring in which programs leave messages (src-c/ring.h). Nothing that is read here is
  * trusted: what is no message is counted as lost.

@@ -237,6 +237,23 @@ export class TableWriter {
   }
 }
 
+/** Says of a table that a daemon left behind that it does not count any more, if there is one. */
+export function outdateTable(file: string): void {
+  let fd: number;
+  try {
+    fd = fs.openSync(file, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
+  } catch {
+    return;
+  }
+  try {
+    const word = Buffer.alloc(8);
+    word.writeBigUInt64LE(1n);
+    if (fs.fstatSync(fd).size >= HEADER_BYTES) fs.writeSync(fd, word, 0, 8, IN_HEADER.isOutdated);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
 function slotsFor(entries: number): number {
   const slots = Math.ceil(entries * SLOTS_PER_ENTRY) + LEAST_SLOTS;
   if (Number.isSafeInteger(entries) && entries >= 0 && slots <= MOST_SLOTS) return slots;

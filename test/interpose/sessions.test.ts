@@ -1,0 +1,106 @@
+import { environmentAt } from '@tiered/interpose';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { LineProcess } from '../../tools/processes/line-process.js';
+import {
+  describeShim,
+  makeDataset,
+  serve,
+  temporaryDirectory,
+  type Dataset,
+} from '../../packages/interpose/test/helpers.js';
+
+const KEYS = ['a', 'b'];
+const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+const DAEMON = fileURLToPath(new URL('programs/daemon.ts', import.meta.url));
+/** Answers each line, which is a path, with where that was opened. */
+const OPENER =
+  'import os, sys\nfor line in sys.stdin:\n  fd = os.open(line.strip(), os.O_RDONLY)\n  print(os.path.realpath(f"/proc/self/fd/{fd}"), flush=True)\n  os.close(fd)';
+
+/** A path of the test's own in shared memory, at which there is nothing. */
+function place(): string {
+  const at = path.join(fs.mkdtempSync('/dev/shm/tiered-test-'), 'session');
+  onTestFinished(() => fs.rmSync(path.dirname(at), { recursive: true, force: true }));
+  return at;
+}
+
+async function line(options: Parameters<typeof LineProcess.start>[0]): Promise<LineProcess> {
+  const started = await LineProcess.start(options);
+  onTestFinished(() => started.close());
+  return started;
+}
+
+const daemon = ({ source, tiers: [tier] }: Dataset, at: string): Promise<LineProcess> =>
+  line({
+    command: process.execPath,
+    arguments: [
+      ...['--conditions=tiered-source', '--import', TSX],
+      ...[DAEMON, JSON.stringify({ source, tier, at })],
+    ],
+  });
+
+/** As if nobody had said anything there since 1970. */
+function silence(at: string): void {
+  for (const name of [...fs.readdirSync(at), '.']) fs.utimesSync(path.join(at, name), 0, 0);
+}
+
+describeShim('the place of a daemon', () => {
+  it('[I2] [I3] is taken by the next one once it was killed, and programs that run go over to that', async () => {
+    const dataset = makeDataset(KEYS);
+    const at = place();
+    const first = await daemon(dataset, at);
+    const pid = await first.ask('place a');
+    const program = await line({
+      command: 'python3',
+      arguments: ['-c', OPENER],
+      environment: environmentAt(at),
+    });
+    const isCopy = async (key: string) =>
+      (await program.ask(path.join(dataset.source, key))).startsWith(`${dataset.tiers[0] ?? ''}/`);
+    expect([await isCopy('a'), await isCopy('b')]).toEqual([true, false]);
+    process.kill(Number(pid), 'SIGKILL');
+    await first.close().catch(() => undefined);
+    silence(at);
+    const second = await daemon(dataset, at);
+    await second.ask('place b');
+    expect([await isCopy('a'), await isCopy('b')]).toEqual([true, true]);
+    expect(await second.ask('opens')).toBe('2');
+  });
+
+  it('is left to one that was stopped, however long it says nothing', async () => {
+    const dataset = makeDataset(KEYS);
+    const at = place();
+    const first = await daemon(dataset, at);
+    const pid = Number(await first.ask('place a'));
+    process.kill(pid, 'SIGSTOP');
+    silence(at);
+    await expect(serve(makeDataset(KEYS), { at })).rejects.toThrow(/is a daemon running there/);
+    process.kill(pid, 'SIGCONT');
+    expect(await first.ask('opens')).toBe('0');
+  });
+
+  it('is nothing else: what somebody has there stays', async () => {
+    const at = place();
+    const dataset = makeDataset(KEYS);
+    const file = path.join(temporaryDirectory(), 'file');
+    fs.writeFileSync(file, '');
+    fs.utimesSync(file, 0, 0);
+    await expect(serve(dataset, { at: file })).rejects.toThrow(/a path at which there is nothing/);
+    // With names that a daemon uses, too.
+    for (const name of ['thesis.tex', 'tree/oak', 'ring']) {
+      fs.mkdirSync(path.join(at, path.dirname(name)), { recursive: true });
+      fs.writeFileSync(path.join(at, name), 'years of work');
+      silence(at);
+      await expect(serve(dataset, { at })).rejects.toThrow(/a path at which there is nothing/);
+      expect(fs.readFileSync(path.join(at, name), 'utf8')).toBe('years of work');
+      fs.rmSync(at, { recursive: true });
+    }
+    const interposer = await serve(dataset, { at });
+    expect(environmentAt(at)['TIERED_INTERPOSE']).toBe(at);
+    await interposer.close();
+    expect(fs.existsSync(at)).toBe(false);
+  });
+});

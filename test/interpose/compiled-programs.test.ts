@@ -83,9 +83,10 @@ describeShim('a compiled program', () => {
   });
 
   describeWith('fio', () => {
-    const ENGINES = ['sync', 'psync', 'vsync', 'pvsync', 'pvsync2', 'mmap', 'libaio', 'posixaio', 'splice'];
-    // Containers often may not use io_uring; then it is not tested that fio reads copies by it.
-    const engines = mayUse('io_uring') ? [...ENGINES, 'io_uring'] : ENGINES;
+    const engines = ['sync', 'psync', 'vsync', 'pvsync', 'pvsync2', 'mmap', 'libaio', 'posixaio', 'splice'];
+    if (mayUse('io_uring')) engines.push('io_uring');
+    // Containers often may not, and no command gives it to them.
+    else it.skip('verifies what it reads by the engine io_uring, which this kernel refuses');
 
     /** Written by fio, with the checksums that it verifies when it reads. */
     let written: Buffer;

@@ -42,10 +42,73 @@ const daemon = ({ source, tiers: [tier] }: Dataset, at: string): Promise<LinePro
     ],
   });
 
+/** A program that opens objects. */
+async function opener(
+  { source, tiers: [tier = ''] }: Dataset,
+  at: string,
+): Promise<{ readonly isCopy: (key: string) => Promise<boolean> }> {
+  const program = await line({
+    command: 'python3',
+    arguments: ['-c', OPENER],
+    environment: environmentAt(at),
+  });
+  return { isCopy: async (key) => (await program.ask(path.join(source, key))).startsWith(`${tier}/`) };
+}
+
 /** As if nobody had said anything there since 1970. */
 function silence(at: string): void {
   for (const name of [...fs.readdirSync(at), '.']) fs.utimesSync(path.join(at, name), 0, 0);
 }
+
+describeShim('programs that run', () => {
+  it('[I2] open the source once the daemon was silent for 3 seconds, and copies when it goes on', async () => {
+    const dataset = makeDataset(KEYS);
+    const at = place();
+    const first = await daemon(dataset, at);
+    const pid = Number(await first.ask('place a'));
+    const { isCopy } = await opener(dataset, at);
+    expect(await isCopy('a')).toBe(true);
+    process.kill(pid, 'SIGSTOP');
+    while (await isCopy('a')) continue;
+    process.kill(pid, 'SIGCONT');
+    while (!(await isCopy('a'))) continue;
+    process.kill(pid, 'SIGKILL');
+    while (await isCopy('a')) continue;
+  });
+
+  it.each([
+    ['the table', 'table', (file: string) => fs.chmodSync(file, 0o620)],
+    ['the ring', 'ring', (file: string) => fs.chmodSync(file, 0o602)],
+    // Only root can give a file to somebody else.
+    ...(process.getuid?.() === 0
+      ? [['a table of another user', 'table', (file: string) => fs.chownSync(file, 65_534, 65_534)] as const]
+      : []),
+  ])('[I5] open the source if others may write %s', async (_, name, change) => {
+    const dataset = makeDataset(KEYS);
+    const at = place();
+    const interposer = await serve(dataset, { at });
+    await interposer.hierarchy.place('a');
+    expect(await (await opener(dataset, at)).isCopy('a')).toBe(true);
+    change(path.join(at, name));
+    expect(await (await opener(dataset, at)).isCopy('a')).toBe(false);
+  });
+
+  it('find copies of what came to the source meanwhile, also in a larger table', async () => {
+    const dataset = makeDataset(KEYS);
+    const at = place();
+    const interposer = await serve(dataset, { at });
+    const { isCopy } = await opener(dataset, at);
+    expect(await isCopy('a')).toBe(false);
+    // More than a table has room for beside what was there.
+    const later = Array.from({ length: 3000 }, (_, i) => `later/${i}`);
+    fs.mkdirSync(path.join(dataset.source, 'later'));
+    for (const key of later) fs.writeFileSync(path.join(dataset.source, key), key);
+    await interposer.rescan();
+    const last = later.at(-1) ?? '';
+    for (const key of ['a', last]) await interposer.hierarchy.place(key);
+    expect([await isCopy('a'), await isCopy(last)]).toEqual([true, true]);
+  });
+});
 
 describeShim('the place of a daemon', () => {
   it('[I2] [I3] is taken by the next one once it was killed, and programs that run go over to that', async () => {
@@ -53,13 +116,7 @@ describeShim('the place of a daemon', () => {
     const at = place();
     const first = await daemon(dataset, at);
     const pid = await first.ask('place a');
-    const program = await line({
-      command: 'python3',
-      arguments: ['-c', OPENER],
-      environment: environmentAt(at),
-    });
-    const isCopy = async (key: string) =>
-      (await program.ask(path.join(dataset.source, key))).startsWith(`${dataset.tiers[0] ?? ''}/`);
+    const { isCopy } = await opener(dataset, at);
     expect([await isCopy('a'), await isCopy('b')]).toEqual([true, false]);
     process.kill(Number(pid), 'SIGKILL');
     await first.close().catch(() => undefined);

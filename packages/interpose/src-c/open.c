@@ -159,6 +159,19 @@ static FILE *fopen_imaginary(int fd, const char *mode) {
   return stream;
 }
 
+/*
+ * Opens the copy, and holds it open: freopen closes its stream also if it fails, and no stream is opened without following links.
+ * -1 if the copy cannot be opened by its descriptor, as a stream opens a file.
+ */
+static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR_PATH]) {
+  int fd = open_redirected(redirection, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  descriptor_path(fd, held);
+  if (access(held, R_OK) == 0) return fd;
+  real_close(fd);
+  return -1;
+}
+
 static FILE *fopen_any(const char *path, const char *mode) {
   int imaginary;
   if (session_is_imaginary && mode != NULL && open_imaginary(AT_FDCWD, path, flags_of(mode), &imaginary))
@@ -166,12 +179,15 @@ static FILE *fopen_any(const char *path, const char *mode) {
   struct redirection redirection;
   if (!reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
   int error = errno;
-  FILE *stream = redirection.copy_length == 0 ? NULL : real_fopen(redirection.copy, mode);
+  char held[DESCRIPTOR_PATH];
+  int fd = hold_copy(&redirection, held);
+  FILE *stream = fd < 0 ? NULL : real_fopen(held, mode);
+  if (fd >= 0) real_close(fd);
+  errno = error;
   if (stream != NULL) {
     redirected(&redirection, fileno(stream));
     return stream;
   }
-  errno = error;
   not_redirected(&redirection);
   return original_stream(real_fopen(path, mode));
 }
@@ -179,16 +195,6 @@ static FILE *fopen_any(const char *path, const char *mode) {
 EXPORT FILE *fopen(const char *path, const char *mode) { return fopen_any(path, mode); }
 
 EXPORT FILE *fopen64(const char *path, const char *mode) { return fopen_any(path, mode); }
-
-/* Where the stream can be opened for a copy: freopen closes it also if it fails, so the copy is held open before. */
-static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR_PATH]) {
-  int fd = redirection->copy_length == 0 ? -1 : real_open(redirection->copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-  if (fd < 0) return -1;
-  descriptor_path(fd, held);
-  if (access(held, R_OK) == 0) return fd;
-  real_close(fd);
-  return -1;
-}
 
 /* Closes the stream, as freopen does, also if the file could not be opened. */
 static FILE *freopen_imaginary(int fd, const char *mode, FILE *stream) {

@@ -13,7 +13,7 @@ import path from 'node:path';
 import { compile } from './compile.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
-const TESTS = ['ways-to-open', 'churn', 'programs'];
+const TESTS = ['ways-to-open', 'churn', 'programs', 'imaginary'];
 /** Those that run programs of test/, and nothing else. */
 const PROGRAMS = ['ways-to-open', 'churn', 'ring', 'table'];
 const FLAGS = ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined'];

@@ -35,6 +35,10 @@ describeShim('a table that is broken', () => {
     },
   );
 
+  it('[I5] is refused if it is of another version', async () => {
+    expect(await saidOf(0, Buffer.from('tieredT2'))).toBe('refused: Invalid argument');
+  });
+
   it.each([2n ** 63n, 2n ** 64n - 1n, 0n])(
     '[I5] has a daemon that is dead if it was last seen at %s',
     async (beat) => {

@@ -34,7 +34,7 @@ const REDIRECTED = [
   // A sanitizer takes more of a stack than there is.
   ...(process.env['ASAN_OPTIONS'] === undefined ? ['small stack'] : []),
 ];
-const LEFT_ALONE = ['O_RDWR', 'O_CREAT', 'O_NOATIME', 'r+', 'a+'];
+const LEFT_ALONE = ['O_RDWR', 'O_CREAT', 'O_PATH', 'O_DIRECT', 'O_NOATIME', 'r+', 'a+'];
 const KEY = 'Train/Image 1.JPG';
 
 /** What a program found out about a file that it opened. */

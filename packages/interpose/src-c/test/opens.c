@@ -136,6 +136,8 @@ static int open_file(void) {
   if (is("taken descriptors")) return without_others(true);
   if (is("O_NOFOLLOW")) return open(path, O_RDONLY | O_NOFOLLOW);
   if (is("O_RDWR")) return open(path, O_RDWR);
+  if (is("O_PATH")) return open(path, O_RDONLY | O_PATH);
+  if (is("O_DIRECT")) return open(path, O_RDONLY | O_DIRECT);
   if (is("O_CREAT")) return open(path, O_RDONLY | O_CREAT, 0600);
   if (is("O_NOATIME")) return open(path, O_RDONLY | O_NOATIME);
   if (is("r+")) return by_stream(fopen(path, "r+"));
@@ -168,7 +170,8 @@ static void describe(int fd) {
 }
 
 static void copy_out(int fd) {
-  char bytes[65536];
+  /* What O_DIRECT asks for. */
+  static _Alignas(PAGE) char bytes[16 * PAGE];
   ssize_t count;
   while ((count = read(fd, bytes, sizeof bytes)) > 0)
     if (write(STDOUT_FILENO, bytes, (size_t)count) != count) fail("write");
@@ -208,6 +211,6 @@ int main(int count, char **arguments) {
   if (fd < 0) fail("open");
   if (errno != 0) fail("errno was changed");
   describe(fd);
-  copy_out(fd);
+  if (!is("O_PATH")) copy_out(fd);
   return 0;
 }

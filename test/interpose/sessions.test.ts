@@ -60,6 +60,12 @@ function silence(at: string): void {
   for (const name of [...fs.readdirSync(at), '.']) fs.utimesSync(path.join(at, name), 0, 0);
 }
 
+const OF_ANOTHER_USER: [string, string, (file: string) => void] = [
+  'a table that is of another user',
+  'table',
+  (file) => fs.chownSync(file, 65_534, 65_534),
+];
+
 describeShim('programs that run', () => {
   it('[I2] open the source once the daemon was silent for 3 seconds, and copies when it goes on', async () => {
     const dataset = makeDataset(KEYS);
@@ -76,13 +82,11 @@ describeShim('programs that run', () => {
     while (await isCopy('a')) continue;
   });
 
-  it.each([
-    ['the table', 'table', (file: string) => fs.chmodSync(file, 0o620)],
-    ['the ring', 'ring', (file: string) => fs.chmodSync(file, 0o602)],
+  it.each<[string, string, (file: string) => void]>([
+    ['the table', 'table', (file) => fs.chmodSync(file, 0o620)],
+    ['the ring', 'ring', (file) => fs.chmodSync(file, 0o602)],
     // Only root can give a file to somebody else.
-    ...(process.getuid?.() === 0
-      ? [['a table of another user', 'table', (file: string) => fs.chownSync(file, 65_534, 65_534)] as const]
-      : []),
+    ...(process.getuid?.() === 0 ? [OF_ANOTHER_USER] : []),
   ])('[I5] open the source if others may write %s', async (_, name, change) => {
     const dataset = makeDataset(KEYS);
     const at = place();

@@ -159,10 +159,29 @@ static FILE *fopen_imaginary(int fd, const char *mode) {
   return stream;
 }
 
-/*
- * Opens the copy, and holds it open: freopen closes its stream also if it fails, and no stream is opened without following links.
- * -1 if the copy cannot be opened by its descriptor, as a stream opens a file.
- */
+static FILE *fopen_any(const char *path, const char *mode) {
+  int imaginary;
+  if (session_is_imaginary && mode != NULL && open_imaginary(AT_FDCWD, path, flags_of(mode), &imaginary))
+    return fopen_imaginary(imaginary, mode);
+  struct redirection redirection;
+  if (!reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
+  int error = errno;
+  /* By its path: the stream has to get the lowest number that is free. */
+  FILE *stream = redirection.copy_length == 0 ? NULL : real_fopen(redirection.copy, mode);
+  if (stream != NULL) {
+    redirected(&redirection, fileno(stream));
+    return stream;
+  }
+  errno = error;
+  not_redirected(&redirection);
+  return original_stream(real_fopen(path, mode));
+}
+
+EXPORT FILE *fopen(const char *path, const char *mode) { return fopen_any(path, mode); }
+
+EXPORT FILE *fopen64(const char *path, const char *mode) { return fopen_any(path, mode); }
+
+/* Where the stream can be opened for a copy: freopen closes it also if it fails, so the copy is held open before. */
 static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR_PATH]) {
   int fd = open_redirected(redirection, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -171,30 +190,6 @@ static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR
   real_close(fd);
   return -1;
 }
-
-static FILE *fopen_any(const char *path, const char *mode) {
-  int imaginary;
-  if (session_is_imaginary && mode != NULL && open_imaginary(AT_FDCWD, path, flags_of(mode), &imaginary))
-    return fopen_imaginary(imaginary, mode);
-  struct redirection redirection;
-  if (!reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
-  int error = errno;
-  char held[DESCRIPTOR_PATH];
-  int fd = hold_copy(&redirection, held);
-  FILE *stream = fd < 0 ? NULL : real_fopen(held, mode);
-  if (fd >= 0) real_close(fd);
-  errno = error;
-  if (stream != NULL) {
-    redirected(&redirection, fileno(stream));
-    return stream;
-  }
-  not_redirected(&redirection);
-  return original_stream(real_fopen(path, mode));
-}
-
-EXPORT FILE *fopen(const char *path, const char *mode) { return fopen_any(path, mode); }
-
-EXPORT FILE *fopen64(const char *path, const char *mode) { return fopen_any(path, mode); }
 
 /* Closes the stream, as freopen does, also if the file could not be opened. */
 static FILE *freopen_imaginary(int fd, const char *mode, FILE *stream) {

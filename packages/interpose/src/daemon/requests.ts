@@ -1,5 +1,7 @@
-import { isTieredError, type Hierarchy, type Namespace } from '@tiered/core';
-import pLimit, { type LimitFunction } from 'p-limit';
+import { isTieredError, systemClock, type Clock, type Hierarchy, type Namespace } from '@tiered/core';
+import pLimit from 'p-limit';
+import { Checking } from './checking.js';
+import { Declined } from './declined.js';
 
 /** Objects that are placed at the same time: the placement limits what the source is asked. */
 const AT_A_TIME = 64;
@@ -10,100 +12,108 @@ const CHECKED_AT_ONCE = 2 ** 20;
 
 /**
  * Places what programs had to read from the source, and checks copies of an earlier daemon before programs
- * read them.
+ * read them. What no tier took is not asked for again before there may be room: that costs the daemon 25
+ * microseconds for each open, of which programs make many when the tiers are full.
  */
 export class Requests {
   readonly #hierarchy: Hierarchy;
   readonly #sourceLevel: number;
   readonly #placing = pLimit(AT_A_TIME);
-  readonly #checking = pLimit(2);
-  /** What is to be placed, and what is to be checked, by object. */
+  /** What is to be placed, by object. */
   readonly #asked = new Map<number, Promise<void>>();
-  readonly #unchecked = new Map<number, Promise<void>>();
-  /** Objects of which a tier holds the beginning. */
-  readonly #inPart = new Set<number>();
+  /** What is being placed for programs that wait. */
+  readonly #awaited = new Set<Promise<void>>();
+  readonly #declined: Declined;
+  readonly #checking: Checking;
   readonly #closing = new AbortController();
 
-  constructor(hierarchy: Hierarchy) {
+  constructor(hierarchy: Hierarchy, clock: Clock = systemClock) {
     this.#hierarchy = hierarchy;
     this.#sourceLevel = hierarchy.stats().tiers.length;
+    this.#declined = new Declined(clock);
+    this.#checking = new Checking({
+      namespace: () => this.#namespace,
+      sourceLevel: this.#sourceLevel,
+      check: (id, signal) => this.#check(id, signal),
+      clock,
+    });
   }
 
   /** Places an object, if a tier takes it. */
   place(id: number): void {
-    if (this.#asked.size >= MOST) return;
-    this.#once(this.#asked, this.#placing, id, async (signal) => {
-      await this.#hierarchy.place(this.#namespace.keyOf(id), { signal });
-    });
+    if (this.#declined.has(id) || this.#asked.has(id)) return;
+    if (this.#asked.size >= MOST || this.#closing.signal.aborted) return;
+    this.#asked.set(
+      id,
+      this.#placing(() => this.#place(id)).finally(() => this.#asked.delete(id)),
+    );
   }
 
   /**
-   * Reads a copy of an earlier daemon, which compares it with its checksums. A copy that programs cannot use
-   * even then, because it holds only the beginning of its object, is read once.
+   * Reads a copy of an earlier daemon before long, which compares it with its checksums. A copy that programs
+   * cannot use even then, because it holds only the beginning of its object, is read once.
    */
   check(id: number): void {
-    if (this.#inPart.has(id)) return;
-    this.#once(this.#unchecked, this.#checking, id, async (signal) => {
-      await this.#read(id, signal);
-      const isUsable = this.#namespace.directLevelOf(id) === this.#namespace.levelOf(id);
-      if (!isUsable && this.#inPart.size < MOST) this.#inPart.add(id);
-    });
+    this.#checking.begin(id);
   }
 
   /**
-   * Places an object, or checks its copy, for programs that wait for it. Resolves when that is done, whether
-   * or not there is a copy for them now.
+   * Places an object, or checks its copy, for programs that wait for it: before all that nobody waits for.
+   * Resolves when that is done, whether or not there is a copy for them now.
    */
   async ready(id: number): Promise<void> {
-    const isAtSource = this.#namespace.levelOf(id) === this.#sourceLevel;
-    if (isAtSource) this.place(id);
-    else this.check(id);
-    await (isAtSource ? this.#asked : this.#unchecked).get(id);
+    if (this.#namespace.levelOf(id) < this.#sourceLevel) return this.#checking.now(id);
+    const placed = this.#place(id).finally(() => this.#awaited.delete(placed));
+    this.#awaited.add(placed);
+    return placed;
   }
 
   /** An object has another copy, or none. */
   moved(id: number): void {
-    this.#inPart.delete(id);
+    this.#checking.moved(id);
+    if (this.#namespace.levelOf(id) === this.#sourceLevel) this.#declined.roomComes();
   }
 
   /** Resolves when nothing waits any more. */
   async idle(): Promise<void> {
-    while (this.#asked.size + this.#unchecked.size > 0)
-      await Promise.all([...this.#asked.values(), ...this.#unchecked.values()]);
+    do {
+      await Promise.all([...this.#asked.values(), ...this.#awaited]);
+      await this.#checking.idle();
+    } while (this.#asked.size + this.#awaited.size > 0);
   }
 
   /** Ends what is under way. */
   async close(): Promise<void> {
     this.#closing.abort();
+    await this.#checking.close();
     await this.idle();
-  }
-
-  /** Does something for an object, unless that is to be done already. */
-  #once(
-    under: Map<number, Promise<void>>,
-    limit: LimitFunction,
-    id: number,
-    work: (signal: AbortSignal) => Promise<void>,
-  ): void {
-    const { signal } = this.#closing;
-    if (under.has(id) || signal.aborted) return;
-    const done = limit(async () => {
-      if (!signal.aborted) await work(signal);
-    })
-      .catch((error: unknown) => this.#ignore(error))
-      .finally(() => under.delete(id));
-    under.set(id, done);
   }
 
   get #namespace(): Namespace {
     return this.#hierarchy.namespace;
   }
 
-  async #read(id: number, signal: AbortSignal): Promise<void> {
-    const handle = await this.#hierarchy.handle(this.#namespace.keyOf(id), { signal });
-    const target = new Uint8Array(Math.min(CHECKED_AT_ONCE, handle.size));
-    for (let offset = 0; offset < handle.size; offset += target.byteLength)
-      await handle.readInto(target, { offset, signal });
+  async #place(id: number): Promise<void> {
+    const { signal } = this.#closing;
+    if (signal.aborted) return;
+    const asked = this.#declined.period;
+    try {
+      const level = await this.#hierarchy.place(this.#namespace.keyOf(id), { signal });
+      if (level === this.#sourceLevel) this.#declined.add(id, asked, this.#namespace.count);
+    } catch (error) {
+      this.#ignore(error);
+    }
+  }
+
+  async #check(id: number, signal: AbortSignal): Promise<void> {
+    try {
+      const handle = await this.#hierarchy.handle(this.#namespace.keyOf(id), { signal });
+      const target = new Uint8Array(Math.min(CHECKED_AT_ONCE, handle.size));
+      for (let offset = 0; offset < handle.size; offset += target.byteLength)
+        await handle.readInto(target, { offset, signal });
+    } catch (error) {
+      if (!signal.aborted) this.#ignore(error);
+    }
   }
 
   /**

@@ -174,7 +174,7 @@ async function openParts(
   const beats = new Beats(() => touch(directory), clock);
   closers.push(() => beats.close());
   const { namespace } = hierarchy;
-  const requests = new Requests(hierarchy);
+  const requests = new Requests(hierarchy, clock);
   closers.push(() => requests.close());
   const placeOf = placesOf(hierarchy, placement, tiers.length);
   const tierPaths = tiers.map(({ driver }) => directoryOf(driver) ?? '');

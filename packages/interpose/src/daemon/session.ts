@@ -236,7 +236,7 @@ async function serve(serving: Serving, { signal, onTable, onFarm }: SessionOptio
   closers.push(() => socket.close());
   const listener = new Listener(ring, socket, clock, (message) => follower.opened(message));
   closers.push(() => listener.close());
-  const filling = farm === undefined || ahead !== undefined ? undefined : new Filling(hierarchy);
+  const filling = farm === undefined || ahead !== undefined ? undefined : new Filling(hierarchy, clock);
   closers.push(() => filling?.close());
   const grow = growing({ table, files, tree: objects?.tree, farm, filling, ending: ending.signal });
   closers.push(() => {

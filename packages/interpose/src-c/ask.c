@@ -22,8 +22,13 @@
 #define MOST_ATTEMPTS 500
 
 static bool is_served(void) {
-  const struct table *table = session_table();
+  const struct table *table = session_imaginary_table();
   return table != NULL && table_is_live(table);
+}
+
+void end_connection(int connection) {
+  syscall(SYS_shutdown, connection, SHUT_RDWR);
+  real_close(connection);
 }
 
 static bool wait_for(int fd, short events, int ms) {
@@ -102,7 +107,7 @@ int ask(enum ask_kind kind, const char *key, size_t length, char answer[PATH_MAX
   for (int attempt = 0; error < 0 && attempt < MOST_ATTEMPTS && is_served(); attempt++) {
     if (attempt > 0) wait_for(-1, 0, RETRY_MS);
     error = ask_once(question, length + 2, answer, &connection);
-    if (error != 0 && connection >= 0) real_close(connection);
+    if (error != 0 && connection >= 0) end_connection(connection);
   }
   if (error == 0) {
     memmove(answer, answer + 1, strlen(answer));

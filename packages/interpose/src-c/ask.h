@@ -20,4 +20,7 @@ enum ask_kind {
  */
 int ask(enum ask_kind kind, const char *key, size_t length, char answer[PATH_MAX]);
 
+/* Lets go of what was asked for, also if a child was forked meanwhile, which has the connection too. */
+void end_connection(int connection);
+
 #endif

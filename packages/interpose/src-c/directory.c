@@ -69,7 +69,7 @@ APART DIR *opendir_any(const char *path) {
 }
 
 EXPORT DIR *opendir(const char *path) {
-  return session_is_imaginary ? opendir_any(path) : open_original(path);
+  return imaginary_may_be(path) ? opendir_any(path) : open_original(path);
 }
 
 /* In the tree, files are links. */
@@ -95,7 +95,7 @@ APART int chdir_any(const char *path) {
 }
 
 EXPORT int chdir(const char *path) {
-  return session_is_imaginary ? chdir_any(path) : NEXT(path_function, chdir, path);
+  return imaginary_may_be(path) ? chdir_any(path) : NEXT(path_function, chdir, path);
 }
 
 /* Files may be read, and nothing may be written. */
@@ -116,7 +116,7 @@ APART int access_any(const char *path, int mode) {
 }
 
 EXPORT int access(const char *path, int mode) {
-  return session_is_imaginary ? access_any(path, mode) : NEXT(access_function, access, path, mode);
+  return imaginary_may_be(path) ? access_any(path, mode) : NEXT(access_function, access, path, mode);
 }
 
 APART int faccessat_any(int directory, const char *path, int mode, int flags) {
@@ -127,7 +127,7 @@ APART int faccessat_any(int directory, const char *path, int mode, int flags) {
 }
 
 EXPORT int faccessat(int directory, const char *path, int mode, int flags) {
-  return session_is_imaginary ? faccessat_any(directory, path, mode, flags) : NEXT(faccessat_function, faccessat, directory, path, mode, flags);
+  return imaginary_may_be(path) ? faccessat_any(directory, path, mode, flags) : NEXT(faccessat_function, faccessat, directory, path, mode, flags);
 }
 
 EXPORT int euidaccess(const char *path, int mode) { return faccessat(AT_FDCWD, path, mode, AT_EACCESS); }
@@ -156,7 +156,7 @@ APART char *realpath_any(const char *path, char *resolved) {
 }
 
 EXPORT char *realpath(const char *path, char *resolved) {
-  return session_is_imaginary ? realpath_any(path, resolved) : NEXT(realpath_function, realpath, path, resolved);
+  return imaginary_may_be(path) ? realpath_any(path, resolved) : NEXT(realpath_function, realpath, path, resolved);
 }
 
 EXPORT char *canonicalize_file_name(const char *path) { return realpath(path, NULL); }
@@ -182,7 +182,7 @@ APART ssize_t readlink_any(const char *path, char *room, size_t size) {
 }
 
 EXPORT ssize_t readlink(const char *path, char *room, size_t size) {
-  return session_is_imaginary ? readlink_any(path, room, size) : NEXT(readlink_function, readlink, path, room, size);
+  return imaginary_may_be(path) ? readlink_any(path, room, size) : NEXT(readlink_function, readlink, path, room, size);
 }
 
 APART ssize_t readlinkat_any(int directory, const char *path, char *room, size_t size) {
@@ -193,5 +193,5 @@ APART ssize_t readlinkat_any(int directory, const char *path, char *room, size_t
 }
 
 EXPORT ssize_t readlinkat(int directory, const char *path, char *room, size_t size) {
-  return session_is_imaginary ? readlinkat_any(directory, path, room, size) : NEXT(readlinkat_function, readlinkat, directory, path, room, size);
+  return imaginary_may_be(path) ? readlinkat_any(directory, path, room, size) : NEXT(readlinkat_function, readlinkat, directory, path, room, size);
 }

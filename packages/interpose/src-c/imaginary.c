@@ -27,11 +27,6 @@
 /* Attempts to open a copy which is evicted each time before it was opened. */
 #define MOST_ATTEMPTS 20
 
-static const struct table *imaginary_table(void) {
-  const struct table *table = session_table();
-  return table != NULL && table->is_imaginary ? table : NULL;
-}
-
 /* What stands behind a root: a slash and more, or nothing. NULL if the path is below none. */
 static const char *behind_root(const struct table *table, const char *path) {
   for (unsigned i = 0; i < table->root_count; i++) {
@@ -74,13 +69,18 @@ static enum imaginary_kind kind_of(struct imaginary *found) {
   return is_there && S_ISDIR(stat.st_mode) ? IMAGINARY_DIRECTORY : IMAGINARY_NOTHING;
 }
 
+bool imaginary_may_be(const char *path) {
+  const struct table *table = session_is_imaginary ? session_imaginary_table() : NULL;
+  return table != NULL && may_be_imaginary(table, path);
+}
+
 enum imaginary_kind imaginary_look(int directory, const char *path, struct imaginary *found) {
   found->kind = IMAGINARY_NONE;
-  found->table = imaginary_table();
+  found->table = session_imaginary_table();
   if (found->table == NULL || path == NULL || path[0] == '\0') return IMAGINARY_NONE;
   int error = errno;
   char room[PATH_MAX];
-  const char *whole = path[0] == '/' ? path : join_path(directory, path, room) ? room : NULL;
+  const char *whole = path[0] == '/' ? path : join_path(directory, path, room, sizeof room) ? room : NULL;
   const char *behind = whole == NULL ? NULL : behind_root(found->table, whole);
   if (behind != NULL && write_key(behind, found)) found->kind = kind_of(found);
   errno = error;
@@ -102,7 +102,7 @@ bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]) {
     return false;
   }
   int connection = ask(ASK_DIRECTORY, found->key, found->length, nothing);
-  if (connection >= 0) real_close(connection);
+  if (connection >= 0) end_connection(connection);
   return connection >= 0;
 }
 
@@ -118,18 +118,25 @@ static int open_directory(const struct imaginary *found, int flags) {
   return fd;
 }
 
-/* The daemon holds a copy for as long as this one has a connection. */
-static int open_when_asked(const struct imaginary *found, int flags) {
+/* The daemon holds a copy for as long as this one has a connection. False if it was gone all the same. */
+static bool open_when_asked(const struct imaginary *found, int flags, struct redirection *redirection, int *opened) {
   char copy[PATH_MAX];
+  *opened = -1;
   int connection = ask(ASK_FILE, found->key, found->length, copy);
-  if (connection < 0) return -1;
+  if (connection < 0) return true;
   /* No point at which a thread may be cancelled: it has a connection. */
   int fd = (int)syscall(SYS_openat, AT_FDCWD, copy, flags | O_NOFOLLOW);
   int error = errno;
-  real_close(connection);
-  if (fd >= 0) is_copy(fd);
+  end_connection(connection);
+  if (fd >= 0) {
+    redirection->copy_length = strlen(copy);
+    if (redirection->copy_length < TABLE_PATH) memcpy(redirection->copy, copy, redirection->copy_length + 1);
+    else redirection->copy_length = 0;
+    is_copy(fd, redirection);
+  }
   errno = error;
-  return fd;
+  *opened = fd;
+  return fd >= 0 || error != ENOENT;
 }
 
 static int open_file(const struct imaginary *found, int flags) {
@@ -139,13 +146,13 @@ static int open_file(const struct imaginary *found, int flags) {
   if (copy >= 0) redirected(&redirection, copy);
   if (copy >= 0 || errno != ENOENT) return copy;
   not_redirected(&redirection);
-  int fd = open_when_asked(found, flags);
+  int fd;
   /* It may have been evicted between the answer and the open. */
-  for (int attempt = 1; fd < 0 && errno == ENOENT && attempt < MOST_ATTEMPTS; attempt++) fd = open_when_asked(found, flags);
+  for (int attempt = 0; !open_when_asked(found, flags, &redirection, &fd) && attempt < MOST_ATTEMPTS; attempt++) continue;
   return fd;
 }
 
-int imaginary_open(const struct imaginary *found, int flags) {
+static int open_found(const struct imaginary *found, int flags) {
   bool is_written = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
   switch (found->kind) {
     case IMAGINARY_DIRECTORY:
@@ -160,4 +167,11 @@ int imaginary_open(const struct imaginary *found, int flags) {
       errno = (flags & O_CREAT) != 0 ? EROFS : ENOENT;
       return -1;
   }
+}
+
+int imaginary_open(const struct imaginary *found, int flags) {
+  int error = errno;
+  int fd = open_found(found, flags);
+  if (fd >= 0) errno = error;
+  return fd;
 }

@@ -25,7 +25,9 @@ struct imaginary {
   char key[PATH_MAX];
 };
 
-/* What a path is: to be asked only if session_is_imaginary, as it takes some room on the stack. Keeps errno. Safe in signal handlers and in children of fork and vfork. */
+/* Whether a path may be below the root. Costs little, and takes nothing of the stack. */
+bool imaginary_may_be(const char *path);
+/* What a path is: to be asked only if it may be below, as it takes some room on the stack. Keeps errno. Safe in signal handlers and in children of fork and vfork. */
 enum imaginary_kind imaginary_look(int directory, const char *path, struct imaginary *found);
 /* Where the directory is that stands for an imaginary one. False if its path is too long. */
 bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]);

@@ -1,8 +1,10 @@
 /* The functions that programs call in place of the C library's. Whatever is not plainly for reading is left to the library. */
 #include "descriptors.h"
 #include "imaginary.h"
+#include "originals.h"
 #include "real.h"
 #include "redirect.h"
+#include "tier-directories.h"
 #include "twins.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -61,27 +63,54 @@ static inline int original(int fd, const struct left *left) {
 }
 
 /* Opens a path below an imaginary root. False if it is none. Not a part of its callers, for the room that it takes on the stack. */
-__attribute__((noinline)) static bool open_imaginary(int directory, const char *path, int flags, int *fd) {
+__attribute__((noinline)) static bool open_found(int directory, const char *path, int flags, int *fd) {
   struct imaginary found;
   if (imaginary_look(directory, path, &found) == IMAGINARY_NONE) return false;
   *fd = imaginary_open(&found, flags);
   return true;
 }
 
-static inline int open_any(const char *path, int flags, mode_t mode) {
-  int imaginary;
-  if (session_is_imaginary && open_imaginary(AT_FDCWD, path, flags, &imaginary)) return imaginary;
-  struct left left;
-  int fd = open_if_copied(AT_FDCWD, path, flags, &left);
-  return fd >= 0 ? fd : original(real_open(path, flags, mode), &left);
+static bool open_imaginary(int directory, const char *path, int flags, int *fd) {
+  return imaginary_may_be(path) && open_found(directory, path, flags, fd);
 }
 
-static inline int open_any_at(int directory, const char *path, int flags, mode_t mode) {
-  int imaginary;
-  if (session_is_imaginary && open_imaginary(directory, path, flags, &imaginary)) return imaginary;
+/* Writes what would be written to a copy to the source. False if the path leads to none. */
+__attribute__((noinline)) static bool open_for_writing(const char *path, int flags, mode_t mode, int *fd) {
+  struct original original;
+  if (!original_of_link(path, &original)) return false;
+  *fd = real_open(original.path, flags, mode);
+  return true;
+}
+
+/* The function behind; `directory` is that of openat. */
+typedef int (*open_function)(int directory, const char *path, int flags, mode_t mode);
+
+static inline int open_by(open_function next, int directory, const char *path, int flags, mode_t mode) {
+  int opened;
+  if (session_is_imaginary && open_imaginary(directory, path, flags, &opened)) return opened;
+  if (!is_for_reading(flags) && path != NULL && path[0] == '/' && open_for_writing(path, flags, mode, &opened)) return none_of_ours(opened);
   struct left left;
   int fd = open_if_copied(directory, path, flags, &left);
-  return fd >= 0 ? fd : original(real_openat(directory, path, flags, mode), &left);
+  if (fd >= 0) return fd;
+  fd = next(directory, path, flags, mode);
+  /* The directories of the tiers took numbers that the program needs now. */
+  if (__builtin_expect(fd < 0, 0) && errno == EMFILE) {
+    close_tiers();
+    fd = next(directory, path, flags, mode);
+  }
+  return original(fd, &left);
+}
+
+static int next_open(int directory, const char *path, int flags, mode_t mode) {
+  (void)directory;
+  return real_open(path, flags, mode);
+}
+
+static int next_openat(int directory, const char *path, int flags, mode_t mode) { return real_openat(directory, path, flags, mode); }
+
+static int next_openat_2(int directory, const char *path, int flags, mode_t mode) {
+  (void)mode;
+  return real_openat_2(directory, path, flags);
 }
 
 #define MODE(last)                                         \
@@ -95,22 +124,22 @@ static inline int open_any_at(int directory, const char *path, int flags, mode_t
 
 EXPORT int open(const char *path, int flags, ...) {
   MODE(flags)
-  return open_any(path, flags, mode);
+  return open_by(next_open, AT_FDCWD, path, flags, mode);
 }
 
 EXPORT int open64(const char *path, int flags, ...) {
   MODE(flags)
-  return open_any(path, flags | O_LARGEFILE, mode);
+  return open_by(next_open, AT_FDCWD, path, flags | O_LARGEFILE, mode);
 }
 
 EXPORT int openat(int directory, const char *path, int flags, ...) {
   MODE(flags)
-  return open_any_at(directory, path, flags, mode);
+  return open_by(next_openat, directory, path, flags, mode);
 }
 
 EXPORT int openat64(int directory, const char *path, int flags, ...) {
   MODE(flags)
-  return open_any_at(directory, path, flags | O_LARGEFILE, mode);
+  return open_by(next_openat, directory, path, flags | O_LARGEFILE, mode);
 }
 
 /* What fortified programs call. The library ends those that leave out a mode that is needed. */
@@ -119,22 +148,14 @@ int __open64_2(const char *path, int flags);
 int __openat_2(int directory, const char *path, int flags);
 int __openat64_2(int directory, const char *path, int flags);
 
-static int open_fortified(int directory, const char *path, int flags) {
-  int imaginary;
-  if (session_is_imaginary && open_imaginary(directory, path, flags, &imaginary)) return imaginary;
-  struct left left;
-  int fd = open_if_copied(directory, path, flags, &left);
-  return fd >= 0 ? fd : original(real_openat_2(directory, path, flags), &left);
-}
+EXPORT int __open_2(const char *path, int flags) { return open_by(next_openat_2, AT_FDCWD, path, flags, 0); }
 
-EXPORT int __open_2(const char *path, int flags) { return open_fortified(AT_FDCWD, path, flags); }
+EXPORT int __open64_2(const char *path, int flags) { return open_by(next_openat_2, AT_FDCWD, path, flags | O_LARGEFILE, 0); }
 
-EXPORT int __open64_2(const char *path, int flags) { return open_fortified(AT_FDCWD, path, flags | O_LARGEFILE); }
-
-EXPORT int __openat_2(int directory, const char *path, int flags) { return open_fortified(directory, path, flags); }
+EXPORT int __openat_2(int directory, const char *path, int flags) { return open_by(next_openat_2, directory, path, flags, 0); }
 
 EXPORT int __openat64_2(int directory, const char *path, int flags) {
-  return open_fortified(directory, path, flags | O_LARGEFILE);
+  return open_by(next_openat_2, directory, path, flags | O_LARGEFILE, 0);
 }
 
 static bool reads_only(const char *mode) { return mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL; }
@@ -159,12 +180,19 @@ static FILE *fopen_imaginary(int fd, const char *mode) {
   return stream;
 }
 
+__attribute__((noinline)) static FILE *fopen_for_writing(const char *path, const char *mode) {
+  struct original original;
+  bool is_copy = path != NULL && original_of_link(path, &original);
+  return original_stream(real_fopen(is_copy ? original.path : path, mode));
+}
+
 static FILE *fopen_any(const char *path, const char *mode) {
   int imaginary;
   if (session_is_imaginary && mode != NULL && open_imaginary(AT_FDCWD, path, flags_of(mode), &imaginary))
     return fopen_imaginary(imaginary, mode);
+  if (!reads_only(mode)) return fopen_for_writing(path, mode);
   struct redirection redirection;
-  if (!reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
+  if (!redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
   int error = errno;
   /* By its path: the stream has to get the lowest number that is free. */
   FILE *stream = redirection.copy_length == 0 ? NULL : real_fopen(redirection.copy, mode);
@@ -195,7 +223,7 @@ static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR
 static FILE *freopen_imaginary(int fd, const char *mode, FILE *stream) {
   int error = errno;
   if (fd < 0) {
-    fclose(stream);
+    real_freopen("", mode, stream);
     errno = error;
     return NULL;
   }
@@ -203,9 +231,20 @@ static FILE *freopen_imaginary(int fd, const char *mode, FILE *stream) {
   descriptor_path(fd, held);
   FILE *opened = real_freopen(held, mode, stream);
   error = errno;
-  if (opened != NULL && (marks_of(fd) & MARK_COPY) != 0) is_copy(fileno(opened));
+  if (opened != NULL && (marks_of(fd) & MARK_COPY) != 0) mark(fileno(opened), MARK_COPY);
   real_close(fd);
   errno = error;
+  return opened;
+}
+
+/* The same file in another mode: to be read, it stays the copy; else it is the source's file. */
+static FILE *freopen_same(const char *mode, FILE *stream) {
+  struct original original;
+  int fd = fileno(stream);
+  bool was_copy = original_of_copy(fd, &original);
+  FILE *opened = real_freopen(was_copy && !reads_only(mode) ? original.path : NULL, mode, stream);
+  if (opened != NULL && was_copy && reads_only(mode)) mark(fileno(opened), MARK_COPY);
+  else original_stream(opened);
   return opened;
 }
 
@@ -213,9 +252,9 @@ static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
   int imaginary;
   if (session_is_imaginary && path != NULL && mode != NULL && open_imaginary(AT_FDCWD, path, flags_of(mode), &imaginary))
     return freopen_imaginary(imaginary, mode, stream);
+  if (path == NULL) return freopen_same(mode, stream);
   struct redirection redirection;
-  if (path == NULL || !reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection))
-    return original_stream(real_freopen(path, mode, stream));
+  if (!reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_freopen(path, mode, stream));
   int error = errno;
   char held[DESCRIPTOR_PATH];
   int fd = hold_copy(&redirection, held);

@@ -6,17 +6,24 @@
 
 #define FIRST_NUMBER 512
 
+static int64_t nanoseconds(const struct statx_timestamp *time) { return time->tv_sec * 1000000000 + time->tv_nsec; }
+
 bool identify(int fd, struct identity *identity) {
   struct statx found;
-  if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_SIZE, &found) < 0) return false;
-  *identity = (struct identity){found.stx_ino, found.stx_size, found.stx_dev_major, found.stx_dev_minor};
+  unsigned mask = STATX_INO | STATX_SIZE | STATX_MTIME | STATX_BTIME;
+  if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &found) < 0) return false;
+  int64_t made = (found.stx_mask & STATX_BTIME) != 0 ? nanoseconds(&found.stx_btime) : 0;
+  *identity = (struct identity){found.stx_ino, found.stx_size, found.stx_dev_major, found.stx_dev_minor, made, nanoseconds(&found.stx_mtime)};
   return true;
+}
+
+static bool is_same_file(const struct identity *a, const struct identity *b) {
+  return a->inode == b->inode && a->major == b->major && a->minor == b->minor && a->made == b->made;
 }
 
 bool is_open_for(int fd, const struct identity *known) {
   struct identity found;
-  if (!identify(fd, &found) || found.inode != known->inode) return false;
-  return found.major == known->major && found.minor == known->minor;
+  return identify(fd, &found) && is_same_file(&found, known) && found.size == known->size && found.modified == known->modified;
 }
 
 int own_open(const char *path, int flags, struct identity *identity) {
@@ -30,5 +37,6 @@ int own_open(const char *path, int flags, struct identity *identity) {
 }
 
 void own_close(int fd, const struct identity *identity) {
-  if (is_open_for(fd, identity)) real_close(fd);
+  struct identity found;
+  if (identify(fd, &found) && is_same_file(&found, identity)) real_close(fd);
 }

@@ -8,15 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a descriptor is open for. */
+/* What a descriptor is open for. Numbers of files are used again, but not with the same time at which they were made. */
 struct identity {
   uint64_t inode, size;
   uint32_t major, minor;
+  int64_t made, modified;
 };
 
 /* As the kernel knows it, without asking a server. */
 bool identify(int fd, struct identity *identity);
-/* Whether a descriptor is open for this, whatever its size is by now. */
+/* Whether a descriptor is open for this file, and that is as it was. */
 bool is_open_for(int fd, const struct identity *known);
 
 /*

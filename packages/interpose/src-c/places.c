@@ -1,6 +1,6 @@
-/* Calls after which a path may lead this process elsewhere. */
+/* Calls after which a path leads this process elsewhere: what is redirected by its text would be another file. */
 #include "real.h"
-#include "tier-directories.h"
+#include "session.h"
 #include <sched.h>
 #include <unistd.h>
 
@@ -14,17 +14,17 @@ __attribute__((constructor)) static void find_all(void) {
   real_symbol(&next_setns, "setns");
 }
 
-EXPORT int chroot(const char *path) {
-  forget_tiers();
-  return ((int (*)(const char *))real_symbol(&next_chroot, "chroot"))(path);
+/* Programs that are run from here find the session again, if the root is the daemon's to them too. */
+static int end_session(int result) {
+  if (result == 0) session_end();
+  return result;
 }
+
+EXPORT int chroot(const char *path) { return end_session(((int (*)(const char *))real_symbol(&next_chroot, "chroot"))(path)); }
 
 EXPORT int unshare(int flags) {
-  forget_tiers();
-  return ((int (*)(int))real_symbol(&next_unshare, "unshare"))(flags);
+  int result = ((int (*)(int))real_symbol(&next_unshare, "unshare"))(flags);
+  return (flags & (CLONE_NEWNS | CLONE_FS)) != 0 ? end_session(result) : result;
 }
 
-EXPORT int setns(int fd, int kind) {
-  forget_tiers();
-  return ((int (*)(int, int))real_symbol(&next_setns, "setns"))(fd, kind);
-}
+EXPORT int setns(int fd, int kind) { return end_session(((int (*)(int, int))real_symbol(&next_setns, "setns"))(fd, kind)); }

@@ -24,7 +24,7 @@ __attribute__((constructor)) static void find_all(void) {
   if (twin >= 0) {                                \
     ssize_t count = call(twin);                   \
     if (count >= 0 || errno == EINTR) return count; \
-    twin_failed(fd);                              \
+    if (errno == EIO || errno == ESTALE) twin_failed(fd); \
     errno = error;                                \
   }                                               \
   return call(fd);

@@ -13,7 +13,13 @@ void *find_symbol(void **known, const char *name) {
   return found;
 }
 
-static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen, *next_statx;
+static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen, *next_statx, *next_fstatat, *next_fxstatat;
+/* The layout that programs know which were linked before version 2.33 of the library. */
+#ifdef __x86_64__
+#define STAT_VERSION 1
+#else
+#define STAT_VERSION 0
+#endif
 
 /*
  * Before the program begins: dlsym takes the loader's lock. Who holds that, while it runs the constructors of a library that is loaded
@@ -26,6 +32,8 @@ __attribute__((constructor)) static void find_all(void) {
   real_symbol(&next_fopen, "fopen64");
   real_symbol(&next_freopen, "freopen64");
   real_symbol(&next_statx, "statx");
+  real_symbol(&next_fstatat, "fstatat64");
+  real_symbol(&next_fxstatat, "__fxstatat64");
 }
 
 /* Those of 64 bits: on this platform both are the same function, and a library in between may have only these. */
@@ -59,6 +67,10 @@ FILE *real_freopen(const char *path, const char *mode, FILE *stream) {
 }
 
 int real_stat(int directory, const char *path, int flags, struct stat *stat) {
+  /* New kernels take no path for an empty one, and some libraries look at it. */
+  if (path == NULL) path = "";
+  if (next_fstatat != NULL) return ((int (*)(int, const char *, struct stat *, int))next_fstatat)(directory, path, stat, flags);
+  if (next_fxstatat != NULL) return ((int (*)(int, int, const char *, struct stat *, int))next_fxstatat)(STAT_VERSION, directory, path, stat, flags);
   return (int)syscall(SYS_newfstatat, directory, path, stat, flags);
 }
 

@@ -19,7 +19,7 @@ int real_openat(int directory, const char *path, int flags, ...);
 int real_openat_2(int directory, const char *path, int flags);
 FILE *real_fopen(const char *path, const char *mode);
 FILE *real_freopen(const char *path, const char *mode, FILE *stream);
-/* The kernel's own: the C library's has other names in each version. */
+/* The C library's, which has other names in each version, or the kernel's own. */
 int real_stat(int directory, const char *path, int flags, struct stat *stat);
 /* The C library's, which does without the kernel's where that is too old. */
 int real_statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat);

@@ -27,7 +27,7 @@ static bool find(const struct table *table, const char *key, size_t length, stru
 /* Not a part of its caller, for the room that it takes on the stack, of which signal handlers may have little. */
 __attribute__((noinline)) static bool redirect_with_room(const struct table *table, int directory, const char *path, int nofollow,
                                                          struct redirection *redirection) {
-  char room[PATH_MAX];
+  char room[MOST_ROOM];
   size_t length = 0;
   const char *key = key_of(table, directory, path, nofollow, room, &length);
   return find(table, key, length, redirection);
@@ -47,18 +47,17 @@ int open_redirected(const struct redirection *redirection, int flags) {
   return fd >= 0 ? fd : real_open(redirection->copy, flags | O_NOFOLLOW, 0);
 }
 
-void redirected(const struct redirection *redirection, int fd) {
+void is_copy(int fd, const struct redirection *redirection) {
   none_of_ours(fd);
   mark(fd, MARK_COPY);
   copy_known(fd, redirection);
+}
+
+void redirected(const struct redirection *redirection, int fd) {
+  is_copy(fd, redirection);
   session_tell(redirection->table, RING_COPY, redirection->slot);
 }
 
 void not_redirected(const struct redirection *redirection) {
   session_tell(redirection->table, RING_SOURCE, redirection->slot);
-}
-
-void is_copy(int fd) {
-  none_of_ours(fd);
-  mark(fd, MARK_COPY);
 }

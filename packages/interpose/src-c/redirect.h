@@ -38,7 +38,7 @@ void redirected(const struct redirection *redirection, int fd);
 /* The source is opened. */
 void not_redirected(const struct redirection *redirection);
 
-/* A descriptor is one of a copy of which nothing else is known. */
-void is_copy(int fd);
+/* The same for a copy that nobody has to be told of. */
+void is_copy(int fd, const struct redirection *redirection);
 
 #endif

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* What stands behind a root and a slash. */
@@ -45,40 +46,56 @@ static const char *end_of_names(const char *path) {
   return NULL;
 }
 
-bool may_be_below(const struct table *table, const char *path, struct text *text) {
+static bool may_be_in(const struct table *table, const char *path, struct text *text) {
   *text = (struct text){NULL, 0};
-  if (table->is_imaginary || path == NULL || path[0] == '\0') return false;
+  if (path == NULL || path[0] == '\0') return false;
   const char *end = path[0] == '/' ? end_of_names(path + 1) : NULL;
   return end == NULL || is_below(table, path, (size_t)(end - path), text);
 }
 
+bool may_be_below(const struct table *table, const char *path, struct text *text) {
+  if (!table->is_imaginary) return may_be_in(table, path, text);
+  *text = (struct text){NULL, 0};
+  return false;
+}
+
+bool may_be_imaginary(const struct table *table, const char *path) {
+  struct text text;
+  if (!table->is_imaginary) return false;
+  if (may_be_in(table, path, &text)) return true;
+  for (unsigned i = 0; path != NULL && i < table->root_count; i++)
+    if (strcmp(path, table->roots[i]) == 0) return true;
+  return false;
+}
+
 /* The path as the kernel resolves it, by opening the file without reading it. */
-static bool ask_kernel(int directory, const char *path, int nofollow, char room[PATH_MAX]) {
+static bool ask_kernel(int directory, const char *path, int nofollow, char room[MOST_ROOM]) {
   int fd = real_openat(directory, path, O_PATH | O_CLOEXEC | nofollow);
   if (fd < 0) return false;
-  bool is_known = path_of_descriptor(fd, room, PATH_MAX) > 0;
+  bool is_known = path_of_descriptor(fd, room, MOST_ROOM) > 0;
   real_close(fd);
   return is_known;
 }
 
-bool join_path(int directory, const char *path, char room[PATH_MAX]) {
-  bool is_known = directory == AT_FDCWD ? getcwd(room, PATH_MAX) != NULL && room[0] == '/' : path_of_descriptor(directory, room, PATH_MAX) > 0;
+bool join_path(int directory, const char *path, char *room, size_t size) {
+  /* The kernel's: the library's opens directories, and takes memory, where the path is long. */
+  bool is_known = directory == AT_FDCWD ? syscall(SYS_getcwd, room, size) > 0 && room[0] == '/' : path_of_descriptor(directory, room, size) > 0;
   if (!is_known) return false;
   size_t length = strlen(room);
   size_t more = strlen(path);
-  if (length + 1 + more >= PATH_MAX) return false;
+  if (length + 1 + more >= size) return false;
   if (length > 1) room[length++] = '/';
   memcpy(room + length, path, more + 1);
   return true;
 }
 
-const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[PATH_MAX], size_t *length) {
+const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[MOST_ROOM], size_t *length) {
   struct text text;
   if (!may_be_below(table, path, &text)) return NULL;
   if (text.key == NULL) {
     int error = errno;
     bool is_plain = path[0] != '/' && end_of_names(path) != NULL;
-    bool is_known = is_plain ? join_path(directory, path, room) : ask_kernel(directory, path, nofollow, room);
+    bool is_known = is_plain ? join_path(directory, path, room, MOST_ROOM) : ask_kernel(directory, path, nofollow, room);
     if (is_known) is_below(table, room, strlen(room), &text);
     errno = error;
   }

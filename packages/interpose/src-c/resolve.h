@@ -3,8 +3,10 @@
 #define TIERED_RESOLVE_H
 
 #include "table.h"
-#include <limits.h>
 #include <stdint.h>
+
+/* Of a path that was asked for, with a NUL. Longer ones are not found: stacks are small, and their files have no copies. */
+#define MOST_ROOM TABLE_PATH
 
 /* What the text of a path says of its key; NULL if the kernel has to be asked. It is in the path itself. */
 struct text {
@@ -15,13 +17,16 @@ struct text {
 /* Whether a path may be one below the root, going by its text alone. Nearly no path is. */
 bool may_be_below(const struct table *table, const char *path, struct text *text);
 
+/* The same for an imaginary root, which may be the path itself. */
+bool may_be_imaginary(const struct table *table, const char *path);
+
 /*
  * The key of the file that the kernel would open for a path, and its length; NULL if it is not below the root, or if that cannot
  * be told. It is in the path itself, or in `room`. `directory` is that of openat, `nofollow` O_NOFOLLOW or 0. Keeps errno.
  */
-const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[PATH_MAX], size_t *length);
+const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[MOST_ROOM], size_t *length);
 
 /* A relative path behind its directory, which is that of openat. False if that has no path, or both are too long. */
-bool join_path(int directory, const char *path, char room[PATH_MAX]);
+bool join_path(int directory, const char *path, char *room, size_t size);
 
 #endif

@@ -35,6 +35,7 @@ bool session_is_imaginary;
 static char table_path[PATH_MAX], ring_path[PATH_MAX];
 static struct sockaddr_un address;
 
+static pid_t owner;
 /* Not before this is another attempt made to map a table, in milliseconds. */
 static uint64_t next_attempt;
 
@@ -71,6 +72,8 @@ static bool map_at(unsigned at) {
 /* Maps the table that is there now. Whoever comes meanwhile, or soon after it failed, goes on without. */
 static void map_next(void) {
   uint64_t now = now_ms();
+  /* A child of vfork has the memory of its parent, but not its descriptors. */
+  if (getpid() != owner) return;
   if (now < __atomic_load_n(&next_attempt, __ATOMIC_RELAXED) || __atomic_exchange_n(&is_mapping, true, __ATOMIC_ACQUIRE)) return;
   /* A thread that was cancelled here would keep everybody else from it. */
   int cancel_state;
@@ -90,7 +93,10 @@ static void map_next(void) {
 }
 
 /* Another thread may have been mapping when the process was forked, which this process does not have. */
-static void after_fork(void) { __atomic_store_n(&is_mapping, false, __ATOMIC_RELEASE); }
+static void after_fork(void) {
+  owner = getpid();
+  __atomic_store_n(&is_mapping, false, __ATOMIC_RELEASE);
+}
 
 static bool join(char *to, size_t size, const char *directory, const char *name) {
   if (strlen(directory) + strlen(name) + 2 > size) return false;
@@ -100,6 +106,7 @@ static bool join(char *to, size_t size, const char *directory, const char *name)
 
 __attribute__((constructor)) static void begin(void) {
   int error = errno;
+  owner = getpid();
   const char *directory = getenv(VARIABLE);
   address.sun_family = AF_UNIX;
   bool is_named = directory != NULL && directory[0] == '/' && join(ring_path, sizeof ring_path, directory, "ring") &&
@@ -118,6 +125,19 @@ const struct table *session_look(void) {
   errno = error;
   const struct table *table = __atomic_load_n(&session_last, __ATOMIC_ACQUIRE);
   return table != NULL && !table_is_outdated(table) ? table : NULL;
+}
+
+const struct table *session_imaginary_table(void) {
+  const struct table *table = session_table();
+  if (table == NULL) table = __atomic_load_n(&session_last, __ATOMIC_ACQUIRE);
+  return table != NULL && table->is_imaginary ? table : NULL;
+}
+
+void session_end(void) {
+  table_path[0] = '\0';
+  __atomic_store_n(&session_last, NULL, __ATOMIC_RELEASE);
+  session_is_imaginary = false;
+  close_tiers();
 }
 
 /*

@@ -5,7 +5,7 @@
 #include "ring.h"
 #include "table.h"
 
-/* The last table that was mapped; NULL before the first. */
+/* The last table that was mapped, which stays mapped also if its daemon ends; NULL before the first. */
 extern const struct table *session_last;
 /* Looks for another one. */
 const struct table *session_look(void);
@@ -16,6 +16,10 @@ static inline const struct table *session_table(void) {
 }
 /* Whether a table has a root that need not be there. */
 extern bool session_is_imaginary;
+/* A table of such a root: also the last one while the next is being mapped, as nobody else knows its files. */
+const struct table *session_imaginary_table(void);
+/* No path means what it meant: everything is the kernel's from now on. */
+void session_end(void);
 /* Tells the daemon which file was opened. Never waits. Keeps errno. */
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot);
 /* Where the daemon listens, and the size of that. */

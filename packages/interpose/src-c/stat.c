@@ -5,52 +5,26 @@
  * A copy is recognised by what was noted when it was opened (known-copies.c), else by its path, which says key and tag, also when
  * it has been deleted meanwhile.
  */
-#include "copy-path.h"
 #include "descriptors.h"
 #include "imaginary-stat.h"
+#include "imaginary.h"
 #include "known-copies.h"
+#include "originals.h"
 #include "real.h"
 #include "redirect.h"
 #include "session.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
 #define EXPORT __attribute__((visibility("default")))
 #define NANOSECONDS 1000000000
-/* What the kernel puts behind the path of a file that was deleted. */
-#define DELETED " (deleted)"
-
-/* What is known of the source's file, in one of two ways. */
-struct original {
-  struct table_source source;
-  /* The path to ask about, if the table does not know enough. */
-  char path[TABLE_PATH];
-};
-
-/* Finds out of which copy a descriptor is by the path that the kernel has for it. */
-static bool original_by_path(int fd, const struct table *table, struct original *original) {
-  char path[TABLE_PATH + sizeof DELETED];
-  size_t length = path_of_descriptor(fd, path, sizeof path);
-  size_t behind = sizeof DELETED - 1;
-  if (length > behind && strcmp(path + length - behind, DELETED) == 0) length -= behind;
-  char key[TABLE_COPY];
-  size_t key_length;
-  uint64_t tag;
-  struct table_place place;
-  if (length == 0 || !key_of_copy(table, path, length, key, &key_length, &tag)) return false;
-  if (!table_find(table, key, key_length, &place)) return false;
-  table_source_of(table, place.slot, &original->source);
-  memcpy(stpcpy(stpcpy(original->path, table->roots[0]), "/"), key, key_length);
-  original->path[table->root_lengths[0] + 1 + key_length] = '\0';
-  return true;
-}
 
 /* Whether a descriptor is one of a copy of so many bytes. Finds out what is known of its source. */
 static bool original_of(int fd, uint64_t size, const struct file_identity *identity, struct original *original) {
-  const struct table *table = (marks_of(fd) & MARK_COPY) != 0 ? session_table() : NULL;
+  /* Also the table of a daemon that has ended: what was opened is what it was. */
+  const struct table *table = (marks_of(fd) & MARK_COPY) != 0 ? __atomic_load_n(&session_last, __ATOMIC_ACQUIRE) : NULL;
   if (table == NULL) return false;
   bool is_known = copy_source(fd, identity, table, &original->source) && original->source.mode != 0;
   if (!is_known && !original_by_path(fd, table, original)) return false;
@@ -61,6 +35,20 @@ static bool original_of(int fd, uint64_t size, const struct file_identity *ident
 static dev_t device_of(const struct table_source *source) { return makedev(source->device >> 20, source->device & 0xfffff); }
 
 static int64_t seconds_of(int64_t time) { return time / NANOSECONDS - (time % NANOSECONDS < 0); }
+
+/*
+ * What is not in the table is the same for as long as the file is open, which programs such as tar rely on. The copy's own would
+ * change when it is evicted.
+ */
+static void steady(struct stat *stat) {
+  stat->st_nlink = 1;
+  stat->st_atim = stat->st_ctim = stat->st_mtim;
+}
+
+static void steady_x(struct statx *stat) {
+  stat->stx_nlink = 1;
+  stat->stx_atime = stat->stx_ctime = stat->stx_mtime;
+}
 
 static int64_t rest_of(int64_t time) { return (time % NANOSECONDS + NANOSECONDS) % NANOSECONDS; }
 
@@ -80,8 +68,10 @@ static void tell_original(int fd, struct stat *stat) {
       stat->st_gid = source->group;
       stat->st_mtim.tv_sec = seconds_of(source->modified);
       stat->st_mtim.tv_nsec = rest_of(source->modified);
+      steady(stat);
     } else if (real_stat(AT_FDCWD, original.path, 0, &asked) == 0 && (uint64_t)asked.st_size == source->size) {
       *stat = asked;
+      if (stat->st_nlink == 1) steady(stat);
     }
   }
   errno = error;
@@ -105,16 +95,24 @@ static void tell_original_x(int fd, unsigned mask, struct statx *stat) {
       stat->stx_gid = source->group;
       stat->stx_mtime.tv_sec = seconds_of(source->modified);
       stat->stx_mtime.tv_nsec = (uint32_t)rest_of(source->modified);
+      steady_x(stat);
     } else if (real_statx(AT_FDCWD, original.path, 0, mask | STATX_SIZE, &asked) == 0 && asked.stx_size == source->size) {
       *stat = asked;
+      if (stat->stx_nlink == 1) steady_x(stat);
     }
   }
   errno = error;
 }
 
-static bool is_descriptor(const char *path, int flags) { return (flags & AT_EMPTY_PATH) != 0 && path != NULL && path[0] == '\0'; }
+/* New kernels take no path for an empty one. */
+static bool is_descriptor(const char *path, int flags) { return (flags & AT_EMPTY_PATH) != 0 && (path == NULL || path[0] == '\0'); }
 
 static int fstat_any(int fd, struct stat *stat) {
+  /* The kernel would take it for the working directory. */
+  if (fd < 0) {
+    errno = EBADF;
+    return -1;
+  }
   int result = real_stat(fd, "", AT_EMPTY_PATH, stat);
   if (result == 0) tell_original(fd, stat);
   return result;
@@ -122,7 +120,7 @@ static int fstat_any(int fd, struct stat *stat) {
 
 static int fstatat_any(int directory, const char *path, struct stat *stat, int flags) {
   int imaginary;
-  if (session_is_imaginary && stat_imaginary(directory, path, stat, &imaginary)) return imaginary;
+  if (imaginary_may_be(path) && stat_imaginary(directory, path, stat, &imaginary)) return imaginary;
   int result = real_stat(directory, path, flags, stat);
   if (result == 0 && is_descriptor(path, flags)) tell_original(directory, stat);
   return result;
@@ -152,7 +150,7 @@ EXPORT int fstatat64(int directory, const char *path, struct stat64 *stat, int f
 
 EXPORT int statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat) {
   int imaginary;
-  if (session_is_imaginary && statx_imaginary(directory, path, mask, stat, &imaginary)) return imaginary;
+  if (imaginary_may_be(path) && statx_imaginary(directory, path, mask, stat, &imaginary)) return imaginary;
   int result = real_statx(directory, path, flags, mask, stat);
   unsigned needed = STATX_TYPE | STATX_SIZE;
   if (result == 0 && is_descriptor(path, flags) && (stat->stx_mask & needed) == needed) tell_original_x(directory, mask, stat);

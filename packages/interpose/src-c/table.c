@@ -112,6 +112,9 @@ void table_source_of(const struct table *table, uint64_t slot, struct table_sour
   source->device = __atomic_load_n(&entry->device, __ATOMIC_RELAXED);
   source->user = __atomic_load_n(&entry->user, __ATOMIC_RELAXED);
   source->group = __atomic_load_n(&entry->group, __ATOMIC_RELAXED);
+  /* It is 0 while the others change. */
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if (__atomic_load_n(&entry->mode, __ATOMIC_RELAXED) != source->mode) source->mode = 0;
 }
 
 bool table_is_live(const struct table *table) {

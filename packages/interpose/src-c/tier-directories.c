@@ -16,21 +16,23 @@ static struct directory {
   struct identity identity;
 } directories[TABLE_TIERS];
 
+static void close_one(struct directory *directory) {
+  if (__atomic_exchange_n(&directory->table, NULL, __ATOMIC_ACQ_REL) != NULL) own_close(directory->fd, &directory->identity);
+}
+
+void close_tiers(void) {
+  for (unsigned level = 0; level < TABLE_TIERS; level++) close_one(&directories[level]);
+}
+
 void open_tiers(const struct table *table) {
-  for (unsigned level = 0; level < TABLE_TIERS; level++) {
+  close_tiers();
+  for (unsigned level = 0; level < table->tier_count; level++) {
     struct directory *directory = &directories[level];
-    const struct table *known = __atomic_exchange_n(&directory->table, NULL, __ATOMIC_ACQ_REL);
-    if (known != NULL) own_close(directory->fd, &directory->identity);
-    if (level >= table->tier_count) continue;
     int fd = own_open(table->tiers[level], O_PATH | O_DIRECTORY, &directory->identity);
     if (fd < 0) continue;
     __atomic_store_n(&directory->fd, fd, __ATOMIC_RELAXED);
     __atomic_store_n(&directory->table, table, __ATOMIC_RELEASE);
   }
-}
-
-void forget_tiers(void) {
-  for (unsigned level = 0; level < TABLE_TIERS; level++) __atomic_store_n(&directories[level].table, NULL, __ATOMIC_RELEASE);
 }
 
 int open_in_tier(const struct table *table, unsigned level, const char *path, int flags) {

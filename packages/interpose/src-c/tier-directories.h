@@ -9,8 +9,8 @@
 
 /* Opens those of a table, in place of those of the one before. By one thread at a time. */
 void open_tiers(const struct table *table);
-/* A path may lead elsewhere from now on, as behind `chroot`: only paths are opened, as by everybody. */
-void forget_tiers(void);
+/* Closes them: copies are opened by their paths from now on. */
+void close_tiers(void);
 /* Opens a copy for reading, of which this is the whole path. -1 if it cannot be opened in this way. Keeps errno. */
 int open_in_tier(const struct table *table, unsigned level, const char *path, int flags);
 

@@ -9,7 +9,7 @@
  * that wait for no server. A twin whose file is another one is not read, and not closed.
  *
  * Invariants:
- * - A twin is read only while the program's descriptor is one of the file whose copy it is.
+ * - A twin is read only while the program's descriptor is one of the file whose copy it is, and nobody has written to that since.
  * - A twin is closed only when the program's descriptor was closed, as another thread may be reading from it.
  * - Only one thread changes an entry, the one that made it BUSY. Nobody waits: all others read the source meanwhile.
  * - After vfork, parent and child share this memory, but not the descriptors: the child opens and closes no twin.
@@ -21,7 +21,6 @@
 #include "redirect.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,17 +90,21 @@ static bool may_be_file_of(const struct entry *entry) {
   table_source_of(entry->table, entry->slot, &source);
   const struct identity *file = &entry->file;
   uint32_t device = (file->major & 0xfff) << 20 | (file->minor & 0xfffff);
-  return source.size == file->size && (source.mode == 0 || (source.inode == file->inode && source.device == device));
+  bool is_same = source.inode == file->inode && source.device == device && source.modified == file->modified;
+  return source.size == file->size && (source.mode == 0 || is_same);
 }
 
 /* Opens the copy. Not a part of its callers, for the room that it takes on the stack. */
 __attribute__((noinline)) static bool open_twin(int fd, struct entry *entry) {
-  char path[PATH_MAX];
+  char path[MOST_ROOM];
   struct redirection redirection;
   if (!identify(fd, &entry->file) || !may_be_file_of(entry) || path_of_descriptor(fd, path, sizeof path) == 0) return false;
   if (!redirect(AT_FDCWD, path, 0, &redirection) || redirection.table != entry->table || redirection.slot != entry->slot) return false;
   entry->twin = redirection.copy_length == 0 ? -1 : own_open(redirection.copy, O_RDONLY | O_NOFOLLOW, &entry->copy);
-  return entry->twin >= 0;
+  if (entry->twin < 0) return false;
+  if (entry->copy.size == entry->file.size) return true;
+  own_close(entry->twin, &entry->copy);
+  return false;
 }
 
 /* There is a copy now. If it cannot be opened, the source is read for good. */
@@ -110,9 +113,33 @@ static int begin_twin(int fd, struct entry *entry) {
   int error = errno;
   bool is_open = open_twin(fd, entry);
   if (is_open) __atomic_fetch_add(&twins, 1, __ATOMIC_RELAXED);
+  else unmark(fd, MARK_TWIN);
   set_state(entry, is_open ? TWIN : NONE);
   errno = error;
   return is_open ? entry->twin : -1;
+}
+
+/* Tables that are outdated say nothing new. False if there is none that does, or nothing of this file. */
+__attribute__((noinline)) static bool watch_elsewhere(int fd, struct entry *entry) {
+  const struct table *table = session_table();
+  if (table == NULL || !take(entry, WATCHED)) return false;
+  int error = errno;
+  char path[MOST_ROOM];
+  struct redirection redirection;
+  bool is_found = path_of_descriptor(fd, path, sizeof path) > 0 && redirect(AT_FDCWD, path, 0, &redirection);
+  if (is_found) {
+    entry->table = redirection.table;
+    entry->slot = redirection.slot;
+  } else {
+    unmark(fd, MARK_TWIN);
+  }
+  set_state(entry, is_found ? WATCHED : NONE);
+  errno = error;
+  return is_found;
+}
+
+static bool watch_in_present_table(int fd, struct entry *entry) {
+  return !table_is_outdated(entry->table) || watch_elsewhere(fd, entry);
 }
 
 static int checked_twin(int fd, const struct entry *entry) {
@@ -125,6 +152,7 @@ static int checked_twin(int fd, const struct entry *entry) {
 int twin_of_marked(int fd) {
   struct entry *entry = entry_of(fd);
   uint32_t state = entry == NULL ? NONE : state_of(entry);
+  if (state == WATCHED && !watch_in_present_table(fd, entry)) return -1;
   if (state == WATCHED) return table_has_copy(entry->table, entry->slot) ? begin_twin(fd, entry) : -1;
   return state == TWIN ? checked_twin(fd, entry) : -1;
 }

@@ -102,8 +102,11 @@ print(' '.join([
     expect(said.trim()).toBe('EROFS EROFS EROFS ENOENT ENOTDIR ENOENT ENOTDIR ENOENT EINVAL EISDIR ENOTDIR');
   });
 
-  it('is copied and packed by programs as a directory is', async () => {
-    const { interposer, root, bytesOf } = await bucket();
+  it.each([
+    ['of which tiers have copies', undefined],
+    ['which no tier takes', LEAVES_ALL],
+  ])('is copied and packed by programs as a directory is, with objects %s', async (_, policy) => {
+    const { interposer, root, bytesOf } = await bucket({ ...(policy && { policy }) });
     const to = temporaryDirectory();
     await run(interposer, 'cp', ['-r', root, path.join(to, 'copied')]);
     await run(interposer, 'sh', ['-c', 'tar -cC "$1" . | tar -xC "$2"', 'sh', root, to]);

@@ -150,6 +150,29 @@ describeShim('a program that was not changed', () => {
     expect(await run(interposer, 'python3', ['-c', REUSED, files[0] ?? ''])).toBe('True True True True\n');
   });
 
+  it('[I1] is told the same of a file for as long as it is open, also when its copy goes', async () => {
+    const { dataset, interposer, files } = await served();
+    await interposer.hierarchy.place(KEYS[0] ?? '');
+    const script = `
+import os, shutil, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+first = os.fstat(fd)
+sys.stdin.readline()
+print(os.path.realpath(f"/proc/self/fd/{fd}").startswith(sys.argv[2]), os.fstat(fd) == first, first.st_nlink)
+shutil.rmtree(sys.argv[2])
+print(os.fstat(fd) == first)
+`;
+    const running = execFile('python3', ['-c', script, files[0] ?? '', dataset.tiers[0] ?? ''], {
+      env: interposer.environment(),
+    });
+    // When it is known what is said of its file.
+    await interposer.idle();
+    running.stdin?.end('\n');
+    let said = '';
+    for await (const text of running.stdout ?? []) said += String(text);
+    expect(said).toBe('True True 1\nTrue\n');
+  });
+
   it('[I1] packs the same archive', async () => {
     const { dataset, interposer } = await served();
     for (const key of KEYS) await interposer.hierarchy.place(key);

@@ -30,11 +30,21 @@ const REDIRECTED = [
     'vfork',
     'O_NOFOLLOW',
   ],
-  ...['closed descriptors', 'taken descriptors'],
+  ...['closed descriptors', 'taken descriptors', 'dup', 'F_DUPFD', 'freopen NULL'],
   // A sanitizer takes more of a stack than there is.
   ...(process.env['ASAN_OPTIONS'] === undefined ? ['small stack'] : []),
 ];
-const LEFT_ALONE = ['O_RDWR', 'O_CREAT', 'O_PATH', 'O_DIRECT', 'O_NOATIME', 'r+', 'a+'];
+const LEFT_ALONE = [
+  'O_RDWR',
+  'O_CREAT',
+  'O_PATH',
+  'O_DIRECT',
+  'O_NOATIME',
+  'r+',
+  'a+',
+  'freopen r+',
+  '/dev/fd',
+];
 const KEY = 'Train/Image 1.JPG';
 
 /** What a program found out about a file that it opened. */

@@ -75,7 +75,7 @@ static void look_up(const struct table *table, const char *key, size_t length) {
 
 /* A path below a root, and any path. */
 static void resolve(const struct table *table, const char *text, int nofollow) {
-  char room[PATH_MAX], path[TABLE_ROOT + MOST_TEXT + 1];
+  char room[MOST_ROOM], path[TABLE_ROOT + MOST_TEXT + 1];
   size_t length;
   snprintf(path, sizeof path, "%s/%s", table->roots[table->root_count - 1], text);
   const char *both[] = {path, text};

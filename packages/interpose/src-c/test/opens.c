@@ -140,6 +140,21 @@ static int open_file(void) {
   if (is("O_DIRECT")) return open(path, O_RDONLY | O_DIRECT);
   if (is("O_CREAT")) return open(path, O_RDONLY | O_CREAT, 0600);
   if (is("O_NOATIME")) return open(path, O_RDONLY | O_NOATIME);
+  if (is("freopen r+")) {
+    FILE *stream = fopen(path, "r");
+    return by_stream(freopen(NULL, "r+", stream));
+  }
+  if (is("/dev/fd")) {
+    char link[64];
+    snprintf(link, sizeof link, "/dev/fd/%d", open(path, O_RDONLY));
+    return open(link, O_RDWR);
+  }
+  if (is("dup")) return dup(open(path, O_RDONLY));
+  if (is("F_DUPFD")) return fcntl(open(path, O_RDONLY), F_DUPFD_CLOEXEC, 100);
+  if (is("freopen NULL")) {
+    FILE *stream = fopen(path, "r");
+    return by_stream(freopen(NULL, "r", stream));
+  }
   if (is("r+")) return by_stream(fopen(path, "r+"));
   if (is("a+")) return by_stream(fopen(path, "a+"));
   errno = EINVAL;
@@ -162,6 +177,9 @@ static void describe(int fd) {
   struct stat one, other;
   struct statx x;
   if (fstat(fd, &one) < 0 || fstatat(fd, "", &other, AT_EMPTY_PATH) < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &x) < 0) fail("stat");
+  /* What new kernels take for the same, and old ones refuse. */
+  const char *volatile none = NULL;
+  if (fstatat(fd, none, &other, AT_EMPTY_PATH) < 0 && errno != EFAULT) fail("stat");
   bool is_same = one.st_ino == other.st_ino && one.st_ino == x.stx_ino && one.st_mode == x.stx_mode && one.st_mtim.tv_nsec == x.stx_mtime.tv_nsec &&
                  one.st_mtim.tv_sec == x.stx_mtime.tv_sec && other.st_dev == one.st_dev && (uint64_t)one.st_size == x.stx_size;
   snprintf(changed, sizeof changed, "%lld.%09ld", (long long)one.st_mtim.tv_sec, one.st_mtim.tv_nsec);

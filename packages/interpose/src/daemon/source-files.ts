@@ -93,8 +93,10 @@ export class SourceFiles implements FileKnowledge {
     const stat = await fs
       .lstat(path.join(root, namespace.keyOf(id)), { bigint: true })
       .catch(() => undefined);
+    // Of a file with several names programs are told how many there are, which the table does not know.
     if (
       stat?.isFile() !== true ||
+      stat.nlink !== 1n ||
       Number(stat.size) !== namespace.sizeOf(id) ||
       version !== this.#versionOf(id)
     )

@@ -14,19 +14,24 @@ const BYTES = 100_000;
 /** Never placed, so that programs always open them in the source. */
 const LEFT = 'left';
 const PLACED = 'placed';
+/** Placed when programs have opened them already, and read on. */
+const HELD = 'held';
 const OUTSIDE = 'outside';
 
 /** What a program does, and with which files. */
 interface Case {
   readonly call: 'open' | 'pread';
-  readonly where: typeof LEFT | typeof PLACED | typeof OUTSIDE;
+  readonly where: typeof LEFT | typeof PLACED | typeof HELD | typeof OUTSIDE;
   readonly aim: number;
 }
 
-const CASES: readonly Case[] = [OUTSIDE, LEFT, PLACED].flatMap((where) => [
-  { call: 'open', where, aim: 0.97 } as Case,
-  { call: 'pread', where, aim: 0.98 } as Case,
-]);
+const CASES: readonly Case[] = [
+  ...[OUTSIDE, LEFT, PLACED].flatMap((where) => [
+    { call: 'open', where, aim: 0.97 } as Case,
+    { call: 'pread', where, aim: 0.98 } as Case,
+  ]),
+  { call: 'pread', where: HELD, aim: 0.98 },
+];
 
 const bench: Bench = {
   summary:
@@ -43,9 +48,11 @@ const bench: Bench = {
       await using daemon = await DaemonProcess.start({
         ...{ source, tier: path.join(scratch, 'tier'), leaves: LEFT },
       });
-      await daemon.place((files.get(PLACED) ?? []).map((file) => path.relative(source, file)));
+      const place = (where: Case['where']) =>
+        daemon.place((files.get(where) ?? []).map((file) => path.relative(source, file)));
+      await place(PLACED);
       for (const one of CASES)
-        await measure(one, files.get(one.where) ?? [], { scratch, daemon, options, rows, checks });
+        await measure(one, files.get(one.where) ?? [], { scratch, daemon, place, options, rows, checks });
       return { rows, checks };
     }),
 };
@@ -71,6 +78,7 @@ async function makeFiles(scratch: string): Promise<Map<string, string[]>> {
   for (const [where, above] of [
     [LEFT, 'source'],
     [PLACED, 'source'],
+    [HELD, 'source'],
     [OUTSIDE, '.'],
   ] as const) {
     const directory = path.join(scratch, above, where);
@@ -86,6 +94,7 @@ async function makeFiles(scratch: string): Promise<Map<string, string[]>> {
 interface Measuring {
   readonly scratch: string;
   readonly daemon: DaemonProcess;
+  readonly place: (where: Case['where']) => Promise<void>;
   readonly options: BenchOptions;
   readonly rows: Row[];
   readonly checks: Check[];
@@ -94,7 +103,7 @@ interface Measuring {
 async function measure(
   { call, where, aim }: Case,
   files: readonly string[],
-  { scratch, daemon, options: { quick, progress }, rows, checks }: Measuring,
+  { scratch, daemon, place, options: { quick, progress }, rows, checks }: Measuring,
 ): Promise<void> {
   const count = (quick ? 2000 : 100_000) * (call === 'pread' ? 4 : 1);
   const list = await writePaths(scratch, files);
@@ -106,6 +115,11 @@ async function measure(
       environment,
     });
   const [plain, under] = [await start({}), await start(daemon.environment)];
+  if (where === HELD) {
+    // Each process opens its files in its first round.
+    for (const one of [plain, under]) await one.round();
+    await place(where);
+  }
   const setups: Setups = { without: () => plain.round(), with: () => under.round() };
   const rounds = quick ? 1 : 15;
   const name = `${call === 'open' ? 'open and close' : 'pread of 4 KiB'}, ${nameOf(where)}`;
@@ -122,5 +136,6 @@ async function measure(
 
 function nameOf(where: Case['where']): string {
   if (where === OUTSIDE) return 'outside the source';
+  if (where === HELD) return 'opened before its copy came';
   return where === LEFT ? 'in the source, without a copy' : 'in the source, with a copy';
 }

@@ -7,6 +7,8 @@ import { isServed } from './session-directory.js';
 export const FARM_MARK = '.tiered-farm';
 /** A link in there, to the directory of the session that changes the farm. */
 const SESSION = 'session';
+/** The group and all others may write. */
+const OTHERS_WRITE = 0o022;
 
 /** Where a farm is to be, and what must not be in it. */
 export interface FarmPlace {
@@ -19,8 +21,8 @@ export interface FarmPlace {
 /**
  * Makes the directory of a farm, or takes over one that a daemon left.
  * @returns Its real path, and whether it was a farm before.
- * @throws TieredError `TIERED_CONFIG_INVALID` if something else is there, or it is in a level of the
- * hierarchy; errors of the system.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if something else is there, others may write into it, or it is
+ * in a level of the hierarchy; errors of the system.
  */
 export function openFarmDirectory({ directory: wished, session, root, tiers }: FarmPlace): {
   readonly directory: string;
@@ -29,7 +31,9 @@ export function openFarmDirectory({ directory: wished, session, root, tiers }: F
   assertOutside(realPathOf(wished), [root, ...tiers]);
   fs.mkdirSync(wished, { recursive: true, mode: 0o755 });
   const directory = fs.realpathSync(wished);
+  assertOwn(directory);
   const mark = path.join(directory, FARM_MARK);
+  if (fs.existsSync(mark)) assertOwn(mark);
   const isOld = fs.lstatSync(mark, { throwIfNoEntry: false })?.isDirectory() === true;
   if (!isOld && fs.readdirSync(directory).length > 0)
     throw configError('farm', 'a path at which there is nothing, or a farm that a daemon left', wished);
@@ -50,6 +54,15 @@ export async function assertFarmIsLeft(wished: string, session: string): Promise
   // This session may have taken the place of the last one.
   if (last !== session && (await isServed(last)))
     throw configError('farm', 'a farm that no daemon changes; end that one, or name another', wished);
+}
+
+/** Who may write into a farm decides what programs read by it. */
+function assertOwn(directory: string): void {
+  const { uid, mode } = fs.statSync(directory);
+  if (uid !== 0 && uid !== process.getuid?.())
+    throw configError('farm', 'a directory of this user, or of root', `${directory}, of user ${uid}`);
+  if ((mode & OTHERS_WRITE) !== 0)
+    throw configError('farm', 'a directory that nobody else may write into (chmod go-w)', directory);
 }
 
 /** In a source it would be listed, and in a tier be taken for copies. */

@@ -116,22 +116,31 @@ export class Farm {
       this.#wrong.delete(id);
     } catch (error) {
       this.#lastError = error;
+      // Behind the others, so that they have their turn before it is tried again.
+      this.#wrong.delete(id);
       this.#wrong.add(id);
     }
   }
 
-  /** Changes links that could not be changed before. */
+  /** Changes links that could not be changed before: some of them, those first that waited for longest. */
   repair(): void {
-    for (const id of [...this.#wrong].slice(0, AT_A_TIME)) this.moved(id, this.#parts.placeOf(id));
+    let left = Math.min(AT_A_TIME, this.#wrong.size);
+    if (left === 0) return;
+    for (const id of this.#wrong) {
+      this.moved(id, this.#parts.placeOf(id));
+      left -= 1;
+      if (left === 0) return;
+    }
   }
 
   /** Lets all links lead to the source, because nobody will say when a copy goes. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (let id = 0; id < this.#known; id++) {
+    for (let id = 0, changed = 0; id < this.#known; id++) {
       if (this.#links[id] !== TO_COPY && !this.#wrong.has(id)) continue;
       this.moved(id, undefined);
-      if (id % AT_A_TIME === 0) await this.#clock.turn();
+      changed += 1;
+      if (changed % AT_A_TIME === 0) await this.#clock.turn();
     }
   }
 
@@ -156,14 +165,15 @@ export class Farm {
 
   /** A link is there already, of an earlier daemon. */
   #correct(file: string, target: string): void {
-    if (!fs.lstatSync(file).isSymbolicLink())
-      throw configError('farm', 'a directory in which there are links of a farm, and nothing else', file);
+    assertLink(file);
     if (fs.readlinkSync(file) !== target) this.#rename(file, target);
   }
 
   #replace(id: number, place: Place | undefined): void {
     const key = this.#parts.namespace.keyOf(id);
-    this.#rename(this.#fileOf(key), this.#targetOf(key, place));
+    const file = this.#fileOf(key);
+    assertLink(file);
+    this.#rename(file, this.#targetOf(key, place));
     this.#note(id, place);
   }
 
@@ -243,4 +253,11 @@ export class Farm {
     larger.set(this.#links);
     this.#links = larger;
   }
+}
+
+/** Somebody may have put something else where a link was, which is not ours to delete. */
+function assertLink(file: string): void {
+  const there = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (there?.isSymbolicLink() === false)
+    throw configError('farm', 'a directory in which there are links of a farm, and nothing else', file);
 }

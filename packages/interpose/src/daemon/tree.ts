@@ -72,7 +72,7 @@ export class Tree {
     if (known !== undefined) return known;
     // Those above it first.
     this.#directoryOf(key.slice(0, Math.max(0, key.lastIndexOf('/'))));
-    fs.mkdirSync(path.join(this.#root, key), { mode: 0o700, recursive: true });
+    makeDirectory(path.join(this.#root, key));
     const directory = { missing: [], completing: Promise.resolve() };
     this.#directories.set(key, directory);
     return directory;
@@ -93,6 +93,13 @@ export class Tree {
       directory.missing.push(...missing);
     }
   }
+}
+
+/** What was a file may be a directory too by now: a bucket has objects `a` and `a/b`. */
+function makeDirectory(directory: string): void {
+  const there = fs.lstatSync(directory, { throwIfNoEntry: false });
+  if (there?.isSymbolicLink() === true) fs.unlinkSync(directory);
+  if (there?.isDirectory() !== true) fs.mkdirSync(directory, { mode: 0o700 });
 }
 
 function makeLink(file: string): void {

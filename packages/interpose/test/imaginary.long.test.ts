@@ -115,6 +115,29 @@ print(' '.join([
         expect(Buffer.compare(fs.readFileSync(path.join(to, place, key)), bytesOf(key))).toBe(0);
   });
 
+  it('[I7] says the size that an object has by now', async () => {
+    const { interposer, root, source } = await bucket({ policy: LEAVES_ALL });
+    const file = path.join(root, 'top.txt');
+    const sizeOf = async () =>
+      Number(await python(interposer, 'import os, sys; print(os.stat(sys.argv[1]).st_size)', file));
+    expect(await sizeOf()).toBe(5004);
+    await source.write('top.txt', Buffer.alloc(77, 'x'), { size: 77 });
+    await interposer.rescan();
+    expect(await sizeOf()).toBe(77);
+    // What is found out when it is read is said too.
+    await source.write('top.txt', Buffer.alloc(5, 'y'), { size: 5 });
+    const read = `
+import os, sys
+for attempt in range(2):
+    try:
+        with open(sys.argv[1]) as f: print(f.read(), os.fstat(f.fileno()).st_size)
+        break
+    except OSError: pass
+`;
+    expect(await python(interposer, read, file)).toBe('yyyyy 5\n');
+    expect(await sizeOf()).toBe(5);
+  });
+
   it('tells programs that an object cannot be read, and nobody waits for a daemon that is gone', async () => {
     const { interposer, root, source } = await bucket();
     await source.delete('top.txt', {});

@@ -1,6 +1,7 @@
 import type { Farm } from './farm.js';
 import type { Filling } from './filling.js';
 import type { PublishedTable } from './published-table.js';
+import type { FileKnowledge } from './source-files.js';
 import type { Tree } from './tree.js';
 
 /** Told how many objects are done while that takes a while. */
@@ -12,7 +13,7 @@ interface GrowingProgress {
 /** What knows of objects, and has to take in those that come later. */
 interface GrowingParts {
   readonly table: PublishedTable;
-  readonly files: { readonly forgetAll: () => void };
+  readonly files: FileKnowledge;
   readonly tree: Tree | undefined;
   readonly farm: Farm | undefined;
   readonly filling: Filling | undefined;
@@ -33,7 +34,8 @@ export function growing({ table, files, tree, farm, filling, ending }: GrowingPa
     const grown = last.then(async () => {
       signal.throwIfAborted();
       await tree?.grow(signal);
-      if (await table.grow(signal, onTable)) files.forgetAll();
+      await files.renew?.(signal);
+      if (await table.grow(signal, onTable)) files.forgetAll?.();
       await farm?.grow(signal, onFarm);
       filling?.begin();
     });

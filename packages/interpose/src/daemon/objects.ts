@@ -47,13 +47,14 @@ export class ServedObjects {
     const { namespace } = hierarchy;
     for (const made of [directory.tree, directory.spool]) fs.mkdirSync(made, { mode: 0o700 });
     this.tree = new Tree(directory.tree, namespace, clock);
-    this.files = new ImaginaryFiles(directory.tree, namespace, describe);
+    this.files = new ImaginaryFiles(directory.tree, namespace, describe, clock);
     const room = parseBytes(spool, 'spool');
     this.readable = new Readable({
       hierarchy,
       requests,
       tiers,
       placeOf,
+      describe: (id) => this.files.has(id),
       spool: new Spool(hierarchy, directory.spool, room),
     });
   }

@@ -14,6 +14,8 @@ export interface ReadableParts {
   /** The directories of the tiers. */
   readonly tiers: readonly string[];
   readonly placeOf: (id: number) => Place | undefined;
+  /** Told of an object that may turn out to have changed. */
+  readonly describe: (id: number) => void;
 }
 
 /** Makes objects readable for programs that wait: on a tier if one takes them, else in the spool. */
@@ -46,12 +48,19 @@ export class Readable {
       this.#failures += 1;
       this.#lastError = error;
       throw error;
+    } finally {
+      this.#parts.describe(id);
     }
   }
 
   /** Resolves when nothing that was let go is being removed. */
   idle(): Promise<void> {
     return this.#parts.spool.idle();
+  }
+
+  /** What is on its way to those who wait is given up. Nothing can be held from now on. */
+  close(): Promise<void> {
+    return this.#parts.spool.close();
   }
 
   #pathOf(key: string, { level, tag }: Place): string {

@@ -139,7 +139,7 @@ interface Told {
   readonly objects: ServedObjects | undefined;
   readonly table: PublishedTable;
   readonly farm: Farm | undefined;
-  readonly files: FileKnowledge & { readonly forgetAll: () => void };
+  readonly files: FileKnowledge;
 }
 
 interface Serving extends Told, Pick<Session, 'follower' | 'ring' | 'ahead' | 'recorder' | 'close'> {
@@ -185,6 +185,7 @@ async function openParts(
           ...{ hierarchy, requests, directory, clock, placeOf, tiers: tierPaths, spool: options.spool },
           describe: (id, file) => table.describe(id, file),
         });
+  closers.push(() => objects?.readable.close());
   const roots =
     root === undefined
       ? realRoots(given, [configured, ...(options.aliases ?? [])])
@@ -192,14 +193,14 @@ async function openParts(
   const content = { namespace, placeOf, fileOf: objects && ((id: number) => objects.files.fileOf(id)) };
   const table = new PublishedTable({ path: directory.table, tiers: tierPaths, ...roots }, content, clock);
   closers.push(() => table.close());
-  const files =
+  const files: FileKnowledge =
     objects?.files ??
     (await SourceFiles.over({
       root: roots.roots[0] ?? '',
       namespace,
       describe: (id, file) => table.describe(id, file),
     }));
-  closers.push(() => files.close());
+  closers.push(() => files.close?.());
   const farm = await openFarm(
     options,
     { session: directory.path, tiers: tierPaths, namespace, placeOf },

@@ -16,6 +16,11 @@ export interface FileKnowledge {
   readonly has: (id: number) => void;
   /** A program reads a copy of the object. */
   readonly want: (id: number) => void;
+  /** Objects may have changed. */
+  readonly renew?: (signal: AbortSignal) => Promise<void>;
+  /** Programs have been told nothing yet, as they look into a new table. */
+  readonly forgetAll?: () => void;
+  readonly close?: () => Promise<void>;
 }
 
 /** What the files of the source are looked at for. */

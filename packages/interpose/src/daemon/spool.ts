@@ -1,5 +1,5 @@
 import type { Hierarchy } from '@tiered/core';
-import { copyName, newTag } from '@tiered/core/internal';
+import { closedError, copyName, newTag } from '@tiered/core/internal';
 import { open, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import pLimit from 'p-limit';
@@ -30,7 +30,9 @@ export class Spool {
   readonly #limit = pLimit(AT_A_TIME);
   /** By id and version, those that were used last at the end. */
   readonly #spooled = new Map<string, Spooled>();
+  readonly #fetches = new Set<Promise<void>>();
   readonly #removals = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
   #bytes = 0;
 
   /**
@@ -45,9 +47,10 @@ export class Spool {
 
   /**
    * Fetches an object into a file, which stays until it is let go.
-   * @throws As `Hierarchy.read` does; errors of the system.
+   * @throws As `Hierarchy.read` does; `TIERED_CLOSED`; errors of the system.
    */
   async hold(id: number): Promise<HeldCopy> {
+    this.#closing.signal.throwIfAborted();
     const spooled = this.#take(id);
     spooled.users += 1;
     const letGo = () => {
@@ -68,6 +71,14 @@ export class Spool {
     await Promise.all(this.#removals);
   }
 
+  /** Gives up what is being fetched. Nothing is made or removed in the directory from then on. */
+  async close(): Promise<void> {
+    this.#closing.abort(closedError());
+    // Those who wait for a fetch are told what became of it.
+    await Promise.allSettled(this.#fetches);
+    await this.idle();
+  }
+
   /** The file of an object, which may be on its way. */
   #take(id: number): Spooled {
     const { namespace } = this.#hierarchy;
@@ -82,27 +93,28 @@ export class Spool {
     const { namespace } = this.#hierarchy;
     const key = namespace.keyOf(id);
     const file = path.join(this.#directory, copyName(key, newTag()));
-    const spooled: Spooled = {
-      path: file,
-      bytes: namespace.sizeOf(id),
-      users: 0,
-      ready: this.#limit(() => this.#fetch(key, file)).catch(async (error: unknown) => {
+    const ready = this.#limit(() => this.#fetch(key, file))
+      .catch(async (error: unknown) => {
         await this.#remove(name, spooled);
         throw error;
-      }),
-    };
+      })
+      .finally(() => this.#fetches.delete(ready));
+    this.#fetches.add(ready);
+    const spooled: Spooled = { path: file, bytes: namespace.sizeOf(id), users: 0, ready };
     this.#bytes += spooled.bytes;
     return spooled;
   }
 
   async #fetch(key: string, file: string): Promise<void> {
+    const { signal } = this.#closing;
+    signal.throwIfAborted();
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    const handle = await this.#hierarchy.handle(key);
+    const handle = await this.#hierarchy.handle(key, { signal });
     const target = Buffer.alloc(Math.min(PART_BYTES, handle.size));
     const output = await open(file, 'wx', 0o600);
     try {
       for (let offset = 0; offset < handle.size; offset += target.byteLength) {
-        const bytes = await handle.readInto(target, { offset });
+        const bytes = await handle.readInto(target, { offset, signal });
         await output.writeFile(target.subarray(0, bytes));
       }
     } finally {
@@ -112,6 +124,7 @@ export class Spool {
 
   /** Files go that nobody is about to open, those first that were not wanted for longest. */
   #tidy(): void {
+    if (this.#closing.signal.aborted) return;
     for (const [name, spooled] of this.#spooled) {
       if (this.#bytes <= this.#room) return;
       if (spooled.users > 0) continue;

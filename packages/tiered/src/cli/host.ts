@@ -1,23 +1,39 @@
 import { systemClock, type Clock } from '@tiered/core';
+import fs from 'node:fs';
+import tty from 'node:tty';
 import type { Terminal } from '../progress.js';
 
 /** Where a command writes, and its clock. */
 export interface CommandHost {
   /** For results: standard output. */
   readonly write: (text: string) => void;
-  /** The same, for what is drawn again and again. */
+  /**
+   * The same, for what is drawn again and again. Whoever listens to its errors goes on without it; else they
+   * end the process.
+   */
   readonly output: Terminal;
-  /** For messages and progress: standard error. */
+  /** For messages and progress: standard error. If nobody hears them, the command works all the same. */
   readonly terminal: Terminal;
   readonly clock: Clock;
 }
 
 /** The process itself. Whoever reads its output may end before it does, as `head`: that is no failure. */
 export function processHost(): CommandHost {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  const { stdout: output, stderr: terminal } = process;
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    if (output.listenerCount('error') > 1) return;
     if (error.code !== 'EPIPE') throw error;
     process.exit(0);
   });
-  const { stdout: output, stderr: terminal } = process;
+  terminal.on('error', () => undefined);
+  leaveLostTerminals();
   return { write: (text) => void output.write(text), output, terminal, clock: systemClock };
+}
+
+/** Node restores the state of terminals at its end, and aborts if one is gone. What is closed it leaves out. */
+function leaveLostTerminals(): void {
+  const terminals = [0, 1, 2].filter((descriptor) => tty.isatty(descriptor));
+  process.on('exit', () => {
+    for (const descriptor of terminals) if (!tty.isatty(descriptor)) fs.closeSync(descriptor);
+  });
 }

@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import fs from 'node:fs';
 import os from 'node:os';
+import { messageOf } from '../../doctor/finding.js';
 import type { Terminal } from '../../progress.js';
 
 /** A terminal sends these to all processes in front of it, so the program gets them anyway. */
 const OF_TERMINALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
-const PASSED_ON: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGCONT'];
+const PASSED_ON = [...OF_TERMINALS, 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGCONT'] as const;
 /** Exit codes as shells give them. */
 const NOT_FOUND = 127;
 const NOT_STARTED = 126;
@@ -14,44 +16,58 @@ const SIGNALLED = 128;
  * Runs a program to its end, with the input and output of this process, and with the signals that it gets.
  * Resolves to the exit code: 128 and the number of the signal that ended the program, 127 if there is no such
  * program, and 126 if it cannot be started.
- * @param terminal Told why it cannot be started.
+ * @param terminal Told why it cannot be started, and which signals it cannot get.
  */
 export async function runChild(
   [file = '', ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
   terminal: Terminal,
 ): Promise<number> {
+  let program: ChildProcess | undefined;
+  const pass = (signal: NodeJS.Signals): void => {
+    if (program !== undefined && !hasGot(program, signal)) program.kill(signal);
+  };
   // Before the program begins: what nobody expects ends this process, or (SIGUSR1) starts its debugger.
-  const stopPassing = passSignals((signal) => void child.kill(signal));
-  const child = spawn(file, args, { env, stdio: 'inherit' });
+  for (const signal of PASSED_ON) process.on(signal, pass);
   try {
-    return await new Promise<number>((resolve) => {
-      child.once('error', (error: NodeJS.ErrnoException) => {
-        terminal.write(`${file} cannot be run: ${error.message}\n`);
-        resolve(error.code === 'ENOENT' ? NOT_FOUND : NOT_STARTED);
+    const child = spawn(file, args, { env, stdio: 'inherit' });
+    program = child;
+    return await new Promise<number>((resolve, reject) => {
+      child.on('error', (error: NodeJS.ErrnoException) => {
+        // A program that runs as another user goes on.
+        if (error.syscall === 'kill') terminal.write(`${file} gets no signals: ${error.message}\n`);
+        else reject(error);
       });
       child.once('exit', (code, signal) => {
         resolve(signal === null ? (code ?? 1) : SIGNALLED + os.constants.signals[signal]);
       });
     });
+  } catch (error) {
+    // The system's errors come later, or are thrown at once (ENOTDIR, E2BIG).
+    terminal.write(`${file} cannot be run: ${messageOf(error)}\n`);
+    return file === '' || (error as NodeJS.ErrnoException).code === 'ENOENT' ? NOT_FOUND : NOT_STARTED;
   } finally {
-    stopPassing();
+    for (const signal of PASSED_ON) process.off(signal, pass);
   }
 }
 
 /**
- * Passes the signals of this process on, which goes on itself.
- * @param passOn Called in a later turn of the event loop.
- * @returns How to stop that.
+ * Whether the program has got a signal of this process by itself: from a terminal in front of which both are.
+ * What else sends such a signal to this process alone cannot be told from that.
  */
-function passSignals(passOn: (signal: NodeJS.Signals) => void): () => void {
-  const ofTerminal = (signal: NodeJS.Signals) => {
-    if (!process.stdin.isTTY) passOn(signal);
-  };
-  for (const signal of PASSED_ON) process.on(signal, passOn);
-  for (const signal of OF_TERMINALS) process.on(signal, ofTerminal);
-  return () => {
-    for (const signal of PASSED_ON) process.off(signal, passOn);
-    for (const signal of OF_TERMINALS) process.off(signal, ofTerminal);
-  };
+function hasGot({ pid }: ChildProcess, signal: NodeJS.Signals): boolean {
+  const own = groupsOf(process.pid);
+  return OF_TERMINALS.includes(signal) && own?.group === own?.inFront && own?.group === groupsOf(pid)?.group;
+}
+
+/** The group of a process, and that in front of its terminal; undefined where the system does not say it. */
+function groupsOf(pid: number | undefined): { readonly group: string; readonly inFront: string } | undefined {
+  try {
+    // The name, in parentheses, may be anything.
+    const [, group, inFront] =
+      /^.*\) \S+ \d+ (\d+) \d+ \d+ (-?\d+)/s.exec(fs.readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return group === undefined || inFront === undefined ? undefined : { group, inFront };
+  } catch {
+    return undefined;
+  }
 }

@@ -5,7 +5,7 @@ import type { SurveyedCopy } from '@tiered/tiering/survey';
 import { stat } from 'node:fs/promises';
 import type { CommandHost } from '../host.js';
 import type { TrainingOptions } from '../training.js';
-import { lookAtTiers, objectsOf, openSource, type TierLook } from './look.js';
+import { keysIn, lookAtTiers, objectsOf, openSource, type TierLook } from './look.js';
 import { nextAccesses, planOf, samplerOf } from './training.js';
 import { countOf, percentOf } from './words.js';
 
@@ -53,7 +53,7 @@ async function copiesOf({ survey }: TierLook, key: string, dataset: string): Pro
 }
 
 async function accessesOf(source: Hierarchy, key: string, from: number, training: TrainingOptions) {
-  const keys = (await objectsOf(source)).map((object) => object.key);
+  const keys = await keysIn(source, () => true);
   const sampler = samplerOf(keys.length, training);
   const next = nextAccesses(sampler, training.worker, keys.indexOf(key), { from, most: MOST_ACCESSES });
   return { epochLength: sampler.epochLength(training.worker), next };

@@ -1,10 +1,13 @@
 import { loadHierarchyOptions } from '@tiered/config';
 import { formatBytes } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 import { Interposer, keysOf, mergeTraces, readTrace, type InterposerStats } from '@tiered/interpose';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
+import fs from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '../../doctor/finding.js';
+import { assertNotTaken } from './daemon-at.js';
 import { countOf, percentOf } from './words.js';
 
 /** How a hierarchy is served to programs. */
@@ -32,6 +35,7 @@ export async function openInterposer(
   { config, root, farm, alias, record, replay, at }: InterposerOptions,
   signal: AbortSignal,
 ): Promise<Interposer> {
+  await assertUsable({ record, replay, at });
   const hierarchy = await loadHierarchyOptions(config, { clock: host.clock, model: false });
   let listing: ListingProgress | undefined;
   const bar = new ProgressBar(host.terminal, host.clock, 'telling programs of objects');
@@ -61,6 +65,26 @@ export async function openInterposer(
     bar.stop();
     links.stop();
   }
+}
+
+/**
+ * Finds what would be found only when the source is listed, which may take minutes.
+ * @throws TieredError `TIERED_CONFIG_INVALID`
+ */
+async function assertUsable({
+  record,
+  replay,
+  at,
+}: Pick<InterposerOptions, 'record' | 'replay' | 'at'>): Promise<void> {
+  if (at !== undefined) await assertNotTaken(at);
+  if (record !== undefined && fs.lstatSync(record, { throwIfNoEntry: false }) !== undefined)
+    throw configError('--record', 'a path at which there is nothing', record);
+  for (const file of replay)
+    try {
+      fs.accessSync(file, fs.constants.R_OK);
+    } catch (error) {
+      throw configError('--replay', `a trace that can be read (${messageOf(error)})`, file);
+    }
 }
 
 /** What programs did, in words. */

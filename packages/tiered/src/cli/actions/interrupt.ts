@@ -27,3 +27,17 @@ export async function untilInterrupted<T>(
     for (const one of SIGNALS) process.off(one, stop);
   }
 }
+
+/**
+ * Does work in which one listener to the signals of the system follows another. No signal ends the process
+ * between two of them: the next one hears it.
+ */
+export async function holdingSignals<T>(work: () => Promise<T>): Promise<T> {
+  const hold = () => undefined;
+  for (const one of SIGNALS) process.on(one, hold);
+  try {
+    return await work();
+  } finally {
+    for (const one of SIGNALS) process.off(one, hold);
+  }
+}

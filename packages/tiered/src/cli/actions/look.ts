@@ -73,3 +73,10 @@ export async function objectsOf(
   // By UTF-16 code units, as openDataset orders its keys.
   return objects.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 }
+
+/** The keys of the objects that are meant, in their order. Nothing else of any object is kept meanwhile. */
+export async function keysIn(source: Hierarchy, isMeant: (key: string) => boolean): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const page of source.list()) for (const { key } of page) if (isMeant(key)) keys.push(key);
+  return keys.sort();
+}

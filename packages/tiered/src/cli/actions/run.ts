@@ -1,10 +1,10 @@
 import { configError } from '@tiered/core/internal';
-import { environmentAt } from '@tiered/interpose';
 import type { CommandHost } from '../host.js';
 import { ProgramEnded } from '../program-ended.js';
 import { runChild } from './child.js';
+import { environmentOf } from './daemon-at.js';
 import { openInterposer, summaryOf, type InterposerOptions, type ServingOptions } from './interposer.js';
-import { untilInterrupted } from './interrupt.js';
+import { holdingSignals, untilInterrupted } from './interrupt.js';
 
 /** What `tiered run` is told. */
 export interface RunOptions extends ServingOptions {
@@ -27,7 +27,7 @@ export async function runProgram(
     code = await runServed(host, program, { ...serving, config }, quiet);
   else if (at !== undefined && config === undefined) {
     assertNone(serving);
-    code = await runChild(program, environmentAt(at), host.terminal);
+    code = await runChild(program, await environmentOf(host, at), host.terminal);
   } else throw configError('tiered run', 'one of --config and --at', at === undefined ? 'neither' : 'both');
   if (code !== 0) throw new ProgramEnded(code);
 }
@@ -44,18 +44,20 @@ function assertNone({ root, farm, record, alias, replay }: ServingOptions): void
 }
 
 /** Runs a program with copies of its own interposer, which ends with it. Resolves to the exit code. */
-async function runServed(
+function runServed(
   host: CommandHost,
   program: readonly string[],
   options: InterposerOptions,
   quiet: boolean,
 ): Promise<number> {
-  const interposer = await untilInterrupted(host.clock, (signal) => openInterposer(host, options, signal));
-  try {
-    const code = await runChild(program, interposer.environment(), host.terminal);
-    if (!quiet) host.terminal.write(`${summaryOf(interposer.stats())}\n`);
-    return code;
-  } finally {
-    await untilInterrupted(host.clock, () => interposer.close());
-  }
+  return holdingSignals(async () => {
+    const interposer = await untilInterrupted(host.clock, (signal) => openInterposer(host, options, signal));
+    try {
+      const code = await runChild(program, interposer.environment(), host.terminal);
+      if (!quiet) host.terminal.write(`${summaryOf(interposer.stats())}\n`);
+      return code;
+    } finally {
+      await untilInterrupted(host.clock, () => interposer.close());
+    }
+  });
 }

@@ -4,7 +4,7 @@ import { cutTrace, mergeTraces, readTrace, traceLine, type TraceEntry } from '@t
 import picomatch from 'picomatch';
 import type { CommandHost } from '../host.js';
 import type { TrainingOptions } from '../training.js';
-import { objectsOf, openSource } from './look.js';
+import { keysIn, openSource } from './look.js';
 import { samplerOf } from './training.js';
 
 /** What `tiered trace` is told. */
@@ -50,7 +50,7 @@ async function* ofTraining(
   const { pattern = '**', worker } = options;
   await using source = await openSource(host, await loadHierarchyOptions(config, { model: false }));
   const isMeant = picomatch(pattern, { dot: true });
-  const keys = (await objectsOf(source)).map(({ key }) => key).filter((key) => isMeant(key));
+  const keys = await keysIn(source, (key) => isMeant(key));
   const sampler = samplerOf(keys.length, options);
   let seconds = 0;
   for (let epoch = 0; epoch < sampler.epochs; epoch++) {

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { describeShim, makeDataset, temporaryDirectory } from '../../packages/interpose/test/helpers.js';
-import { KEYS, tiered, tieredIn, tieredRun, withConfig } from './tiered.js';
+import { KEYS, ONE_PROCESS, started, tiered, tieredIn, tieredRun, withConfig } from './tiered.js';
 
 /** Lets a shell read every file, and say after each round which round it was. */
 const readAll = 'cat "$SOURCE"/Set/*';
@@ -83,7 +83,10 @@ describeShim('tiered run', () => {
 
   it.each([
     ['that is not there', 'no-such-program', 127],
+    ['without a name', '', 127],
     ['that cannot be run', '/etc/passwd', 126],
+    ['below a file', '/etc/passwd/program', 126],
+    ['with too long a name', `/${'x'.repeat(256)}`, 126],
   ])('fails as a shell does for a program %s', async (_, program, code) => {
     const running = tieredRun(withConfig().config, [program]);
     expect(await running.ended).toBe(code);
@@ -192,6 +195,60 @@ describeShim('tiered daemon', () => {
     expect(next.messages()).toMatch(/^Of 8 links of the farm, \d led to copies\.$/m);
     for (const key of KEYS)
       expect(fs.readlinkSync(path.join(farm, key))).toBe(path.join(dataset.source, key));
+  });
+
+  it('is found at a relative path, and missed if it was killed', async () => {
+    const { dataset, config } = withConfig();
+    const above = fs.mkdtempSync('/dev/shm/tiered-test-');
+    onTestFinished(() => fs.rmSync(above, { recursive: true, force: true }));
+    const at = path.join(above, 'session');
+    const daemon = started([...ONE_PROCESS, 'daemon', '--config', config, '--at', path.relative('', at)]);
+    await daemon.says(`ready: tiered run --at ${at} -- PROGRAM`);
+    const run = () =>
+      tiered('run', '--at', path.relative('', at), '--', 'sh', '-c', `cat '${dataset.source}'/Set/* | cksum`);
+    const first = run();
+    expect([await first.ended, first.messages()]).toEqual([0, '']);
+    daemon.process.kill('SIGKILL');
+    await daemon.ended;
+    const late = run();
+    expect([await late.ended, late.out(), late.messages()]).toEqual([
+      0,
+      first.out(),
+      `There is no daemon at ${path.relative('', at)}: the program reads the source.\n`,
+    ]);
+  });
+
+  it('serves programs although nobody reads that it is ready', async () => {
+    const { config } = withConfig();
+    const above = fs.mkdtempSync('/dev/shm/tiered-test-');
+    onTestFinished(() => fs.rmSync(above, { recursive: true, force: true }));
+    const at = path.join(above, 'session');
+    const daemon = started([...ONE_PROCESS, 'daemon', '--config', config, '--at', at]);
+    daemon.process.stdout?.destroy();
+    await daemon.says('Standard output cannot be written to');
+    const program = tiered('run', '--at', at, '--', 'true');
+    expect([await program.ended, program.messages()]).toEqual([0, '']);
+    daemon.process.kill('SIGTERM');
+    expect([await daemon.ended, fs.existsSync(at)]).toEqual([0, false]);
+  });
+
+  it.each([
+    ['--record', 'a path at which there is nothing'],
+    ['--replay', 'a trace that can be read'],
+    ['--at', 'a path at which there is nothing'],
+  ])('a %s that cannot be is found before the source is listed', async (option, expected) => {
+    const { dataset, config } = withConfig();
+    // Its listing would fail.
+    fs.rmSync(dataset.source, { recursive: true });
+    const above = fs.mkdtempSync('/dev/shm/tiered-test-');
+    onTestFinished(() => fs.rmSync(above, { recursive: true, force: true }));
+    const place = option === '--replay' ? path.join(above, 'none') : above;
+    const at = option === '--at' ? [] : ['--at', path.join(above, 'session')];
+    const daemon = tiered('daemon', '--config', config, ...at, option, place);
+    expect([await daemon.ended, daemon.messages()]).toEqual([
+      2,
+      expect.stringContaining(`${option}: expected ${expected}`),
+    ]);
   });
 
   it.each([

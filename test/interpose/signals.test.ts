@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -22,6 +23,11 @@ const signalsRun = (options: readonly string[] = []): string[] => [
 
 /** Where the session was of a program that has ended. */
 const sessionOf = (running: Running): string => /session (\S+)/.exec(running.out())?.[1] ?? '';
+
+/** Whether a process can be without the right to signal those of other users. */
+const canLoseRights =
+  process.getuid?.() === 0 &&
+  spawnSync('setpriv', ['--bounding-set=-kill', '--reuid=65534', '--clear-groups', 'true']).status === 0;
 
 describeShim('tiered run', () => {
   it.each(['terminal', 'pipe'] as const)(
@@ -58,6 +64,18 @@ describeShim('tiered run', () => {
     expect(running.out()).toContain(ONCE);
   });
 
+  it('[I6] passes SIGINT on that comes while it is in the background of a terminal', async () => {
+    const job = signalsRun().map((word) => `'${word}'`);
+    const running = onTerminal(['bash', '-c', `set -m; ${job.join(' ')} & echo job $!; wait $!; exit $?`]);
+    await running.says('ready');
+    const pid = Number(/job (\d+)/.exec(running.out())?.[1]);
+    process.kill(pid, 'SIGINT');
+    await running.says('SIGINT');
+    process.kill(pid, 'SIGTERM');
+    expect(await running.ended).toBe(9);
+    expect(running.out()).toContain(ONCE);
+  });
+
   it('[I6] stops with the program by Ctrl-Z, and goes on with it', async () => {
     const job = signalsRun(['--quiet']).map((word) => `'${word}'`);
     const running = onTerminal([
@@ -87,12 +105,11 @@ describeShim('tiered run', () => {
     expect(running.out()).toContain(ONCE);
   });
 
-  it('closes when its terminal is closed', async () => {
+  it('[I6] closes when its terminal is closed, with the exit code of the program', async () => {
     const running = onTerminal(signalsRun());
     await running.says('ready');
     tell(running, 'hangup');
-    // Node itself may end by SIGABRT then, when it resets the terminal.
-    await running.ended;
+    expect(await running.ended).toBe(9);
     expect(sessionOf(running)).not.toBe('');
     expect(fs.existsSync(sessionOf(running))).toBe(false);
   });
@@ -103,5 +120,17 @@ describeShim('tiered run', () => {
     running.process.stderr?.destroy();
     running.process.kill('SIGTERM');
     expect([await running.ended, fs.existsSync(sessionOf(running))]).toEqual([9, false]);
+  });
+
+  // As one that sudo runs.
+  it.skipIf(!canLoseRights)('waits for a program that it may not signal', async () => {
+    const other = ['setpriv', '--reuid=65534', '--clear-groups', 'sh', '-c', 'echo ready; read line; exit 9'];
+    const weak = ['setpriv', '--bounding-set=-kill', ...ONE_PROCESS];
+    const running = started([...weak, ...runOf(withConfig().config, other)]);
+    await running.says('ready');
+    running.process.kill('SIGTERM');
+    await running.says('setpriv gets no signals');
+    running.process.stdin?.end('\n');
+    expect(await running.ended).toBe(9);
   });
 });

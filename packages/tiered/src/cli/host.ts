@@ -30,7 +30,7 @@ export function processHost(): CommandHost {
   return { write: (text) => void output.write(text), output, terminal, clock: systemClock };
 }
 
-/** Node restores the state of terminals at its end, and aborts if one is gone. What is closed it leaves out. */
+/** Node restores the state of terminals at its end, and aborts if one is gone. It leaves out those closed. */
 function leaveLostTerminals(): void {
   const terminals = [0, 1, 2].filter((descriptor) => tty.isatty(descriptor));
   process.on('exit', () => {

@@ -56,8 +56,9 @@ export async function runChild(
  * What else sends such a signal to this process alone cannot be told from that.
  */
 function hasGot({ pid }: ChildProcess, signal: NodeJS.Signals): boolean {
+  if (!OF_TERMINALS.includes(signal)) return false;
   const own = groupsOf(process.pid);
-  return OF_TERMINALS.includes(signal) && own?.group === own?.inFront && own?.group === groupsOf(pid)?.group;
+  return own !== undefined && own.group === own.inFront && own.group === groupsOf(pid)?.group;
 }
 
 /** The group of a process, and that in front of its terminal; undefined where the system does not say it. */

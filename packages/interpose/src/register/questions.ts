@@ -18,6 +18,8 @@ export interface Answered {
   readonly letGo: () => void;
 }
 
+const NOT_ANSWERED: Answered = { text: '', errno: os.constants.errno.EIO, letGo: () => undefined };
+
 /**
  * Asks the daemon, and waits as long as it lives. Who waits without coming back to the event loop asks by the
  * thread.
@@ -38,6 +40,8 @@ export class Questions {
   }
 
   askSync(kind: keyof typeof LETTERS, key: string): Answered {
+    // A daemon that hangs takes connections, and answers none.
+    if (!this.#isServed()) return NOT_ANSWERED;
     const shared = new SharedArrayBuffer(8 + MOST_BYTES);
     const state = new Int32Array(shared, 0, 2);
     const id = (this.#last += 1);

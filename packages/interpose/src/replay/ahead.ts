@@ -37,6 +37,8 @@ const MOST_AHEAD = 1024;
 /** What the distance grows to at first, in opens, and how much of it each open takes that is in time. */
 const FIRST_DISTANCE = 16;
 const SHRINK = 1 / 256;
+/** Entries of the queue that are not worth removing. */
+const FEW = 1024;
 /** Bytes by which file systems count. */
 const BLOCK = 4096;
 /** Attempts to place an object for which there turned out to be less room than was thought. */
@@ -73,12 +75,15 @@ interface Use {
   readonly since: number;
 }
 
+/** The object that is opened last comes first. */
+const queueOf = (uses: Use[]) => new TinyQueue(uses, (a, b) => b.next - a.next);
+
 /** Places what programs open next, and evicts what they open last. */
 export class Ahead {
   readonly #parts: AheadParts;
   readonly #sourceLevel: number;
   /** Those that are opened last come first. Entries that are not the latest of their object mean nothing. */
-  readonly #uses = new TinyQueue<Use>([], (a, b) => b.next - a.next);
+  #uses = queueOf([]);
   /** By object on a tier, or on its way there. */
   readonly #latest = new Map<number, Use>();
   readonly #loading = new Set<Promise<void>>();
@@ -262,6 +267,8 @@ export class Ahead {
   #note(use: Use): void {
     this.#latest.set(use.id, use);
     this.#uses.push(use);
+    // What is not the latest of its object sinks in the queue, and would never be taken out.
+    if (this.#uses.length > 2 * this.#latest.size + FEW) this.#uses = queueOf([...this.#latest.values()]);
   }
 
   #progress(): Promise<void> {

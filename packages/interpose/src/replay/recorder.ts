@@ -1,32 +1,40 @@
 import type { Clock } from '@tiered/core';
-import { createWriteStream, type WriteStream } from 'node:fs';
 import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { traceLine } from './trace.js';
 
 /** Bytes that wait to be written. What comes on top is left out, and counted. */
 const MOST_WAITING = 32 * 2 ** 20;
 
-/** Writes down which objects programs open, in order, while they run. */
+/**
+ * Writes down which objects programs open, in order, while they run. Where that does not work, the process
+ * warns once, and everything else goes on.
+ */
 export class Recorder {
-  readonly #stream: WriteStream;
+  readonly #stream: Writable;
   readonly #clock: Clock;
   readonly #begun: number;
   #lost = 0;
-  #error: Error | undefined;
 
   /** @throws Errors of the system, for example if there is a file already. */
   static async to(file: string, clock: Clock): Promise<Recorder> {
     const stream = createWriteStream(file, { flags: 'wx' });
     await once(stream, 'open');
-    return new Recorder(stream, clock);
+    return new Recorder(stream, file, clock);
   }
 
-  private constructor(stream: WriteStream, clock: Clock) {
+  /** @param name What a warning calls it. */
+  constructor(stream: Writable, name: string, clock: Clock) {
     this.#stream = stream;
     this.#clock = clock;
     this.#begun = clock.now();
-    stream.on('error', (error: Error) => (this.#error ??= error));
+    stream.once('error', ({ message }: Error) =>
+      process.emitWarning(`The trace ${name} ends early: ${message}`, 'TieredWarning'),
+    );
+    // What comes after the first is the same.
+    stream.on('error', () => undefined);
   }
 
   /** Opens that are not in the file, because it could not be written fast enough, or not at all. */
@@ -35,16 +43,19 @@ export class Recorder {
   }
 
   opened(key: string): void {
-    if (this.#error !== undefined || this.#stream.writableLength > MOST_WAITING) this.#lost += 1;
-    else this.#stream.write(traceLine({ seconds: (this.#clock.now() - this.#begun) / 1000, key }));
+    if (this.#stream.errored !== null || this.#stream.writableLength > MOST_WAITING) {
+      this.#lost += 1;
+      return;
+    }
+    const line = traceLine({ seconds: (this.#clock.now() - this.#begun) / 1000, key });
+    this.#stream.write(line, (error) => {
+      if (error) this.#lost += 1;
+    });
   }
 
-  /** @throws What went wrong with the file. */
+  /** Resolves when all is written that can be. */
   async close(): Promise<void> {
-    if (this.#error === undefined) {
-      this.#stream.end();
-      await finished(this.#stream);
-    }
-    if (this.#error !== undefined) throw this.#error;
+    this.#stream.end();
+    await finished(this.#stream).catch(() => undefined);
   }
 }

@@ -1,4 +1,5 @@
 import { TieredError } from '@tiered/core';
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -13,7 +14,9 @@ export interface TraceEntry {
 
 /** A line of a trace: `[1.25,"images/cat.jpg"]` and a newline. */
 export function traceLine({ seconds, key }: TraceEntry): string {
-  return `${JSON.stringify([Number(seconds.toFixed(6)), key])}\n`;
+  const line = JSON.stringify([Number(seconds.toFixed(6)), key]);
+  // They end lines too, for whoever reads them as Unicode says, and JSON leaves them as they are.
+  return `${line.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
 }
 
 /**
@@ -23,10 +26,9 @@ export function traceLine({ seconds, key }: TraceEntry): string {
  * system.
  */
 export async function* readTrace(file: string): AsyncGenerator<TraceEntry, void, undefined> {
-  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
   let number = 0;
   let wrong: { readonly line: string; readonly number: number } | undefined;
-  for await (const line of lines) {
+  for await (const line of linesOf(file)) {
     if (wrong !== undefined) throw corrupt(file, wrong);
     number += 1;
     const entry = entryOf(line);
@@ -40,22 +42,25 @@ export async function* readTrace(file: string): AsyncGenerator<TraceEntry, void,
 export async function* mergeTraces(
   traces: readonly AsyncIterable<TraceEntry>[],
 ): AsyncGenerator<TraceEntry, void, undefined> {
-  const heads = await Promise.all(
-    traces.map(async (trace) => {
-      const entries = trace[Symbol.asyncIterator]();
-      return { entries, next: await entries.next() };
-    }),
-  );
-  for (;;) {
-    let first: (typeof heads)[number] | undefined;
-    for (const head of heads) {
-      if (head.next.done === true) continue;
-      const isEarlier = first?.next.done !== false || head.next.value.seconds < first.next.value.seconds;
-      if (isEarlier) first = head;
+  const iterators = traces.map((trace) => trace[Symbol.asyncIterator]());
+  try {
+    const heads = await Promise.all(
+      iterators.map(async (entries) => ({ entries, next: await entries.next() })),
+    );
+    for (;;) {
+      let first: (typeof heads)[number] | undefined;
+      for (const head of heads) {
+        if (head.next.done === true) continue;
+        const isEarlier = first?.next.done !== false || head.next.value.seconds < first.next.value.seconds;
+        if (isEarlier) first = head;
+      }
+      if (first?.next.done !== false) return;
+      yield first.next.value;
+      first.next = await first.entries.next();
     }
-    if (first?.next.done !== false) return;
-    yield first.next.value;
-    first.next = await first.entries.next();
+  } finally {
+    // What went wrong before says more.
+    await Promise.allSettled(iterators.map(async (entries) => entries.return?.()));
   }
 }
 
@@ -75,6 +80,17 @@ export async function* cutTrace(
 /** The keys of a trace, as a plan. */
 export async function* keysOf(trace: AsyncIterable<TraceEntry>): AsyncGenerator<string, void, undefined> {
   for await (const { key } of trace) yield key;
+}
+
+/** Closes the file also if it is left early, which the interface does not. */
+async function* linesOf(file: string): AsyncGenerator<string, void, undefined> {
+  const input = createReadStream(file);
+  try {
+    yield* createInterface({ input, crlfDelay: Infinity });
+  } finally {
+    input.destroy();
+    if (!input.closed) await once(input, 'close');
+  }
 }
 
 function entryOf(line: string): TraceEntry | undefined {

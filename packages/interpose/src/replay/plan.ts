@@ -29,7 +29,7 @@ const STRAYS = 64;
  *
  * An open that is planned for much later is a stray: another program does something else, or the same one is
  * in another part of the plan. It does not count, so that the plan is not done up to there because of one
- * open. When there are many strays, and all are planned around one position, programs are there.
+ * open. When most opens are strays, and all are planned around one position, programs are there.
  *
  * Costs 9 bytes for each open, and 8 for each object.
  */
@@ -49,8 +49,9 @@ export class Plan {
   #position = 0;
   /** Opens from the position on that were seen. */
   #ahead = 0;
-  /** Objects that were opened elsewhere, the latest last; one less for each open that is in place. */
+  /** Objects that were opened elsewhere since a while ago, the latest last, and opens in place since then. */
   readonly #strays = new Set<number>();
+  #inPlace = 0;
   readonly #mostStrays: number;
 
   /**
@@ -118,7 +119,8 @@ export class Plan {
     else if (isHere) this.#see(id, due);
     else if (due === NEVER) return false;
     else return this.#stray(id);
-    this.#forgetStray();
+    this.#inPlace += 1;
+    if (this.#inPlace >= this.#mostStrays) this.#forgetStrays();
     return true;
   }
 
@@ -153,7 +155,7 @@ export class Plan {
     this.#strays.add(id);
     if (this.#strays.size < this.#mostStrays) return false;
     const strays = [...this.#strays];
-    this.#strays.clear();
+    this.#forgetStrays();
     const place = this.#placeOf(strays);
     if (place === undefined) return false;
     while (this.#position < place) this.#pass();
@@ -161,27 +163,30 @@ export class Plan {
     return true;
   }
 
-  #forgetStray(): void {
-    for (const oldest of this.#strays) {
-      this.#strays.delete(oldest);
-      return;
-    }
+  /** There are too few of them, or they were looked at. */
+  #forgetStrays(): void {
+    this.#strays.clear();
+    this.#inPlace = 0;
   }
 
-  /** The first of some opens, where all of these objects are planned around one position. */
+  /** The first of some opens, at the position around which these objects are planned next to each other. */
   #placeOf(ids: readonly number[]): number | undefined {
     const dues = ids.map((id) => this.dueOf(id));
-    let around = dues.at(-1) ?? NEVER;
-    for (; around !== NEVER; around = this.next[around] ?? NEVER) {
-      for (const [i, due] of dues.entries()) dues[i] = this.#from(due, around - this.disorder);
-      if (Math.max(...dues) <= around + this.disorder) return Math.min(...dues);
+    let best = { first: NEVER, distance: this.disorder + 1 };
+    for (let around = dues.at(-1) ?? NEVER; around !== NEVER; around = this.next[around] ?? NEVER) {
+      for (const [i, due] of dues.entries()) dues[i] = this.#nearest(due, around);
+      const distance = Math.max(...dues.map((due) => Math.abs(due - around)));
+      if (distance < best.distance) best = { first: Math.min(...dues), distance };
     }
-    return undefined;
+    return best.first === NEVER ? undefined : best.first;
   }
 
-  /** The first open of an object from a position on. */
-  #from(due: number, position: number): number {
-    while (due < position) due = this.next[due] ?? NEVER;
-    return due;
+  /** The open of an object that is nearest to a position, of this one and later ones. */
+  #nearest(due: number, position: number): number {
+    for (;;) {
+      const next = this.next[due] ?? NEVER;
+      if (next === NEVER || next - position > Math.abs(due - position)) return due;
+      due = next;
+    }
   }
 }

@@ -69,6 +69,7 @@ export class Follower {
     table.moved(id, copy);
     farm?.moved(id, copy);
     requests.moved(id);
+    this.#parts.ahead?.moved(id, place !== undefined);
     if (place?.direct === false) requests.check(id);
   }
 

@@ -11,34 +11,42 @@
  * source is read nearly as little as with MIN.
  *
  * The moving parts: the plan, which says how far programs are; a cursor, which goes through the plan ahead of
- * them and knows what is on the tiers at that time; a queue of objects by when they are opened next after the
- * cursor.
+ * them, chooses what has to go for an object that is not there, and waits until that was opened; lanes, each
+ * of which evicts what was chosen for one object and then places it; the uses, which say what is on the tiers
+ * when the cursor is where it is, and when that is opened next; the room, which keeps the books.
  *
  * A program that reads as fast as it can comes to an object while that is on its way, and reads it from the
  * source too: twice for nothing. So the cursor keeps a distance that grows with each such open, and leaves
  * what is nearer to the program.
  *
- * Invariants: what is opened between programs and the cursor is never evicted. An object is fetched at most
- * once before it is opened. Programs that do something else than the plan says read the source, and are never
- * held up.
+ * A program may leave out an open. The object is not waited for then, as long as another one can go.
+ *
+ * Invariants: what is opened between programs and the cursor is not evicted. An object that was opened before
+ * its fetch began is not fetched for that open. Where less of it fitted than was thought, more room is made
+ * and it is fetched again, twice at most. The cursor is ahead of programs by so many opens at most as it
+ * takes to open everything once. Programs that do something else than the plan says read the source, and are
+ * never held up.
  */
 import { isTieredError, type Clock, type Hierarchy } from '@tiered/core';
-import TinyQueue from 'tinyqueue';
+import { Distance } from './distance.js';
+import { Leaving } from './leaving.js';
 import { NEVER, type Plan } from './plan.js';
+import { Progress } from './progress.js';
+import { Room } from './room.js';
+import { Uses, type Use } from './uses.js';
 
-/** Fetched at the same time: the placement limits what the source is asked. */
-const AT_A_TIME = 16;
+/**
+ * Objects that are being evicted for or placed at the same time. The placement asks the source for 6 at a
+ * time unless it is told otherwise (`concurrency`); others are written meanwhile, or wait for the index,
+ * which takes all that wait for it at once.
+ */
+const LANES = 16;
 /** Positions that the cursor passes between two turns of the event loop. */
 const AT_ONCE = 10_000;
 /** Opens from which the size of objects is estimated. */
 const SOME = 10_000;
 /** Opens that the fetch of an object begins before its own at most: some seconds of a fast training. */
 const MOST_AHEAD = 1024;
-/** What the distance grows to at first, in opens, and how much of it each open takes that is in time. */
-const FIRST_DISTANCE = 16;
-const SHRINK = 1 / 256;
-/** Entries of the queue that are not worth removing. */
-const FEW = 1024;
 /** Bytes by which file systems count. */
 const BLOCK = 4096;
 /** Attempts to place an object for which there turned out to be less room than was thought. */
@@ -56,7 +64,7 @@ export interface AheadCounts {
   readonly evicted: number;
   /** Planned opens that came before their object was there. */
   readonly late: number;
-  /** Opens that were not planned. */
+  /** Opens that were not planned, or not there. */
   readonly unplanned: number;
 }
 
@@ -68,35 +76,23 @@ export interface AheadParts {
   readonly clock: Clock;
 }
 
-/** When the object of an entry is opened again, and after which open that was known. */
-interface Use {
-  readonly id: number;
-  readonly next: number;
-  readonly since: number;
-}
-
-/** The object that is opened last comes first. */
-const queueOf = (uses: Use[]) => new TinyQueue(uses, (a, b) => b.next - a.next);
-
 /** Places what programs open next, and evicts what they open last. */
 export class Ahead {
   readonly #parts: AheadParts;
   readonly #sourceLevel: number;
-  /** Those that are opened last come first. Entries that are not the latest of their object mean nothing. */
-  #uses = queueOf([]);
-  /** By object on a tier, or on its way there. */
-  readonly #latest = new Map<number, Use>();
-  readonly #loading = new Set<Promise<void>>();
+  readonly #uses = new Uses();
+  readonly #room: Room;
+  /** By object that is on its way. */
+  readonly #lanes = new Map<number, Promise<void>>();
+  /** Objects on their way of which only the beginning fitted. */
+  readonly #inPart = new Set<string>();
   readonly #counts = { placed: 0, evicted: 0, late: 0, unplanned: 0 };
   readonly #largest: number;
-  /** Opens by which the fetch of an object may begin before its own. */
-  readonly #lead: number;
-  /** Opens that the cursor leaves to the program, because their objects would come too late. */
-  #distance = 0;
-  /** Bytes of tiers that nothing is in, or on its way to. */
-  #room: number;
-  /** Those who wait until programs go on. */
-  #waiting: (() => void)[] = [];
+  readonly #distance: Distance;
+  readonly #leaving: Leaving;
+  readonly #progress = new Progress();
+  /** Where the cursor is. */
+  #at = 0;
   /** Whether the cursor has come to the end. */
   #isDone = false;
   #isClosed = false;
@@ -104,11 +100,18 @@ export class Ahead {
 
   constructor(parts: AheadParts) {
     this.#parts = parts;
+    const { plan, placement } = parts;
     const { tiers } = parts.hierarchy.stats();
     this.#sourceLevel = tiers.length;
     this.#largest = Math.max(0, ...tiers.map(({ quotaBytes }) => quotaBytes));
-    this.#room = this.#realRoom();
-    this.#lead = this.#leadOf(tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0));
+    this.#room = new Room(() => placement.freeBytes().reduce((sum, bytes) => sum + bytes, 0));
+    const lead = this.#leadOf(tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0));
+    this.#distance = new Distance(lead / 2);
+    this.#leaving = new Leaving({
+      ...{ plan, uses: this.#uses, progress: this.#progress, lead },
+      isComing: (id) => this.#lanes.has(id),
+      isDue: (id, at) => this.#isDue(id, at),
+    });
   }
 
   get counts(): AheadCounts {
@@ -118,108 +121,172 @@ export class Ahead {
   /** Begins to place. What is on the tiers stays as long as there is room. */
   begin(): void {
     const { namespace } = this.#parts.hierarchy;
+    this.#parts.hierarchy.on('placed', this.#placed);
     for (let id = 0; id < namespace.count; id++)
-      if (namespace.levelOf(id) < this.#sourceLevel)
-        this.#note({ id, next: this.#parts.plan.dueOf(id), since: -1 });
+      if (namespace.levelOf(id) < this.#sourceLevel) this.#came(id);
     this.#working = this.#work();
   }
 
   /** A program opened a file. */
   opened(kind: 'copy' | 'source', id: number): void {
-    const isPlanned = this.#parts.plan.opened(id);
-    if (!isPlanned) this.#counts.unplanned += 1;
-    else if (kind === 'source') {
-      this.#counts.late += 1;
-      const isOnItsWay = this.#latest.has(id);
-      if (isOnItsWay) this.#distance = Math.min(Math.max(FIRST_DISTANCE, 2 * this.#distance), this.#lead / 2);
-    } else this.#distance *= 1 - SHRINK;
-    this.#wake();
+    if (this.#parts.plan.opened(id)) {
+      if (kind === 'source') this.#counts.late += 1;
+      this.#distance.opened(id, kind === 'copy');
+    } else this.#counts.unplanned += 1;
+    this.#progress.made();
+  }
+
+  /** An object has another copy, or none. */
+  moved(id: number, hasCopy: boolean): void {
+    // What is on its way says itself what has become of it.
+    if (this.#lanes.has(id)) return;
+    if (hasCopy) this.#came(id);
+    else if (this.#uses.delete(id)) {
+      this.#distance.gone(id);
+      this.#room.add(this.#bytesOf(id));
+      this.#progress.made();
+    }
   }
 
   /** Resolves when all is placed that can be, until programs go on. */
   async idle(): Promise<void> {
-    // The cursor may be done, or wait for objects that are all on their way, and wait for room.
-    const cursors = () => (this.#isDone || this.#loading.size >= AT_A_TIME ? 0 : 1);
-    while (this.#waiting.length < this.#loading.size + cursors()) await this.#parts.clock.sleep(1);
+    // The cursor may be done, or wait for lanes that all wait for programs.
+    const cursors = () => (this.#isDone || this.#lanes.size >= LANES ? 0 : 1);
+    while (this.#progress.waiting < this.#lanes.size + cursors()) await this.#parts.clock.sleep(1);
   }
 
   /** Ends when the objects that are on their way are there. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#wake();
+    this.#progress.made();
     await this.#working;
-    await Promise.all(this.#loading);
+    await Promise.all(this.#lanes.values());
+    this.#parts.hierarchy.off('placed', this.#placed);
   }
 
   async #work(): Promise<void> {
     const { plan, clock } = this.#parts;
-    const { sequence, next } = plan;
-    for (let at = 0; at < sequence.length && !this.#isClosed; at++) {
+    const { sequence } = plan;
+    for (; this.#at < sequence.length && !this.#isClosed; this.#at++) {
+      const at = this.#at;
+      while (at >= plan.reached + plan.span && !this.#isClosed) await this.#progress.wait();
       const id = sequence[at] ?? 0;
-      const isThere = this.#latest.has(id);
-      const isFar = at >= plan.position + Math.floor(this.#distance);
-      if (!isThere && isFar && !(await this.#fetch(id, at))) continue;
-      if (isThere || this.#latest.has(id)) this.#note({ id, next: next[at] ?? NEVER, since: at });
+      if (this.#uses.has(id)) this.#pass(id, at);
+      else if (at >= plan.reached + this.#distance.opens) await this.#fetch(id, at);
       // So that a long plan of objects that are all there does not hold up everything else.
       if (at % AT_ONCE === 0) await clock.turn();
     }
     this.#isDone = true;
   }
 
-  /** Begins to fetch an object for an open. False if programs are past that, or nothing can go. */
-  async #fetch(id: number, at: number): Promise<boolean> {
+  /** Begins to fetch an object for an open, once what has to go for it was opened. */
+  async #fetch(id: number, at: number): Promise<void> {
     const bytes = this.#bytesOf(id);
-    if (bytes > this.#largest) return false;
-    // What tiers take for each copy is known only when nothing is on its way.
-    if (this.#loading.size === 0) this.#room = this.#realRoom();
-    while (this.#room < bytes) {
-      if (!(await this.#evictLast(at, (since) => this.#isOpened(since, at)))) return false;
+    if (bytes > this.#largest || !this.#isDue(id, at)) return;
+    const leaving = await this.#leaving.makeRoom(id, at, (going) => {
+      return going.reduce((sum, use) => sum + this.#bytesOf(use.id), this.#room.bytes) >= bytes;
+    });
+    while (leaving !== undefined && this.#lanes.size >= LANES) await Promise.race(this.#lanes.values());
+    // It may have been adopted meanwhile.
+    const isThere = this.#uses.has(id);
+    if (isThere) this.#pass(id, at);
+    if (leaving === undefined || isThere || !this.#isDue(id, at)) {
+      for (const use of leaving ?? []) this.#uses.keep(use);
+      return;
     }
-    this.#room -= bytes;
-    this.#latest.set(id, { id, next: at, since: at });
-    while (this.#loading.size >= AT_A_TIME) await Promise.race(this.#loading);
-    const loading = this.#place(id).finally(() => this.#loading.delete(loading));
-    this.#loading.add(loading);
-    return true;
+    this.#distance.begun(id);
+    this.#pass(id, at);
+    this.#room.take(bytes);
+    this.#lanes.set(id, this.#lane(id, at, leaving));
   }
 
-  /** Waits until programs have made an open. False if they are past another one by then. */
-  async #isOpened(since: number, at: number): Promise<boolean> {
+  /** The cursor passes an open of an object that is there, or on its way. */
+  #pass(id: number, at: number): void {
+    this.#uses.note({ id, next: this.#parts.plan.next[at] ?? NEVER, since: at });
+  }
+
+  /** Whether the fetch of an object for an open is of use still. */
+  #isDue(id: number, at: number): boolean {
+    return this.#parts.plan.dueOf(id) <= at && !this.#isClosed;
+  }
+
+  async #lane(id: number, at: number, leaving: readonly Use[]): Promise<void> {
+    const bytes = this.#bytesOf(id);
+    let hasCome = false;
+    try {
+      hasCome = await this.#bring(id, at, leaving);
+    } finally {
+      this.#room.taken(bytes, hasCome);
+      this.#inPart.delete(this.#keyOf(id));
+      this.#lanes.delete(id);
+      if (!hasCome) {
+        this.#uses.delete(id);
+        this.#distance.gone(id);
+      }
+      this.#progress.made();
+    }
+  }
+
+  /** Evicts what was chosen to go for an object, and then places that. True if it is on a tier then. */
+  async #bring(id: number, at: number, leaving: readonly Use[]): Promise<boolean> {
+    await Promise.all(leaving.map((use) => this.#evict(use)));
+    for (let attempt = 1; this.#isDue(id, at); attempt++) {
+      const outcome = await this.#place(id);
+      if (outcome !== 'full') return outcome === 'placed';
+      const use = attempt < ATTEMPTS ? await this.#leaving.choose(id, at) : undefined;
+      if (use === undefined) break;
+      await this.#evict(use);
+    }
+    return false;
+  }
+
+  async #evict(use: Use): Promise<void> {
+    if (!this.#uses.release(use)) return;
+    this.#distance.gone(use.id);
+    const bytes = this.#bytesOf(use.id);
+    this.#room.give(bytes);
+    const hasGone = await this.#parts.placement.evict(this.#keyOf(use.id)).catch(() => false);
+    if (hasGone) this.#counts.evicted += 1;
+    this.#room.given(bytes, hasGone);
+  }
+
+  /** Full means that there was less room than was thought. */
+  async #place(id: number): Promise<'placed' | 'full' | 'failed'> {
+    const { hierarchy, placement } = this.#parts;
+    const key = this.#keyOf(id);
+    try {
+      const level = await hierarchy.place(key);
+      const isFull = () => placement.freeBytes().every((bytes) => bytes < this.#bytesOf(id));
+      if (level === this.#sourceLevel) return isFull() ? 'full' : 'failed';
+      if (this.#inPart.delete(key)) {
+        // No program can use the beginning of a file.
+        await placement.evict(key);
+        return 'full';
+      }
+      // A copy of an earlier daemon that is not checked yet is not one that was placed.
+      if (hierarchy.namespace.directLevelOf(id) === level) this.#counts.placed += 1;
+      return 'placed';
+    } catch (error) {
+      // Events of the hierarchy say what went wrong with the source or the tier.
+      if (!isTieredError(error)) throw error;
+      return 'failed';
+    }
+  }
+
+  /** A copy was made: of those that are being placed it is to be known whether it is all of the object. */
+  readonly #placed = ({ key, bytes }: { readonly key: string; readonly bytes: number }): void => {
+    const { namespace } = this.#parts.hierarchy;
+    const id = namespace.find(key);
+    if (this.#lanes.has(id) && bytes < namespace.sizeOf(id)) this.#inPart.add(key);
+  };
+
+  /** There is a copy that was not placed from here. */
+  #came(id: number): void {
+    if (this.#uses.has(id)) return;
     const { plan } = this.#parts;
-    while (plan.position <= since && plan.position <= at && !this.#isClosed) await this.#progress();
-    return plan.position <= at && !this.#isClosed;
-  }
-
-  /** Evicts the object that is opened last, if it may go once it was opened for the last time before. */
-  async #evictLast(at: number, mayGo: (since: number) => Promise<boolean> | boolean): Promise<boolean> {
-    const { placement, hierarchy } = this.#parts;
-    const last = this.#lastUseBefore(at - this.#lead);
-    if (last === undefined) return false;
-    if (!(await mayGo(last.since))) {
-      this.#uses.push(last);
-      return false;
-    }
-    this.#latest.delete(last.id);
-    const isEvicted = await placement.evict(hierarchy.namespace.keyOf(last.id)).catch(() => false);
-    if (isEvicted) this.#counts.evicted += 1;
-    this.#room += this.#bytesOf(last.id);
-    return true;
-  }
-
-  /**
-   * Takes the object that is opened last out of the queue, of those that were opened before a position; if
-   * there is none, of all.
-   */
-  #lastUseBefore(position: number): Use | undefined {
-    const later: Use[] = [];
-    let last = this.#uses.pop();
-    while (last !== undefined && (this.#latest.get(last.id) !== last || last.since >= position)) {
-      if (this.#latest.get(last.id) === last) later.push(last);
-      last = this.#uses.pop();
-    }
-    last ??= later.shift();
-    for (const use of later) this.#uses.push(use);
-    return last;
+    let [since, next] = [-1, plan.dueOf(id)];
+    while (next < this.#at) [since, next] = [next, plan.next[next] ?? NEVER];
+    this.#uses.note({ id, next, since });
   }
 
   /** An eighth of what fits on the tiers. */
@@ -230,52 +297,12 @@ export class Ahead {
     return Math.max(1, Math.min(MOST_AHEAD, Math.floor(quotaBytes / Math.max(1, bytes) / 8)));
   }
 
-  async #place(id: number): Promise<void> {
-    const { hierarchy, placement, plan } = this.#parts;
-    const { namespace } = hierarchy;
-    const key = namespace.keyOf(id);
-    for (let attempt = 0; attempt < ATTEMPTS && !this.#isClosed; attempt++) {
-      try {
-        const level = await hierarchy.place(key);
-        if (level < this.#sourceLevel && namespace.directLevelOf(id) === level) {
-          this.#counts.placed += 1;
-          return;
-        }
-        // Only its beginning fitted, which no program can use.
-        if (level < this.#sourceLevel) await placement.evict(key);
-      } catch (error) {
-        // Events of the hierarchy say what went wrong with the source or the tier.
-        if (!isTieredError(error)) throw error;
-        break;
-      }
-      // There was less room than was thought.
-      const due = plan.dueOf(id);
-      if (!(await this.#evictLast(due, (since) => this.#isOpened(since, due)))) break;
-    }
-    this.#latest.delete(id);
-  }
-
   /** What a copy takes of a tier, nearly. */
   #bytesOf(id: number): number {
     return Math.ceil(this.#parts.hierarchy.namespace.sizeOf(id) / BLOCK) * BLOCK;
   }
 
-  #realRoom(): number {
-    return this.#parts.placement.freeBytes().reduce((sum, bytes) => sum + bytes, 0);
-  }
-
-  #note(use: Use): void {
-    this.#latest.set(use.id, use);
-    this.#uses.push(use);
-    // What is not the latest of its object sinks in the queue, and would never be taken out.
-    if (this.#uses.length > 2 * this.#latest.size + FEW) this.#uses = queueOf([...this.#latest.values()]);
-  }
-
-  #progress(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  #wake(): void {
-    for (const resolve of this.#waiting.splice(0)) resolve();
+  #keyOf(id: number): string {
+    return this.#parts.hierarchy.namespace.keyOf(id);
   }
 }

@@ -2,10 +2,13 @@ import type { Clock } from '@tiered/core';
 import type { Message, Ring } from '../ring/ring.js';
 import type { SessionSocket } from './socket.js';
 
-/** Between two looks for messages while there are some. */
-const LOOK_MS = 2;
+/**
+ * Between two looks for messages while there are some. A look costs 50 us, of a core that loaders want as well.
+ * Nobody waits for what is said here, and the ring has room for ten times as many messages as come in it.
+ */
+const LOOK_MS = 10;
 /** Looks in a row that find nothing, after which it sleeps until a program wakes it. */
-const LOOKS = 100;
+const LOOKS = 20;
 /** The longest sleep: whatever becomes of a wake-up, messages are not later than this. */
 const SLEEP_MS = 250;
 

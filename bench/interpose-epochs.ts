@@ -14,7 +14,7 @@ const BYTES = 100_000;
 /** What the file system of a tier takes for such a file. */
 const ON_DISK = 102_400;
 /** What the tier takes beside its copies: its index, its log and its directories. */
-const INDEX_BYTES = 2.4e6;
+const INDEX_BYTES = 2.502e6;
 /** The room of the smaller tier, as a part of the data: what NoPFS has of ImageNet-1k. */
 const PART = 0.56;
 const SOURCE = { openMs: 1, readMs: 1, bytesPerSecond: 150e6, cacheSeconds: 3600 };
@@ -137,17 +137,49 @@ async function compareEpochsOn(mount: SlowMount, framework: Framework, measuring
     const off = Math.max(...later.map((opens) => Math.abs(opens - wanted)));
     checks.push(atMost(`${name}: opens of the source in later epochs, off ${wanted}`, off, 0, ''));
     unplanned = median(found.seconds.slice(1));
-    if (room === quota) continue;
-    const least = median(local.seconds.slice(1));
-    checks.push(
-      atMost(`${name}: epochs after the first, against the local disk`, unplanned / least, 1.05, 'x'),
-    );
+    if (room !== quota) await compareLater(framework, measuring, mount, daemon);
   }
   await using daemon = await DaemonProcess.start({ ...served, quota, replay: trace });
   const replayed = await epochs(framework, measuring, { root: mount.directory, mount, daemon });
   add('the same, second run, by the plan of the first', replayed);
   const gain = median(replayed.seconds.slice(1)) / unplanned;
   checks.push(atMost(`${framework.name}: epochs with a plan, against the same without`, gain, 1, 'x'));
+}
+
+/**
+ * Epochs in which all is on the tier, and epochs over the local disk, in alternation: they take so little
+ * time that those of one setup after another differ by more than the setups do.
+ */
+async function compareLater(
+  framework: Framework,
+  { scratch, data, names, options, rows, checks }: Measuring,
+  mount: SlowMount,
+  daemon: DaemonProcess,
+): Promise<void> {
+  const start = (root: string, environment: NodeJS.ProcessEnv) =>
+    framework.start({
+      scratch,
+      files: names.map((name) => path.join(root, name)),
+      bytes: BYTES * names.length,
+      environment,
+    });
+  const local = await start(data, {});
+  const served = await start(mount.directory, daemon.environment);
+  const rounds = options.quick ? 1 : 21;
+  const timings = await alternate(
+    { local: () => local.round(), served: () => served.round() },
+    rounds,
+    (round) => options.progress(`${framework.name}: later epoch ${round} of ${rounds}`),
+  );
+  for (const one of [local, served]) await one.close();
+  const slower = 1 / ratio(timings, 'served', 'local');
+  rows.push({
+    [`${framework.name}, later epochs in alternation`]: 'ms',
+    'the local disk': Math.round(medianMs(timings, 'local')),
+    'tiered run, all fits': Math.round(medianMs(timings, 'served')),
+    x: Math.round(100 * slower) / 100,
+  });
+  checks.push(atMost(`${framework.name}: epochs after the first, against the local disk`, slower, 1.05, 'x'));
 }
 
 interface EpochsOptions {

@@ -21,6 +21,14 @@ const signalsRun = (options: readonly string[] = []): string[] => [
   ...runOf(withConfig().config, SIGNALS, options),
 ];
 
+/** SIGINT came once, and SIGTERM ends the program: what was passed on before that is there before. */
+async function endsOnce(running: Running, terminate: () => void): Promise<void> {
+  await running.says('SIGINT');
+  terminate();
+  expect(await running.ended).toBe(9);
+  expect(running.out()).toContain(ONCE);
+}
+
 /** Where the session was of a program that has ended. */
 const sessionOf = (running: Running): string => /session (\S+)/.exec(running.out())?.[1] ?? '';
 
@@ -36,11 +44,7 @@ describeShim('tiered run', () => {
       const running = onTerminal(signalsRun(), input);
       await running.says('ready');
       tell(running, 'key INTR');
-      await running.says('SIGINT');
-      // What was passed on before is there before.
-      tell(running, 'kill SIGTERM');
-      expect(await running.ended).toBe(9);
-      expect(running.out()).toContain(ONCE);
+      await endsOnce(running, () => tell(running, 'kill SIGTERM'));
     },
   );
 
@@ -48,20 +52,14 @@ describeShim('tiered run', () => {
     const running = onTerminal([...TIERED, ...runOf(withConfig().config, SIGNALS)]);
     await running.says('ready');
     tell(running, 'key INTR');
-    await running.says('SIGINT');
-    tell(running, 'kill SIGTERM');
-    expect(await running.ended).toBe(9);
-    expect(running.out()).toContain(ONCE);
+    await endsOnce(running, () => tell(running, 'kill SIGTERM'));
   });
 
   it('[I6] passes Ctrl-C on to a program that has left the terminal', async () => {
     const running = onTerminal([...ONE_PROCESS, ...runOf(withConfig().config, ['setsid', ...SIGNALS])]);
     await running.says('ready');
     tell(running, 'key INTR');
-    await running.says('SIGINT');
-    tell(running, 'kill SIGTERM');
-    expect(await running.ended).toBe(9);
-    expect(running.out()).toContain(ONCE);
+    await endsOnce(running, () => tell(running, 'kill SIGTERM'));
   });
 
   it('[I6] passes SIGINT on that comes while it is in the background of a terminal', async () => {
@@ -70,10 +68,7 @@ describeShim('tiered run', () => {
     await running.says('ready');
     const pid = Number(/job (\d+)/.exec(running.out())?.[1]);
     process.kill(pid, 'SIGINT');
-    await running.says('SIGINT');
-    process.kill(pid, 'SIGTERM');
-    expect(await running.ended).toBe(9);
-    expect(running.out()).toContain(ONCE);
+    await endsOnce(running, () => process.kill(pid, 'SIGTERM'));
   });
 
   it('[I6] stops with the program by Ctrl-Z, and goes on with it', async () => {
@@ -99,10 +94,7 @@ describeShim('tiered run', () => {
     const running = tieredRun(withConfig().config, SIGNALS);
     await running.says('ready');
     running.process.kill('SIGINT');
-    await running.says('SIGINT');
-    running.process.kill('SIGTERM');
-    expect(await running.ended).toBe(9);
-    expect(running.out()).toContain(ONCE);
+    await endsOnce(running, () => running.process.kill('SIGTERM'));
   });
 
   it('[I6] closes when its terminal is closed, with the exit code of the program', async () => {

@@ -3,8 +3,9 @@ import type { Message, Ring } from '../ring/ring.js';
 import type { SessionSocket } from './socket.js';
 
 /**
- * Between two looks for messages while there are some. A look costs 50 us, of a core that loaders want as well.
- * Nobody waits for what is said here, and the ring has room for ten times as many messages as come in it.
+ * Between two looks for messages while there are some. A look costs 50 us of a core that loaders want as
+ * well. Nobody waits for what is said here, and the ring has room for ten times as many messages as come in
+ * it.
  */
 const LOOK_MS = 10;
 /** Looks in a row that find nothing, after which it sleeps until a program wakes it. */

@@ -106,8 +106,11 @@ export function removeSessionDirectory({ path: directory }: SessionDirectory): v
 /** Whether a daemon lives whose session is in that directory: also one that was stopped listens. */
 export async function isServed(directory: string): Promise<boolean> {
   const silent = silentMs(directory);
-  return silent !== undefined && (silent <= SILENT_MS || (await isListening(path.join(directory, SOCKET))));
+  return silent !== undefined && (silent <= SILENT_MS || (await hasDaemonAt(directory)));
 }
+
+/** Whether a daemon answers at a path that was agreed on, be it that it was stopped for the moment. */
+export const hasDaemonAt = (at: string): Promise<boolean> => isListening(path.join(at, SOCKET));
 
 async function removeLeftovers(above: string): Promise<void> {
   for (const name of fs.readdirSync(above)) {
@@ -127,7 +130,7 @@ async function isLeft(directory: string, afterMs: number): Promise<boolean> {
   const silent = silentMs(directory);
   if (silent === undefined || silent <= afterMs || !hasRingMagic(path.join(directory, RING))) return false;
   if (!fs.readdirSync(directory).every((name) => NAMES.includes(name))) return false;
-  return !(await isListening(path.join(directory, SOCKET)));
+  return !(await hasDaemonAt(directory));
 }
 
 /** How long nothing was said in a directory; undefined for what is no directory of this user's. */

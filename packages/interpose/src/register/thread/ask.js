@@ -22,10 +22,10 @@ const NONE = `-${os.constants.errno.EIO}`;
  */
 
 /**
- * Waits for the answer as long as the daemon lives.
+ * Waits for the answer as long as there is somebody to give it and somebody to take it.
  * @param {string} socket
  * @param {string} question A letter and a key.
- * @param {() => boolean} isServed Whether the daemon lives.
+ * @param {() => boolean} isServed Whether the daemon lives, and somebody waits for the answer.
  * @returns {Promise<Answer>}
  */
 export async function ask(socket, question, isServed) {

@@ -16,8 +16,8 @@ const MOST_BYTES = 65_536;
 /** @type {net.Socket | undefined} */
 let connection;
 /**
- * By number, until it is let go.
- * @type {Map<number, Promise<import('./ask.js').Answer>>}
+ * By number, until it is let go. Undefined before it has been asked.
+ * @type {Map<number, Promise<import('./ask.js').Answer> | undefined>}
  */
 const answers = new Map();
 
@@ -51,11 +51,13 @@ function tell(message) {
 }
 
 /**
- * Writes an answer where the program waits for it. It looks by itself whether the daemon lives.
+ * Writes an answer where the program waits for it. The program looks by itself whether the daemon lives, and
+ * lets go what it does not wait for any more.
  * @param {{ id: number; question: string; shared: SharedArrayBuffer }} asked
  */
 async function answer({ id, question, shared }) {
-  const answering = ask(socket, question, () => true);
+  answers.set(id, undefined);
+  const answering = ask(socket, question, () => answers.has(id));
   answers.set(id, answering);
   const { text } = await answering;
   const [state, bytes] = [new Int32Array(shared, 0, 2), Buffer.from(shared, 8)];

@@ -1,16 +1,14 @@
 import { isTieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { environmentAt } from '@tiered/interpose';
-import { once } from 'node:events';
+import { environmentAt, hasDaemonAt } from '@tiered/interpose';
 import fs from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
 import type { CommandHost } from '../host.js';
 
 /** The environment of programs that find a daemon. Where there is none, says so: they read the source. */
 export async function environmentOf({ terminal }: CommandHost, at: string): Promise<NodeJS.ProcessEnv> {
   const env = knownAt(at);
-  if (env === undefined || !(await isAnswered(at)))
+  if (env === undefined || !(await hasDaemonAt(at)))
     terminal.write(`There is no daemon at ${at}: the program reads the source.\n`);
   return env ?? process.env;
 }
@@ -31,20 +29,6 @@ function knownAt(at: string): NodeJS.ProcessEnv | undefined {
  */
 export async function assertNotTaken(at: string): Promise<void> {
   if (fs.lstatSync(at, { throwIfNoEntry: false }) === undefined) return;
-  if (fs.existsSync(path.join(at, 'ring')) && !(await isAnswered(at))) return;
+  if (fs.existsSync(path.join(at, 'ring')) && !(await hasDaemonAt(at))) return;
   throw configError('--at', 'a path at which there is nothing; is a daemon running there?', at);
-}
-
-async function isAnswered(at: string): Promise<boolean> {
-  const connection = net.connect(path.join(at, 'socket'));
-  try {
-    await once(connection, 'connect');
-    return true;
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    // All else, as too many connections, is no proof that it is gone.
-    return !['ECONNREFUSED', 'ENOENT'].includes(code);
-  } finally {
-    connection.destroy();
-  }
 }

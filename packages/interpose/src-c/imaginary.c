@@ -129,6 +129,7 @@ static bool open_when_asked(const struct imaginary *found, int flags, struct red
   int error = errno;
   end_connection(connection);
   if (fd >= 0) {
+    redirection->level = TABLE_TIERS;
     redirection->copy_length = strlen(copy);
     if (redirection->copy_length < TABLE_PATH) memcpy(redirection->copy, copy, redirection->copy_length + 1);
     else redirection->copy_length = 0;

@@ -8,8 +8,7 @@
  * leaves an entry of another file behind, which will not be what the kernel says.
  */
 #include "known-copies.h"
-#include "real.h"
-#include <fcntl.h>
+#include "tier-directories.h"
 #include <string.h>
 
 /* Descriptors from 1024 on are asked about each time. The memory of entries that are never used is never there. */
@@ -20,6 +19,7 @@ static struct entry {
   uint32_t version;
   const struct table *table;
   uint64_t slot;
+  unsigned level;
   /* Of the copy, once the path led to it. */
   struct file_identity identity;
   char path[TABLE_PATH];
@@ -41,6 +41,7 @@ void copy_known(int fd, const struct redirection *redirection) {
   if (entry == NULL || !take(entry, version_of(entry))) return;
   entry->table = redirection->table;
   entry->slot = redirection->slot;
+  entry->level = redirection->level;
   entry->identity = (struct file_identity){0};
   memcpy(entry->path, redirection->copy, redirection->copy_length + 1);
   let_go(entry);
@@ -51,9 +52,9 @@ static bool is_same(const struct file_identity *a, const struct file_identity *b
          a->changed_nanoseconds == b->changed_nanoseconds;
 }
 
-static bool leads_to(const char *path, const struct file_identity *identity) {
+static bool leads_to(const struct entry *entry, const struct file_identity *identity) {
   struct stat found;
-  if (real_stat(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &found) < 0) return false;
+  if (stat_in_tier(entry->table, entry->level, entry->path, &found) < 0) return false;
   struct file_identity there = {found.st_ino, found.st_dev, found.st_ctim.tv_sec, found.st_ctim.tv_nsec};
   return is_same(&there, identity);
 }
@@ -61,7 +62,7 @@ static bool leads_to(const char *path, const struct file_identity *identity) {
 bool copy_source(int fd, const struct file_identity *identity, const struct table *table, struct table_source *source) {
   struct entry *entry = entry_of(fd);
   if (entry == NULL || !take(entry, version_of(entry))) return false;
-  bool is_known = entry->table == table && (is_same(&entry->identity, identity) || leads_to(entry->path, identity));
+  bool is_known = entry->table == table && (is_same(&entry->identity, identity) || leads_to(entry, identity));
   if (is_known) entry->identity = *identity;
   uint64_t slot = entry->slot;
   let_go(entry);

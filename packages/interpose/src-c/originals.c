@@ -27,8 +27,12 @@ bool original_by_path(int fd, const struct table *table, struct original *origin
   return true;
 }
 
+const struct table *table_of_copy(int fd) {
+  return (marks_of(fd) & MARK_COPY) != 0 ? __atomic_load_n(&session_last, __ATOMIC_ACQUIRE) : NULL;
+}
+
 bool original_of_copy(int fd, struct original *original) {
-  const struct table *table = (marks_of(fd) & MARK_COPY) != 0 ? __atomic_load_n(&session_last, __ATOMIC_ACQUIRE) : NULL;
+  const struct table *table = table_of_copy(fd);
   int error = errno;
   bool is_known = table != NULL && original_by_path(fd, table, original);
   errno = error;

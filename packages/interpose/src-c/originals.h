@@ -10,6 +10,8 @@ struct original {
   char path[TABLE_PATH];
 };
 
+/* The table of the copy that a descriptor may be of; NULL if it is of none. It may be that of a daemon that has ended. */
+const struct table *table_of_copy(int fd);
 /* Finds out of which copy a descriptor is by the path that the kernel has for it, also if that was deleted. Changes errno. */
 bool original_by_path(int fd, const struct table *table, struct original *original);
 /* The same for a descriptor that may be one of a copy; false for all others. Keeps errno. */

@@ -10,6 +10,7 @@
 struct redirection {
   const struct table *table;
   uint64_t slot;
+  /* The tier of its copy; TABLE_TIERS if that may be anywhere. */
   unsigned level;
   /* Whether it is known that it is no link. */
   bool is_no_link;

@@ -23,8 +23,7 @@
 
 /* Whether a descriptor is one of a copy of so many bytes. Finds out what is known of its source. */
 static bool original_of(int fd, uint64_t size, const struct file_identity *identity, struct original *original) {
-  /* Also the table of a daemon that has ended: what was opened is what it was. */
-  const struct table *table = (marks_of(fd) & MARK_COPY) != 0 ? __atomic_load_n(&session_last, __ATOMIC_ACQUIRE) : NULL;
+  const struct table *table = table_of_copy(fd);
   if (table == NULL) return false;
   bool is_known = copy_source(fd, identity, table, &original->source) && original->source.mode != 0;
   if (!is_known && !original_by_path(fd, table, original)) return false;

@@ -35,14 +35,38 @@ void open_tiers(const struct table *table) {
   }
 }
 
+/* The directory of a tier, and the rest of a path in it. False if it is not held open. */
+static bool find(const struct table *table, unsigned level, const char **path, int *directory) {
+  if (level >= TABLE_TIERS) return false;
+  struct directory *held = &directories[level];
+  if (__atomic_load_n(&held->table, __ATOMIC_ACQUIRE) != table) return false;
+  *directory = __atomic_load_n(&held->fd, __ATOMIC_RELAXED);
+  *path += table->tier_lengths[level] + 1;
+  return true;
+}
+
+/* Somebody has closed it. */
+static void forget_if_closed(unsigned level) {
+  if (errno == EBADF || errno == ENOTDIR) __atomic_store_n(&directories[level].table, NULL, __ATOMIC_RELEASE);
+}
+
 int open_in_tier(const struct table *table, unsigned level, const char *path, int flags) {
-  struct directory *directory = &directories[level];
-  if (__atomic_load_n(&directory->table, __ATOMIC_ACQUIRE) != table) return -1;
+  int directory;
+  if (!find(table, level, &path, &directory)) return -1;
   int error = errno;
-  int fd = real_openat(__atomic_load_n(&directory->fd, __ATOMIC_RELAXED), path + table->tier_lengths[level] + 1, flags);
+  int fd = real_openat(directory, path, flags);
   if (fd >= 0) return fd;
-  /* Somebody has closed it. */
-  if (errno == EBADF || errno == ENOTDIR) __atomic_store_n(&directory->table, NULL, __ATOMIC_RELEASE);
+  forget_if_closed(level);
   errno = error;
   return -1;
+}
+
+int stat_in_tier(const struct table *table, unsigned level, const char *path, struct stat *found) {
+  int directory;
+  const char *name = path;
+  if (find(table, level, &name, &directory)) {
+    if (real_stat(directory, name, AT_SYMLINK_NOFOLLOW, found) == 0) return 0;
+    forget_if_closed(level);
+  }
+  return real_stat(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, found);
 }

@@ -6,6 +6,7 @@
 #define TIERED_TIER_DIRECTORIES_H
 
 #include "table.h"
+#include <sys/stat.h>
 
 /* Opens those of a table, in place of those of the one before. By one thread at a time. */
 void open_tiers(const struct table *table);
@@ -13,5 +14,7 @@ void open_tiers(const struct table *table);
 void close_tiers(void);
 /* Opens a copy for reading, of which this is the whole path. -1 if it cannot be opened in this way. Keeps errno. */
 int open_in_tier(const struct table *table, unsigned level, const char *path, int flags);
+/* What is at the path of a copy, which may be a link. Changes errno. */
+int stat_in_tier(const struct table *table, unsigned level, const char *path, struct stat *found);
 
 #endif

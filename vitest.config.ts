@@ -26,8 +26,8 @@ export default defineConfig({
         test: {
           name: 'whole',
           include: ['test/**/*.test.ts', LONG],
-          // Leaves a core to the servers and processes that these tests start. Runs after the unit tests.
-          maxWorkers: Math.max(1, os.availableParallelism() - 1),
+          // They wait for servers and processes half of the time. Runs after the unit tests.
+          maxWorkers: os.availableParallelism(),
           sequence: { groupOrder: 1 },
         },
       },

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import {
   describeShim,
   makeDataset,
@@ -12,11 +12,8 @@ import {
   serve,
   temporaryDirectory,
 } from '../../packages/interpose/test/helpers.js';
-import { compileOnce } from '../../tools/c/compile.js';
+import { compiled, describeWith, INSTALL_CC } from './compilers.js';
 
-const INSTALL = 'bash tools/servers/install.sh frameworks';
-const SOURCES = path.join(import.meta.dirname, 'programs');
-const BUILD = path.join(import.meta.dirname, '../../packages/interpose/build/programs');
 const KEYS = ['a.bin', 'deep/é 1.bin'];
 
 /** Programs, what compiles them, and whether they call a C library that can be told where copies are. */
@@ -27,23 +24,8 @@ const PROGRAMS = {
   'a static program': { compiler: ['cc', '-static', 'reads.c'], args: ['fopen'], isReached: false },
 };
 
-const compiled = (compiler: readonly string[]) =>
-  compileOnce({
-    command: [...compiler, '-O2'],
-    sources: [SOURCES],
-    file: path.join(BUILD, compiler.join('-')),
-  });
-
-/** Describes what needs a program. Without it, it is skipped, and fails where `CI=true`. */
-function describeWith(program: string, register: () => void): void {
-  const isThere = (process.env['PATH'] ?? '')
-    .split(':')
-    .some((directory) => fs.existsSync(path.join(directory, program)));
-  describe.skipIf(!isThere && process.env['CI'] !== 'true')(`${program} (needs ${INSTALL})`, register);
-}
-
 describeShim('a compiled program', () => {
-  describeWith('c++', () => {
+  describeWith('c++', INSTALL_CC, () => {
     it.each(Object.entries(PROGRAMS))(
       '[I1] reads the same bytes: %s',
       async (_, { compiler, args, isReached }) => {
@@ -65,7 +47,7 @@ describeShim('a compiled program', () => {
     );
   });
 
-  describeWith('cc', () => {
+  describeWith('cc', INSTALL_CC, () => {
     it('[I10] reads copies by a farm if it is static', async () => {
       const dataset = makeDataset(KEYS, { bytes: 100_000 });
       const farm = path.join(temporaryDirectory(), 'farm');
@@ -82,11 +64,11 @@ describeShim('a compiled program', () => {
     });
   });
 
-  describeWith('fio', () => {
+  describeWith('fio', INSTALL_CC, () => {
     const engines = ['sync', 'psync', 'vsync', 'pvsync', 'pvsync2', 'mmap', 'libaio', 'posixaio', 'splice'];
-    if (mayUse('io_uring')) engines.push('io_uring');
-    // Containers often may not, and no command gives it to them.
-    else it.skip('verifies what it reads by the engine io_uring, which this kernel refuses');
+    // Containers often may not use it, and no command gives it to them.
+    const isRefused = !mayUse('io_uring');
+    if (!isRefused) engines.push('io_uring');
 
     /** Written by fio, with the checksums that it verifies when it reads. */
     let written: Buffer;
@@ -111,6 +93,30 @@ describeShim('a compiled program', () => {
       await interposer.idle();
       expect(await read()).toMatchObject({ source: 0, copies: 1 });
     });
+
+    if (isRefused)
+      it('[I1] fails by the engine io_uring as without the shim, as the kernel refuses it', async () => {
+        const dataset = makeDataset(['file'], { bytes: 2 ** 20 });
+        const interposer = await serve(dataset);
+        await interposer.hierarchy.place('file');
+        const args = [
+          '--name=job',
+          `--filename=${path.join(dataset.source, 'file')}`,
+          '--rw=read',
+          '--readonly',
+        ];
+        const said = async (env: NodeJS.ProcessEnv) => {
+          const output = await new Promise<string>((resolve) => {
+            execFile('fio', [...args, '--ioengine=io_uring'], { env }, (_, stdout, stderr) =>
+              resolve(stdout + stderr),
+            );
+          });
+          return /^fio: .*error.*$/m.exec(output)?.[0].replace(/pid=\d+/, '');
+        };
+        const plain = await said(process.env);
+        expect(plain).toContain('io_uring');
+        expect(await said(interposer.environment())).toBe(plain);
+      });
   });
 });
 

@@ -23,6 +23,7 @@ const TORCH = {
   'torch.load legacy': 1,
   'torch.from_file': 8,
   'torch.from_file shared': 0,
+  'FloatStorage.from_file': 8,
   'DataLoader of files, 0 workers': 8,
   'DataLoader of files, 2 workers': 8,
   'DataLoader of files, 4 workers': 8,

@@ -1,3 +1,4 @@
+import { ManualClock } from '@tiered/core/testing';
 import { environmentAt } from '@tiered/interpose';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -46,11 +47,12 @@ const daemon = ({ source, tiers: [tier] }: Dataset, at: string): Promise<LinePro
 async function opener(
   { source, tiers: [tier = ''] }: Dataset,
   at: string,
+  environment = environmentAt(at),
 ): Promise<{ readonly isCopy: (key: string) => Promise<boolean> }> {
   const program = await line({
     command: 'python3',
     arguments: ['-c', OPENER],
-    environment: environmentAt(at),
+    environment,
   });
   return { isCopy: async (key) => (await program.ask(path.join(source, key))).startsWith(`${tier}/`) };
 }
@@ -80,6 +82,37 @@ describeShim('programs that run', () => {
     while (!(await isCopy('a'))) continue;
     process.kill(pid, 'SIGKILL');
     while (await isCopy('a')) continue;
+  });
+
+  it('[I2] open the source once the daemon was closed, which leaves nothing behind', async () => {
+    const dataset = makeDataset(KEYS);
+    const at = place();
+    const interposer = await serve(dataset, { at });
+    await interposer.hierarchy.place('a');
+    const environment = environmentAt(at);
+    const { isCopy } = await opener(dataset, at, environment);
+    expect(await isCopy('a')).toBe(true);
+    await interposer.close();
+    expect(await isCopy('a')).toBe(false);
+    expect(await (await opener(dataset, at, environment)).isCopy('a')).toBe(false);
+    expect(fs.existsSync(at)).toBe(false);
+    expect(interposer.stats().opens).toBe(1);
+    await interposer.close();
+  });
+
+  it('wake the daemon, also where time stands still', async () => {
+    const dataset = makeDataset(KEYS);
+    const at = place();
+    const clock = new ManualClock();
+    const interposer = await serve(dataset, { at, clock });
+    const { isCopy } = await opener(dataset, at);
+    const placed = new Promise((resolve) => interposer.hierarchy.once('placed', resolve));
+    // It says that it lives, and falls asleep.
+    await clock.advance(1000);
+    const now = clock.now();
+    expect(await isCopy('a')).toBe(false);
+    expect(await placed).toMatchObject({ key: 'a' });
+    expect([await isCopy('a'), clock.now()]).toEqual([true, now]);
   });
 
   it.each<[string, string, (file: string) => void]>([

@@ -2,9 +2,9 @@
 /**
  * Builds the shim with the sanitizers of addresses and of undefined behaviour, and runs the tests of
  * programs under it; then runs the programs of test/ under valgrind: `npm run sanitize -w @tiered/interpose
- * [-- asan|valgrind]`. Needs gcc with its sanitizers; valgrind is left out where it is not installed. What
- * they find is printed, and the exit code is 1. The sanitizer of threads cannot be loaded into programs that
- * are not built for it.
+ * [-- asan|valgrind]`. Needs gcc with its sanitizers, and valgrind. What they find is printed, and the exit
+ * code is 1, as it is where one of them is missing. The sanitizer of threads cannot be loaded into programs
+ * that are not built for it.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -13,21 +13,28 @@ import path from 'node:path';
 import { compile } from './compile.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
-const TESTS = ['ways-to-open', 'churn', 'programs', 'imaginary'];
+const TESTS = [
+  ...['ways-to-open', 'churn', 'programs', 'imaginary'].map(inPackage),
+  'test/interpose/held-files.',
+];
 /** Those that run programs of test/, and nothing else. */
-const PROGRAMS = ['ways-to-open', 'churn', 'ring', 'table'];
+const PROGRAMS = ['ways-to-open', 'churn', 'ring', 'table'].map(inPackage);
 const FLAGS = ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined'];
 /** Programs leak on purpose at their end. */
 const OPTIONS = 'detect_leaks=0:abort_on_error=1:halt_on_error=1';
 
+/** @param {string} name */
+function inPackage(name) {
+  return `packages/interpose/test/${name}.`;
+}
+
 /**
  * Whether the tests pass.
  *
- * @param {readonly string[]} names
+ * @param {readonly string[]} files What their paths begin with.
  * @param {Record<string, string>} env
  */
-function passes(names, env) {
-  const files = names.map((name) => `packages/interpose/test/${name}.`);
+function passes(files, env) {
   const all = { ...process.env, ...env };
   return (
     spawnSync('npx', ['vitest', 'run', ...files], { cwd: root, env: all, stdio: 'inherit' }).status === 0
@@ -42,11 +49,11 @@ async function passesAsan() {
   });
 }
 
-/** Whether valgrind finds nothing; true as well where there is none. */
+/** Whether valgrind is there, and finds nothing. */
 async function passesValgrind() {
   if (spawnSync('valgrind', ['--version']).error !== undefined) {
-    console.log('valgrind is not installed: apt-get install valgrind');
-    return true;
+    console.error('valgrind is not installed: apt-get install valgrind');
+    return false;
   }
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-valgrind-'));
   const isFine = passes(PROGRAMS, { TIERED_VALGRIND: directory });

@@ -1,4 +1,4 @@
-import type { ByteSize } from '@tiered/core';
+import type { ByteSize, Clock } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { Interposer, type SessionOptions } from '@tiered/interpose';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
@@ -95,10 +95,11 @@ export async function serve(
   options: Partial<SessionOptions> & {
     readonly quota?: ByteSize;
     readonly placement?: PlacementHandlerOptions;
+    readonly clock?: Clock;
   } = {},
   atEnd: Finally = onTestFinished,
 ): Promise<Interposer> {
-  const { quota = '1GiB', placement, ...others } = options;
+  const { quota = '1GiB', placement, clock, ...others } = options;
   const interposer = await Interposer.open({
     hierarchy: {
       source: new FileSystemDriver({ root: source }),
@@ -107,6 +108,7 @@ export async function serve(
         quota,
       })),
       placement: new PlacementHandler(placement),
+      clock,
     },
     ...others,
   });

@@ -140,18 +140,6 @@ describeShim('an interposer', () => {
     expect(Number(said)).toBe(Math.floor(mtimeMs));
   });
 
-  it('leaves programs to the source when it is closed, and nothing behind', async () => {
-    const dataset = makeDataset(KEYS);
-    const interposer = await serve(dataset);
-    await readAll(interposer, dataset);
-    await interposer.idle();
-    const env = interposer.environment();
-    await interposer.close();
-    expect(fs.existsSync(env['TIERED_INTERPOSE'] ?? '')).toBe(false);
-    expect(interposer.stats().opens).toBe(20);
-    await interposer.close();
-  });
-
   it('keeps its files from other users', async () => {
     const directory = (await serve(makeDataset(KEYS))).environment()['TIERED_INTERPOSE'] ?? '';
     const modes = ['.', 'table', 'ring', 'socket'].map(

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bucket, KEYS, LEAVES_ALL } from './bucket.js';
+import { bucket, KEYS } from './bucket.js';
 import { temporaryDirectory } from './helpers.js';
 import { buildRegister, start } from './registered.js';
 
@@ -41,26 +41,6 @@ describe('a Node program with register, and a root that is not there', () => {
       await interposer.idle();
     }
     expect(fs.existsSync(root)).toBe(false);
-  });
-
-  it('[I7] reads what no tier takes, and holds nothing longer than it must', async () => {
-    const session = at();
-    const { root, bytesOf } = await bucket({ at: session, policy: LEAVES_ALL, spool: 6000 });
-    const sizes = await told(
-      session,
-      root,
-      `const names = ${JSON.stringify(KEYS)}.map((key) => path.join(ROOT, key));
-      const sync = names.map((name) => fs.readFileSync(name).length);
-      const both = await Promise.all(names.map(async (name) => (await fs.promises.readFile(name)).length));
-      console.log(JSON.stringify([sync, both]));`,
-    );
-    const expected = KEYS.map((key) => bytesOf(key).byteLength);
-    expect(sizes).toEqual([expected, expected]);
-    const left = () =>
-      fs
-        .readdirSync(path.join(session, 'spool'), { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile()).length;
-    expect(left()).toBeLessThanOrEqual(KEYS.length);
   });
 
   it('[I7] cannot write, and may read', async () => {

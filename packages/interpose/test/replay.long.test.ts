@@ -166,6 +166,23 @@ describeShim('an interposer with a plan', () => {
       entries.map(({ seconds }) => seconds).sort((a, b) => a - b),
     );
     await expect(serve(dataset, { record })).rejects.toMatchObject({ code: 'EEXIST' });
+
+    // With tiers that hold nothing yet.
+    const replaying = await serve(
+      { source: dataset.source, tiers: [path.join(temporaryDirectory(), 'tier')] },
+      { quota: QUOTA, plan: keysOf(readTrace(record)), placement: { chunk: 65_536 } },
+    );
+    await replaying.idle();
+    for (const key of order) {
+      const file = path.join(dataset.source, key);
+      const { result, ...opens } = await opensOf(replaying, () => run(replaying, 'cat', [file]));
+      expect(
+        Buffer.compare(Buffer.from(result, 'latin1'), dataset.contents.get(key) ?? Buffer.alloc(0)),
+      ).toBe(0);
+      expect(opens).toEqual({ source: 0, copies: 1 });
+      await replaying.idle();
+    }
+    expect(replaying.stats().ahead).toMatchObject({ late: 0, unplanned: 0 });
   });
 
   it('refuses a plan of other files', async () => {

@@ -55,6 +55,12 @@ ways = {
             torch.from_file(path, shared=True, size=80_000, dtype=torch.uint8) for path in files(directory)
         ),
     ),
+    "FloatStorage.from_file": (
+        raw,
+        lambda directory: (
+            torch.FloatTensor().set_(torch.FloatStorage.from_file(path, False, 20_000)) for path in files(directory)
+        ),
+    ),
 }
 if "mmap" in inspect.signature(torch.load).parameters:
     ways["torch.load mmap"] = (save(), load(mmap=True))

@@ -13,6 +13,8 @@ const KINDS = new Map([
 /** The longest message that means something: a letter, the longest path, and a NUL. */
 const MOST_BYTES = 4098;
 const ENAMETOOLONG = 36;
+/** Bytes of answers that wait until a program takes them. One that asks for more is not served any more. */
+const MOST_WAITING = 65_536;
 /** Programs that wait at the same time. Others are refused, and try again. */
 const MOST_CONNECTIONS = 4096;
 
@@ -90,6 +92,7 @@ export class SessionSocket {
       for await (const message of messagesIn(connection)) {
         this.#letGo(held);
         const copy = await this.#take(connection, message);
+        if (connection.writableLength > MOST_WAITING) connection.destroy();
         if (copy === undefined) continue;
         held.push(copy);
         this.#holding += 1;

@@ -54,17 +54,27 @@ const bench: Bench = {
 
 export default bench;
 
+/** Starts a framework that reads the files of a directory. */
+const startOver = (
+  { start }: Pick<Framework, 'start'>,
+  { scratch, names }: Measuring,
+  root: string,
+  environment: NodeJS.ProcessEnv,
+) =>
+  start({
+    ...{ scratch, environment, bytes: BYTES * names.length },
+    files: names.map((name) => path.join(root, name)),
+  });
+
 /** Samples a second of files in the page cache: plainly, under the shim without copies, and with copies. */
 async function compareSpeed(framework: Framework, measuring: Measuring): Promise<void> {
   const { scratch, data, names, options, rows, checks } = measuring;
-  const files = names.map((name) => path.join(data, name));
   await using without = await DaemonProcess.start({
     ...{ source: data, tier: path.join(scratch, 'no-tier'), leaves: '' },
   });
   await using placed = await DaemonProcess.start({ source: data, tier: path.join(scratch, 'tier') });
   await placed.place(names);
-  const start = (environment: NodeJS.ProcessEnv) =>
-    framework.start({ scratch, files, bytes: BYTES * files.length, environment });
+  const start = (environment: NodeJS.ProcessEnv) => startOver(framework, measuring, data, environment);
   const processes = [await start({}), await start(without.environment), await start(placed.environment)];
   const [plain, left, copied] = processes;
   const rounds = options.quick ? 1 : 11;
@@ -78,7 +88,7 @@ async function compareSpeed(framework: Framework, measuring: Measuring): Promise
     (round) => options.progress(`${framework.name}: round ${round} of ${rounds}`),
   );
   for (const one of processes) await one.close();
-  const perSecond = (setup: string) => Math.round(files.length / (medianMs(timings, setup) / 1000));
+  const perSecond = (setup: string) => Math.round(names.length / (medianMs(timings, setup) / 1000));
   const [asFast, asFastCopied] = [ratio(timings, 'left', 'plain'), ratio(timings, 'copied', 'plain')];
   rows.push({
     loader: framework.name,
@@ -152,19 +162,13 @@ async function compareEpochsOn(mount: SlowMount, framework: Framework, measuring
  */
 async function compareLater(
   framework: Framework,
-  { scratch, data, names, options, rows, checks }: Measuring,
+  measuring: Measuring,
   mount: SlowMount,
   daemon: DaemonProcess,
 ): Promise<void> {
-  const start = (root: string, environment: NodeJS.ProcessEnv) =>
-    framework.start({
-      scratch,
-      files: names.map((name) => path.join(root, name)),
-      bytes: BYTES * names.length,
-      environment,
-    });
-  const local = await start(data, {});
-  const served = await start(mount.directory, daemon.environment);
+  const { data, options, rows, checks } = measuring;
+  const local = await startOver(framework, measuring, data, {});
+  const served = await startOver(framework, measuring, mount.directory, daemon.environment);
   const rounds = options.quick ? 1 : 21;
   const timings = await alternate(
     { local: () => local.round(), served: () => served.round() },
@@ -190,12 +194,11 @@ interface EpochsOptions {
 
 async function epochs(
   framework: Pick<Framework, 'start' | 'name'>,
-  { scratch, names, options }: Measuring,
+  measuring: Measuring,
   { root, mount, daemon }: EpochsOptions,
 ): Promise<Epochs> {
-  const files = names.map((name) => path.join(root, name));
-  const environment = daemon?.environment ?? {};
-  const process = await framework.start({ scratch, files, bytes: BYTES * files.length, environment });
+  const { options } = measuring;
+  const process = await startOver(framework, measuring, root, daemon?.environment ?? {});
   const found: Epochs = { seconds: [], opens: [] };
   for (let epoch = 0; epoch < EPOCHS; epoch++) {
     options.progress(`${framework.name}: epoch ${epoch} of ${EPOCHS}`);

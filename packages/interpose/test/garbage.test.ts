@@ -132,7 +132,7 @@ it('[I5] the daemon answers others while somebody asks, and never listens', asyn
   const deaf = await served.connect();
   deaf.pause();
   // Each answer is longer than its question, and nobody takes them: it is not served to the end.
-  const closed = new Promise<void>((resolve) => deaf.on('error', () => undefined).once('close', resolve));
+  const closed = closeOf(deaf);
   deaf.write('otop.txt\0'.repeat(200_000));
   for (const key of KEYS) expect(await served.ask(`o${key}\0`)).toMatch(/^\+\/.*\0$/s);
   await closed;

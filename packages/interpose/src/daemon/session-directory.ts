@@ -109,9 +109,6 @@ export async function isServed(directory: string): Promise<boolean> {
   return silent !== undefined && (silent <= SILENT_MS || (await hasDaemonAt(directory)));
 }
 
-/** Whether a daemon answers at a path that was agreed on, be it that it was stopped for the moment. */
-export const hasDaemonAt = (at: string): Promise<boolean> => isListening(path.join(at, SOCKET));
-
 async function removeLeftovers(above: string): Promise<void> {
   for (const name of fs.readdirSync(above)) {
     const directory = path.join(above, name);
@@ -141,9 +138,12 @@ function silentMs(directory: string): number | undefined {
   return Date.now() - stat.mtimeMs;
 }
 
-/** Whether a process has the socket: the kernel closes it with the process, in whatever container that is. */
-async function isListening(socket: string): Promise<boolean> {
-  const connection = net.connect(socket);
+/**
+ * Whether a process has the socket in a directory of a session: the kernel closes it with the process, in
+ * whatever container that is. So it is of a daemon that was stopped, too.
+ */
+export async function hasDaemonAt(at: string): Promise<boolean> {
+  const connection = net.connect(path.join(at, SOCKET));
   try {
     await once(connection, 'connect');
     return true;

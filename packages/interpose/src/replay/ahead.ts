@@ -85,7 +85,7 @@ export class Ahead {
   /** By object that is on its way. */
   readonly #lanes = new Map<number, Promise<void>>();
   /** Objects on their way of which only the beginning fitted. */
-  readonly #inPart = new Set<string>();
+  readonly #inPart = new Set<number>();
   readonly #counts = { placed: 0, evicted: 0, late: 0, unplanned: 0 };
   readonly #largest: number;
   readonly #distance: Distance;
@@ -217,7 +217,7 @@ export class Ahead {
       hasCome = await this.#bring(id, at, leaving);
     } finally {
       this.#room.taken(bytes, hasCome);
-      this.#inPart.delete(this.#keyOf(id));
+      this.#inPart.delete(id);
       this.#lanes.delete(id);
       if (!hasCome) {
         this.#uses.delete(id);
@@ -258,7 +258,7 @@ export class Ahead {
       const level = await hierarchy.place(key);
       const isFull = () => placement.freeBytes().every((bytes) => bytes < this.#bytesOf(id));
       if (level === this.#sourceLevel) return isFull() ? 'full' : 'failed';
-      if (this.#inPart.delete(key)) {
+      if (this.#inPart.delete(id)) {
         // No program can use the beginning of a file.
         await placement.evict(key);
         return 'full';
@@ -277,7 +277,7 @@ export class Ahead {
   readonly #placed = ({ key, bytes }: { readonly key: string; readonly bytes: number }): void => {
     const { namespace } = this.#parts.hierarchy;
     const id = namespace.find(key);
-    if (this.#lanes.has(id) && bytes < namespace.sizeOf(id)) this.#inPart.add(key);
+    if (this.#lanes.has(id) && bytes < namespace.sizeOf(id)) this.#inPart.add(id);
   };
 
   /** There is a copy that was not placed from here. */

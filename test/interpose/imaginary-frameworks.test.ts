@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { describeShim, temporaryDirectory } from '../../packages/interpose/test/helpers.js';
 import { BASE, INSTALL, pythonOf } from '../../tools/frameworks/environments.js';
-import { LineProcess } from '../../tools/processes/line-process.js';
+import { line } from './processes.js';
 
 const SCRIPT = path.join(import.meta.dirname, 'frameworks/arrays.py');
 const WAYS = [
@@ -29,12 +29,6 @@ const WAYS = [
 const debian = ['numpy', 'h5py'].every((name) => fs.existsSync(`/usr/lib/python3/dist-packages/${name}`))
   ? BASE
   : undefined;
-
-async function started(options: Parameters<typeof LineProcess.start>[0]): Promise<LineProcess> {
-  const process = await LineProcess.start(options);
-  onTestFinished(() => process.close());
-  return process;
-}
 
 /** The files of a directory, as objects. */
 async function objectsOf(directory: string): Promise<MemoryDriver> {
@@ -66,8 +60,8 @@ describeShim('a root that is not there, under frameworks that were not changed',
         root,
       });
       onTestFinished(() => interposer.close());
-      const plain = await started({ command, arguments: [SCRIPT, 'read', directory] });
-      const under = await started({
+      const plain = await line({ command, arguments: [SCRIPT, 'read', directory] });
+      const under = await line({
         command,
         arguments: [SCRIPT, 'read', root],
         environment: interposer.environment(),

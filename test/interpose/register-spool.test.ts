@@ -1,10 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { bucket, KEYS, LEAVES_ALL } from '../../packages/interpose/test/bucket.js';
 import { temporaryDirectory } from '../../packages/interpose/test/helpers.js';
 import { buildRegister, REGISTER } from '../../packages/interpose/test/registered.js';
-import { LineProcess } from '../../tools/processes/line-process.js';
+import { line } from './processes.js';
 
 beforeAll(buildRegister);
 
@@ -19,12 +19,11 @@ it('[I7] a Node program with register reads what no tier takes, and holds nothin
       both: () => Promise.all(names.map(async (name) => (await fs.promises.readFile(name)).length)),
     };
     for await (const way of readline.createInterface(process.stdin)) console.log(JSON.stringify(await ways[way]()));`;
-  const program = await LineProcess.start({
+  const program = await line({
     command: process.execPath,
     arguments: ['--import', REGISTER, '--input-type=module', '-e', script],
     environment: { TIERED_INTERPOSE: session },
   });
-  onTestFinished(() => program.close());
   const expected = KEYS.map((key) => bytesOf(key).byteLength);
   for (const way of ['sync', 'both']) {
     expect(JSON.parse(await program.ask(way))).toEqual(expected);

@@ -1,11 +1,9 @@
 import { ManualClock } from '@tiered/core/testing';
 import { environmentAt } from '@tiered/interpose';
 import fs from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
-import { LineProcess } from '../../tools/processes/line-process.js';
+import { expect, it } from 'vitest';
+import type { LineProcess } from '../../tools/processes/line-process.js';
 import {
   describeShim,
   makeDataset,
@@ -13,35 +11,16 @@ import {
   temporaryDirectory,
   type Dataset,
 } from '../../packages/interpose/test/helpers.js';
+import { daemonOf, line, place } from './processes.js';
 
 const KEYS = ['a', 'b'];
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-const DAEMON = fileURLToPath(new URL('programs/daemon.ts', import.meta.url));
+const DAEMON = new URL('programs/daemon.ts', import.meta.url);
 /** Answers each line, which is a path, with where that was opened. */
 const OPENER =
   'import os, sys\nfor line in sys.stdin:\n  fd = os.open(line.strip(), os.O_RDONLY)\n  print(os.path.realpath(f"/proc/self/fd/{fd}"), flush=True)\n  os.close(fd)';
 
-/** A path of the test's own in shared memory, at which there is nothing. */
-function place(): string {
-  const at = path.join(fs.mkdtempSync('/dev/shm/tiered-test-'), 'session');
-  onTestFinished(() => fs.rmSync(path.dirname(at), { recursive: true, force: true }));
-  return at;
-}
-
-async function line(options: Parameters<typeof LineProcess.start>[0]): Promise<LineProcess> {
-  const started = await LineProcess.start(options);
-  onTestFinished(() => started.close());
-  return started;
-}
-
 const daemon = ({ source, tiers: [tier] }: Dataset, at: string): Promise<LineProcess> =>
-  line({
-    command: process.execPath,
-    arguments: [
-      ...['--conditions=tiered-source', '--import', TSX],
-      ...[DAEMON, JSON.stringify({ source, tier, at })],
-    ],
-  });
+  line(daemonOf(DAEMON, { source, tier, at }));
 
 /** A program that opens objects. */
 async function opener(

@@ -1,20 +1,17 @@
 import { someBytes } from '@tiered/core/testing';
 import { environmentAt } from '@tiered/interpose';
 import { createHash } from 'node:crypto';
-import fs from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeShim, temporaryDirectory } from '../../packages/interpose/test/helpers.js';
 import { buildRegister, REGISTER } from '../../packages/interpose/test/registered.js';
-import { LineProcess } from '../../tools/processes/line-process.js';
+import type { LineProcessOptions } from '../../tools/processes/line-process.js';
+import { daemonOf, line, place } from './processes.js';
 import type { Served } from './programs/bucket-daemon.js';
 
 const KEYS = ['copied', 'directory/other', 'directory/third'] as const;
 const BYTES = 10_000;
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-const DAEMON = fileURLToPath(new URL('programs/bucket-daemon.ts', import.meta.url));
+const DAEMON = new URL('programs/bucket-daemon.ts', import.meta.url);
 
 /** Answers each line, which is a path, with a digest of the file, or with the name of the error. */
 const READ_IN_PYTHON = `
@@ -29,7 +26,7 @@ for await (const name of readline.createInterface(process.stdin))
   try { console.log(createHash('sha256').update(${read}).digest('hex')); } catch ({ code }) { console.log(code); }`;
 
 /** How a program is started that finds a daemon at a place. */
-type Start = (at: string) => Parameters<typeof LineProcess.start>[0];
+type Start = (at: string) => LineProcessOptions;
 const underShim: Start = (at) => ({
   command: 'python3',
   arguments: ['-c', READ_IN_PYTHON],
@@ -43,23 +40,13 @@ const withRegister =
     environment: { TIERED_INTERPOSE: at },
   });
 
-async function line(options: Parameters<typeof LineProcess.start>[0]): Promise<LineProcess> {
-  const started = await LineProcess.start(options);
-  onTestFinished(() => started.close().catch(() => undefined));
-  return started;
-}
-
 /** A daemon, one of whose objects has a copy, and programs that read by it. */
 async function serving(start: Start) {
-  const at = path.join(fs.mkdtempSync('/dev/shm/tiered-test-'), 'session');
-  onTestFinished(() => fs.rmSync(path.dirname(at), { recursive: true, force: true }));
+  const at = place();
   const above = temporaryDirectory();
   const root = path.join(above, 'not/there');
   const served: Served = { keys: KEYS, bytes: BYTES, tier: path.join(above, 'tier'), at, root };
-  const daemon = await line({
-    command: process.execPath,
-    arguments: ['--conditions=tiered-source', '--import', TSX, DAEMON, JSON.stringify(served)],
-  });
+  const daemon = await line(daemonOf(DAEMON, served));
   const pid = Number(await daemon.ask(`place ${KEYS[0]}`));
   // One that was stopped would not hear that the test is over.
   onTestFinished(() => kill(pid, 'SIGKILL'));

@@ -128,12 +128,12 @@ describeShim('tiered run', () => {
   it.each(['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'] as const)(
     '[I6] passes %s on, and waits',
     async (signal) => {
-      const name = signal.slice(3);
-      const script = `trap 'echo got ${name}; exit 9' ${name}; echo ready; while :; do sleep 0.05; done`;
-      const running = tieredRun(withConfig().config, ['sh', '-c', script]);
+      const handler = `process.once('${signal}', () => { console.log('got ${signal}'); process.exitCode = 9; clearTimeout(waiting); })`;
+      const script = `const waiting = setTimeout(() => {}, 2 ** 31 - 1); ${handler}; console.log('ready')`;
+      const running = tieredRun(withConfig().config, [process.execPath, '-e', script]);
       await running.says('ready');
       running.process.kill(signal);
-      expect([await running.ended, running.out()]).toEqual([9, `ready\ngot ${name}\n`]);
+      expect([await running.ended, running.out()]).toEqual([9, `ready\ngot ${signal}\n`]);
     },
   );
 

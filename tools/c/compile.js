@@ -75,7 +75,7 @@ export async function compileIfPossible(name, compile, { unless } = {}) {
 async function digestOf(command, sources) {
   const digest = createHash('sha256').update(command.join('\0'));
   for (const directory of sources) {
-    const files = (await readdir(directory, { recursive: true })).filter((name) => /\.[ch]$/.test(name));
+    const files = (await readdir(directory, { recursive: true })).filter((name) => /\.(c|cc|h)$/.test(name));
     for (const name of files.sort()) digest.update(await readFile(path.join(directory, name)));
   }
   return digest.digest('hex');

@@ -269,20 +269,39 @@ describe('the uses', () => {
   });
 });
 
-it('the distance grows and shrinks by objects that were placed ahead and are opened for the first time', () => {
-  const distance = new Distance(100);
-  distance.opened(1, false);
-  expect(distance.opens).toBe(0);
-  for (let id = 0; id < 5; id++) distance.begun(id);
-  for (const [id, opens] of [16, 32, 64, 100].entries()) {
-    distance.opened(id, false);
-    for (let again = 0; again < 3; again++) distance.opened(id, true);
-    expect(distance.opens).toBe(opens);
-  }
-  distance.opened(4, true);
-  expect(distance.opens).toBe(99);
-  distance.begun(5);
-  distance.gone(5);
-  distance.opened(5, false);
-  expect(distance.opens).toBe(99);
+describe('the distance', () => {
+  it('grows and shrinks by objects that were placed ahead and are opened for the first time', () => {
+    const distance = new Distance(100);
+    for (const [id, opens] of [16, 32, 64, 100].entries()) {
+      distance.begun(id);
+      distance.opened(id, false);
+      expect(distance.opens).toBe(opens);
+    }
+    distance.begun(4);
+    distance.opened(4, true);
+    expect(distance.opens).toBe(99);
+    distance.begun(5);
+    distance.gone(5);
+    distance.opened(5, false);
+    expect(distance.opens).toBe(99);
+  });
+
+  it('grows once for objects that were on their way at the same time', () => {
+    const distance = new Distance(1000);
+    for (let id = 0; id < 4; id++) distance.begun(id);
+    distance.opened(0, false);
+    distance.begun(4);
+    for (let id = 1; id < 4; id++) distance.opened(id, false);
+    expect(distance.opens).toBe(16);
+    distance.opened(4, false);
+    expect(distance.opens).toBe(32);
+  });
+
+  it('fades while nothing is placed ahead, so that it is tried again', () => {
+    const distance = new Distance(100);
+    distance.begun(0);
+    distance.opened(0, false);
+    for (let id = 1; id <= 10_000; id++) distance.opened(id, id % 2 === 0);
+    expect(distance.opens).toBe(0);
+  });
 });

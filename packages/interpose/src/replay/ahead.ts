@@ -16,8 +16,9 @@
  * when the cursor is where it is, and when that is opened next; the room, which keeps the books.
  *
  * A program that reads as fast as it can comes to an object while that is on its way, and reads it from the
- * source too: twice for nothing. So the cursor keeps a distance that grows with each such open, and leaves
- * what is nearer to the program.
+ * source too: twice for nothing. So the cursor keeps a distance that grows with such opens, and leaves what
+ * is nearer to the program. Programs that need an object sooner than it can come get nothing ahead then, and
+ * lose nothing either.
  *
  * A program may leave out an open. The object is not waited for then, as long as another one can go.
  *
@@ -106,11 +107,11 @@ export class Ahead {
     this.#largest = Math.max(0, ...tiers.map(({ quotaBytes }) => quotaBytes));
     this.#room = new Room(() => placement.freeBytes().reduce((sum, bytes) => sum + bytes, 0));
     const lead = this.#leadOf(tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0));
-    this.#distance = new Distance(lead / 2);
+    this.#distance = new Distance(2 * lead);
     this.#leaving = new Leaving({
       ...{ plan, uses: this.#uses, progress: this.#progress, lead },
       isComing: (id) => this.#lanes.has(id),
-      isDue: (id, at) => this.#isDue(id, at),
+      isDue: (id, at) => this.#isDue(id, at) && (this.#lanes.has(id) || !this.#isNear(at)),
     });
   }
 
@@ -172,7 +173,7 @@ export class Ahead {
       while (at >= plan.reached + plan.span && !this.#isClosed) await this.#progress.wait();
       const id = sequence[at] ?? 0;
       if (this.#uses.has(id)) this.#pass(id, at);
-      else if (at >= plan.reached + this.#distance.opens) await this.#fetch(id, at);
+      else if (!this.#isNear(at)) await this.#fetch(id, at);
       // So that a long plan of objects that are all there does not hold up everything else.
       if (at % AT_ONCE === 0) await clock.turn();
     }
@@ -190,7 +191,7 @@ export class Ahead {
     // It may have been adopted meanwhile.
     const isThere = this.#uses.has(id);
     if (isThere) this.#pass(id, at);
-    if (leaving === undefined || isThere || !this.#isDue(id, at)) {
+    if (leaving === undefined || isThere || !this.#isDue(id, at) || this.#isNear(at)) {
       for (const use of leaving ?? []) this.#uses.keep(use);
       return;
     }
@@ -208,6 +209,11 @@ export class Ahead {
   /** Whether the fetch of an object for an open is of use still. */
   #isDue(id: number, at: number): boolean {
     return this.#parts.plan.dueOf(id) <= at && !this.#isClosed;
+  }
+
+  /** Whether programs are so near to an open that its object would come too late. */
+  #isNear(at: number): boolean {
+    return at < this.#parts.plan.reached + this.#distance.opens;
   }
 
   async #lane(id: number, at: number, leaving: readonly Use[]): Promise<void> {

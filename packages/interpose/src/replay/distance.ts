@@ -1,17 +1,22 @@
-/** What it grows to at first, and how much of it each object takes that is in time. */
+/** What it grows to at first. */
 const FIRST = 16;
+/** How much of it each object takes that is in time, and each other open. */
 const SHRINK = 1 / 256;
+const FADE = 1 / 2048;
 
 /**
  * How many opens before programs are left to them, because their objects would come too late.
  *
- * It doubles with each object that a program opened while it was on its way, up to a bound, and shrinks with
- * each that was there when it was opened for the first time. Later opens of the object say nothing.
+ * It doubles when a program opened an object that was on its way, up to a bound. Several are on their way at
+ * the same time, and mostly late together. So it doubles again only for one whose fetch began after that. It
+ * shrinks with each object that was there when it was opened for the first time. As it may be so large that
+ * nothing is placed ahead, it shrinks with other opens too, more slowly, until that is tried again.
  */
 export class Distance {
-  /** Objects on their way, or placed ahead and not opened since. */
-  readonly #fresh = new Set<number>();
+  /** Objects on their way, or placed ahead and not opened since: how often it had grown when they began. */
+  readonly #fresh = new Map<number, number>();
   readonly #most: number;
+  #growths = 0;
   #opens = 0;
 
   constructor(most: number) {
@@ -24,7 +29,7 @@ export class Distance {
 
   /** An object is on its way from now on. */
   begun(id: number): void {
-    this.#fresh.add(id);
+    this.#fresh.set(id, this.#growths);
   }
 
   /** It will not come, or has gone. */
@@ -33,8 +38,14 @@ export class Distance {
   }
 
   opened(id: number, isInTime: boolean): void {
-    if (!this.#fresh.delete(id)) return;
-    if (isInTime) this.#opens *= 1 - SHRINK;
-    else this.#opens = Math.min(Math.max(FIRST, 2 * this.#opens), this.#most);
+    const begun = this.#fresh.get(id);
+    this.#fresh.delete(id);
+    if (begun === undefined || isInTime) this.#opens *= 1 - (begun === undefined ? FADE : SHRINK);
+    else if (begun === this.#growths) this.#grow();
+  }
+
+  #grow(): void {
+    this.#growths += 1;
+    this.#opens = Math.min(Math.max(FIRST, 2 * this.#opens), this.#most);
   }
 }

@@ -77,7 +77,8 @@ async function compareSpeed(framework: Framework, measuring: Measuring): Promise
   const start = (environment: NodeJS.ProcessEnv) => startOver(framework, measuring, data, environment);
   const processes = [await start({}), await start(without.environment), await start(placed.environment)];
   const [plain, left, copied] = processes;
-  const rounds = options.quick ? 1 : 11;
+  // A process of PyTorch takes four rounds to reach its speed.
+  const rounds = options.quick ? 1 : 31;
   const timings = await alternate(
     {
       plain: () => plain?.round() ?? Promise.resolve(),

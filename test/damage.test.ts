@@ -294,6 +294,6 @@ it('[T2] [V1] [R1] [R2] [Q1] whatever was damaged and changed, all bytes are rig
         expect(next.faults).toEqual([]);
       },
     ),
-    { numRuns: 12 },
+    { numRuns: 20 },
   );
 }, 240_000);

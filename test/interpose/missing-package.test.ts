@@ -3,15 +3,16 @@ import { expect, it } from 'vitest';
 import { temporaryDirectory } from '../../packages/interpose/test/helpers.js';
 import { ONE_PROCESS, started, withConfig } from './tiered.js';
 
-/** Has Node look for another package in place of `@tiered/interpose`: one that is nowhere. */
-const HOOK = `export const resolve = (name, context, next) =>
-  next(name === '@tiered/interpose' ? '@tiered/interpose-that-is-not-installed' : name, context);`;
+/** Has Node look for a package from where there is none. */
+const hookFor = (missing: string) => `export const resolve = (name, context, next) =>
+  next(name, name === '${missing}' ? { ...context, parentURL: 'file:///nowhere/module.js' } : context);`;
 const urlOf = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
-const WITHOUT = urlOf(`import { register } from 'node:module'; register(${JSON.stringify(urlOf(HOOK))});`);
+const without = (missing: string) =>
+  urlOf(`import { register } from 'node:module'; register(${JSON.stringify(urlOf(hookFor(missing)))});`);
 
-function tieredWithout(...args: readonly string[]) {
+function tieredWithout(missing: string, ...args: readonly string[]) {
   const [node = '', ...rest] = ONE_PROCESS;
-  return started([node, '--import', WITHOUT, ...rest, ...args]);
+  return started([node, '--import', without(missing), ...rest, ...args]);
 }
 
 it.each<[string, (config: string, above: string) => readonly string[]]>([
@@ -20,7 +21,7 @@ it.each<[string, (config: string, above: string) => readonly string[]]>([
   ['daemon', (config, above) => ['daemon', '--config', config, '--at', path.join(above, 'session')]],
   ['trace', (_, above) => ['trace', path.join(above, 'trace')]],
 ])('tiered %s says what to install where @tiered/interpose is not, and fails', async (_, argsFor) => {
-  const running = tieredWithout(...argsFor(withConfig().config, temporaryDirectory()));
+  const running = tieredWithout('@tiered/interpose', ...argsFor(withConfig().config, temporaryDirectory()));
   expect([await running.ended, running.out(), running.messages()]).toEqual([
     1,
     '',
@@ -29,6 +30,13 @@ it.each<[string, (config: string, above: string) => readonly string[]]>([
 });
 
 it('other commands of tiered do without @tiered/interpose', async () => {
-  const running = tieredWithout('config', 'check', withConfig().config);
+  const running = tieredWithout('@tiered/interpose', 'config', 'check', withConfig().config);
   expect([await running.ended, running.messages()]).toEqual([0, '']);
+});
+
+it('what @tiered/interpose misses itself is not taken for it', async () => {
+  const running = tieredWithout('tinyqueue', 'run', '--config', withConfig().config, '--', 'echo', 'started');
+  expect([await running.ended, running.out()]).toEqual([1, '']);
+  expect(running.messages()).toContain("Cannot find package 'tinyqueue'");
+  expect(running.messages()).not.toContain('npm install @tiered/interpose');
 });

@@ -44,10 +44,6 @@ static uint32_t version_of(const struct entry *entry) { return __atomic_load_n(&
 
 static void let_go(struct entry *entry) { __atomic_fetch_add(&entry->version, 1, __ATOMIC_RELEASE); }
 
-static struct file_identity identity_of(const struct stat *stat) {
-  return (struct file_identity){stat->st_ino, stat->st_dev, stat->st_ctim.tv_sec, stat->st_ctim.tv_nsec};
-}
-
 /* What a file that was opened just now is to the kernel; that of no file, if this process does not ask. */
 static struct file_identity identity_at_open(int fd) {
   struct stat found;
@@ -83,7 +79,8 @@ static bool leads_to(const struct entry *entry, const struct file_identity *iden
 bool copy_source(int fd, const struct file_identity *identity, const struct table *table, struct table_source *source) {
   struct entry *entry = entry_of(fd);
   if (entry == NULL || !take(entry, version_of(entry))) return false;
-  __atomic_store_n(&have_asked, true, __ATOMIC_RELAXED);
+  /* Looked at first: other threads read it at each open. */
+  if (!__atomic_load_n(&have_asked, __ATOMIC_RELAXED)) __atomic_store_n(&have_asked, true, __ATOMIC_RELAXED);
   bool is_known = entry->table == table && (is_same(&entry->identity, identity) || leads_to(entry, identity));
   if (is_known) entry->identity = *identity;
   uint64_t slot = entry->slot;

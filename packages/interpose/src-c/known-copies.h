@@ -3,6 +3,7 @@
 #define TIERED_KNOWN_COPIES_H
 
 #include "redirect.h"
+#include <sys/stat.h>
 
 /* What a file is to the kernel. A number of a file that is gone is used again, but not with the same time of its last change. */
 struct file_identity {
@@ -10,6 +11,10 @@ struct file_identity {
   uint64_t device;
   int64_t changed_seconds, changed_nanoseconds;
 };
+
+static inline struct file_identity identity_of(const struct stat *stat) {
+  return (struct file_identity){stat->st_ino, stat->st_dev, stat->st_ctim.tv_sec, stat->st_ctim.tv_nsec};
+}
 
 /* A descriptor was opened for a copy. */
 void copy_known(int fd, const struct redirection *redirection);

@@ -55,7 +55,7 @@ static int64_t rest_of(int64_t time) { return (time % NANOSECONDS + NANOSECONDS)
 static void tell_original(int fd, struct stat *stat) {
   int error = errno;
   struct original original;
-  struct file_identity identity = {stat->st_ino, stat->st_dev, stat->st_ctim.tv_sec, stat->st_ctim.tv_nsec};
+  struct file_identity identity = identity_of(stat);
   if (S_ISREG(stat->st_mode) && original_of(fd, (uint64_t)stat->st_size, &identity, &original)) {
     const struct table_source *source = &original.source;
     struct stat asked;

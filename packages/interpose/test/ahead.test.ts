@@ -272,6 +272,8 @@ describe('the uses', () => {
 describe('the distance', () => {
   it('grows and shrinks by objects that were placed ahead and are opened for the first time', () => {
     const distance = new Distance(100);
+    distance.opened(1, false);
+    expect(distance.opens).toBe(0);
     for (const [id, opens] of [16, 32, 64, 100].entries()) {
       distance.begun(id);
       distance.opened(id, false);

@@ -17,8 +17,8 @@
  *
  * A program that reads as fast as it can comes to an object while that is on its way, and reads it from the
  * source too: twice for nothing. So the cursor keeps a distance that grows with such opens, and leaves what
- * is nearer to the program. Programs that need an object sooner than it can come get nothing ahead then, and
- * lose nothing either.
+ * is nearer to the program. Programs that need an object sooner than it can come get little ahead then, and
+ * little is fetched twice.
  *
  * A program may leave out an open. The object is not waited for then, as long as another one can go.
  *
@@ -111,7 +111,7 @@ export class Ahead {
     this.#leaving = new Leaving({
       ...{ plan, uses: this.#uses, progress: this.#progress, lead },
       isComing: (id) => this.#lanes.has(id),
-      isDue: (id, at) => this.#isDue(id, at) && (this.#lanes.has(id) || !this.#isNear(at)),
+      isDue: (id, at) => (this.#lanes.has(id) ? this.#isDue(id, at) : this.#comesInTime(id, at)),
     });
   }
 
@@ -173,7 +173,7 @@ export class Ahead {
       while (at >= plan.reached + plan.span && !this.#isClosed) await this.#progress.wait();
       const id = sequence[at] ?? 0;
       if (this.#uses.has(id)) this.#pass(id, at);
-      else if (!this.#isNear(at)) await this.#fetch(id, at);
+      else if (this.#comesInTime(id, at)) await this.#fetch(id, at);
       // So that a long plan of objects that are all there does not hold up everything else.
       if (at % AT_ONCE === 0) await clock.turn();
     }
@@ -183,7 +183,7 @@ export class Ahead {
   /** Begins to fetch an object for an open, once what has to go for it was opened. */
   async #fetch(id: number, at: number): Promise<void> {
     const bytes = this.#bytesOf(id);
-    if (bytes > this.#largest || !this.#isDue(id, at)) return;
+    if (bytes > this.#largest) return;
     const leaving = await this.#leaving.makeRoom(id, at, (going) => {
       return going.reduce((sum, use) => sum + this.#bytesOf(use.id), this.#room.bytes) >= bytes;
     });
@@ -191,7 +191,7 @@ export class Ahead {
     // It may have been adopted meanwhile.
     const isThere = this.#uses.has(id);
     if (isThere) this.#pass(id, at);
-    if (leaving === undefined || isThere || !this.#isDue(id, at) || this.#isNear(at)) {
+    if (leaving === undefined || isThere || !this.#comesInTime(id, at)) {
       for (const use of leaving ?? []) this.#uses.keep(use);
       return;
     }
@@ -211,9 +211,9 @@ export class Ahead {
     return this.#parts.plan.dueOf(id) <= at && !this.#isClosed;
   }
 
-  /** Whether programs are so near to an open that its object would come too late. */
-  #isNear(at: number): boolean {
-    return at < this.#parts.plan.reached + this.#distance.opens;
+  /** Whether a fetch that begins now is of use, with programs as near to the open as they are. */
+  #comesInTime(id: number, at: number): boolean {
+    return at >= this.#parts.plan.reached + this.#distance.opens && this.#isDue(id, at);
   }
 
   async #lane(id: number, at: number, leaving: readonly Use[]): Promise<void> {

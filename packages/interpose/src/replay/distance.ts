@@ -40,7 +40,8 @@ export class Distance {
   opened(id: number, isInTime: boolean): void {
     const begun = this.#fresh.get(id);
     this.#fresh.delete(id);
-    if (begun === undefined || isInTime) this.#opens *= 1 - (begun === undefined ? FADE : SHRINK);
+    if (begun === undefined) this.#opens *= 1 - FADE;
+    else if (isInTime) this.#opens *= 1 - SHRINK;
     else if (begun === this.#growths) this.#grow();
   }
 

@@ -13,6 +13,8 @@ const CODES: readonly (readonly [string, ErrorCode, boolean])[] = [
   ['SQLITE_PERM', 'TIERED_PERMISSION', false],
   ['SQLITE_CORRUPT', 'TIERED_DATA_CORRUPT', false],
   ['SQLITE_NOTADB', 'TIERED_DATA_CORRUPT', false],
+  // No index of ours refuses a statement of ours: its header or its schema is damaged.
+  ['SQLITE_ERROR', 'TIERED_DATA_CORRUPT', false],
 ];
 
 /** Where an index is, and how it is kept. */

@@ -4,6 +4,7 @@ import type { IndexHome } from '@tiered/core/driver';
 import { IndexClient } from './index-client.js';
 import { inodeOf } from './thread/inode.js';
 import { PAGE_BYTES } from './thread/schema.js';
+import type { Calls } from './index-messages.js';
 import { damagedError, foreignIndexError } from '../errors.js';
 
 /** Milliseconds for which a start waits for another process that writes. */
@@ -40,9 +41,10 @@ export function logRoomOf(quota: number): number {
   return (logPagesOf(quota) + transactionPagesOf(quota)) * LOG_PAGE_BYTES;
 }
 
-/** An index that is open. */
+/** An index that is open, and that this process is a member of. */
 export interface OpenedIndex {
   readonly client: IndexClient;
+  readonly joined: ReturnType<Calls['join']>;
   /**
    * The inode of the file that was there before it was opened. If it is another one now, somebody has put it
    * there meanwhile.
@@ -50,14 +52,18 @@ export interface OpenedIndex {
   readonly inode: bigint;
 }
 
-/** Opens the index. A damaged one is begun anew if nobody else uses it. */
+/**
+ * Opens the index, and joins its members for a dataset. A damaged one is begun anew if nobody else uses it;
+ * some damage shows only when it is written to.
+ */
 export async function openIndex(
   home: IndexHome,
   tier: Tier,
+  dataset: string,
   patiently: <T>(call: () => Promise<T>) => Promise<T>,
 ): Promise<OpenedIndex> {
   for (let isRetry = false; ; isRetry = true) {
-    const { path, durable } = home;
+    const { path, durable, member } = home;
     const inode = inodeOf(path);
     const client = new IndexClient(
       { path, durable, logPages: logPagesOf(tier.quotaBytes) },
@@ -66,7 +72,8 @@ export async function openIndex(
     try {
       if ((await patiently(() => client.call('open', undefined))) === 'foreign')
         throw foreignIndexError(tier);
-      return { client, inode };
+      const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
+      return { client, joined, inode };
     } catch (error) {
       await client.end();
       if (isRetry || !isTieredError(error, 'TIERED_DATA_CORRUPT')) throw error;

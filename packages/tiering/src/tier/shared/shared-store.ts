@@ -6,7 +6,7 @@ import { Accounts } from './accounts.js';
 import { Completeness } from './completeness.js';
 import { FileClaims, type FileClaimsParts } from './file-claims.js';
 import { IndexedCopies } from '../index/indexed-copies.js';
-import type { CopyRef, IndexState } from '../index/index-messages.js';
+import type { CopyRef } from '../index/index-messages.js';
 import { IndexWriter } from '../index/index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
@@ -71,11 +71,7 @@ export class SharedStore implements TierStore {
   /** Whether everything on the storage is in the index. */
   readonly #complete: Completeness;
 
-  private constructor(
-    parts: SharedStoreParts,
-    { client, inode }: OpenedIndex,
-    joined: { dataset: number; state: IndexState },
-  ) {
+  private constructor(parts: SharedStoreParts, { client, joined, inode }: OpenedIndex) {
     this.#parts = parts;
     this.#client = client;
     this.#inode = inode;
@@ -115,12 +111,12 @@ export class SharedStore implements TierStore {
    * @throws TieredError for an index that cannot be used now, or at all.
    */
   static async open(parts: SharedStoreParts, signal: AbortSignal | undefined): Promise<SharedStore> {
-    const { home, tier, clock } = parts;
+    const { home, tier, clock, dataset } = parts;
     const patiently = <T>(call: () => Promise<T>) => untilFree(call, clock, signal);
     let index: OpenedIndex | undefined;
     try {
-      index = await openIndex(home, tier, patiently);
-      return await SharedStore.#join(parts, index, patiently, signal);
+      index = await openIndex(home, tier, dataset, patiently);
+      return await SharedStore.#begin(parts, index, patiently, signal);
     } catch (error) {
       await index?.client.end();
       // Others would take what was begun here for work of a running member.
@@ -129,23 +125,18 @@ export class SharedStore implements TierStore {
     }
   }
 
-  static async #join(
+  static async #begin(
     parts: SharedStoreParts,
     index: OpenedIndex,
     patiently: <T>(call: () => Promise<T>) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<SharedStore> {
-    const { home, tier, clock, dataset } = parts;
-    const { member } = home;
-    const joined = await patiently(() =>
-      index.client.call('join', { member, quota: tier.quotaBytes, dataset }),
-    );
-    const store = new SharedStore(parts, index, joined);
+    const store = new SharedStore(parts, index);
     await store.#leftovers.clearUp(patiently);
-    if (joined.state.boot === '') await store.#complete.reach(signal);
+    if (index.joined.state.boot === '') await store.#complete.reach(signal);
     store.#writer.write();
     await store.#writer.settled();
-    store.#looking = keepLooking(() => store.#look(), clock, store.#closing.signal);
+    store.#looking = keepLooking(() => store.#look(), parts.clock, store.#closing.signal);
     return store;
   }
 

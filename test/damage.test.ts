@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cloneOf, expectNothingTwice, expectTrains, restart } from './restart.js';
+import { cloneOf, expectNothingTwice, expectTrains, restart, type Restart } from './restart.js';
 import { Trainer } from './trainer.js';
 import {
   diskUsage,
@@ -31,6 +31,8 @@ const QUOTA = 640 * KIB;
 /** Places where an index is cut off, and bits that are flipped. */
 const CUTS = 8;
 const FLIPS = 24;
+/** Bytes; what it says is damaged in other tests. */
+const SQLITE_HEADER = 100;
 const objectAt = (i: number) => `dir/${i}`;
 
 let directory: string;
@@ -217,23 +219,43 @@ describe('damage to the index between two lives', () => {
     }
   });
 
-  it('[R1] [T2] an index with a bit that flipped, anywhere: no start fails, and no byte is wrong', async () => {
+  it('[R1] [T2] an index with a bit that flipped, anywhere: no start fails, no byte is wrong, and what is found is made good', async () => {
     const place = await trained(SIZES.uneven, [QUOTA]);
-    const size = sizeOf(indexOf(place, 0));
+    const index = fs.readFileSync(indexOf(place, 0));
+    // The rest is room that nothing has.
+    const used = [...index.keys()].filter((at) => at >= SQLITE_HEADER && index[at] !== 0);
     const random = new Random(4);
     for (let flips = 0; flips < FLIPS; flips++) {
       const clone = cloneOf(place, 'clone');
-      const position = random.below(size);
+      const position = used[random.below(used.length)] ?? 0;
       flip(indexOf(clone, 0), position, random.below(8));
-      const { hierarchy } = await restart(clone);
-      for (let epoch = 0; epoch < 2; epoch++) {
-        await readEpoch(hierarchy, objectsOf(clone), new Random(epoch));
-        await hierarchy.idle();
-      }
-      await hierarchy.close();
+      await readTwice(clone);
+      const { faults } = await readTwice(clone);
+      expect(faults, `after a flip at ${position}`).toEqual([]);
     }
   });
+
+  it('[R1] [T2] an index with text that is not UTF-8: no process ends, and the next start begins anew', async () => {
+    const place = await trained(SIZES.uneven, [QUOTA]);
+    const bytes = fs.readFileSync(indexOf(place, 0));
+    for (let at = bytes.indexOf(objectAt(0)); at >= 0; at = bytes.indexOf(objectAt(0), at + 1))
+      flip(indexOf(place, 0), at, 7);
+    const { faults } = await readTwice(place);
+    expect(faults).toMatchObject([{ operation: 'openIndex', error: { code: 'TIERED_DATA_CORRUPT' } }]);
+    expectNothingTwice(place, await expectTrains(place, await restart(place), new Random(2)));
+  });
 });
+
+/** A life of two epochs. */
+async function readTwice(place: Place): Promise<Restart> {
+  const life = await restart(place);
+  for (let epoch = 0; epoch < 2; epoch++) {
+    await readEpoch(life.hierarchy, objectsOf(place), new Random(epoch));
+    await life.hierarchy.idle();
+  }
+  await life.hierarchy.close();
+  return life;
+}
 
 /** What may happen between two lives; each at a place that a number chooses. */
 const DAMAGES: Record<

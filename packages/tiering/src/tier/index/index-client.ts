@@ -86,6 +86,7 @@ function closeGates(): void {
  */
 export class IndexClient {
   readonly #driver: string;
+  readonly #onDamage: () => void;
   readonly #thread: IndexThread;
   readonly #exited: Promise<void>;
   readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
@@ -96,9 +97,11 @@ export class IndexClient {
   /**
    * @param options Where the index is, and how it is kept.
    * @param driver The name of the driver, for messages.
+   * @param onDamage Is called before a call fails because the index is damaged.
    */
-  constructor(options: IndexOptions, driver: string) {
+  constructor(options: IndexOptions, driver: string, onDamage: () => void = () => undefined) {
     this.#driver = driver;
+    this.#onDamage = onDamage;
     this.#thread = indexThreads.begin(options, this.#gate);
     if (gates.size === 0) process.on('exit', closeGates);
     gates.add(this.#gate);
@@ -153,8 +156,13 @@ export class IndexClient {
     if (waiting === undefined) return;
     this.#waiting.delete(id);
     if (this.#waiting.size === 0) this.#thread.unref();
-    if (failure === undefined) waiting.resolve(result as never);
-    else waiting.reject(this.#errorOf(failure));
+    if (failure === undefined) {
+      waiting.resolve(result as never);
+      return;
+    }
+    const error = this.#errorOf(failure);
+    if (error.code === 'TIERED_DATA_CORRUPT') this.#onDamage();
+    waiting.reject(error);
   }
 
   #errorOf({ code, message }: { readonly code: string; readonly message: string }): TieredError {

@@ -53,8 +53,8 @@ export interface OpenedIndex {
 }
 
 /**
- * Opens the index, and joins its members for a dataset. A damaged one is begun anew if nobody else uses it;
- * some damage shows only when it is written to.
+ * Opens the index, and joins its members for a dataset. A damaged one is begun anew if nobody else uses it.
+ * Some damage shows only later: it is marked, and found by who opens the index next.
  */
 export async function openIndex(
   home: IndexHome,
@@ -65,11 +65,10 @@ export async function openIndex(
   for (let isRetry = false; ; isRetry = true) {
     const { path, durable, member } = home;
     const inode = inodeOf(path);
-    const client = new IndexClient(
-      { path, durable, logPages: logPagesOf(tier.quotaBytes) },
-      tier.driver.name,
-    );
+    const logPages = logPagesOf(tier.quotaBytes);
+    const client = new IndexClient({ path, durable, logPages }, tier.driver.name, () => markDamaged(path));
     try {
+      if (fs.existsSync(markOf(path))) throw damagedError(tier);
       if ((await patiently(() => client.call('open', undefined))) === 'foreign')
         throw foreignIndexError(tier);
       const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
@@ -100,6 +99,17 @@ async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
   });
 }
 
+/** Is there if somebody found the index damaged, and it was not begun anew since. */
+const markOf = (path: string) => `${path}-damaged`;
+
+function markDamaged(path: string): void {
+  try {
+    fs.writeFileSync(markOf(path), '', { mode: 0o600 });
+  } catch {
+    // On a full disk, or one that is gone. It may be found damaged again.
+  }
+}
+
 /**
  * There is always a file under the path: a process that comes now must find the new one, and not make
  * another.
@@ -108,6 +118,7 @@ function beginAnew(path: string): void {
   for (const file of [`${path}-wal`, `${path}-shm`]) fs.rmSync(file, { force: true });
   fs.writeFileSync(`${path}.new`, '', { mode: 0o600 });
   fs.renameSync(`${path}.new`, path);
+  fs.rmSync(markOf(path), { force: true });
 }
 
 /** Repeats a call while another process writes, for as long as a start may take. */

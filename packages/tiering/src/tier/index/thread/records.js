@@ -1,6 +1,7 @@
 // @ts-check
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
+import { TextDecoder } from 'node:util';
 import Database from 'libsql';
 import { inodeOf } from './inode.js';
 import {
@@ -88,25 +89,25 @@ export class Records {
     // One state of all tables.
     this.db.exec('BEGIN');
     try {
-      const placed = this.all(
-        `SELECT dataset, count(*) AS copies, sum(bytes) AS bytes FROM copies
-           WHERE state = ${STATES.placed} GROUP BY dataset`,
+      const placed = this.select(
+        { dataset: 'dataset', copies: 'count(*)', bytes: 'sum(bytes)' },
+        `FROM copies WHERE state = ${STATES.placed} GROUP BY dataset`,
       );
       const ofDataset = new Map(placed.map((row) => [Number(row['dataset']), row]));
       return {
-        members: this.all('SELECT id, quota, leased FROM members').map(({ id, quota, leased }) => ({
-          id: String(id),
-          quota: Number(quota),
-          leased: Number(leased),
+        members: this.select({ id: 'id', quota: 'quota', leased: 'leased' }, 'FROM members').map((row) => ({
+          id: String(row['id']),
+          quota: Number(row['quota']),
+          leased: Number(row['leased']),
         })),
         datasets: this.datasets().map(({ id, name }) => ({
           name,
           copies: Number(ofDataset.get(id)?.['copies'] ?? 0),
           bytes: Number(ofDataset.get(id)?.['bytes'] ?? 0),
         })),
-        unfinished: this.all(
-          `SELECT member, count(*) AS copies, sum(occupied) AS occupied FROM copies
-             WHERE ${UNFINISHED} GROUP BY member`,
+        unfinished: this.select(
+          { member: 'member', copies: 'count(*)', occupied: 'sum(occupied)' },
+          `FROM copies WHERE ${UNFINISHED} GROUP BY member`,
         ).map(({ member, copies, occupied }) => ({
           member: member === null ? undefined : String(member),
           copies: Number(copies),
@@ -121,7 +122,7 @@ export class Records {
 
   datasets() {
     const isNew = Number(this.one('PRAGMA user_version')['user_version']) === 0;
-    const rows = isNew ? [] : this.all('SELECT id, name FROM datasets');
+    const rows = isNew ? [] : this.select({ id: 'id', name: 'name' }, 'FROM datasets');
     return rows.map(({ id, name }) => ({ id: Number(id), name: String(name) }));
   }
 
@@ -138,8 +139,8 @@ export class Records {
         member,
         quota,
       ]);
-      const { id } = this.one('SELECT id FROM datasets WHERE name = ?', [dataset]);
-      return { dataset: Number(id), state: this.stateOf(member) };
+      const [row] = this.select({ id: 'id' }, 'FROM datasets WHERE name = ?', [dataset]);
+      return { dataset: Number(row?.['id']), state: this.stateOf(member) };
     });
   }
 
@@ -153,7 +154,7 @@ export class Records {
 
   /** @type {Calls['members']} */
   members() {
-    return this.all('SELECT id FROM members').map(({ id }) => String(id));
+    return this.select({ id: 'id' }, 'FROM members').map(({ id }) => String(id));
   }
 
   /** @type {Calls['state']} */
@@ -176,7 +177,7 @@ export class Records {
       // Another process may have written since: only one transaction may begin with a log of this length.
       if (this.isLogLong()) throw logBusy();
       const { member } = batch;
-      if (this.all('SELECT 1 FROM members WHERE id = ?', [member]).length === 0)
+      if (!this.has('members WHERE id = ?', [member]))
         return { isMember: false, refused: [], lost: [], emptied: [], state: this.stateOf(member) };
       if (batch.quota !== undefined)
         this.run('UPDATE members SET quota = ? WHERE id = ?', [batch.quota, member]);
@@ -200,52 +201,44 @@ export class Records {
 
   /** @type {Calls['find']} */
   find({ dataset, key }) {
-    return this.all(
-      `SELECT ${COLUMNS} FROM copies WHERE key = ? AND dataset = ? AND state = ${STATES.placed}`,
-      [key, dataset],
-    ).map(rowOf);
+    return this.copies(`WHERE key = ? AND dataset = ? AND state = ${STATES.placed}`, [key, dataset]);
   }
 
   /** @type {Calls['page']} */
   page({ dataset, others, after, limit }) {
-    return this.all(
-      `SELECT ${COLUMNS} FROM copies WHERE (key, dataset, tag) > (?, ?, ?) AND (dataset = ?) = ?
+    return this.copies(
+      `WHERE (key, dataset, tag) > (?, ?, ?) AND (dataset = ?) = ?
          AND state = ${STATES.placed} ORDER BY key, dataset, tag LIMIT ?`,
       [after.key, after.dataset, after.tag, dataset, others ? 0 : 1, limit],
-    ).map(rowOf);
+    );
   }
 
   /** @type {Calls['left']} */
   left({ after }) {
-    return this.all(
-      `SELECT ${COLUMNS} FROM copies WHERE state >= ${STATES.leaving} AND ${UNFINISHED} AND seq > ?`,
-      [after],
-    ).map(rowOf);
+    return this.copies(`WHERE state >= ${STATES.leaving} AND ${UNFINISHED} AND seq > ?`, [after]);
   }
 
   /** @type {Calls['leavingBytes']} */
   leavingBytes() {
     const which = `state >= ${STATES.leaving} AND ${UNFINISHED}`;
-    const { bytes } = this.one(`SELECT sum(occupied) AS bytes FROM copies WHERE ${which}`);
-    const packed = this.all(`SELECT tag FROM copies WHERE ${which} AND +tag < 0`);
+    const [sum] = this.select({ bytes: 'sum(occupied)' }, `FROM copies WHERE ${which}`);
+    const packed = this.select({ tag: 'tag' }, `FROM copies WHERE ${which} AND +tag < 0`);
     // Segments that leave as soon as all have let go of what was in them.
     const emptied = segmentsOf(packed).filter((segment) => !this.holds(segment, STATES.placed));
-    return emptied.reduce((sum, segment) => sum + this.occupiedBy(segment), Number(bytes ?? 0));
+    return emptied.reduce((sum, segment) => sum + this.occupiedBy(segment), Number(sum?.['bytes'] ?? 0));
   }
 
   /** @type {Calls['together']} */
   together({ tag }) {
     const [first, last] = tagsIn(segmentOf(tag));
-    return this.all(
-      `SELECT ${COLUMNS} FROM copies WHERE tag < 0 AND tag BETWEEN ? AND ? AND state = ${STATES.placed}`,
-      [first, last],
-    ).map(rowOf);
+    return this.copies(`WHERE tag < 0 AND tag BETWEEN ? AND ? AND state = ${STATES.placed}`, [first, last]);
   }
 
   /** @type {Calls['sparse']} */
   sparse() {
-    return this.all(
-      `SELECT tag FROM copies INDEXED BY sparse WHERE ${SPARSE} AND state = ${STATES.placed} LIMIT ?`,
+    return this.select(
+      { tag: 'tag' },
+      `FROM copies INDEXED BY sparse WHERE ${SPARSE} AND state = ${STATES.placed} LIMIT ?`,
       [SPARSE_AT_A_TIME],
     ).map(({ tag }) => Number(tag));
   }
@@ -255,10 +248,10 @@ export class Records {
     return this.transaction(() => {
       for (const id of dead) this.run('DELETE FROM members WHERE id = ?', [id]);
       this.keepWhole();
-      const unfinished = this.all(
-        `SELECT ${COLUMNS} FROM copies WHERE state IN (${STATES.claimed}, ${STATES.leaving}) AND ${UNFINISHED}
+      const unfinished = this.copies(
+        `WHERE state IN (${STATES.claimed}, ${STATES.leaving}) AND ${UNFINISHED}
            AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
-      ).map(rowOf);
+      );
       this.letLeave(member, unfinished);
       // Nobody waits for the dead any more.
       return [...unfinished, ...this.purge(member)];
@@ -270,8 +263,9 @@ export class Records {
    * copies is whole, if not as full as it was to be.
    */
   keepWhole() {
-    const claimed = this.all(
-      `SELECT tag FROM copies WHERE state = ${STATES.claimed} AND ${UNFINISHED} AND +key = ? AND +dataset = ?
+    const claimed = this.select(
+      { tag: 'tag' },
+      `FROM copies WHERE state = ${STATES.claimed} AND ${UNFINISHED} AND +key = ? AND +dataset = ?
          AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
       [SEGMENT.key, SEGMENT.dataset],
     );
@@ -280,15 +274,14 @@ export class Records {
 
   /** Tags of every name that may be on the storage. */
   tags() {
-    const tags = this.all('SELECT tag FROM copies').map(({ tag }) => Number(tag));
+    const tags = this.select({ tag: 'tag' }, 'FROM copies').map(({ tag }) => Number(tag));
     return Float64Array.from(tags).sort();
   }
 
   /** @type {Calls['unknown']} */
   unknown({ tags }) {
-    const known = this.all('SELECT tag FROM copies WHERE tag IN (SELECT value FROM json_each(?))', [
-      JSON.stringify(tags),
-    ]);
+    const ofThese = 'FROM copies WHERE tag IN (SELECT value FROM json_each(?))';
+    const known = this.select({ tag: 'tag' }, ofThese, [JSON.stringify(tags)]);
     const isKnown = new Set(known.map(({ tag }) => Number(tag)));
     return tags.filter((tag) => !isKnown.has(tag));
   }
@@ -328,8 +321,7 @@ export class Records {
 
   /** Whether anything has left whose bytes were not given back. */
   get hasLeft() {
-    const sql = `SELECT 1 FROM copies WHERE state = ${STATES.left} AND ${UNFINISHED} LIMIT 1`;
-    return this.all(sql).length > 0;
+    return this.has(`copies WHERE state = ${STATES.left} AND ${UNFINISHED}`);
   }
 
   /** @param {string} suffix Of one of the files beside the index. */
@@ -469,8 +461,7 @@ export class Records {
    */
   holds(segment, state = STATES.left) {
     const [first, last] = tagsIn(segment);
-    const sql = 'SELECT 1 FROM copies WHERE tag < 0 AND tag BETWEEN ? AND ? AND state <= ? LIMIT 1';
-    return this.all(sql, [first, last, state]).length > 0;
+    return this.has('copies WHERE tag < 0 AND tag BETWEEN ? AND ? AND state <= ?', [first, last, state]);
   }
 
   /**
@@ -479,8 +470,9 @@ export class Records {
    * @param {number} segment
    */
   occupiedBy(segment) {
-    const sql = `SELECT occupied FROM copies WHERE ${IS_SEGMENT} AND state = ${STATES.placed}`;
-    return Number(this.one(sql, refOf(segment))['occupied'] ?? 0);
+    const which = `FROM copies WHERE ${IS_SEGMENT} AND state = ${STATES.placed}`;
+    const [row] = this.select({ occupied: 'occupied' }, which, refOf(segment));
+    return Number(row?.['occupied'] ?? 0);
   }
 
   /**
@@ -529,7 +521,7 @@ export class Records {
   purge(member) {
     const which = `state = ${STATES.left} AND ${UNFINISHED} AND NOT EXISTS
          (SELECT 1 FROM members WHERE id IS NOT copies.member AND seen < copies.seq)`;
-    const packed = this.all(`SELECT tag, bytes FROM copies WHERE ${which} AND +tag < 0`);
+    const packed = this.select({ tag: 'tag', bytes: 'bytes' }, `FROM copies WHERE ${which} AND +tag < 0`);
     this.run(`DELETE FROM copies WHERE ${which}`);
     for (const { tag, bytes } of packed)
       this.run(`UPDATE copies SET chunk = chunk + 2 * ? WHERE ${IS_SEGMENT}`, [
@@ -562,16 +554,7 @@ export class Records {
    * @returns {IndexState}
    */
   stateOf(member) {
-    const row = this.one(
-      `SELECT copies, occupied, claimed, overhead, seq, boot,
-         (SELECT coalesce(min(quota), 0) FROM members) AS quota,
-         (SELECT coalesce(max(quota), 0) FROM members) AS largest,
-         (SELECT coalesce(sum(leased), 0) FROM members) AS leased,
-         (SELECT count(*) FROM members) AS members,
-         (SELECT coalesce(sum(wants), 0) FROM members WHERE id <> ?) AS wanted,
-         (SELECT leased FROM members WHERE id = ?) AS mine FROM meta`,
-      [member, member],
-    );
+    const [row = {}] = this.select(STATE, 'FROM meta', [member, member]);
     // Not by functions of tables: each of those is compiled anew whenever it is called.
     const pages = Number(this.one('PRAGMA page_count')['page_count']) * this.pageBytes;
     const log = this.sizeOf('-wal');
@@ -621,6 +604,48 @@ export class Records {
   }
 
   /**
+   * Whether there is such a row.
+   *
+   * @param {string} from
+   * @param {readonly unknown[]} [values]
+   */
+  has(from, values = []) {
+    return this.all(`SELECT 1 FROM ${from} LIMIT 1`, values).length > 0;
+  }
+
+  /**
+   * Copies as they are told of.
+   *
+   * @param {string} which
+   * @param {readonly unknown[]} [values]
+   */
+  copies(which, values = []) {
+    return this.select(COLUMNS, `FROM copies ${which}`, values).map(rowOf);
+  }
+
+  /**
+   * Rows by the names of their columns, each as JSON in bytes: at text that is not UTF-8, as a damaged index
+   * may have it, the database's binding ends the process. It also takes less time than a value after the
+   * other.
+   *
+   * @param {Readonly<Record<string, string>>} columns What they are in SQL, by name.
+   * @param {string} from
+   * @param {readonly unknown[]} [values]
+   * @returns {Record<string, unknown>[]}
+   */
+  select(columns, from, values = []) {
+    const names = Object.keys(columns);
+    const array = `json_array(${Object.values(columns).join(', ')})`;
+    const rows = this.all(`SELECT CAST(${array} AS BLOB) AS bytes ${from}`, values);
+    return rows.map(({ bytes }) => {
+      const row = parsed(/** @type {ArrayBuffer} */ (bytes));
+      return Object.fromEntries(names.map((name, i) => [name, row[i]]));
+    });
+  }
+
+  /**
+   * For what has no text in it.
+   *
    * @param {string} sql
    * @param {readonly unknown[]} [values]
    * @returns {Record<string, unknown>[]}
@@ -681,14 +706,60 @@ function segmentsOf(packed) {
   return [...new Set(packed.map(({ tag }) => segmentOf(Number(tag))))];
 }
 
-const COLUMNS = 'key, dataset, tag, version, size, bytes, occupied, chunk, sums, member, seq';
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * @param {ArrayBuffer} bytes
+ * @returns {unknown[]}
+ */
+function parsed(bytes) {
+  try {
+    return JSON.parse(UTF8.decode(bytes));
+  } catch (cause) {
+    const message = 'a row is malformed';
+    throw Object.assign(new Error(message, { cause }), { code: 'SQLITE_CORRUPT' });
+  }
+}
+
+/**
+ * What is told of a tier as a whole. Its parameters: the member that does not count in `wanted`, and the one
+ * of `mine`.
+ */
+const STATE = Object.freeze({
+  copies: 'copies',
+  occupied: 'occupied',
+  claimed: 'claimed',
+  overhead: 'overhead',
+  seq: 'seq',
+  boot: 'boot',
+  quota: '(SELECT coalesce(min(quota), 0) FROM members)',
+  largest: '(SELECT coalesce(max(quota), 0) FROM members)',
+  leased: '(SELECT coalesce(sum(leased), 0) FROM members)',
+  members: '(SELECT count(*) FROM members)',
+  wanted: '(SELECT coalesce(sum(wants), 0) FROM members WHERE id <> ?)',
+  mine: '(SELECT leased FROM members WHERE id = ?)',
+});
+
+/** What is told of a copy. JSON has no bytes. */
+const COLUMNS = Object.freeze({
+  key: 'key',
+  dataset: 'dataset',
+  tag: 'tag',
+  version: 'version',
+  size: 'size',
+  bytes: 'bytes',
+  occupied: 'occupied',
+  chunk: 'chunk',
+  sums: 'hex(sums)',
+  member: 'member',
+  seq: 'seq',
+});
 
 /**
  * @param {Record<string, unknown>} row
  * @returns {CopyRow}
  */
 function rowOf(row) {
-  const sums = row['sums'];
   return {
     key: String(row['key']),
     dataset: Number(row['dataset']),
@@ -698,11 +769,8 @@ function rowOf(row) {
     bytes: Number(row['bytes']),
     occupied: Number(row['occupied']),
     chunk: Number(row['chunk']),
-    // Copied: what a database gives is memory of its own kind, which does not travel between threads.
-    sums:
-      sums instanceof Uint8Array || sums instanceof ArrayBuffer
-        ? Uint8Array.from(new Uint8Array(sums))
-        : new Uint8Array(0),
+    // Copied: a small `Buffer` is a part of memory that others share.
+    sums: Uint8Array.from(Buffer.from(String(row['sums']), 'hex')),
     member: row['member'] === null ? undefined : String(row['member']),
     seq: Number(row['seq'] ?? 0),
   };

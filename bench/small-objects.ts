@@ -36,7 +36,7 @@ interface Case {
 
 function cases(quick: boolean): Case[] {
   const rounds = quick ? 3 : 9;
-  const counts = quick ? [800, 800, 800, 200] : [10_000, 10_000, 10_000, 2000];
+  const counts = quick ? [200, 200, 200, 100] : [10_000, 10_000, 10_000, 2000];
   return [1000, 4000, 10_000, 100_000].map((bytes, i) => ({ bytes, objects: counts[i] ?? 0, rounds }));
 }
 

@@ -93,6 +93,7 @@ export class IndexClient {
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
   #ended: Error | undefined;
+  #isDamaged = false;
 
   /**
    * @param options Where the index is, and how it is kept.
@@ -122,6 +123,11 @@ export class IndexClient {
   /** Whether the client does not answer any more: it was closed, or its thread died. */
   get isEnded(): boolean {
     return this.#ended !== undefined;
+  }
+
+  /** Whether a call failed because the index is damaged. */
+  get isDamaged(): boolean {
+    return this.#isDamaged;
   }
 
   /**
@@ -161,7 +167,10 @@ export class IndexClient {
       return;
     }
     const error = this.#errorOf(failure);
-    if (error.code === 'TIERED_DATA_CORRUPT') this.#onDamage();
+    if (error.code === 'TIERED_DATA_CORRUPT') {
+      this.#isDamaged = true;
+      this.#onDamage();
+    }
     waiting.reject(error);
   }
 

@@ -66,9 +66,11 @@ export async function openIndex(
     const { path, durable, member } = home;
     const inode = inodeOf(path);
     const logPages = logPagesOf(tier.quotaBytes);
-    const client = new IndexClient({ path, durable, logPages }, tier.driver.name, () => markDamaged(path));
+    const client = new IndexClient({ path, durable, logPages }, tier.driver.name, () =>
+      markDamaged(path, inode),
+    );
     try {
-      if (fs.existsSync(markOf(path))) throw damagedError(tier);
+      if (isMarked(path, inode)) throw damagedError(tier);
       if ((await patiently(() => client.call('open', undefined))) === 'foreign')
         throw foreignIndexError(tier);
       const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
@@ -77,7 +79,7 @@ export async function openIndex(
       await client.end();
       if (isRetry || !isTieredError(error, 'TIERED_DATA_CORRUPT')) throw error;
       await patiently(() => assertAlone(home, tier));
-      beginAnew(path);
+      beginAnew(path, tier);
     }
   }
 }
@@ -99,14 +101,23 @@ async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
   });
 }
 
-/** Is there if somebody found the index damaged, and it was not begun anew since. */
+/** Says which index was found damaged. */
 const markOf = (path: string) => `${path}-damaged`;
 
-function markDamaged(path: string): void {
+function markDamaged(path: string, inode: bigint): void {
   try {
-    fs.writeFileSync(markOf(path), '', { mode: 0o600 });
+    fs.writeFileSync(markOf(path), String(inode), { mode: 0o600 });
   } catch {
     // On a full disk, or one that is gone. It may be found damaged again.
+  }
+}
+
+/** Marks of other files than the one that is there now say nothing of it. */
+function isMarked(path: string, inode: bigint): boolean {
+  try {
+    return fs.readFileSync(markOf(path), 'utf8') === String(inode);
+  } catch {
+    return false;
   }
 }
 
@@ -114,11 +125,17 @@ function markDamaged(path: string): void {
  * There is always a file under the path: a process that comes now must find the new one, and not make
  * another.
  */
-function beginAnew(path: string): void {
-  for (const file of [`${path}-wal`, `${path}-shm`]) fs.rmSync(file, { force: true });
-  fs.writeFileSync(`${path}.new`, '', { mode: 0o600 });
-  fs.renameSync(`${path}.new`, path);
-  fs.rmSync(markOf(path), { force: true });
+function beginAnew(path: string, { driver }: Tier): void {
+  try {
+    for (const file of [`${path}-wal`, `${path}-shm`]) fs.rmSync(file, { force: true });
+    fs.writeFileSync(`${path}.new`, '', { mode: 0o600 });
+    fs.renameSync(`${path}.new`, path);
+    fs.rmSync(markOf(path), { force: true });
+  } catch (cause) {
+    const message = `${driver.name}: the index of the tier is damaged, and could not be begun anew: ${String(cause)}.`;
+    const options = { cause, driver: driver.name, operation: 'openIndex', retryable: true } as const;
+    throw new TieredError('TIERED_IO', message, options);
+  }
 }
 
 /** Repeats a call while another process writes, for as long as a start may take. */

@@ -348,7 +348,7 @@ export class SharedStore implements TierStore {
   }
 
   async #look(): Promise<void> {
-    if (!this.current || this.#client.isEnded) this.#lose();
+    if (!this.current || this.#client.isEnded || this.#client.isDamaged) this.#lose();
     if (this.#isLost) return;
     this.#accounts.lease.looked();
     await this.#leftovers.tryAgain();

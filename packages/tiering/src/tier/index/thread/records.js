@@ -90,25 +90,27 @@ export class Records {
     this.db.exec('BEGIN');
     try {
       const placed = this.select(
-        { dataset: 'dataset', copies: 'count(*)', bytes: 'sum(bytes)' },
+        ['dataset', 'count(*)', 'sum(bytes)'],
         `FROM copies WHERE state = ${STATES.placed} GROUP BY dataset`,
       );
-      const ofDataset = new Map(placed.map((row) => [Number(row['dataset']), row]));
+      const ofDataset = new Map(
+        placed.map(([dataset, copies, bytes]) => [Number(dataset), { copies, bytes }]),
+      );
       return {
-        members: this.select({ id: 'id', quota: 'quota', leased: 'leased' }, 'FROM members').map((row) => ({
-          id: String(row['id']),
-          quota: Number(row['quota']),
-          leased: Number(row['leased']),
+        members: this.select(['id', 'quota', 'leased'], 'FROM members').map(([id, quota, leased]) => ({
+          id: String(id),
+          quota: Number(quota),
+          leased: Number(leased),
         })),
         datasets: this.datasets().map(({ id, name }) => ({
           name,
-          copies: Number(ofDataset.get(id)?.['copies'] ?? 0),
-          bytes: Number(ofDataset.get(id)?.['bytes'] ?? 0),
+          copies: Number(ofDataset.get(id)?.copies ?? 0),
+          bytes: Number(ofDataset.get(id)?.bytes ?? 0),
         })),
         unfinished: this.select(
-          { member: 'member', copies: 'count(*)', occupied: 'sum(occupied)' },
+          ['member', 'count(*)', 'sum(occupied)'],
           `FROM copies WHERE ${UNFINISHED} GROUP BY member`,
-        ).map(({ member, copies, occupied }) => ({
+        ).map(([member, copies, occupied]) => ({
           member: member === null ? undefined : String(member),
           copies: Number(copies),
           occupied: Number(occupied),
@@ -116,14 +118,15 @@ export class Records {
         state: this.stateOf(''),
       };
     } finally {
-      this.db.exec('COMMIT');
+      // A disk that fails may have ended it already.
+      if (this.db.inTransaction) this.db.exec('COMMIT');
     }
   }
 
   datasets() {
     const isNew = Number(this.one('PRAGMA user_version')['user_version']) === 0;
-    const rows = isNew ? [] : this.select({ id: 'id', name: 'name' }, 'FROM datasets');
-    return rows.map(({ id, name }) => ({ id: Number(id), name: String(name) }));
+    const rows = isNew ? [] : this.select(['id', 'name'], 'FROM datasets');
+    return rows.map(([id, name]) => ({ id: Number(id), name: String(name) }));
   }
 
   /** @type {Calls['join']} */
@@ -139,8 +142,8 @@ export class Records {
         member,
         quota,
       ]);
-      const [row] = this.select({ id: 'id' }, 'FROM datasets WHERE name = ?', [dataset]);
-      return { dataset: Number(row?.['id']), state: this.stateOf(member) };
+      const [[id] = []] = this.select(['id'], 'FROM datasets WHERE name = ?', [dataset]);
+      return { dataset: Number(id), state: this.stateOf(member) };
     });
   }
 
@@ -154,7 +157,7 @@ export class Records {
 
   /** @type {Calls['members']} */
   members() {
-    return this.select({ id: 'id' }, 'FROM members').map(({ id }) => String(id));
+    return this.select(['id'], 'FROM members').map(([id]) => String(id));
   }
 
   /** @type {Calls['state']} */
@@ -221,11 +224,11 @@ export class Records {
   /** @type {Calls['leavingBytes']} */
   leavingBytes() {
     const which = `state >= ${STATES.leaving} AND ${UNFINISHED}`;
-    const [sum] = this.select({ bytes: 'sum(occupied)' }, `FROM copies WHERE ${which}`);
-    const packed = this.select({ tag: 'tag' }, `FROM copies WHERE ${which} AND +tag < 0`);
+    const [[bytes] = []] = this.select(['sum(occupied)'], `FROM copies WHERE ${which}`);
+    const packed = this.tagsOf(`${which} AND +tag < 0`);
     // Segments that leave as soon as all have let go of what was in them.
     const emptied = segmentsOf(packed).filter((segment) => !this.holds(segment, STATES.placed));
-    return emptied.reduce((sum, segment) => sum + this.occupiedBy(segment), Number(sum?.['bytes'] ?? 0));
+    return emptied.reduce((sum, segment) => sum + this.occupiedBy(segment), Number(bytes ?? 0));
   }
 
   /** @type {Calls['together']} */
@@ -236,9 +239,8 @@ export class Records {
 
   /** @type {Calls['sparse']} */
   sparse() {
-    return this.select(
-      { tag: 'tag' },
-      `FROM copies INDEXED BY sparse WHERE ${SPARSE} AND state = ${STATES.placed} LIMIT ?`,
+    return this.all(
+      `SELECT ${TAG} FROM copies INDEXED BY sparse WHERE ${SPARSE} AND state = ${STATES.placed} LIMIT ?`,
       [SPARSE_AT_A_TIME],
     ).map(({ tag }) => Number(tag));
   }
@@ -263,27 +265,23 @@ export class Records {
    * copies is whole, if not as full as it was to be.
    */
   keepWhole() {
-    const claimed = this.select(
-      { tag: 'tag' },
-      `FROM copies WHERE state = ${STATES.claimed} AND ${UNFINISHED} AND +key = ? AND +dataset = ?
+    const claimed = this.tagsOf(
+      `state = ${STATES.claimed} AND ${UNFINISHED} AND +key = ? AND +dataset = ?
          AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
       [SEGMENT.key, SEGMENT.dataset],
     );
-    for (const tag of claimed.map((row) => Number(row['tag']))) if (this.holds(tag)) this.finish(tag);
+    for (const tag of claimed) if (this.holds(tag)) this.finish(tag);
   }
 
   /** Tags of every name that may be on the storage. */
   tags() {
-    const tags = this.select({ tag: 'tag' }, 'FROM copies').map(({ tag }) => Number(tag));
-    return Float64Array.from(tags).sort();
+    return Float64Array.from(this.tagsOf('TRUE')).sort();
   }
 
   /** @type {Calls['unknown']} */
   unknown({ tags }) {
-    const ofThese = 'FROM copies WHERE tag IN (SELECT value FROM json_each(?))';
-    const known = this.select({ tag: 'tag' }, ofThese, [JSON.stringify(tags)]);
-    const isKnown = new Set(known.map(({ tag }) => Number(tag)));
-    return tags.filter((tag) => !isKnown.has(tag));
+    const known = new Set(this.tagsOf('tag IN (SELECT value FROM json_each(?))', [JSON.stringify(tags)]));
+    return tags.filter((tag) => !known.has(tag));
   }
 
   /** @type {Calls['swept']} */
@@ -471,8 +469,8 @@ export class Records {
    */
   occupiedBy(segment) {
     const which = `FROM copies WHERE ${IS_SEGMENT} AND state = ${STATES.placed}`;
-    const [row] = this.select({ occupied: 'occupied' }, which, refOf(segment));
-    return Number(row?.['occupied'] ?? 0);
+    const [[occupied] = []] = this.select(['occupied'], which, refOf(segment));
+    return Number(occupied ?? 0);
   }
 
   /**
@@ -521,14 +519,14 @@ export class Records {
   purge(member) {
     const which = `state = ${STATES.left} AND ${UNFINISHED} AND NOT EXISTS
          (SELECT 1 FROM members WHERE id IS NOT copies.member AND seen < copies.seq)`;
-    const packed = this.select({ tag: 'tag', bytes: 'bytes' }, `FROM copies WHERE ${which} AND +tag < 0`);
+    const packed = this.select(['tag', 'bytes'], `FROM copies WHERE ${which} AND +tag < 0`);
     this.run(`DELETE FROM copies WHERE ${which}`);
-    for (const { tag, bytes } of packed)
+    for (const [tag, bytes] of packed)
       this.run(`UPDATE copies SET chunk = chunk + 2 * ? WHERE ${IS_SEGMENT}`, [
         bytes,
         ...refOf(segmentOf(Number(tag))),
       ]);
-    const emptied = segmentsOf(packed)
+    const emptied = segmentsOf(packed.map(([tag]) => Number(tag)))
       .filter((segment) => !this.holds(segment) && this.occupiedBy(segment) > 0)
       .map((tag) => ({ key: SEGMENT.key, dataset: SEGMENT.dataset, tag }));
     this.letLeave(member, emptied);
@@ -554,23 +552,25 @@ export class Records {
    * @returns {IndexState}
    */
   stateOf(member) {
-    const [row = {}] = this.select(STATE, 'FROM meta', [member, member]);
+    const [row = []] = this.select(STATE, 'FROM meta', [member, member]);
+    const [copies, occupied, claimed, overhead, seq, boot, ...sums] = row;
+    const [quota, largestQuota, leased, members, wanted, mine] = sums;
     // Not by functions of tables: each of those is compiled anew whenever it is called.
     const pages = Number(this.one('PRAGMA page_count')['page_count']) * this.pageBytes;
     const log = this.sizeOf('-wal');
     return {
-      copies: Number(row['copies']),
-      occupied: Number(row['occupied']),
-      claimed: Number(row['claimed']),
-      overhead: Number(row['overhead']),
-      seq: Number(row['seq']),
-      boot: String(row['boot']),
-      quota: Number(row['quota']),
-      largestQuota: Number(row['largest']),
-      leased: Number(row['leased']),
-      members: Number(row['members']),
-      wanted: Number(row['wanted']),
-      mine: row['mine'] === null ? undefined : Number(row['mine']),
+      copies: Number(copies),
+      occupied: Number(occupied),
+      claimed: Number(claimed),
+      overhead: Number(overhead),
+      seq: Number(seq),
+      boot: String(boot),
+      quota: Number(quota),
+      largestQuota: Number(largestQuota),
+      leased: Number(leased),
+      members: Number(members),
+      wanted: Number(wanted),
+      mine: mine === null ? undefined : Number(mine),
       fileBytes: pages + log + this.sizeOf('-shm'),
       logBytes: log,
     };
@@ -624,27 +624,30 @@ export class Records {
   }
 
   /**
-   * Rows by the names of their columns, each as JSON in bytes: at text that is not UTF-8, as a damaged index
-   * may have it, the database's binding ends the process. It also takes less time than a value after the
-   * other.
+   * Tags of copies.
    *
-   * @param {Readonly<Record<string, string>>} columns What they are in SQL, by name.
-   * @param {string} from
+   * @param {string} which
    * @param {readonly unknown[]} [values]
-   * @returns {Record<string, unknown>[]}
    */
-  select(columns, from, values = []) {
-    const names = Object.keys(columns);
-    const array = `json_array(${Object.values(columns).join(', ')})`;
-    const rows = this.all(`SELECT CAST(${array} AS BLOB) AS bytes ${from}`, values);
-    return rows.map(({ bytes }) => {
-      const row = parsed(/** @type {ArrayBuffer} */ (bytes));
-      return Object.fromEntries(names.map((name, i) => [name, row[i]]));
-    });
+  tagsOf(which, values = []) {
+    return this.all(`SELECT ${TAG} FROM copies WHERE ${which}`, values).map(({ tag }) => Number(tag));
   }
 
   /**
-   * For what has no text in it.
+   * Rows as arrays, each read as JSON in bytes: at text that is not UTF-8, as a damaged index may have it,
+   * the database's binding ends the process.
+   *
+   * @param {readonly string[]} columns What they are in SQL.
+   * @param {string} from
+   * @param {readonly unknown[]} [values]
+   */
+  select(columns, from, values = []) {
+    const sql = `SELECT CAST(json_array(${columns.join(', ')}) AS BLOB) AS row ${from}`;
+    return this.all(sql, values).map(({ row }) => parsed(/** @type {ArrayBuffer} */ (row)));
+  }
+
+  /**
+   * For what cannot be text.
    *
    * @param {string} sql
    * @param {readonly unknown[]} [values]
@@ -700,10 +703,10 @@ function tagsIn(segment) {
 /**
  * The segments of copies, each once.
  *
- * @param {readonly Record<string, unknown>[]} packed
+ * @param {readonly number[]} tags
  */
-function segmentsOf(packed) {
-  return [...new Set(packed.map(({ tag }) => segmentOf(Number(tag))))];
+function segmentsOf(tags) {
+  return [...new Set(tags.map(segmentOf))];
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -721,58 +724,47 @@ function parsed(bytes) {
   }
 }
 
+/** A number, whatever a damaged index has there. */
+const TAG = 'CAST(tag AS INTEGER) AS tag';
+
 /**
- * What is told of a tier as a whole. Its parameters: the member that does not count in `wanted`, and the one
- * of `mine`.
+ * What is told of a tier as a whole. The parameters are the member that does not count in the last but one,
+ * and the one that the last is of.
  */
-const STATE = Object.freeze({
-  copies: 'copies',
-  occupied: 'occupied',
-  claimed: 'claimed',
-  overhead: 'overhead',
-  seq: 'seq',
-  boot: 'boot',
-  quota: '(SELECT coalesce(min(quota), 0) FROM members)',
-  largest: '(SELECT coalesce(max(quota), 0) FROM members)',
-  leased: '(SELECT coalesce(sum(leased), 0) FROM members)',
-  members: '(SELECT count(*) FROM members)',
-  wanted: '(SELECT coalesce(sum(wants), 0) FROM members WHERE id <> ?)',
-  mine: '(SELECT leased FROM members WHERE id = ?)',
-});
+const STATE = Object.freeze([
+  ...['copies', 'occupied', 'claimed', 'overhead', 'seq', 'boot'],
+  '(SELECT coalesce(min(quota), 0) FROM members)',
+  '(SELECT coalesce(max(quota), 0) FROM members)',
+  '(SELECT coalesce(sum(leased), 0) FROM members)',
+  '(SELECT count(*) FROM members)',
+  '(SELECT coalesce(sum(wants), 0) FROM members WHERE id <> ?)',
+  '(SELECT leased FROM members WHERE id = ?)',
+]);
 
 /** What is told of a copy. JSON has no bytes. */
-const COLUMNS = Object.freeze({
-  key: 'key',
-  dataset: 'dataset',
-  tag: 'tag',
-  version: 'version',
-  size: 'size',
-  bytes: 'bytes',
-  occupied: 'occupied',
-  chunk: 'chunk',
-  sums: 'hex(sums)',
-  member: 'member',
-  seq: 'seq',
-});
+const COLUMNS = Object.freeze([
+  ...['key', 'dataset', 'tag', 'version', 'size', 'bytes', 'occupied', 'chunk'],
+  ...['hex(sums)', 'member', 'seq'],
+]);
 
 /**
- * @param {Record<string, unknown>} row
+ * @param {readonly unknown[]} row
  * @returns {CopyRow}
  */
-function rowOf(row) {
+function rowOf([key, dataset, tag, version, size, bytes, occupied, chunk, sums, member, seq]) {
   return {
-    key: String(row['key']),
-    dataset: Number(row['dataset']),
-    tag: Number(row['tag']),
-    version: String(row['version']),
-    size: Number(row['size']),
-    bytes: Number(row['bytes']),
-    occupied: Number(row['occupied']),
-    chunk: Number(row['chunk']),
+    key: String(key),
+    dataset: Number(dataset),
+    tag: Number(tag),
+    version: String(version),
+    size: Number(size),
+    bytes: Number(bytes),
+    occupied: Number(occupied),
+    chunk: Number(chunk),
     // Copied: a small `Buffer` is a part of memory that others share.
-    sums: Uint8Array.from(Buffer.from(String(row['sums']), 'hex')),
-    member: row['member'] === null ? undefined : String(row['member']),
-    seq: Number(row['seq'] ?? 0),
+    sums: Uint8Array.from(Buffer.from(String(sums), 'hex')),
+    member: member === null ? undefined : String(member),
+    seq: Number(seq ?? 0),
   };
 }
 

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stddef.h>
 
-/* What the answer means; the daemon's end is src/daemon/questions.ts. */
+/* What the answer means; the daemon's end is src/daemon/socket.ts. */
 enum ask_kind {
   /* The answer is the path of a copy, which stays until the connection is closed. */
   ASK_FILE = 'o',

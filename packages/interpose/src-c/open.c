@@ -248,13 +248,19 @@ static FILE *freopen_same(const char *mode, FILE *stream) {
   return opened;
 }
 
+__attribute__((noinline)) static FILE *freopen_for_writing(const char *path, const char *mode, FILE *stream) {
+  struct original original;
+  return original_stream(real_freopen(original_of_link(path, &original) ? original.path : path, mode, stream));
+}
+
 static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
   int imaginary;
   if (session_is_imaginary && path != NULL && mode != NULL && open_imaginary(AT_FDCWD, path, flags_of(mode), &imaginary))
     return freopen_imaginary(imaginary, mode, stream);
   if (path == NULL) return freopen_same(mode, stream);
   struct redirection redirection;
-  if (!reads_only(mode) || !redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_freopen(path, mode, stream));
+  if (!reads_only(mode)) return freopen_for_writing(path, mode, stream);
+  if (!redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_freopen(path, mode, stream));
   int error = errno;
   char held[DESCRIPTOR_PATH];
   int fd = hold_copy(&redirection, held);

@@ -8,7 +8,7 @@
  * --at DIRECTORY`). Throws a `TieredError` at the start: `TIERED_CONFIG_INVALID` if it is not set. If no
  * daemon is there, or it dies, the program reads the source; if that is no directory, it finds no files.
  *
- * Costs two reads of some bytes for each open, and a thread that tells the daemon what was opened.
+ * Costs three reads of some bytes for each open, and a thread that tells the daemon what was opened.
  * @module
  */
 import { configError } from '@tiered/core/internal';

@@ -148,6 +148,14 @@ describeShim('an interposer', () => {
     expect(modes).toEqual([0o700, 0o600, 0o600, 0o600]);
   });
 
+  it('refuses other paths of a source that is at a root of its own', async () => {
+    const options = { hierarchy: { source: new MemoryDriver({ quota: 1000 }) }, root: '/not/there' };
+    await expect(Interposer.open({ ...options, aliases: ['/other'] })).rejects.toMatchObject({
+      code: 'TIERED_CONFIG_INVALID',
+      message: expect.stringMatching(/^aliases: .*together with root/) as string,
+    });
+  });
+
   it.each<[string, Partial<HierarchyOptions>, RegExp]>([
     ['a source in memory', { source: new MemoryDriver({ quota: 1000 }) }, /^source: .*a directory/],
     ['no tiers', { tiers: [] }, /^tiers: /],

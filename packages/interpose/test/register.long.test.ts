@@ -65,7 +65,9 @@ describe('a Node program with register', () => {
   it('[I1] is told of an open copy what is so of the source', async () => {
     const parts = await served();
     for (let round = 0; round < 3; round++) {
-      expect(await start(parts.at, [READS, 'described', ...parts.files])).toBe('1,1\n'.repeat(3));
+      const told = await start(parts.at, [READS, 'described', ...parts.files]);
+      // The times of a file of the source may differ.
+      expect(told).toMatch(round === 0 ? /^(1,\w+,1,\w+\n){3}$/ : /^(1,true,1,true\n){3}$/);
       while (parts.interposer.stats().opens < 3 * (round + 1)) await systemClock.turn();
       await parts.interposer.idle();
     }

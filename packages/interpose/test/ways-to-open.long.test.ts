@@ -44,6 +44,7 @@ const LEFT_ALONE = [
   'a+',
   'freopen r+',
   '/dev/fd',
+  'freopen /dev/fd',
 ];
 const KEY = 'Train/Image 1.JPG';
 

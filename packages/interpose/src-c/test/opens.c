@@ -149,6 +149,11 @@ static int open_file(void) {
     snprintf(link, sizeof link, "/dev/fd/%d", open(path, O_RDONLY));
     return open(link, O_RDWR);
   }
+  if (is("freopen /dev/fd")) {
+    char link[64];
+    snprintf(link, sizeof link, "/dev/fd/%d", open(path, O_RDONLY));
+    return by_stream(freopen(link, "r+", stdin));
+  }
   if (is("dup")) return dup(open(path, O_RDONLY));
   if (is("F_DUPFD")) return fcntl(open(path, O_RDONLY), F_DUPFD_CLOEXEC, 100);
   if (is("freopen NULL")) {

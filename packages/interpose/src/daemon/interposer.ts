@@ -48,7 +48,7 @@ export class Interposer implements AsyncDisposable {
   static async open(options: SessionOptions): Promise<Interposer> {
     // Others find it by name, and may do without the shim.
     if (options.at === undefined && options.farm === undefined) shimFile();
-    assertOpenable(options.hierarchy, options.root);
+    assertOpenable(options.hierarchy, options.root, options.aliases);
     return new Interposer(await openSession(options));
   }
 

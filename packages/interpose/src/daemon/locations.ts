@@ -35,7 +35,10 @@ function assertImaginary(root: string, source: StorageDriver, scan: boolean): vo
 export function assertOpenable(
   { source, tiers = [], scan }: HierarchyOptions,
   root: string | undefined,
+  aliases: readonly string[] = [],
 ): void {
+  if (root !== undefined && aliases.length > 0)
+    throw configError('aliases', 'nothing together with root, below which alone objects are found', aliases);
   if (root !== undefined) assertImaginary(root, source, scan ?? true);
   else if (directoryOf(source) === undefined)
     throw configError(

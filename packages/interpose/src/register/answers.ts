@@ -9,7 +9,7 @@ import path from 'node:path';
 import { isDirectory } from './bucket.js';
 import { real } from './real-fs.js';
 import type { Imagined } from './session-view.js';
-import { describe, setAll, setTime } from './stats.js';
+import { describe, setAll } from './stats.js';
 import { systemError } from './system-error.js';
 import type { TableEntry } from './table-view.js';
 
@@ -70,10 +70,9 @@ function stat(imagined: Imagined, syscall: string, options: Options): unknown {
 function statOf(template: string, { bytes, file = UNKNOWN }: TableEntry, options: Options): unknown {
   const stats = describe(real.statSync(template, options), file);
   setAll(stats, {
-    ...{ size: bytes, nlink: 1, rdev: 0 },
+    ...{ size: bytes, rdev: 0 },
     ...{ blksize: BLOCK, blocks: Math.ceil(bytes / SECTOR) },
   });
-  for (const time of ['atime', 'ctime', 'birthtime']) setTime(stats, time, file.modified);
   return stats;
 }
 

@@ -6,7 +6,10 @@ const SECOND = 1_000_000_000n;
 
 type SourceFile = NonNullable<TableEntry['file']>;
 
-/** Makes what is said of a copy what is said of the file that it is a copy of. */
+/**
+ * Makes what is said of a copy what is said of the file that it is a copy of. What is not known of that
+ * is the same for as long as the copy is open: there is one name, and all times are that of the last change.
+ */
 export function describe<T extends Stats | BigIntStats>(stats: T, file: SourceFile): T {
   setAll(stats, {
     ino: file.inode,
@@ -14,8 +17,9 @@ export function describe<T extends Stats | BigIntStats>(stats: T, file: SourceFi
     mode: file.mode,
     uid: file.user,
     gid: file.group,
+    nlink: 1,
   });
-  setTime(stats, 'mtime', file.modified);
+  for (const time of ['atime', 'mtime', 'ctime', 'birthtime']) setTime(stats, time, file.modified);
   return stats;
 }
 

@@ -46,7 +46,7 @@ export interface TableEntry {
 }
 
 /**
- * A table as a program reads it that cannot map it: by two reads of some bytes for each look-up. Takes every
+ * A table as a program reads it that cannot map it: by three reads of some bytes for each look-up. Takes every
  * number in it for wrong until it was checked.
  */
 export class TableView {

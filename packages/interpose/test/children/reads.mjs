@@ -67,10 +67,15 @@ const WAYS = {
     }),
 };
 
-/** How many different things are said of an open file and of its path, in numbers and in large ones. */
+/**
+ * How many different things are said of an open file and of its path, in numbers and in large ones, and
+ * whether all times of an open copy are one.
+ */
 async function described(name) {
   const fields = ({ dev, ino, mode, uid, gid, size, mtimeMs, mtimeNs, mtime }) =>
     [dev, ino, mode, uid, gid, size, mtimeMs, mtimeNs, mtime.getTime()].join();
+  const times = ({ atimeMs, mtimeMs, ctimeMs, birthtimeMs, nlink }) =>
+    nlink == 1 && new Set([atimeMs, mtimeMs, ctimeMs, birthtimeMs]).size === 1;
   const handle = await open(name);
   const told = [];
   for (const options of [{}, { bigint: true }]) {
@@ -80,7 +85,7 @@ async function described(name) {
       await promisify(fs.fstat)(handle.fd, options),
       fs.statSync(name, options),
     ];
-    told.push(new Set(all.map(fields)).size);
+    told.push(new Set(all.map(fields)).size, all.slice(0, -1).every(times));
   }
   await handle.close();
   return told.join();

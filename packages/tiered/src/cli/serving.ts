@@ -24,7 +24,7 @@ export function addServingOptions(command: Command): Command {
     )
     .option(
       '--alias <path>',
-      'another path by which programs come to the source, such as a link to it; may be repeated',
+      'another path by which programs come to the source, such as a link to it; up to three, not with --root',
       repeated,
       [],
     );

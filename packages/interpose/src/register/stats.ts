@@ -31,7 +31,7 @@ export function setAll(stats: Stats | BigIntStats, values: Record<string, number
 }
 
 /** @param nanoseconds Since 1970. */
-export function setTime(stats: Stats | BigIntStats, name: string, nanoseconds: bigint): void {
+function setTime(stats: Stats | BigIntStats, name: string, nanoseconds: bigint): void {
   const isBig = typeof stats.size === 'bigint';
   const milliseconds = isBig ? nanoseconds / 1_000_000n : millisecondsOf(nanoseconds);
   Object.assign(stats, { [`${name}Ms`]: milliseconds, ...(isBig && { [`${name}Ns`]: nanoseconds }) });

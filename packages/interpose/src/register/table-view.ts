@@ -46,8 +46,8 @@ export interface TableEntry {
 }
 
 /**
- * A table as a program reads it that cannot map it: by three reads of some bytes for each look-up. Takes every
- * number in it for wrong until it was checked.
+ * A table as a program reads it that cannot map it: by three reads of some bytes for each look-up. Takes
+ * every number in it for wrong until it was checked.
  */
 export class TableView {
   readonly #fd: number;

@@ -180,10 +180,14 @@ static FILE *fopen_imaginary(int fd, const char *mode) {
   return stream;
 }
 
+/* Where a stream writes: what would be written to a copy is written to the source. */
+static const char *path_for_writing(const char *path, struct original *original) {
+  return path != NULL && original_of_link(path, original) ? original->path : path;
+}
+
 __attribute__((noinline)) static FILE *fopen_for_writing(const char *path, const char *mode) {
   struct original original;
-  bool is_copy = path != NULL && original_of_link(path, &original);
-  return original_stream(real_fopen(is_copy ? original.path : path, mode));
+  return original_stream(real_fopen(path_for_writing(path, &original), mode));
 }
 
 static FILE *fopen_any(const char *path, const char *mode) {
@@ -250,7 +254,7 @@ static FILE *freopen_same(const char *mode, FILE *stream) {
 
 __attribute__((noinline)) static FILE *freopen_for_writing(const char *path, const char *mode, FILE *stream) {
   struct original original;
-  return original_stream(real_freopen(original_of_link(path, &original) ? original.path : path, mode, stream));
+  return original_stream(real_freopen(path_for_writing(path, &original), mode, stream));
 }
 
 static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {

@@ -98,7 +98,7 @@ export class IndexClient {
   /**
    * @param options Where the index is, and how it is kept.
    * @param driver The name of the driver, for messages.
-   * @param onDamage Is called before a call fails because the index is damaged.
+   * @param onDamage Is called once, before the first call fails because the index is damaged.
    */
   constructor(options: IndexOptions, driver: string, onDamage: () => void = () => undefined) {
     this.#driver = driver;
@@ -167,7 +167,7 @@ export class IndexClient {
       return;
     }
     const error = this.#errorOf(failure);
-    if (error.code === 'TIERED_DATA_CORRUPT') {
+    if (error.code === 'TIERED_DATA_CORRUPT' && !this.#isDamaged) {
       this.#isDamaged = true;
       this.#onDamage();
     }

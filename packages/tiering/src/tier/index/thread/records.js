@@ -204,13 +204,13 @@ export class Records {
 
   /** @type {Calls['find']} */
   find({ dataset, key }) {
-    return this.copies(`WHERE key = ? AND dataset = ? AND state = ${STATES.placed}`, [key, dataset]);
+    return this.copies(`key = ? AND dataset = ? AND state = ${STATES.placed}`, [key, dataset]);
   }
 
   /** @type {Calls['page']} */
   page({ dataset, others, after, limit }) {
     return this.copies(
-      `WHERE (key, dataset, tag) > (?, ?, ?) AND (dataset = ?) = ?
+      `(key, dataset, tag) > (?, ?, ?) AND (dataset = ?) = ?
          AND state = ${STATES.placed} ORDER BY key, dataset, tag LIMIT ?`,
       [after.key, after.dataset, after.tag, dataset, others ? 0 : 1, limit],
     );
@@ -218,7 +218,7 @@ export class Records {
 
   /** @type {Calls['left']} */
   left({ after }) {
-    return this.copies(`WHERE state >= ${STATES.leaving} AND ${UNFINISHED} AND seq > ?`, [after]);
+    return this.copies(`state >= ${STATES.leaving} AND ${UNFINISHED} AND seq > ?`, [after]);
   }
 
   /** @type {Calls['leavingBytes']} */
@@ -234,7 +234,7 @@ export class Records {
   /** @type {Calls['together']} */
   together({ tag }) {
     const [first, last] = tagsIn(segmentOf(tag));
-    return this.copies(`WHERE tag < 0 AND tag BETWEEN ? AND ? AND state = ${STATES.placed}`, [first, last]);
+    return this.copies(`tag < 0 AND tag BETWEEN ? AND ? AND state = ${STATES.placed}`, [first, last]);
   }
 
   /** @type {Calls['sparse']} */
@@ -251,7 +251,7 @@ export class Records {
       for (const id of dead) this.run('DELETE FROM members WHERE id = ?', [id]);
       this.keepWhole();
       const unfinished = this.copies(
-        `WHERE state IN (${STATES.claimed}, ${STATES.leaving}) AND ${UNFINISHED}
+        `state IN (${STATES.claimed}, ${STATES.leaving}) AND ${UNFINISHED}
            AND NOT EXISTS (SELECT 1 FROM members WHERE id = copies.member)`,
       );
       this.letLeave(member, unfinished);
@@ -620,7 +620,7 @@ export class Records {
    * @param {readonly unknown[]} [values]
    */
   copies(which, values = []) {
-    return this.select(COLUMNS, `FROM copies ${which}`, values).map(rowOf);
+    return this.select(COLUMNS, `FROM copies WHERE ${which}`, values).map(rowOf);
   }
 
   /**

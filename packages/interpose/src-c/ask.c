@@ -3,6 +3,7 @@
  * connection of its own: no state is shared by threads or processes. Calls are the kernel's own, at which no thread may be cancelled.
  */
 #include "ask.h"
+#include "own-descriptors.h"
 #include "real.h"
 #include "session.h"
 #include <errno.h>
@@ -38,14 +39,19 @@ static bool wait_for(int fd, short events, int ms) {
 }
 
 static int connect_to_daemon(void) {
-  int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -1;
+  /* The number that it gets first may be the last one, which the program's file needs. */
+  int fd = own_number((int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd < 0) {
+    if (errno != EMFILE && errno != ENFILE) errno = EIO;
+    return -1;
+  }
   size_t size;
   const void *address = session_address(&size);
   while (syscall(SYS_connect, fd, address, size) < 0) {
     bool is_busy = errno == EAGAIN || errno == EINTR;
     if (!is_busy || !is_served()) {
       real_close(fd);
+      errno = EIO;
       return -1;
     }
     wait_for(-1, 0, RETRY_MS);
@@ -94,7 +100,7 @@ static int number_in(const char *digits) {
 /* One attempt. Negative if the daemon took the connection and said nothing. */
 static int ask_once(const char *question, size_t length, char answer[PATH_MAX], int *connection) {
   *connection = connect_to_daemon();
-  if (*connection < 0) return EIO;
+  if (*connection < 0) return errno;
   if (!send_all(*connection, question, length) || !read_answer(*connection, answer, PATH_MAX)) return -1;
   return answer[0] == '+' ? 0 : number_in(answer + 1);
 }

@@ -107,13 +107,25 @@ static const char *behind_tier(const struct table *table, const char *path, size
   return NULL;
 }
 
+/* Where the tag of a copy is in its name, with the mark in front of it; NULL if the name has none. */
+static const char *find_tag(const char *name, size_t length, uint64_t *tag) {
+  if (length < TAG_DIGITS + 2) return NULL;
+  const char *mark = name + length - TAG_DIGITS - 1;
+  return *mark == '@' && parse_tag(mark + 1, tag) ? mark : NULL;
+}
+
+bool is_copy_path(const struct table *table, const char *path, size_t length) {
+  const char *name = behind_tier(table, path, length);
+  uint64_t tag;
+  return name != NULL && find_tag(name, length - (size_t)(name - path), &tag) != NULL;
+}
+
 bool key_of_copy(const struct table *table, const char *path, size_t path_length, char key[TABLE_COPY], size_t *length, uint64_t *tag) {
   const char *name = behind_tier(table, path, path_length);
   if (name == NULL) return false;
   size_t name_length = path_length - (size_t)(name - path);
-  if (name_length < TAG_DIGITS + 2 || name_length >= TABLE_COPY) return false;
-  const char *mark = name + name_length - TAG_DIGITS - 1;
-  if (*mark != '@' || !parse_tag(mark + 1, tag)) return false;
+  const char *mark = name_length < TABLE_COPY ? find_tag(name, name_length, tag) : NULL;
+  if (mark == NULL) return false;
   *length = unspell(name, (size_t)(mark - name), key);
   return *length > 0;
 }

@@ -16,4 +16,7 @@ size_t copy_path_of(const struct table *table, const struct table_place *place, 
  */
 bool key_of_copy(const struct table *table, const char *path, size_t path_length, char key[TABLE_COPY], size_t *length, uint64_t *tag);
 
+/* Whether there is a copy at a path, also one whose name does not say the key. */
+bool is_copy_path(const struct table *table, const char *path, size_t length);
+
 #endif

@@ -7,13 +7,12 @@
  *   root. So they can be opened, listed, and entered, and what is relative to them comes back here by the path that the kernel
  *   gives. The daemon puts names of files into one when somebody is about to list it: links that lead nowhere, so that a program
  *   without this library finds no file rather than an empty one.
- *
- * There are no symbolic links below such a root. So `..` is what the text says.
  */
 #include "imaginary.h"
 #include "ask.h"
 #include "copy-path.h"
 #include "descriptors.h"
+#include "imaginary-path.h"
 #include "real.h"
 #include "redirect.h"
 #include "resolve.h"
@@ -26,37 +25,6 @@
 
 /* Attempts to open a copy which is evicted each time before it was opened. */
 #define MOST_ATTEMPTS 20
-
-/* What stands behind a root: a slash and more, or nothing. NULL if the path is below none. */
-static const char *behind_root(const struct table *table, const char *path) {
-  for (unsigned i = 0; i < table->root_count; i++) {
-    size_t length = table->root_lengths[i];
-    if (strncmp(path, table->roots[i], length) == 0 && (path[length] == '/' || path[length] == '\0')) return path + length;
-  }
-  return NULL;
-}
-
-/* Writes names with a slash between them, without `.` and `..`. False if the path leaves the root. */
-static bool write_key(const char *path, struct imaginary *found) {
-  size_t length = 0;
-  while (*path != '\0') {
-    while (*path == '/') path++;
-    size_t name = strcspn(path, "/");
-    if (name == 2 && path[0] == '.' && path[1] == '.') {
-      if (length == 0) return false;
-      while (length > 0 && found->key[--length] != '/') continue;
-    } else if (name > 0 && !(name == 1 && path[0] == '.')) {
-      if (length + 1 + name >= PATH_MAX) return false;
-      if (length > 0) found->key[length++] = '/';
-      memcpy(found->key + length, path, name);
-      length += name;
-    }
-    path += name;
-  }
-  found->key[length] = '\0';
-  found->length = length;
-  return true;
-}
 
 static enum imaginary_kind kind_of(struct imaginary *found) {
   if (found->length > 0 && table_find(found->table, found->key, found->length, &found->place)) {
@@ -79,10 +47,7 @@ enum imaginary_kind imaginary_look(int directory, const char *path, struct imagi
   found->table = session_imaginary_table();
   if (found->table == NULL || path == NULL || path[0] == '\0') return IMAGINARY_NONE;
   int error = errno;
-  char room[PATH_MAX];
-  const char *whole = path[0] == '/' ? path : join_path(directory, path, room, sizeof room) ? room : NULL;
-  const char *behind = whole == NULL ? NULL : behind_root(found->table, whole);
-  if (behind != NULL && write_key(behind, found)) found->kind = kind_of(found);
+  if (imaginary_key(found->table, directory, path, found->key, &found->length)) found->kind = kind_of(found);
   errno = error;
   return found->kind;
 }
@@ -170,9 +135,11 @@ static int open_found(const struct imaginary *found, int flags) {
   }
 }
 
-int imaginary_open(const struct imaginary *found, int flags) {
+bool imaginary_open(int directory, const char *path, int flags, int *fd) {
+  struct imaginary found;
+  if (imaginary_look(directory, path, &found) == IMAGINARY_NONE) return false;
   int error = errno;
-  int fd = open_found(found, flags);
-  if (fd >= 0) errno = error;
-  return fd;
+  *fd = open_found(&found, flags);
+  if (*fd >= 0) errno = error;
+  return true;
 }

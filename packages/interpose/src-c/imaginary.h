@@ -35,8 +35,9 @@ bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]);
 bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]);
 
 /*
- * Opens what was found, for reading: waits until the daemon has made it readable. -1 with errno; EROFS for whatever would write.
+ * Opens a path that may be below, for reading: waits until the daemon has made it readable. False if it is not below. Else the
+ * descriptor, or -1 with errno; EROFS for whatever would write.
  */
-int imaginary_open(const struct imaginary *found, int flags);
+bool imaginary_open(int directory, const char *path, int flags, int *fd);
 
 #endif

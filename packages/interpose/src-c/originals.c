@@ -10,11 +10,16 @@
 /* What the kernel puts behind the path of a file that was deleted. */
 #define DELETED " (deleted)"
 
+/* As path_of_descriptor, and the path that a file had which was deleted. */
+static size_t path_at_open(int fd, char *path, size_t size) {
+  size_t length = path_of_descriptor(fd, path, size);
+  size_t behind = sizeof DELETED - 1;
+  return length > behind && strcmp(path + length - behind, DELETED) == 0 ? length - behind : length;
+}
+
 bool original_by_path(int fd, const struct table *table, struct original *original) {
   char path[TABLE_PATH + sizeof DELETED];
-  size_t length = path_of_descriptor(fd, path, sizeof path);
-  size_t behind = sizeof DELETED - 1;
-  if (length > behind && strcmp(path + length - behind, DELETED) == 0) length -= behind;
+  size_t length = path_at_open(fd, path, sizeof path);
   char key[TABLE_COPY];
   size_t key_length;
   uint64_t tag;
@@ -31,21 +36,38 @@ const struct table *table_of_copy(int fd) {
   return (marks_of(fd) & MARK_COPY) != 0 ? __atomic_load_n(&session_last, __ATOMIC_ACQUIRE) : NULL;
 }
 
-bool original_of_copy(int fd, struct original *original) {
-  const struct table *table = table_of_copy(fd);
-  int error = errno;
-  bool is_known = table != NULL && original_by_path(fd, table, original);
-  errno = error;
-  return is_known;
+static bool has_copy_open(int fd, const struct table *table) {
+  char path[TABLE_PATH + sizeof DELETED];
+  return is_copy_path(table, path, path_at_open(fd, path, sizeof path));
 }
 
-bool original_of_link(const char *path, struct original *original) {
+/* Where to write in place of an open file. */
+static const char *written(int fd, const struct table *table, const char *path, struct original *original) {
+  if (!has_copy_open(fd, table)) return path;
+  if (!table->is_imaginary && original_by_path(fd, table, original)) return original->path;
+  errno = EROFS;
+  return NULL;
+}
+
+/* Whether a path may be one of the kernel's names for what is open: /dev/fd/3, /proc/7/fd/3, or /dev/stdin. Any directory may lead there. */
+static bool may_be_descriptor(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *name = slash == NULL ? path : slash + 1;
+  return name[strspn(name, "0123456789")] == '\0' || strncmp(name, "std", 3) == 0;
+}
+
+const char *path_to_write(int directory, const char *path, int nofollow, struct original *original) {
   const struct table *table = __atomic_load_n(&session_last, __ATOMIC_ACQUIRE);
-  if (table == NULL || (strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/dev/", 5) != 0)) return false;
+  if (table == NULL || path == NULL || !may_be_descriptor(path)) return path;
   int error = errno;
-  int fd = real_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC);
-  bool is_known = fd >= 0 && original_by_path(fd, table, original);
-  if (fd >= 0) real_close(fd);
-  errno = error;
-  return is_known;
+  int fd = real_openat(directory, path, O_PATH | O_CLOEXEC | nofollow);
+  const char *to = path;
+  if (fd >= 0) {
+    to = written(fd, table, path, original);
+    real_close(fd);
+  } else if (errno == EMFILE || errno == ENFILE) {
+    to = NULL;
+  }
+  if (to != NULL) errno = error;
+  return to;
 }

@@ -1,10 +1,31 @@
+/*
+ * The problem: a process may have descriptors up to a limit, often of 1024, and a program that needs them all must not fail because
+ * this library has some. The kernel looks at the limit only when it gives a number away. So the limit is raised for a moment, by
+ * some numbers, to get one that the program cannot get. A child that is forked in that moment keeps the higher limit, which harms
+ * nobody. Where the limit cannot be raised, this library does without, unless it is so high that nobody comes near it.
+ */
 #include "own-descriptors.h"
 #include "real.h"
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* From this limit on, numbers below it are taken. */
+#define HIGH_LIMIT 16384
 #define FIRST_NUMBER 512
+/* The most that are needed: tiers, twins, and a connection for each thread that waits for the daemon. */
+#define MOST_OWN 256
+
+/* Whether somebody has raised the limit. */
+static bool is_raised;
+
+/* Another thread may have raised it when the process was forked, which this process does not have. */
+static void after_fork(void) { __atomic_store_n(&is_raised, false, __ATOMIC_RELEASE); }
+
+__attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, after_fork); }
 
 static int64_t nanoseconds(const struct statx_timestamp *time) { return time->tv_sec * 1000000000 + time->tv_nsec; }
 
@@ -26,11 +47,50 @@ bool is_open_for(int fd, const struct identity *known) {
   return identify(fd, &found) && is_same_file(&found, known) && found.size == known->size && found.modified == known->modified;
 }
 
+static int duplicate(int fd, rlim_t from) { return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from); }
+
+static int duplicate_over(int fd, const struct rlimit *limit) {
+  rlim_t more = limit->rlim_max - limit->rlim_cur;
+  struct rlimit raised = {limit->rlim_cur + (more < MOST_OWN ? more : MOST_OWN), limit->rlim_max};
+  if (more == 0 || setrlimit(RLIMIT_NOFILE, &raised) < 0) {
+    errno = EMFILE;
+    return -1;
+  }
+  int high = duplicate(fd, limit->rlim_cur);
+  int error = errno;
+  setrlimit(RLIMIT_NOFILE, limit);
+  errno = error;
+  return high;
+}
+
+static int duplicate_high(int fd) {
+  /* Who looks at the limit meanwhile sees the wrong one. */
+  if (__atomic_exchange_n(&is_raised, true, __ATOMIC_ACQUIRE)) {
+    errno = EAGAIN;
+    return -1;
+  }
+  struct rlimit limit;
+  int high = -1;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    high = limit.rlim_cur >= HIGH_LIMIT ? duplicate(fd, FIRST_NUMBER) : duplicate_over(fd, &limit);
+  __atomic_store_n(&is_raised, false, __ATOMIC_RELEASE);
+  return high;
+}
+
+int own_number(int low) {
+  int high = low < 0 ? -1 : duplicate_high(low);
+  if (high < 0) return low;
+  real_close(low);
+  return high;
+}
+
 int own_open(const char *path, int flags, struct identity *identity) {
   int low = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC);
   if (low < 0) return -1;
-  int high = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, FIRST_NUMBER);
+  int high = duplicate_high(low);
+  int error = errno;
   real_close(low);
+  errno = error;
   if (high < 0 || identify(high, identity)) return high;
   real_close(high);
   return -1;

@@ -21,10 +21,13 @@ bool identify(int fd, struct identity *identity);
 bool is_open_for(int fd, const struct identity *known);
 
 /*
- * Opens a path, at a number that no program asks for: programs rely on getting the lowest one that is free. -1 with errno. No point
- * at which a thread may be cancelled.
+ * Opens a path, at a number that the program does not need: it relies on getting the lowest one that is free, and may need all that
+ * it may have. -1 with errno: EMFILE if there is no such number, EAGAIN if another thread is asking for one just now. No point at
+ * which a thread may be cancelled.
  */
 int own_open(const char *path, int flags, struct identity *identity);
+/* Gives a descriptor such a number, if there is one, and else leaves it as it is. */
+int own_number(int fd);
 /* Closes it, if it is still open for what it was opened for. */
 void own_close(int fd, const struct identity *identity);
 

@@ -68,19 +68,23 @@ bool may_be_imaginary(const struct table *table, const char *path) {
   return false;
 }
 
-/* The path as the kernel resolves it, by opening the file without reading it. */
-static bool ask_kernel(int directory, const char *path, int nofollow, char room[MOST_ROOM]) {
+bool ask_kernel(int directory, const char *path, int nofollow, char *room, size_t size) {
   int fd = real_openat(directory, path, O_PATH | O_CLOEXEC | nofollow);
   if (fd < 0) return false;
-  bool is_known = path_of_descriptor(fd, room, MOST_ROOM) > 0;
+  bool is_known = path_of_descriptor(fd, room, size) > 0;
   real_close(fd);
   return is_known;
 }
 
-bool join_path(int directory, const char *path, char *room, size_t size) {
+bool path_of_directory(int directory, char *room, size_t size) {
+  if (directory != AT_FDCWD) return path_of_descriptor(directory, room, size) > 0;
   /* The kernel's: the library's opens directories, and takes memory, where the path is long. */
-  bool is_known = directory == AT_FDCWD ? syscall(SYS_getcwd, room, size) > 0 && room[0] == '/' : path_of_descriptor(directory, room, size) > 0;
-  if (!is_known) return false;
+  return syscall(SYS_getcwd, room, size) > 0 && room[0] == '/';
+}
+
+/* A relative path behind its directory. False if that has no path, or both are too long. */
+static bool join_path(int directory, const char *path, char *room, size_t size) {
+  if (!path_of_directory(directory, room, size)) return false;
   size_t length = strlen(room);
   size_t more = strlen(path);
   if (length + 1 + more >= size) return false;
@@ -95,7 +99,7 @@ const char *key_of(const struct table *table, int directory, const char *path, i
   if (text.key == NULL) {
     int error = errno;
     bool is_plain = path[0] != '/' && end_of_names(path) != NULL;
-    bool is_known = is_plain ? join_path(directory, path, room, MOST_ROOM) : ask_kernel(directory, path, nofollow, room);
+    bool is_known = is_plain ? join_path(directory, path, room, MOST_ROOM) : ask_kernel(directory, path, nofollow, room, MOST_ROOM);
     if (is_known) is_below(table, room, strlen(room), &text);
     errno = error;
   }

@@ -26,7 +26,9 @@ bool may_be_imaginary(const struct table *table, const char *path);
  */
 const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[MOST_ROOM], size_t *length);
 
-/* A relative path behind its directory, which is that of openat. False if that has no path, or both are too long. */
-bool join_path(int directory, const char *path, char *room, size_t size);
+/* Where a directory is, which is that of openat. False if the kernel has no path for it, or one that is too long. Changes errno. */
+bool path_of_directory(int directory, char *room, size_t size);
+/* A path as the kernel resolves it, by opening the file without reading it; `room` may be the path. Changes errno. */
+bool ask_kernel(int directory, const char *path, int nofollow, char *room, size_t size);
 
 #endif

@@ -107,14 +107,16 @@ __attribute__((noinline)) static bool open_twin(int fd, struct entry *entry) {
   return false;
 }
 
-/* There is a copy now. If it cannot be opened, the source is read for good. */
+/* There is a copy now. If it cannot be opened, the source is read for good, unless it is only another thread that is in the way. */
 static int begin_twin(int fd, struct entry *entry) {
   if (__atomic_load_n(&twins, __ATOMIC_RELAXED) >= MOST_TWINS || getpid() != owner || !take(entry, WATCHED)) return -1;
   int error = errno;
+  errno = 0;
   bool is_open = open_twin(fd, entry);
+  bool is_watched = !is_open && errno == EAGAIN;
   if (is_open) __atomic_fetch_add(&twins, 1, __ATOMIC_RELAXED);
-  else unmark(fd, MARK_TWIN);
-  set_state(entry, is_open ? TWIN : NONE);
+  else if (!is_watched) unmark(fd, MARK_TWIN);
+  set_state(entry, is_open ? TWIN : is_watched ? WATCHED : NONE);
   errno = error;
   return is_open ? entry->twin : -1;
 }

@@ -1,4 +1,5 @@
 import type { Interposer } from '@tiered/interpose';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -77,6 +78,41 @@ print(json.dumps(found, sort_keys=True))
       root,
     );
     expect(JSON.parse(walked)).toEqual(Object.fromEntries(KEYS.map((key, i) => [key, 5000 + i])));
+  });
+
+  it('[I7] finds them by paths with dots and empty names in front of the root, as the kernel would', async () => {
+    const { interposer, root, bytesOf } = await bucket();
+    const above = path.dirname(path.dirname(root));
+    // `..` behind a link is above what the link leads to.
+    fs.mkdirSync(path.join(above, 'elsewhere/deep'), { recursive: true });
+    fs.symlinkSync(path.join(above, 'elsewhere/deep'), path.join(above, 'link'));
+    const found = await python(
+      interposer,
+      `
+import hashlib, os, sys
+above, root = sys.argv[1], os.path.relpath(sys.argv[2], sys.argv[1])
+def read(path, **at):
+    try: f = os.open(path, os.O_RDONLY, **at)
+    except OSError: return 'none'
+    with os.fdopen(f, 'rb') as opened: return hashlib.sha1(opened.read()).hexdigest()
+os.chdir(above)
+here = os.path.basename(above)
+for path in ['./' + root, '../' + here + '/' + root, above + '//' + root, above + '/./elsewhere/../' + root, above + '/link/../../' + root,
+             'elsewhere/deep/../../' + root, '//' + above + '/' + root + '/../there', '/../..' + above + '/' + root,
+             above + '/link/../' + root, above + '/nothing/../' + root]:
+    print(read(path + '/b/z.bin'), os.path.isdir(path), sorted(os.listdir(path)) if os.path.isdir(path) else [])
+directory = os.open('elsewhere', os.O_RDONLY)
+print(read('../' + root + '/b/z.bin', dir_fd=directory), read(root + '/b/z.bin', dir_fd=directory))
+os.chdir('elsewhere/deep')
+print(read('../../' + root + '/b/z.bin'), read('../' + root + '/b/z.bin'))
+`,
+      above,
+      root,
+    );
+    const hash = createHash('sha1').update(bytesOf('b/z.bin')).digest('hex');
+    const right = `${hash} True ['a', 'b', 'top.txt']\n`;
+    const wrong = 'none False []\n';
+    expect(found).toBe(`${right.repeat(8)}${wrong.repeat(2)}${`${hash} none\n`.repeat(2)}`);
   });
 
   it('refuses to write, and says what is not there as the kernel would', async () => {

@@ -60,9 +60,11 @@ static void *in_thread(void *unused) {
   return unused;
 }
 
+static int flags_in_handler = O_RDONLY;
+
 static void in_handler(int signal) {
   (void)signal;
-  result = open(path, O_RDONLY);
+  result = open(path, flags_in_handler);
 }
 
 static int by_thread(void) {
@@ -110,6 +112,22 @@ static int without_others(bool is_taken) {
   return open(path, O_RDONLY);
 }
 
+/* Opens what is open, for writing. */
+static int by_descriptor(void) {
+  char link[64], name[16];
+  snprintf(name, sizeof name, "%d", open(path, O_RDONLY));
+  snprintf(link, sizeof link, "/dev/fd/%s", name);
+  if (is("/dev/fd")) return open(link, O_RDWR);
+  if (is("//dev/fd")) return openat(AT_FDCWD, strcat(strcpy(link, "//dev/./fd/"), name), O_RDWR);
+  if (is("/dev/fd by O_CREAT")) return open(link, O_RDONLY | O_CREAT, 0600);
+  if (is("a directory /dev/fd")) return openat(open("/dev/fd", O_RDONLY | O_DIRECTORY), name, O_RDWR);
+  if (is("in /dev/fd")) return chdir("/dev/fd") < 0 ? -1 : open(name, O_RDWR);
+  if (is("in /dev/fd, fopen")) return chdir("/dev/fd") < 0 ? -1 : by_stream(fopen(name, "r+"));
+  if (is("freopen /dev/fd")) return by_stream(freopen(link, "r+", stdin));
+  errno = EINVAL;
+  return -1;
+}
+
 static int open_file(void) {
   char *base;
   if (is("open")) return open(path, O_RDONLY);
@@ -132,6 +150,10 @@ static int open_file(void) {
   if (is("thread")) return by_thread();
   if (is("handler")) return by_handler();
   if (is("small stack")) return by_small_stack();
+  if (is("small stack, O_RDWR")) {
+    flags_in_handler = O_RDWR;
+    return by_small_stack();
+  }
   if (is("closed descriptors")) return without_others(false);
   if (is("taken descriptors")) return without_others(true);
   if (is("O_NOFOLLOW")) return open(path, O_RDONLY | O_NOFOLLOW);
@@ -144,16 +166,7 @@ static int open_file(void) {
     FILE *stream = fopen(path, "r");
     return by_stream(freopen(NULL, "r+", stream));
   }
-  if (is("/dev/fd")) {
-    char link[64];
-    snprintf(link, sizeof link, "/dev/fd/%d", open(path, O_RDONLY));
-    return open(link, O_RDWR);
-  }
-  if (is("freopen /dev/fd")) {
-    char link[64];
-    snprintf(link, sizeof link, "/dev/fd/%d", open(path, O_RDONLY));
-    return by_stream(freopen(link, "r+", stdin));
-  }
+  if (strstr(how, "/dev/fd") != NULL) return by_descriptor();
   if (is("dup")) return dup(open(path, O_RDONLY));
   if (is("F_DUPFD")) return fcntl(open(path, O_RDONLY), F_DUPFD_CLOEXEC, 100);
   if (is("freopen NULL")) {

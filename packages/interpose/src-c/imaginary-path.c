@@ -1,0 +1,86 @@
+/*
+ * The problem: the kernel does not know the root, so it cannot be asked what a path leads to. But `..` behind a symbolic link is not
+ * what the text says.
+ *
+ * A path is written down name by name. As far as it is known to lead through no link, `..` takes the last name away: below the root,
+ * where there are none, and in what the kernel calls a directory. Behind any other name, the kernel is asked what is above it. It
+ * knows, as a path that comes to the root has only real directories in front of it.
+ */
+#include "imaginary-path.h"
+#include "real.h"
+#include "resolve.h"
+#include <fcntl.h>
+#include <string.h>
+
+struct walk {
+  const struct table *table;
+  /* Absolute, without a slash at its end, and with a NUL. */
+  char *path;
+  size_t length;
+  /* So much of it leads through no link. */
+  size_t known;
+};
+
+/* What stands behind a root: a slash and more, or nothing. NULL if the path is below none. */
+static const char *behind_root(const struct table *table, const char *path) {
+  for (unsigned i = 0; i < table->root_count; i++) {
+    size_t length = table->root_lengths[i];
+    if (strncmp(path, table->roots[i], length) == 0 && (path[length] == '/' || path[length] == '\0')) return path + length;
+  }
+  return NULL;
+}
+
+static void end_at(struct walk *walk, size_t length) {
+  walk->path[length] = '\0';
+  walk->length = length;
+}
+
+static bool enter(struct walk *walk, const char *name, size_t length) {
+  if (walk->length + 1 + length >= PATH_MAX) return false;
+  walk->path[walk->length] = '/';
+  memcpy(walk->path + walk->length + 1, name, length);
+  end_at(walk, walk->length + 1 + length);
+  if (behind_root(walk->table, walk->path) != NULL) walk->known = walk->length;
+  return true;
+}
+
+static bool leave(struct walk *walk) {
+  size_t length = walk->length;
+  if (length > walk->known) {
+    if (!enter(walk, "..", 2) || !ask_kernel(AT_FDCWD, walk->path, 0, walk->path, PATH_MAX)) return false;
+    length = strlen(walk->path);
+    /* The directory that is above all. */
+    if (length == 1) length = 0;
+  } else {
+    while (length > 0 && walk->path[--length] != '/') continue;
+  }
+  end_at(walk, length);
+  walk->known = length;
+  return true;
+}
+
+static bool begin(struct walk *walk, int directory, const char *path) {
+  if (path[0] != '/' && !path_of_directory(directory, walk->path, PATH_MAX)) return false;
+  size_t length = path[0] == '/' ? 0 : strlen(walk->path);
+  end_at(walk, length == 1 ? 0 : length);
+  walk->known = walk->length;
+  return true;
+}
+
+bool imaginary_key(const struct table *table, int directory, const char *path, char key[PATH_MAX], size_t *length) {
+  struct walk walk = {.table = table, .path = key};
+  if (!begin(&walk, directory, path)) return false;
+  while (*path != '\0') {
+    path += strspn(path, "/");
+    size_t name = strcspn(path, "/");
+    bool is_dots = name > 0 && name <= 2 && path[0] == '.' && path[name - 1] == '.';
+    if (is_dots ? name == 2 && !leave(&walk) : name > 0 && !enter(&walk, path, name)) return false;
+    path += name;
+  }
+  const char *behind = behind_root(table, key);
+  if (behind == NULL) return false;
+  if (*behind == '/') behind++;
+  *length = walk.length - (size_t)(behind - key);
+  memmove(key, behind, *length + 1);
+  return true;
+}

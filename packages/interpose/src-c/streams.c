@@ -1,0 +1,145 @@
+/*
+ * The streams of the C library. A stream keeps what it was opened for: what it reads is never switched, as its buffer is out of sight.
+ */
+#include "descriptors.h"
+#include "imaginary.h"
+#include "originals.h"
+#include "real.h"
+#include "redirect.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static bool reads_only(const char *mode) { return mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL; }
+
+static FILE *original_stream(FILE *stream) {
+  if (stream != NULL) none_of_ours(fileno(stream));
+  return stream;
+}
+
+/* What fopen opens a file with. */
+static int flags_of(const char *mode) {
+  int flags = mode[0] == 'r' ? O_RDONLY : O_WRONLY | O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND);
+  if (strchr(mode, '+') != NULL) flags = (flags & ~O_ACCMODE) | O_RDWR;
+  return strchr(mode, 'e') != NULL ? flags | O_CLOEXEC : flags;
+}
+
+static FILE *fopen_imaginary(int fd, const char *mode) {
+  FILE *stream = fd < 0 ? NULL : fdopen(fd, mode);
+  int error = errno;
+  if (stream == NULL && fd >= 0) real_close(fd);
+  errno = error;
+  return stream;
+}
+
+__attribute__((noinline)) static FILE *fopen_for_writing(const char *path, const char *mode) {
+  struct original original;
+  const char *to = path_to_write(AT_FDCWD, path, 0, &original);
+  return to == NULL && path != NULL ? NULL : original_stream(real_fopen(to, mode));
+}
+
+static FILE *fopen_any(const char *path, const char *mode) {
+  int imaginary;
+  if (session_is_imaginary && mode != NULL && imaginary_may_be(path) && imaginary_open(AT_FDCWD, path, flags_of(mode), &imaginary))
+    return fopen_imaginary(imaginary, mode);
+  if (!reads_only(mode)) return fopen_for_writing(path, mode);
+  struct redirection redirection;
+  if (!redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
+  int error = errno;
+  /* By its path: the stream has to get the lowest number that is free. */
+  FILE *stream = redirection.copy_length == 0 ? NULL : real_fopen(redirection.copy, mode);
+  if (stream != NULL) {
+    redirected(&redirection, fileno(stream));
+    return stream;
+  }
+  errno = error;
+  not_redirected(&redirection);
+  return original_stream(real_fopen(path, mode));
+}
+
+EXPORT FILE *fopen(const char *path, const char *mode) { return fopen_any(path, mode); }
+
+EXPORT FILE *fopen64(const char *path, const char *mode) { return fopen_any(path, mode); }
+
+/* Where the stream can be opened for a copy: freopen closes it also if it fails, so the copy is held open before. */
+static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR_PATH]) {
+  int fd = open_redirected(redirection, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  descriptor_path(fd, held);
+  if (access(held, R_OK) == 0) return fd;
+  real_close(fd);
+  return -1;
+}
+
+/* Closes the stream, as freopen does also where nothing can be opened. Keeps errno. */
+static FILE *not_reopened(const char *mode, FILE *stream) {
+  int error = errno;
+  real_freopen("", mode, stream);
+  errno = error;
+  return NULL;
+}
+
+static FILE *freopen_imaginary(int fd, const char *mode, FILE *stream) {
+  if (fd < 0) return not_reopened(mode, stream);
+  char held[DESCRIPTOR_PATH];
+  descriptor_path(fd, held);
+  FILE *opened = real_freopen(held, mode, stream);
+  int error = errno;
+  if (opened != NULL && (marks_of(fd) & MARK_COPY) != 0) mark(fileno(opened), MARK_COPY);
+  real_close(fd);
+  errno = error;
+  return opened;
+}
+
+__attribute__((noinline)) static FILE *freopen_for_writing(const char *path, const char *mode, FILE *stream) {
+  struct original original;
+  const char *to = path_to_write(AT_FDCWD, path, 0, &original);
+  return to == NULL ? not_reopened(mode, stream) : original_stream(real_freopen(to, mode, stream));
+}
+
+/* The same file in another mode: to be read, it stays the copy; else it is the source's file. */
+static FILE *freopen_same(const char *mode, FILE *stream) {
+  int fd = fileno(stream);
+  char held[DESCRIPTOR_PATH];
+  struct original original;
+  bool may_be_copy = (marks_of(fd) & MARK_COPY) != 0;
+  const char *to = held;
+  descriptor_path(fd, held);
+  if (may_be_copy && !reads_only(mode)) to = path_to_write(AT_FDCWD, held, 0, &original);
+  if (to == NULL) return not_reopened(mode, stream);
+  FILE *opened = real_freopen(to == held ? NULL : to, mode, stream);
+  if (opened != NULL && may_be_copy && to == held) mark(fileno(opened), MARK_COPY);
+  else original_stream(opened);
+  return opened;
+}
+
+static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
+  int imaginary;
+  if (session_is_imaginary && mode != NULL && imaginary_may_be(path) && imaginary_open(AT_FDCWD, path, flags_of(mode), &imaginary))
+    return freopen_imaginary(imaginary, mode, stream);
+  if (path == NULL) return freopen_same(mode, stream);
+  struct redirection redirection;
+  if (!reads_only(mode)) return freopen_for_writing(path, mode, stream);
+  if (!redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_freopen(path, mode, stream));
+  int error = errno;
+  char held[DESCRIPTOR_PATH];
+  int fd = hold_copy(&redirection, held);
+  errno = error;
+  if (fd < 0) {
+    not_redirected(&redirection);
+    return original_stream(real_freopen(path, mode, stream));
+  }
+  FILE *opened = real_freopen(held, mode, stream);
+  error = errno;
+  real_close(fd);
+  errno = error;
+  if (opened != NULL) redirected(&redirection, fileno(opened));
+  return opened;
+}
+
+EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream) { return freopen_any(path, mode, stream); }
+
+EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream) { return freopen_any(path, mode, stream); }

@@ -191,7 +191,7 @@ async function openParts(
       ? realRoots(given, [configured, ...(options.aliases ?? [])])
       : { roots: [root, directory.tree], isImaginary: true };
   const content = { namespace, placeOf, fileOf: objects && ((id: number) => objects.files.fileOf(id)) };
-  // Whatever has a file of the spool open finds out by its path of which object it is, as it does of a copy on a tier.
+  // By the path of a file of the spool programs find out of which object it is, as by that of a copy.
   const directories = root === undefined ? tierPaths : [...tierPaths, directory.spool];
   const table = new PublishedTable({ path: directory.table, tiers: directories, ...roots }, content, clock);
   closers.push(() => table.close());

@@ -2,9 +2,9 @@ import type { Interposer } from '@tiered/interpose';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { LineProcess } from '../../../tools/processes/line-process.js';
-import { bucket, LEAVES_ALL } from './bucket.js';
-import { describeShim, makeDataset, run, serve } from './helpers.js';
+import { bucket, LEAVES_ALL } from '../../packages/interpose/test/bucket.js';
+import { describeShim, makeDataset, run, serve } from '../../packages/interpose/test/helpers.js';
+import { LineProcess } from '../../tools/processes/line-process.js';
 
 /** Answers each line with the value of the expression that it is. */
 const EVALUATE = `
@@ -24,7 +24,8 @@ for line in sys.stdin: print(repr(eval(line)), flush=True)
 
 const asking = async (interposer: Interposer, limits?: string) => {
   const python = ['python3', '-c', EVALUATE];
-  const [command = '', ...args] = limits === undefined ? python : ['prlimit', `--nofile=${limits}`, ...python];
+  const [command = '', ...args] =
+    limits === undefined ? python : ['prlimit', `--nofile=${limits}`, ...python];
   const environment = interposer.environment();
   const child = await LineProcess.start({ command, arguments: args, environment });
   onTestFinished(() => child.close());
@@ -44,7 +45,10 @@ describeShim('the copy that a program has open', () => {
     await open('truncated');
     expect(await ask('os.readlink(f"/proc/self/fd/{fd}")')).toContain(tiers[0]);
     expect(await ask('os.truncate(f"/dev/fd/{fd}", 7)')).toBe('None');
-    expect([await read(), fs.statSync(path.join(source, 'truncated')).size]).toEqual([copied('truncated'), 7]);
+    expect([await read(), fs.statSync(path.join(source, 'truncated')).size]).toEqual([
+      copied('truncated'),
+      7,
+    ]);
     await open('created');
     expect(await ask('creat(f"/proc/self/fd/{fd}")')).toBe("'made'");
     expect([await read(), fs.statSync(path.join(source, 'created')).size]).toEqual([copied('created'), 0]);

@@ -16,6 +16,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 const TESTS = [
   ...['ways-to-open', 'churn', 'programs', 'imaginary'].map(inPackage),
   'test/interpose/held-files.',
+  'test/interpose/descriptors.',
 ];
 /** Those that run programs of test/, and nothing else. */
 const PROGRAMS = ['ways-to-open', 'churn', 'ring', 'table'].map(inPackage);

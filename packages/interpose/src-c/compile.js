@@ -15,7 +15,7 @@ const FLAGS = [
 ];
 
 /** What reads tables and leaves messages, and needs no program around it. */
-const READERS = ['table.c', 'ring.c', 'copy-path.c', 'resolve.c', 'map.c', 'real.c'];
+const READERS = ['table.c', 'ring.c', 'copy-path.c', 'resolve.c', 'imaginary-path.c', 'map.c', 'real.c'];
 
 /** Programs of the tests that know nothing of tables. */
 const ORDINARY = ['test/opens.c', 'test/churn.c', 'test/load.c'];

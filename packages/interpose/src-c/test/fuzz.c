@@ -4,6 +4,7 @@
  * table where it belongs. Ends the process if a path leads where it must not.
  */
 #include "../copy-path.h"
+#include "../imaginary-path.h"
 #include "../resolve.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -73,6 +74,13 @@ static void look_up(const struct table *table, const char *key, size_t length) {
   check(found_length == length && memcmp(found, key, length) == 0 && tag == place.tag, "a copy of another key", path);
 }
 
+static void check_key(const char *key, size_t length, const char *path) {
+  char framed[PATH_MAX + 1];
+  check(strlen(key) == length, "a key of another length", path);
+  snprintf(framed, sizeof framed, "/%.*s", (int)length, key);
+  check(length == 0 || !has_bad_segment(framed), "a key that is no path", key);
+}
+
 /* A path below a root, and any path. */
 static void resolve(const struct table *table, const char *text, int nofollow) {
   char room[MOST_ROOM], path[TABLE_ROOT + MOST_TEXT + 1];
@@ -80,12 +88,12 @@ static void resolve(const struct table *table, const char *text, int nofollow) {
   snprintf(path, sizeof path, "%s/%s", table->roots[table->root_count - 1], text);
   const char *both[] = {path, text};
   for (unsigned i = 0; i < 2; i++) {
+    char imagined[PATH_MAX];
+    if (imaginary_key(table, AT_FDCWD, both[i], imagined, &length)) check_key(imagined, length, both[i]);
     const char *key = key_of(table, AT_FDCWD, both[i], nofollow, room, &length);
     if (key == NULL) continue;
-    check(length > 0 && strlen(key) == length, "a key of another length", both[i]);
-    char framed[PATH_MAX + 1];
-    snprintf(framed, sizeof framed, "/%.*s", (int)length, key);
-    check(!has_bad_segment(framed), "a key that is no path", key);
+    check(length > 0, "an empty key", both[i]);
+    check_key(key, length, both[i]);
   }
   char key[TABLE_COPY];
   uint64_t tag;

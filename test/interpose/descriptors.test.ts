@@ -33,7 +33,7 @@ const asking = async (interposer: Interposer, limits?: string) => {
 };
 
 describeShim('the copy that a program has open', () => {
-  it('[I2] is not written to by a name of its descriptor, but the file of the source is', async () => {
+  it('[I11] is not written to by a name of its descriptor, but the file of the source is', async () => {
     const { source, tiers, contents } = makeDataset(['truncated', 'created']);
     const interposer = await serve({ source, tiers });
     for (const key of ['truncated', 'created']) await interposer.hierarchy.place(key);
@@ -57,7 +57,7 @@ describeShim('the copy that a program has open', () => {
   it.each([
     ['on a tier', {}],
     ['in the spool', { policy: LEAVES_ALL }],
-  ])('[I7] is not written to where it is of an object %s', async (_, options) => {
+  ])('[I11] is not written to where it is of an object %s', async (_, options) => {
     const { interposer, root, bytesOf } = await bucket(options);
     const ask = await asking(interposer);
     await ask(`(fd := os.open("${root}/top.txt", os.O_RDONLY))`);
@@ -92,7 +92,7 @@ describeShim('a program that needs all descriptors that it may have', () => {
   it.each([
     ['can be raised', `${LIMIT}:400`, 1],
     ['cannot be raised', `${LIMIT}:${LIMIT}`, 0],
-  ])('[I2] gets them all, and still reads copies, where the limit %s', async (_, limits, twins) => {
+  ])('[I12] gets them all, and still reads copies, where the limit %s', async (_, limits, twins) => {
     const { source, tiers, contents } = makeDataset(['held', 'other']);
     const interposer = await serve({ source, tiers });
     const ask = await asking(interposer, limits);
@@ -114,7 +114,7 @@ describeShim('a program that needs all descriptors that it may have', () => {
     expect(await ask('resource.getrlimit(resource.RLIMIT_NOFILE)')).toBe(`(${limits.replace(':', ', ')})`);
   });
 
-  it('[I7] opens objects with the last number', async () => {
+  it('[I12] opens objects with the last number', async () => {
     const { interposer, root, bytesOf } = await bucket();
     const ask = await asking(interposer, `${LIMIT}:400`);
     await ask(`take_all(${LIMIT})`);

@@ -27,7 +27,7 @@
 
 /* Descriptors from 1024 on get none. */
 #define MOST_WATCHED 1024
-/* Each takes one of the descriptors that the process may have, which are often 1024. */
+/* Half of what own-descriptors.c has numbers for. */
 #define MOST_TWINS 128
 
 enum state { NONE, WATCHED, TWIN, FAILED, BUSY };

@@ -1,4 +1,5 @@
 import { MemoryDriver, type HierarchyOptions } from '@tiered/core';
+import { PrefixDriver } from '@tiered/core/decorators';
 import { Interposer } from '@tiered/interpose';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
@@ -176,6 +177,20 @@ describeShim('an interposer', () => {
       code: 'TIERED_CONFIG_INVALID',
       message: expect.stringMatching(message) as string,
     });
+  });
+
+  it('[I1] refuses tiers whose copies are more than the bytes of the objects', async () => {
+    const { source, tiers } = makeDataset(KEYS);
+    const driver = new PrefixDriver(
+      new FileSystemDriver({ root: tiers[0] ?? '', writable: true }),
+      'copies/',
+    );
+    const hierarchy: HierarchyOptions = {
+      source: new FileSystemDriver({ root: source }),
+      tiers: [{ driver, quota: '1GiB' }],
+      placement: new PlacementHandler(),
+    };
+    await expect(Interposer.open({ hierarchy })).rejects.toThrow(/^tiers\[0\]\.driver: .*without a prefix/);
   });
 
   it('refuses packed tiers, paths that lead elsewhere, and directories whose names are too long for a socket', async () => {

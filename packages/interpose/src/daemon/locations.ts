@@ -54,6 +54,13 @@ export function assertOpenable(
         'a directory, because programs open the copies in it; /dev/shm is one in memory',
         driver.name,
       );
+    // Without an index, a tier is kept as a bucket: behind the bytes of each copy stands what is known of it.
+    if (!driver.capabilities.index)
+      throw configError(
+        `tiers[${level}].driver`,
+        'a directory of its own with the index of the tier (driver "fs", writable, without a prefix), because only there programs can open the copies as files',
+        driver.name,
+      );
     if (layout === 'packed')
       throw configError(
         `tiers[${level}].layout`,

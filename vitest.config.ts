@@ -1,10 +1,27 @@
 import os from 'node:os';
-import { defineConfig } from 'vitest/config';
+import path from 'node:path';
+import { defineConfig, type Plugin } from 'vitest/config';
 
 /** Tests of a package that take seconds, or need processes, servers or many files. */
 const LONG = 'packages/*/test/**/*.long.test.ts';
 
+/** Tests import fast-check, and get what `npm test` tries of each property. */
+const properties = path.join(import.meta.dirname, 'test/properties.ts');
+const fewerRuns: Plugin = {
+  name: 'fewer-runs',
+  enforce: 'pre',
+  resolveId: (id) => (id === 'fast-check' ? properties : undefined),
+};
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Whether this is the nightly run, which tries everything at full length. */
+    nightly: boolean;
+  }
+}
+
 export default defineConfig({
+  plugins: [fewerRuns],
   // Packages are tested from their sources: `npm test` needs no build before it.
   resolve: { conditions: ['tiered-source'] },
   ssr: { resolve: { conditions: ['tiered-source', 'node', 'import', 'default'] } },
@@ -17,6 +34,7 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts'],
           exclude: [LONG],
+          isolate: false,
           // They wait for nothing but processors.
           maxWorkers: os.availableParallelism(),
         },
@@ -33,6 +51,8 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
+    // For tests that try more than CI has the time for: `inject('nightly')`.
+    provide: { nightly: process.env['TIERED_NIGHTLY'] === '1' },
     globalSetup: ['test/scratch.ts'],
     setupFiles: ['test/seed.ts'],
     // Tests make tiers fail all the time; those that are about the warning listen to it.

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { KillPoint } from './children/killing-driver.js';
 import type { Life } from './children/live-until-killed.js';
 import { cloneOf, expectNothingTwice, expectTrains, restart, restoreFrom } from './restart.js';
@@ -16,7 +16,7 @@ const SEED = Number(process.env['TIERED_CRASH_SEED'] ?? randomInt(2 ** 31));
 /** Rows of lives, each row on places of its own; all rows at the same time. */
 const ROWS = 3;
 /** Processes of a row, one after the other, each killed. */
-const LIVES = Number(process.env['TIERED_CRASH_LIVES'] ?? 8);
+const LIVES = inject('nightly') ? 8 : 3;
 /** So large that what the index and directories take does not matter. */
 const CHUNK = 64 * 1024;
 const SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2.5 * CHUNK, 4 * CHUNK, 5 * CHUNK];

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { cloneOf, expectNothingTwice, expectTrains, restart, type Restart } from './restart.js';
 import { Trainer } from './trainer.js';
 import {
@@ -29,8 +29,10 @@ const SIZES = {
 /** Room for three objects of `even` and a part of the fourth, and for most of `uneven`, beside the index. */
 const QUOTA = 640 * KIB;
 /** Places where an index is cut off, and bits that are flipped. */
-const CUTS = 8;
-const FLIPS = 24;
+const CUTS = inject('nightly') ? 8 : 3;
+const FLIPS = inject('nightly') ? 24 : 6;
+/** Histories of damages that are tried. */
+const HISTORIES = inject('nightly') ? 20 : 5;
 /** Bytes; what it says is damaged in other tests. */
 const SQLITE_HEADER = 100;
 const objectAt = (i: number) => `dir/${i}`;
@@ -320,6 +322,6 @@ it('[T2] [V1] [R1] [R2] [Q1] whatever was damaged and changed, all bytes are rig
         expect(next.faults).toEqual([]);
       },
     ),
-    { numRuns: 20 },
+    { numRuns: HISTORIES },
   );
 }, 240_000);

@@ -1,6 +1,7 @@
 /**
- * Runs the tests under each supported line of Node beyond the one at hand: `npm run test:matrix [-- VITEST
- * ARGUMENTS]`. The binaries are those of the npm package `node`, kept under node_modules/.cache.
+ * Runs the tests under each supported line of Node beyond the one at hand, or under one: `npm run test:matrix
+ * [-- --node 22] [VITEST ARGUMENTS]`. The binaries are those of the npm package `node`, kept under
+ * node_modules/.cache.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -26,11 +27,17 @@ function nodeDirectory(version) {
   return directory;
 }
 
-const failed = VERSIONS.filter((version) => {
+const [, , option, line, ...rest] = process.argv;
+const isOne = option === '--node';
+const versions = isOne ? VERSIONS.filter((version) => version.startsWith(`${line}.`)) : VERSIONS;
+if (versions.length === 0) throw new Error(`There is no Node ${line} here: ${VERSIONS.join(', ')}.`);
+const args = isOne ? rest : process.argv.slice(2);
+
+const failed = versions.filter((version) => {
   const directory = nodeDirectory(version);
   console.log(`\nNode ${version}`);
   const env = { ...process.env, PATH: `${directory}${path.delimiter}${process.env.PATH}` };
-  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)];
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...args];
   return !run(path.join(directory, 'node'), vitest, { env });
 });
 

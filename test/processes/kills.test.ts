@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { Child, type Fault } from './child.js';
 import { makeDataset } from './dataset.js';
 import { bytesOnDisk } from './disk.js';
@@ -13,7 +13,7 @@ import { expectSoundIndex } from './sound.js';
 
 const SEED = Number(process.env['TIERED_KILLS_SEED'] ?? randomInt(2 ** 31));
 const PROCESSES = 4;
-const KILLS = 24;
+const KILLS = inject('nightly') ? 24 : 6;
 const QUOTA = 3_000_000;
 
 let directory: string;

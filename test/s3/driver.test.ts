@@ -12,7 +12,7 @@ import { someBytes } from '@tiered/core/testing';
 import { S3Driver, type S3DriverOptions } from '@tiered/s3-adapter';
 import fc from 'fast-check';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import type { RealServer } from '../../tools/servers/real-server.js';
 import { clientOf, describeServer, realServers } from './real-servers.js';
 
@@ -85,7 +85,7 @@ function promises(server: () => RealServer): void {
         cleanUp: () => writer.close(),
       };
     };
-    driverConformance({ test: slowTest, factory });
+    driverConformance({ test: slowTest, factory, wrapped: inject('nightly') });
   });
 
   it('names objects by any keys, as they are', { timeout: LONG_MS }, async () => {

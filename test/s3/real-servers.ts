@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, inject, it } from 'vitest';
 import { missingForRadosgw, startRadosgw } from '../../tools/servers/radosgw.js';
 import type { RealServer } from '../../tools/servers/real-server.js';
 import { missingForSwift, startSwift } from '../../tools/servers/swift.js';
@@ -15,11 +15,11 @@ export interface Offer {
   readonly missing: string | undefined;
 }
 
-/** Swift, and radosgw if `TIERED_S3_RGW=1`. */
+/** Swift, and in the nightly run radosgw. */
 export function realServers(): Offer[] {
   const swift = { name: 'Swift', start: startSwift, missing: missingForSwift() };
   const radosgw = { name: 'radosgw', start: startRadosgw, missing: missingForRadosgw() };
-  return process.env['TIERED_S3_RGW'] === '1' ? [swift, radosgw] : [swift];
+  return inject('nightly') ? [swift, radosgw] : [swift];
 }
 
 /** A client of the AWS SDK, with the secret of the server's user or another one. */

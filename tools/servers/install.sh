@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Installs what is missing for the real S3 servers of the tests, for the slow file system of benches and tests
 # (tools/fuse), the recorder of system calls of the tests of power cuts, the browser that opens the documentation,
-# what the frameworks of the tests of @tiered/interpose need of Debian (the rest: node tools/frameworks/build.js), and
-# the compilers of the other programs of these tests:
-# bash tools/servers/install.sh [swift|radosgw|fuse|strace|chromium|frameworks|rust|go]...
+# what the frameworks of the tests of @tiered/interpose need of Debian (the rest: node tools/frameworks/build.js), the
+# compilers of the other programs of these tests, and what looks for mistakes in C (valgrind, clang):
+# bash tools/servers/install.sh [swift|radosgw|fuse|strace|chromium|frameworks|rust|go|valgrind|clang]...
 # Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
+
+ALL=(swift radosgw fuse strace chromium frameworks rust go valgrind clang)
 
 packages_of() {
   case $1 in
@@ -17,12 +19,14 @@ packages_of() {
     frameworks) echo python3-venv python3-torch python3-torchvision python3-numpy python3-pil python3-h5py fio g++ ;;
     rust) echo rustc gcc libc6-dev ;;
     go) echo golang-go gcc libc6-dev ;;
-    *) echo "There is no '$1': choose swift, radosgw, fuse, strace, chromium, frameworks, rust or go." >&2 && return 1 ;;
+    valgrind) echo gcc libc6-dev valgrind ;;
+    clang) echo clang-14 libclang-rt-14-dev ;;
+    *) echo "There is no '$1': choose ${ALL[*]}." >&2 && return 1 ;;
   esac
 }
 
 missing=()
-if (($# == 0)); then set -- swift radosgw fuse strace chromium frameworks rust go; fi
+if (($# == 0)); then set -- "${ALL[@]}"; fi
 for server in "$@"; do
   packages=$(packages_of "$server")
   for package in $packages; do

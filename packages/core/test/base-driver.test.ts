@@ -9,7 +9,7 @@ import {
   type WriteOptions,
 } from '@tiered/core/driver';
 import { driverConformance } from '@tiered/core/conformance';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
 const OWN = { name: 'shelf', capabilities: { list: true, write: true, delete: true } };
 
@@ -76,7 +76,7 @@ class Shelf extends BaseDriver {
 }
 
 describe('a driver on BaseDriver', () => {
-  driverConformance({ test: it, factory: () => ({ driver: new Shelf() }) });
+  driverConformance({ test: it, factory: () => ({ driver: new Shelf() }), wrapped: inject('nightly') });
 
   const calls: readonly (readonly [
     string,

@@ -16,7 +16,7 @@ import {
 } from '@tiered/core/driver';
 import { FaultDriver, IndexedMemoryDriver } from '@tiered/core/testing';
 import { driverConformance } from '@tiered/core/conformance';
-import { describe, it } from 'vitest';
+import { describe, inject, it } from 'vitest';
 
 /** As a driver that can only write whole objects. */
 class WholeObjects extends InterceptingDriver {
@@ -71,6 +71,7 @@ describe('MemoryDriver', () => {
 
 for (const [name, wrap] of Object.entries(WRAPPERS)) {
   describe(name, () => {
-    driverConformance({ test: it, factory: () => ({ driver: wrap(new IndexedMemoryDriver()) }) });
+    const factory = () => ({ driver: wrap(new IndexedMemoryDriver()) });
+    driverConformance({ test: it, factory, wrapped: inject('nightly') });
   });
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { OperationOptions } from '@tiered/core';
 import { driverConformance } from '@tiered/core/conformance';
 import { FileSystemDriver, type FileSystemDriverOptions } from '@tiered/node-fs-adapter';
-import { describe, it } from 'vitest';
+import { describe, inject, it } from 'vitest';
 import { putFile, temporaryDirectory } from './helpers.js';
 import { startWorker, TickingClock } from './ticking.js';
 
@@ -34,14 +34,15 @@ describe('FileSystemDriver for writing', () => {
 
 describe('FileSystemDriver for writing, with fsync, a single file kept open and no reader threads', () => {
   const options = { writable: true, fsync: true, maxOpenFiles: 1, readerThreads: 0 };
-  driverConformance({ test: it, factory: () => subject(options) });
+  driverConformance({ test: it, factory: () => subject(options), wrapped: inject('nightly') });
 });
 
 describe('FileSystemDriver for reading', () => {
-  driverConformance({ test: it, factory: () => subject({}) });
+  driverConformance({ test: it, factory: () => subject({}), wrapped: inject('nightly') });
 });
 
 describe('FileSystemDriver for reading, in worker threads', () => {
   const options = () => ({ nativeThreads: 0, clock: new TickingClock() });
-  driverConformance({ test: it, factory: () => subject(options(), WithWorker) });
+  const factory = () => subject(options(), WithWorker);
+  driverConformance({ test: it, factory, wrapped: inject('nightly') });
 });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { driverConformance } from '@tiered/core/conformance';
 import { OpenDalDriver } from '@tiered/opendal-adapter';
 import { Operator } from 'opendal';
-import { describe, it } from 'vitest';
+import { describe, inject, it } from 'vitest';
 import { filesBelow, temporaryDirectory } from './helpers.js';
 
 function subject(driver: OpenDalDriver) {
@@ -13,6 +13,7 @@ function subject(driver: OpenDalDriver) {
 describe('OpenDalDriver for writing files', () => {
   driverConformance({
     test: it,
+    wrapped: inject('nightly'),
     factory: async () => {
       const directory = await temporaryDirectory();
       const options = filesBelow(directory);
@@ -27,6 +28,7 @@ describe('OpenDalDriver for writing files', () => {
 describe('OpenDalDriver for reading files, behind a prefix of its own', () => {
   driverConformance({
     test: it,
+    wrapped: inject('nightly'),
     factory: async () => {
       const root = await temporaryDirectory();
       const put = async (key: string, bytes: Uint8Array) => {
@@ -53,6 +55,7 @@ describe('OpenDalDriver for reading files, behind a prefix of its own', () => {
 describe('OpenDalDriver in memory', () => {
   driverConformance({
     test: it,
+    wrapped: inject('nightly'),
     factory: () => subject(new OpenDalDriver({ service: 'memory', writable: true })),
   });
 });
@@ -60,6 +63,7 @@ describe('OpenDalDriver in memory', () => {
 describe('OpenDalDriver with an operator of the user', () => {
   driverConformance({
     test: it,
+    wrapped: inject('nightly'),
     factory: () => {
       const operator = new Operator('memory');
       return subject(new OpenDalDriver({ operator, service: 'memory', writable: true }));

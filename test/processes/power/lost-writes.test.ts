@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { makeDataset } from '../dataset.js';
 import { bytesOnDisk } from '../disk.js';
 import { hierarchyOf, sourceOf, tierOf, type Place } from '../place.js';
@@ -13,7 +13,7 @@ import { DiskModel, type Kept } from './disk-model.js';
 import { missing, traced, type Call } from './traced.js';
 
 const SEED = Number(process.env['TIERED_POWER_SEED'] ?? randomInt(2 ** 31));
-const CUTS = Number(process.env['TIERED_POWER_CUTS'] ?? 8);
+const CUTS = inject('nightly') ? 8 : 3;
 /** How many objects, and how large at most; those on a packed tier are small enough for that. */
 const DATASETS = { files: [24, 50_000], packed: [120, 15_000] } as const;
 

@@ -1,4 +1,5 @@
 import { Ajv } from 'ajv';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -12,9 +13,17 @@ interface Step {
   readonly run?: string;
 }
 
+interface Job {
+  readonly needs?: string | string[];
+  /** None if the job is another workflow. */
+  readonly steps?: Step[];
+  readonly permissions?: object;
+  readonly strategy?: { readonly matrix: Readonly<Record<string, string[]>> };
+}
+
 interface Workflow {
   readonly permissions?: unknown;
-  readonly jobs: Readonly<Record<string, { needs?: string | string[]; steps: Step[]; permissions?: object }>>;
+  readonly jobs: Readonly<Record<string, Job>>;
 }
 
 /** The schema of workflows of schemastore.org, under the Apache License 2.0 (test/workflows/LICENSE). */
@@ -33,7 +42,7 @@ const workflows = fs.readdirSync(directory).map((name) => {
 
 /** Nothing here can run them. */
 describe.each(workflows)('the workflow $name', ({ text, workflow }) => {
-  const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
+  const steps = Object.values(workflow.jobs).flatMap((job) => job.steps ?? []);
 
   it('is one that GitHub takes', () => {
     validate(workflow);
@@ -53,13 +62,34 @@ describe.each(workflows)('the workflow $name', ({ text, workflow }) => {
   });
 
   it('takes actions by commit, and says which version that is', () => {
-    const used = text.split('\n').filter((line) => /^\s*-? *uses:/.test(line));
+    const used = text.split('\n').filter((line) => /^\s*-? *uses: (?!\.\/)/.test(line));
     expect(used).toHaveLength(steps.filter(({ uses }) => uses !== undefined).length);
     expect(used.filter((line) => !/uses: [\w./-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
   });
 
   it('may read the repository, and no more unless a job says so', () => {
     expect([{}, { contents: 'read' }]).toContainEqual(workflow.permissions);
+  });
+});
+
+describe('the workflow nightly.yml', () => {
+  it('runs every step of the nightly run', () => {
+    const [nightly] = workflows.filter(({ name }) => name === 'nightly.yml');
+    const ran = nightly?.workflow.jobs['nightly']?.strategy?.matrix['step'] ?? [];
+    const list = execFileSync(process.execPath, ['tools/ci/nightly.mjs', '--list'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    const steps = list
+      .split('\n')
+      .map((line) => line.split(':')[0] ?? '')
+      .filter((name) => name !== '');
+    expect(steps.filter((step) => !ran.some((name) => step === name || step.startsWith(`${name}-`)))).toEqual(
+      [],
+    );
+    expect(ran.filter((name) => !steps.some((step) => step === name || step.startsWith(`${name}-`)))).toEqual(
+      [],
+    );
   });
 });
 

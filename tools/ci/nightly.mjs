@@ -42,7 +42,7 @@ const STEPS = /** @type {Step[]} */ ([
   { name: 'chaos-processes', command: 'npm run chaos -- --processes --seconds 120' },
   { name: 'sanitize-native', command: 'npm run sanitize -w @tiered/native' },
   { name: 'sanitize-interpose', command: 'npm run sanitize -w @tiered/interpose' },
-  { name: 'fuzz-interpose', command: 'npm run fuzz -w @tiered/interpose -- 300' },
+  { name: 'fuzz', command: 'npm run fuzz -w @tiered/interpose -- 300' },
   ...NODES.map((node) => ({ name: `node-${node}`, command: `npm run test:matrix -- --node ${node}` })),
   ...benches.map((name) => ({ name: `bench-${name}`, command: `npm run bench -- ${name} --quick --json` })),
 ]);
@@ -56,12 +56,18 @@ function tests(name, args) {
   return { name, command: `npx vitest run ${args}`, env: { TIERED_NIGHTLY: '1' }, tests: true };
 }
 
-/** @param {readonly string[]} names */
+/**
+ * The steps of these names; `bench` means all whose names begin with `bench-`.
+ *
+ * @param {readonly string[]} names
+ */
 function chosen(names) {
-  const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
+  const isChosenBy = (/** @type {string} */ name) => (/** @type {Step} */ step) =>
+    step.name === name || step.name.startsWith(`${name}-`);
+  const unknown = names.filter((name) => !STEPS.some(isChosenBy(name)));
   if (unknown.length > 0)
     throw new Error(`There is no step ${unknown.join(', ')}: npm run nightly -- --list`);
-  return names.length === 0 ? STEPS : STEPS.filter(({ name }) => names.includes(name));
+  return names.length === 0 ? STEPS : STEPS.filter((step) => names.some((name) => isChosenBy(name)(step)));
 }
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { list: { type: 'boolean' } } });

@@ -34,7 +34,9 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts'],
           exclude: [LONG],
+          // They share a process: nothing is mocked, and the modules of all packages are loaded once.
           isolate: false,
+          unstubEnvs: true,
           // They wait for nothing but processors.
           maxWorkers: os.availableParallelism(),
         },

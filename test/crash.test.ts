@@ -16,7 +16,7 @@ const SEED = Number(process.env['TIERED_CRASH_SEED'] ?? randomInt(2 ** 31));
 /** Rows of lives, each row on places of its own; all rows at the same time. */
 const ROWS = 3;
 /** Processes of a row, one after the other, each killed. */
-const LIVES = inject('nightly') ? 8 : 3;
+const LIVES = inject('nightly') ? 8 : 2;
 /** So large that what the index and directories take does not matter. */
 const CHUNK = 64 * 1024;
 const SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2.5 * CHUNK, 4 * CHUNK, 5 * CHUNK];

@@ -30,9 +30,9 @@ const SIZES = {
 const QUOTA = 640 * KIB;
 /** Places where an index is cut off, and bits that are flipped. */
 const CUTS = inject('nightly') ? 8 : 3;
-const FLIPS = inject('nightly') ? 24 : 6;
+const FLIPS = inject('nightly') ? 24 : 4;
 /** Histories of damages that are tried. */
-const HISTORIES = inject('nightly') ? 20 : 5;
+const HISTORIES = inject('nightly') ? 20 : 3;
 /** Bytes; what it says is damaged in other tests. */
 const SQLITE_HEADER = 100;
 const objectAt = (i: number) => `dir/${i}`;

@@ -10,7 +10,7 @@ import {
   serve,
   temporaryDirectory,
 } from '../../packages/interpose/test/helpers.js';
-import { INSTALL, pythonOf } from '../../tools/frameworks/environments.js';
+import { debianWith, INSTALL, pythonOf } from '../../tools/frameworks/environments.js';
 import { LineProcess } from '../../tools/processes/line-process.js';
 
 const KEYS = ['held', 'other'];
@@ -161,7 +161,7 @@ describeShim('a file that is open when its copy comes', () => {
     expect(await ask(READ)).toBe(changed);
   });
 
-  const python = pythonOf('tensorflow');
+  const python = debianWith('numpy', 'h5py') ?? pythonOf('tensorflow');
   it.skipIf(python === undefined && process.env['CI'] !== 'true')(
     `[I9] is read there by h5py (needs ${INSTALL})`,
     async () => {

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { describeShim, temporaryDirectory } from '../../packages/interpose/test/helpers.js';
-import { BASE, INSTALL, pythonOf } from '../../tools/frameworks/environments.js';
+import { debianWith, INSTALL, pythonOf } from '../../tools/frameworks/environments.js';
 import { line } from './processes.js';
 
 const SCRIPT = path.join(import.meta.dirname, 'frameworks/arrays.py');
@@ -25,10 +25,7 @@ const WAYS = [
   'shutil.copyfile',
 ];
 
-/** Debian's packages, of which this script needs two. */
-const debian = ['numpy', 'h5py'].every((name) => fs.existsSync(`/usr/lib/python3/dist-packages/${name}`))
-  ? BASE
-  : undefined;
+const python = debianWith('numpy', 'h5py') ?? pythonOf('tensorflow');
 
 /** The files of a directory, as objects. */
 async function objectsOf(directory: string): Promise<MemoryDriver> {
@@ -43,10 +40,10 @@ async function objectsOf(directory: string): Promise<MemoryDriver> {
 }
 
 describeShim('a root that is not there, under frameworks that were not changed', () => {
-  it.skipIf((debian ?? pythonOf('tensorflow')) === undefined && process.env['CI'] !== 'true')(
+  it.skipIf(python === undefined && process.env['CI'] !== 'true')(
     `[I7] gives NumPy, h5py and Python what a directory gives them, and later from copies (needs ${INSTALL})`,
     async () => {
-      const command = debian ?? pythonOf('tensorflow') ?? INSTALL;
+      const command = python ?? INSTALL;
       const above = temporaryDirectory();
       const [directory, root] = [path.join(above, 'directory'), path.join(above, 'not/there')];
       await promisify(execFile)(command, [SCRIPT, 'make', directory]);

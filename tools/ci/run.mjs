@@ -32,7 +32,6 @@ const steps = [
   // compilers of Rust and Go, or record system calls, and the tests and benches that need a slow file
   // system.
   { name: 'servers', command: 'bash tools/servers/install.sh swift fuse strace chromium frameworks rust go' },
-  { name: 'frameworks', command: 'node tools/frameworks/build.js' },
   { name: 'tests', command: 'npm run test:all --', tests: true },
   // Where the native part is not available.
   {

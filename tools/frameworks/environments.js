@@ -7,6 +7,14 @@ import path from 'node:path';
 /** Debian's interpreter, to which its packages of PyTorch belong. */
 export const BASE = '/usr/bin/python3';
 
+/**
+ * Debian's interpreter, if it has these packages.
+ * @param {...string} packages
+ */
+export function debianWith(...packages) {
+  return packages.every((name) => existsSync(`/usr/lib/python3/dist-packages/${name}`)) ? BASE : undefined;
+}
+
 /** What to do where an environment is missing. */
 export const INSTALL = 'bash tools/servers/install.sh frameworks && node tools/frameworks/build.js';
 

@@ -154,7 +154,8 @@ describe.each(WAYS)('a link to the outside that takes the place of a file: $way'
     for (const key of ['x/secret', 'y']) await putFile(root, key, Buffer.from('inside'));
     const [at, aside] = [path.join(root, 'x'), path.join(root, 'aside')];
     let refusals = 0;
-    for (let round = 0; round < 200; round++) {
+    // On a busy machine it takes long until a read comes while the link is there.
+    for (let round = 0; round < 200 || (refusals === 0 && !options.blockingCalls); round++) {
       // Each read of y closes x, so that the next one of x has to open it.
       const reads = ['x/secret', 'y', 'x/secret', 'y', 'x/secret'].map(async (key) => {
         const got = await textOf(driver, key).catch((error: unknown) => {
@@ -170,6 +171,5 @@ describe.each(WAYS)('a link to the outside that takes the place of a file: $way'
       fs.renameSync(aside, at);
       await Promise.all(reads);
     }
-    if (!options.blockingCalls) expect(refusals, 'reads that met the link').toBeGreaterThan(0);
   });
 });

@@ -48,13 +48,13 @@ static int fcntl_any(int fd, int command, void *argument) {
   return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? made_of(fd, result) : result;
 }
 
-#define FCNTL                                   \
-  va_list arguments;                            \
-  va_start(arguments, command);                 \
-  void *argument = va_arg(arguments, void *);   \
-  va_end(arguments);                            \
-  return fcntl_any(fd, command, argument);
+#define FCNTL                                 \
+  va_list arguments;                          \
+  va_start(arguments, command);               \
+  void *argument = va_arg(arguments, void *); \
+  va_end(arguments);                          \
+  return fcntl_any(fd, command, argument)
 
-EXPORT int fcntl(int fd, int command, ...) { FCNTL }
+EXPORT int fcntl(int fd, int command, ...) { FCNTL; }
 
-EXPORT int fcntl64(int fd, int command, ...) { FCNTL }
+EXPORT int fcntl64(int fd, int command, ...) { FCNTL; }

@@ -1,7 +1,7 @@
 /*
- * Makes calls of one kind, as many as it is told: `calls KIND COUNT LIST`. It does so once for each line that it is sent, and answers
- * with their number. KIND is `open`, for open and close of one file of the list after another, or `pread`, for reads of 4 KiB of
- * files that stay open.
+ * Makes calls of one kind, as many as it is told: `calls KIND COUNT LIST`. It does so once for each line that
+ * it is sent, and answers with their number. KIND is `open`, for open and close of one file of the list after
+ * another, or `pread`, for reads of 4 KiB of files that stay open.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Reads files as fast as a plain C program does: so many threads, each of which opens the next file, preads it into the
- * next slot of its own memory, and closes it.
+ * Reads files as fast as a plain C program does: so many threads, each of which opens the next file, preads
+ * it into the next slot of its own memory, and closes it.
  *
  * usage: c-reader THREADS BYTES SLOTS LIST < a line for each round. LIST has a path a line.
  * Answers each with a line when it has been done: the bytes that were read.

@@ -1,15 +1,16 @@
 /*
- * A slow file system over a fast directory: a read-only mirror by FUSE, where each open and each read waits, and all reads
- * share a bandwidth. The waits block whoever makes the call, as a network file system does, and overlap.
+ * A slow file system over a fast directory: a read-only mirror by FUSE, where each open and each read waits,
+ * and all reads share a bandwidth. The waits block whoever makes the call, as a network file system does, and
+ * overlap.
  *
- * usage: slow-fs [--open-ms N] [--read-ms N] [--stat-ms N] [--jitter-ms N] [--bytes-per-second N] [--cache-seconds N]
- *                DIRECTORY MOUNTPOINT
+ * usage: slow-fs [--open-ms N] [--read-ms N] [--stat-ms N] [--jitter-ms N]
+ *                [--bytes-per-second N] [--cache-seconds N] DIRECTORY MOUNTPOINT
  *
- * Prints "ready" when it is mounted. When its standard input ends, so also when its parent was killed, it unmounts, whatever
- * is under way, removes the mountpoint, and exits.
+ * Prints "ready" when it is mounted. When its standard input ends, so also when its parent was killed, it
+ * unmounts, whatever is under way, removes the mountpoint, and exits.
  *
- * Two files below MOUNTPOINT that no listing shows give what was counted as a line of JSON: .slow-fs-counts, and .slow-fs-reset,
- * from whose reading on it is counted from 0 again. Using them neither waits nor counts.
+ * Two files below MOUNTPOINT that no listing shows give what was counted as a line of JSON: .slow-fs-counts,
+ * and .slow-fs-reset, from whose reading on it is counted from 0 again. Using them neither waits nor counts.
  */
 #define _GNU_SOURCE
 #define FUSE_USE_VERSION 312
@@ -75,7 +76,10 @@ static void wait_ms(double ms) {
   sleep_until(until);
 }
 
-/* One link, over which bytes go one after the other: booked by absolute times, so that late wake-ups cost no throughput. */
+/*
+ * One link, over which bytes go one after the other: booked by absolute times, so that late wake-ups cost no
+ * throughput.
+ */
 static void transfer(size_t bytes) {
   if (bytes_per_second <= 0 || bytes == 0) return;
   double now = now_seconds();
@@ -236,7 +240,8 @@ static void do_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *in
   fuse_reply_open(req, info);
 }
 
-static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *info) {
+static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+                       struct fuse_file_info *info) {
   (void)ino;
   DIR *directory = (DIR *)info->fh;
   char *bytes = malloc(size);
@@ -245,7 +250,8 @@ static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset
   else seekdir(directory, offset);
   for (struct dirent *entry; bytes != NULL && (entry = readdir(directory)) != NULL;) {
     struct stat attr = {.st_ino = entry->d_ino, .st_mode = DTTOIF(entry->d_type)};
-    size_t needed = fuse_add_direntry(req, bytes + used, size - used, entry->d_name, &attr, telldir(directory));
+    size_t needed =
+        fuse_add_direntry(req, bytes + used, size - used, entry->d_name, &attr, telldir(directory));
     /* It comes again: the next call begins behind what was added last. */
     if (needed > size - used) break;
     used += needed;
@@ -277,9 +283,12 @@ static const struct fuse_lowlevel_ops operations = {
 
 static void take_options(int argc, char **argv) {
   static const struct option names[] = {
-      {"open-ms", required_argument, NULL, 0},          {"read-ms", required_argument, NULL, 1},
-      {"stat-ms", required_argument, NULL, 2},          {"jitter-ms", required_argument, NULL, 3},
-      {"bytes-per-second", required_argument, NULL, 4}, {"cache-seconds", required_argument, NULL, 5},
+      {"open-ms", required_argument, NULL, 0},
+      {"read-ms", required_argument, NULL, 1},
+      {"stat-ms", required_argument, NULL, 2},
+      {"jitter-ms", required_argument, NULL, 3},
+      {"bytes-per-second", required_argument, NULL, 4},
+      {"cache-seconds", required_argument, NULL, 5},
       {NULL, 0, NULL, 0},
   };
   double *const values[] = {&open_ms, &read_ms, &stat_ms, &jitter_ms, &bytes_per_second, &cache_seconds};
@@ -318,7 +327,9 @@ int main(int argc, char **argv) {
     return 1;
   }
   srand48(1);
-  /* The one way to end it, beside SIGKILL, is the end of its input: what ends the parent alone must unmount. */
+  /*
+   * The one way to end it, beside SIGKILL, is the end of its input: what ends the parent alone must unmount.
+   */
   for (const int *one = (int[]){SIGINT, SIGTERM, SIGHUP, SIGPIPE, 0}; *one != 0; one++) signal(*one, SIG_IGN);
   char *arguments[] = {argv[0], "-oro,fsname=slow-fs,subtype=slow-fs", NULL};
   struct fuse_args args = FUSE_ARGS_INIT(2, arguments);

@@ -1,6 +1,7 @@
 /*
- * A question is a letter, a key and a NUL, and an answer `+`, a text and a NUL, or `-`, an error number, and a NUL. Each has a
- * connection of its own: no state is shared by threads or processes. Calls are the kernel's own, at which no thread may be cancelled.
+ * A question is a letter, a key and a NUL, and an answer `+`, a text and a NUL, or `-`, an error number, and
+ * a NUL. Each has a connection of its own: no state is shared by threads or processes. Calls are the kernel's
+ * own, at which no thread may be cancelled.
  */
 #include "ask.h"
 #include "own-descriptors.h"

@@ -14,9 +14,9 @@ enum ask_kind {
 };
 
 /*
- * Asks, and waits for the answer as long as the daemon lives. The connection, for the caller to close, and the text of the answer;
- * -1 with errno, which is EIO if the daemon does not answer. Safe in signal handlers, and no point at which a thread may be
- * cancelled.
+ * Asks, and waits for the answer as long as the daemon lives. The connection, for the caller to close, and
+ * the text of the answer; -1 with errno, which is EIO if the daemon does not answer. Safe in signal handlers,
+ * and no point at which a thread may be cancelled.
  */
 int ask(enum ask_kind kind, const char *key, size_t length, char answer[PATH_MAX]);
 

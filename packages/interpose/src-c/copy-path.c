@@ -40,11 +40,13 @@ static char *spell(const char *key, size_t length, char *to) {
       *at++ = digits[(unsigned char)c & 15];
     }
   }
-  bool is_wrong = is_special(segment, (size_t)(at - segment)) || at - segment > LONGEST_SEGMENT || at - to > LONGEST;
+  bool is_wrong =
+      is_special(segment, (size_t)(at - segment)) || at - segment > LONGEST_SEGMENT || at - to > LONGEST;
   return is_wrong ? NULL : at;
 }
 
-size_t copy_path_of(const struct table *table, const struct table_place *place, const char *key, size_t length, char path[TABLE_PATH]) {
+size_t copy_path_of(const struct table *table, const struct table_place *place, const char *key,
+                    size_t length, char path[TABLE_PATH]) {
   path[0] = '\0';
   if (place->level >= table->tier_count) return 0;
   const char *tier = table->tiers[place->level];
@@ -58,7 +60,8 @@ size_t copy_path_of(const struct table *table, const struct table_place *place, 
   }
   *end++ = '@';
   uint64_t tag = place->tag;
-  for (int digit = TAG_DIGITS - 1; digit >= 0; digit--, tag /= 36) end[digit] = "0123456789abcdefghijklmnopqrstuvwxyz"[tag % 36];
+  for (int digit = TAG_DIGITS - 1; digit >= 0; digit--, tag /= 36)
+    end[digit] = "0123456789abcdefghijklmnopqrstuvwxyz"[tag % 36];
   end[TAG_DIGITS] = '\0';
   return (size_t)(end + TAG_DIGITS - path);
 }
@@ -102,7 +105,8 @@ static size_t unspell(const char *name, size_t length, char key[TABLE_COPY]) {
 static const char *behind_tier(const struct table *table, const char *path, size_t length) {
   for (unsigned i = 0; i < table->tier_count; i++) {
     size_t tier = table->tier_lengths[i];
-    if (length > tier + 1 && memcmp(path, table->tiers[i], tier) == 0 && path[tier] == '/') return path + tier + 1;
+    if (length > tier + 1 && memcmp(path, table->tiers[i], tier) == 0 && path[tier] == '/')
+      return path + tier + 1;
   }
   return NULL;
 }
@@ -120,7 +124,8 @@ bool is_copy_path(const struct table *table, const char *path, size_t length) {
   return name != NULL && find_tag(name, length - (size_t)(name - path), &tag) != NULL;
 }
 
-bool key_of_copy(const struct table *table, const char *path, size_t path_length, char key[TABLE_COPY], size_t *length, uint64_t *tag) {
+bool key_of_copy(const struct table *table, const char *path, size_t path_length, char key[TABLE_COPY],
+                 size_t *length, uint64_t *tag) {
   const char *name = behind_tier(table, path, path_length);
   if (name == NULL) return false;
   size_t name_length = path_length - (size_t)(name - path);

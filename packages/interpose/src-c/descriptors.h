@@ -1,7 +1,7 @@
 /*
- * What descriptors may be open for: a byte of marks for each, as most programs open thousands of files that are none of ours, and
- * these must not pay for it. A mark may be wrong, as descriptors are closed and copied in ways that are not seen here: whoever
- * goes by one looks at the file itself then.
+ * What descriptors may be open for: a byte of marks for each, as most programs open thousands of files that
+ * are none of ours, and these must not pay for it. A mark may be wrong, as descriptors are closed and copied
+ * in ways that are not seen here: whoever goes by one looks at the file itself then.
  */
 #ifndef TIERED_DESCRIPTORS_H
 #define TIERED_DESCRIPTORS_H
@@ -27,7 +27,8 @@ static inline unsigned marks_of(int fd) {
 }
 
 static inline void mark(int fd, enum mark what) {
-  if (fd >= 0 && fd < MOST_MARKED && (marks_of(fd) & what) == 0) __atomic_fetch_or(&descriptor_marks[fd], what, __ATOMIC_RELAXED);
+  if (fd >= 0 && fd < MOST_MARKED && (marks_of(fd) & what) == 0)
+    __atomic_fetch_or(&descriptor_marks[fd], what, __ATOMIC_RELAXED);
 }
 
 static inline void unmark(int fd, enum mark what) {

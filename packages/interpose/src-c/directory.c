@@ -1,6 +1,6 @@
 /*
- * What programs do with paths besides opening and describing them, where these are below an imaginary root. Everything else goes to
- * the functions behind.
+ * What programs do with paths besides opening and describing them, where these are below an imaginary root.
+ * Everything else goes to the functions behind.
  */
 #include "descriptors.h"
 #include "imaginary.h"
@@ -14,11 +14,14 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-/* What takes room on the stack is no part of functions that every program calls: signal handlers may have little. */
+/*
+ * What takes room on the stack is no part of functions that every program calls: signal handlers may have
+ * little.
+ */
 #define APART __attribute__((noinline)) static
 
-static void *next_opendir, *next_readdir, *next_readdir64, *next_chdir, *next_access, *next_faccessat, *next_realpath, *next_readlink,
-    *next_readlinkat;
+static void *next_opendir, *next_readdir, *next_readdir64, *next_chdir, *next_access, *next_faccessat,
+    *next_realpath, *next_readlink, *next_readlinkat;
 
 #define NEXT(type, name, ...) ((type)real_symbol(&next_##name, #name))(__VA_ARGS__)
 
@@ -74,11 +77,14 @@ EXPORT DIR *opendir(const char *path) {
 
 /* In the tree, files are links. */
 static struct dirent *as_file(DIR *stream, struct dirent *entry) {
-  if (entry != NULL && entry->d_type == DT_LNK && (marks_of(dirfd(stream)) & MARK_TREE) != 0) entry->d_type = DT_REG;
+  if (entry != NULL && entry->d_type == DT_LNK && (marks_of(dirfd(stream)) & MARK_TREE) != 0)
+    entry->d_type = DT_REG;
   return entry;
 }
 
-EXPORT struct dirent *readdir(DIR *stream) { return as_file(stream, NEXT(readdir_function, readdir, stream)); }
+EXPORT struct dirent *readdir(DIR *stream) {
+  return as_file(stream, NEXT(readdir_function, readdir, stream));
+}
 
 EXPORT struct dirent64 *readdir64(DIR *stream) {
   return (struct dirent64 *)as_file(stream, NEXT(readdir_function, readdir64, stream));
@@ -111,7 +117,8 @@ static int access_imaginary(const struct imaginary *found, int mode) {
 
 APART int access_any(const char *path, int mode) {
   struct imaginary found;
-  if (imaginary_look(AT_FDCWD, path, &found) == IMAGINARY_NONE) return NEXT(access_function, access, path, mode);
+  if (imaginary_look(AT_FDCWD, path, &found) == IMAGINARY_NONE)
+    return NEXT(access_function, access, path, mode);
   return access_imaginary(&found, mode);
 }
 
@@ -127,7 +134,8 @@ APART int faccessat_any(int directory, const char *path, int mode, int flags) {
 }
 
 EXPORT int faccessat(int directory, const char *path, int mode, int flags) {
-  return imaginary_may_be(path) ? faccessat_any(directory, path, mode, flags) : NEXT(faccessat_function, faccessat, directory, path, mode, flags);
+  return imaginary_may_be(path) ? faccessat_any(directory, path, mode, flags)
+                                : NEXT(faccessat_function, faccessat, directory, path, mode, flags);
 }
 
 EXPORT int euidaccess(const char *path, int mode) { return faccessat(AT_FDCWD, path, mode, AT_EACCESS); }
@@ -156,7 +164,8 @@ APART char *realpath_any(const char *path, char *resolved) {
 }
 
 EXPORT char *realpath(const char *path, char *resolved) {
-  return imaginary_may_be(path) ? realpath_any(path, resolved) : NEXT(realpath_function, realpath, path, resolved);
+  return imaginary_may_be(path) ? realpath_any(path, resolved)
+                                : NEXT(realpath_function, realpath, path, resolved);
 }
 
 EXPORT char *canonicalize_file_name(const char *path) { return realpath(path, NULL); }
@@ -182,7 +191,8 @@ APART ssize_t readlink_any(const char *path, char *room, size_t size) {
 }
 
 EXPORT ssize_t readlink(const char *path, char *room, size_t size) {
-  return imaginary_may_be(path) ? readlink_any(path, room, size) : NEXT(readlink_function, readlink, path, room, size);
+  return imaginary_may_be(path) ? readlink_any(path, room, size)
+                                : NEXT(readlink_function, readlink, path, room, size);
 }
 
 APART ssize_t readlinkat_any(int directory, const char *path, char *room, size_t size) {
@@ -193,5 +203,6 @@ APART ssize_t readlinkat_any(int directory, const char *path, char *room, size_t
 }
 
 EXPORT ssize_t readlinkat(int directory, const char *path, char *room, size_t size) {
-  return imaginary_may_be(path) ? readlinkat_any(directory, path, room, size) : NEXT(readlinkat_function, readlinkat, directory, path, room, size);
+  return imaginary_may_be(path) ? readlinkat_any(directory, path, room, size)
+                                : NEXT(readlinkat_function, readlinkat, directory, path, room, size);
 }

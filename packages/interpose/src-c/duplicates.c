@@ -1,6 +1,6 @@
 /*
- * Descriptors that are made of others, so that what is said of the file of one is said of the other. Twins are not passed on: who
- * reads by the new one reads the source.
+ * Descriptors that are made of others, so that what is said of the file of one is said of the other. Twins
+ * are not passed on: who reads by the new one reads the source.
  */
 #include "descriptors.h"
 #include "real.h"

@@ -1,10 +1,11 @@
 /*
- * The problem: the kernel does not know the root, so it cannot be asked what a path leads to. But `..` behind a symbolic link is not
- * what the text says.
+ * The problem: the kernel does not know the root, so it cannot be asked what a path leads to. But `..` behind
+ * a symbolic link is not what the text says.
  *
- * A path is written down name by name. As far as it is known to lead through no link, `..` takes the last name away: below the root,
- * where there are none, and in what the kernel calls a directory. Behind any other name, the kernel is asked what is above it. It
- * knows, as a path that comes to the root has only real directories in front of it.
+ * A path is written down name by name. As far as it is known to lead through no link, `..` takes the last
+ * name away: below the root, where there are none, and in what the kernel calls a directory. Behind any other
+ * name, the kernel is asked what is above it. It knows, as a path that comes to the root has only real
+ * directories in front of it.
  */
 #include "imaginary-path.h"
 #include "real.h"
@@ -25,7 +26,8 @@ struct walk {
 static const char *behind_root(const struct table *table, const char *path) {
   for (unsigned i = 0; i < table->root_count; i++) {
     size_t length = table->root_lengths[i];
-    if (strncmp(path, table->roots[i], length) == 0 && (path[length] == '/' || path[length] == '\0')) return path + length;
+    if (strncmp(path, table->roots[i], length) == 0 && (path[length] == '/' || path[length] == '\0'))
+      return path + length;
   }
   return NULL;
 }
@@ -67,7 +69,8 @@ static bool begin(struct walk *walk, int directory, const char *path) {
   return true;
 }
 
-bool imaginary_key(const struct table *table, int directory, const char *path, char key[PATH_MAX], size_t *length) {
+bool imaginary_key(const struct table *table, int directory, const char *path, char key[PATH_MAX],
+                   size_t *length) {
   struct walk walk = {.table = table, .path = key};
   if (!begin(&walk, directory, path)) return false;
   while (*path != '\0') {

@@ -12,7 +12,9 @@
 /* Of what stat counts. */
 #define SECTOR 512
 
-static dev_t device_of(const struct table_source *source) { return makedev(source->device >> 20, source->device & 0xfffff); }
+static dev_t device_of(const struct table_source *source) {
+  return makedev(source->device >> 20, source->device & 0xfffff);
+}
 
 /* The path to ask the kernel about a directory. False with errno if there is nothing. */
 static bool directory_of(const struct imaginary *found, char path[PATH_MAX]) {

@@ -1,12 +1,14 @@
 /*
- * The problem: a program wants to open, list and describe files that no kernel knows. They are objects, in a bucket for example.
+ * The problem: a program wants to open, list and describe files that no kernel knows. They are objects, in a
+ * bucket for example.
  *
- * - Files are entries of the table, which also says what stat says of them. Who opens a file that has no copy asks the daemon for
- *   one, and waits (ask.c).
- * - Directories stand in the directory of the session, as a tree of real ones, which the table names as the second path of the
- *   root. So they can be opened, listed, and entered, and what is relative to them comes back here by the path that the kernel
- *   gives. The daemon puts names of files into one when somebody is about to list it: links that lead nowhere, so that a program
- *   without this library finds no file rather than an empty one.
+ * - Files are entries of the table, which also says what stat says of them. Who opens a file that has no copy
+ *   asks the daemon for one, and waits (ask.c).
+ * - Directories stand in the directory of the session, as a tree of real ones, which the table names as the
+ *   second path of the root. So they can be opened, listed, and entered, and what is relative to them comes
+ *   back here by the path that the kernel gives. The daemon puts names of files into one when somebody is
+ *   about to list it: links that lead nowhere, so that a program without this library finds no file rather
+ *   than an empty one.
  */
 #include "imaginary.h"
 #include "ask.h"
@@ -33,7 +35,8 @@ static enum imaginary_kind kind_of(struct imaginary *found) {
   }
   char path[PATH_MAX];
   struct stat stat;
-  bool is_there = imaginary_directory(found, path) && real_stat(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &stat) == 0;
+  bool is_there =
+      imaginary_directory(found, path) && real_stat(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &stat) == 0;
   return is_there && S_ISDIR(stat.st_mode) ? IMAGINARY_DIRECTORY : IMAGINARY_NOTHING;
 }
 
@@ -84,7 +87,8 @@ static int open_directory(const struct imaginary *found, int flags) {
 }
 
 /* The daemon holds a copy for as long as this one has a connection. False if it was gone all the same. */
-static bool open_when_asked(const struct imaginary *found, int flags, struct redirection *redirection, int *opened) {
+static bool open_when_asked(const struct imaginary *found, int flags, struct redirection *redirection,
+                            int *opened) {
   char copy[PATH_MAX];
   *opened = -1;
   int connection = ask(ASK_FILE, found->key, found->length, copy);
@@ -106,15 +110,19 @@ static bool open_when_asked(const struct imaginary *found, int flags, struct red
 }
 
 static int open_file(const struct imaginary *found, int flags) {
-  struct redirection redirection = {.table = found->table, .slot = found->place.slot, .level = found->place.level};
-  redirection.copy_length = copy_path_of(found->table, &found->place, found->key, found->length, redirection.copy);
+  struct redirection redirection = {
+      .table = found->table, .slot = found->place.slot, .level = found->place.level};
+  redirection.copy_length =
+      copy_path_of(found->table, &found->place, found->key, found->length, redirection.copy);
   int copy = open_redirected(&redirection, flags);
   if (copy >= 0) redirected(&redirection, copy);
   if (copy >= 0 || errno != ENOENT) return copy;
   not_redirected(&redirection);
   int fd;
   /* It may have been evicted between the answer and the open. */
-  for (int attempt = 0; !open_when_asked(found, flags, &redirection, &fd) && attempt < MOST_ATTEMPTS; attempt++) continue;
+  for (int attempt = 0; !open_when_asked(found, flags, &redirection, &fd) && attempt < MOST_ATTEMPTS;
+       attempt++)
+    continue;
   return fd;
 }
 

@@ -27,7 +27,10 @@ struct imaginary {
 
 /* Whether a path may be below the root. Costs little, and takes nothing of the stack. */
 bool imaginary_may_be(const char *path);
-/* What a path is: to be asked only if it may be below, as it takes some room on the stack. Keeps errno. Safe in signal handlers and in children of fork and vfork. */
+/*
+ * What a path is: to be asked only if it may be below, as it takes some room on the stack. Keeps errno. Safe
+ * in signal handlers and in children of fork and vfork.
+ */
 enum imaginary_kind imaginary_look(int directory, const char *path, struct imaginary *found);
 /* Where the directory is that stands for an imaginary one. False if its path is too long. */
 bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]);
@@ -35,8 +38,8 @@ bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]);
 bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]);
 
 /*
- * Opens a path that may be below, for reading: waits until the daemon has made it readable. False if it is not below. Else the
- * descriptor, or -1 with errno; EROFS for whatever would write.
+ * Opens a path that may be below, for reading: waits until the daemon has made it readable. False if it is
+ * not below. Else the descriptor, or -1 with errno; EROFS for whatever would write.
  */
 bool imaginary_open(int directory, const char *path, int flags, int *fd);
 

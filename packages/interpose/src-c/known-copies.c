@@ -1,13 +1,14 @@
 /*
- * Programs that open a file nearly always ask for its size next, twice if they are written in Python. That the answer has to be
- * one about the source's file is known from the time of the open. But descriptors are closed in ways that are not seen here, and
- * their numbers used again, so whether this one still is of the copy has to be asked. What the kernel calls the file costs 3.5 us,
- * and whether the copy's path leads to the same file 0.5 us, or 2 us where many files are read, as nothing of the path is in the
- * processor's caches. What the file is to the kernel costs 0.2 us right after it was opened. Who has asked of one copy will ask of
- * the next, so in a process that has asked, that is noted at the open.
+ * Programs that open a file nearly always ask for its size next, twice if they are written in Python. That
+ * the answer has to be one about the source's file is known from the time of the open. But descriptors are
+ * closed in ways that are not seen here, and their numbers used again, so whether this one still is of the
+ * copy has to be asked. What the kernel calls the file costs 3.5 us, and whether the copy's path leads to the
+ * same file 0.5 us, or 2 us where many files are read, as nothing of the path is in the processor's caches.
+ * What the file is to the kernel costs 0.2 us right after it was opened. Who has asked of one copy will ask
+ * of the next, so in a process that has asked, that is noted at the open.
  *
- * An entry is taken for a moment by whoever changes it. Nobody waits: who finds it taken does without, and who opens a file then
- * leaves an entry of another file behind, which will not be what the kernel says.
+ * An entry is taken for a moment by whoever changes it. Nobody waits: who finds it taken does without, and
+ * who opens a file then leaves an entry of another file behind, which will not be what the kernel says.
  */
 #include "known-copies.h"
 #include "real.h"
@@ -16,7 +17,10 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* Descriptors from 1024 on are asked about each time. The memory of entries that are never used is never there. */
+/*
+ * Descriptors from 1024 on are asked about each time. The memory of entries that are never used is never
+ * there.
+ */
 #define MOST 1024
 
 static struct entry {
@@ -37,10 +41,13 @@ static struct entry *entry_of(int fd) { return fd >= 0 && fd < MOST ? &entries[f
 
 static bool take(struct entry *entry, uint32_t version) {
   if (version % 2 != 0) return false;
-  return __atomic_compare_exchange_n(&entry->version, &version, version + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  return __atomic_compare_exchange_n(&entry->version, &version, version + 1, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED);
 }
 
-static uint32_t version_of(const struct entry *entry) { return __atomic_load_n(&entry->version, __ATOMIC_ACQUIRE); }
+static uint32_t version_of(const struct entry *entry) {
+  return __atomic_load_n(&entry->version, __ATOMIC_ACQUIRE);
+}
 
 static void let_go(struct entry *entry) { __atomic_fetch_add(&entry->version, 1, __ATOMIC_RELEASE); }
 
@@ -48,7 +55,8 @@ static void let_go(struct entry *entry) { __atomic_fetch_add(&entry->version, 1,
 static struct file_identity identity_at_open(int fd) {
   struct stat found;
   int error = errno;
-  if (__atomic_load_n(&have_asked, __ATOMIC_RELAXED) && real_stat(fd, "", AT_EMPTY_PATH, &found) == 0) return identity_of(&found);
+  if (__atomic_load_n(&have_asked, __ATOMIC_RELAXED) && real_stat(fd, "", AT_EMPTY_PATH, &found) == 0)
+    return identity_of(&found);
   errno = error;
   return (struct file_identity){0};
 }
@@ -76,7 +84,8 @@ static bool leads_to(const struct entry *entry, const struct file_identity *iden
   return is_same(&there, identity);
 }
 
-bool copy_source(int fd, const struct file_identity *identity, const struct table *table, struct table_source *source) {
+bool copy_source(int fd, const struct file_identity *identity, const struct table *table,
+                 struct table_source *source) {
   struct entry *entry = entry_of(fd);
   if (entry == NULL || !take(entry, version_of(entry))) return false;
   /* Looked at first: other threads read it at each open. */

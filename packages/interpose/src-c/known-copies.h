@@ -5,7 +5,10 @@
 #include "redirect.h"
 #include <sys/stat.h>
 
-/* What a file is to the kernel. A number of a file that is gone is used again, but not with the same time of its last change. */
+/*
+ * What a file is to the kernel. A number of a file that is gone is used again, but not with the same time of
+ * its last change.
+ */
 struct file_identity {
   uint64_t inode;
   uint64_t device;
@@ -19,9 +22,10 @@ static inline struct file_identity identity_of(const struct stat *stat) {
 /* A descriptor was opened for a copy. */
 void copy_known(int fd, const struct redirection *redirection);
 /*
- * What is said of the source's file, if the descriptor is still one of that copy, which is what the kernel has just said of it.
- * False if that is not known. Changes errno.
+ * What is said of the source's file, if the descriptor is still one of that copy, which is what the kernel
+ * has just said of it. False if that is not known. Changes errno.
  */
-bool copy_source(int fd, const struct file_identity *identity, const struct table *table, struct table_source *source);
+bool copy_source(int fd, const struct file_identity *identity, const struct table *table,
+                 struct table_source *source);
 
 #endif

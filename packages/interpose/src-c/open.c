@@ -10,7 +10,10 @@
 #include <stdarg.h>
 
 #define EXPORT __attribute__((visibility("default")))
-/* With these a file is read as ever. Any other flag means something that a copy may not do as the source does. */
+/*
+ * With these a file is read as ever. Any other flag means something that a copy may not do as the source
+ * does.
+ */
 #define HARMLESS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_LARGEFILE | O_NOFOLLOW)
 /* What O_LARGEFILE is to the kernel, where the C library's is 0. */
 #define KERNELS_LARGEFILE 0100000
@@ -25,9 +28,12 @@ struct left {
   uint64_t slot;
 };
 
-/* Opens the copy of a file. -1 if the file is opened where it is. Not a part of its callers, for the room that it takes on the stack. */
-__attribute__((noinline)) static int open_copy(const struct table *table, int directory, const char *path, int flags, const struct text *text,
-                                               struct left *left) {
+/*
+ * Opens the copy of a file. -1 if the file is opened where it is. Not a part of its callers, for the room
+ * that it takes on the stack.
+ */
+__attribute__((noinline)) static int open_copy(const struct table *table, int directory, const char *path,
+                                               int flags, const struct text *text, struct left *left) {
   struct redirection redirection;
   if (!redirect_text(table, directory, path, flags, text, &redirection)) return -1;
   int error = errno;
@@ -59,7 +65,10 @@ static inline int original(int fd, const struct left *left) {
   return fd;
 }
 
-/* Whether what is done with a file may be what must not be done with a copy. New files are none, nor are directories. */
+/*
+ * Whether what is done with a file may be what must not be done with a copy. New files are none, nor are
+ * directories.
+ */
 static bool may_write(int flags) {
   bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
   return !is_for_reading(flags) && !is_new && (flags & (O_PATH | O_DIRECTORY)) == 0;
@@ -68,7 +77,8 @@ static bool may_write(int flags) {
 /* The function behind; `directory` is that of openat. */
 typedef int (*open_function)(int directory, const char *path, int flags, mode_t mode);
 
-__attribute__((noinline)) static int open_for_writing(open_function next, int directory, const char *path, int flags, mode_t mode) {
+__attribute__((noinline)) static int open_for_writing(open_function next, int directory, const char *path,
+                                                      int flags, mode_t mode) {
   struct original original;
   const char *to = path_to_write(directory, path, flags & O_NOFOLLOW, &original);
   if (to == NULL) return -1;
@@ -77,7 +87,8 @@ __attribute__((noinline)) static int open_for_writing(open_function next, int di
 
 static inline int open_by(open_function next, int directory, const char *path, int flags, mode_t mode) {
   int opened;
-  if (session_is_imaginary && imaginary_may_be(path) && imaginary_open(directory, path, flags, &opened)) return opened;
+  if (session_is_imaginary && imaginary_may_be(path) && imaginary_open(directory, path, flags, &opened))
+    return opened;
   if (may_write(flags)) return open_for_writing(next, directory, path, flags, mode);
   struct left left;
   int fd = open_if_copied(directory, path, flags, &left);
@@ -89,20 +100,22 @@ static int next_open(int directory, const char *path, int flags, mode_t mode) {
   return real_open(path, flags, mode);
 }
 
-static int next_openat(int directory, const char *path, int flags, mode_t mode) { return real_openat(directory, path, flags, mode); }
+static int next_openat(int directory, const char *path, int flags, mode_t mode) {
+  return real_openat(directory, path, flags, mode);
+}
 
 static int next_openat_2(int directory, const char *path, int flags, mode_t mode) {
   (void)mode;
   return real_openat_2(directory, path, flags);
 }
 
-#define MODE(last)                                         \
-  mode_t mode = 0;                                         \
-  if (takes_mode(flags)) {                                 \
-    va_list arguments;                                     \
-    va_start(arguments, last);                             \
-    mode = va_arg(arguments, mode_t);                      \
-    va_end(arguments);                                     \
+#define MODE(last)                    \
+  mode_t mode = 0;                    \
+  if (takes_mode(flags)) {            \
+    va_list arguments;                \
+    va_start(arguments, last);        \
+    mode = va_arg(arguments, mode_t); \
+    va_end(arguments);                \
   }
 
 EXPORT int open(const char *path, int flags, ...) {
@@ -125,7 +138,9 @@ EXPORT int openat64(int directory, const char *path, int flags, ...) {
   return open_by(next_openat, directory, path, flags | O_LARGEFILE, mode);
 }
 
-EXPORT int creat(const char *path, mode_t mode) { return open_by(next_open, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
+EXPORT int creat(const char *path, mode_t mode) {
+  return open_by(next_open, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
 
 EXPORT int creat64(const char *path, mode_t mode) {
   return open_by(next_open, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC | O_LARGEFILE, mode);
@@ -139,9 +154,13 @@ int __openat64_2(int directory, const char *path, int flags);
 
 EXPORT int __open_2(const char *path, int flags) { return open_by(next_openat_2, AT_FDCWD, path, flags, 0); }
 
-EXPORT int __open64_2(const char *path, int flags) { return open_by(next_openat_2, AT_FDCWD, path, flags | O_LARGEFILE, 0); }
+EXPORT int __open64_2(const char *path, int flags) {
+  return open_by(next_openat_2, AT_FDCWD, path, flags | O_LARGEFILE, 0);
+}
 
-EXPORT int __openat_2(int directory, const char *path, int flags) { return open_by(next_openat_2, directory, path, flags, 0); }
+EXPORT int __openat_2(int directory, const char *path, int flags) {
+  return open_by(next_openat_2, directory, path, flags, 0);
+}
 
 EXPORT int __openat64_2(int directory, const char *path, int flags) {
   return open_by(next_openat_2, directory, path, flags | O_LARGEFILE, 0);

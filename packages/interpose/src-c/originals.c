@@ -49,7 +49,10 @@ static const char *written(int fd, const struct table *table, const char *path, 
   return NULL;
 }
 
-/* Whether a path may be one of the kernel's names for what is open: /dev/fd/3, /proc/7/fd/3, or /dev/stdin. Any directory may lead there. */
+/*
+ * Whether a path may be one of the kernel's names for what is open: /dev/fd/3, /proc/7/fd/3, or /dev/stdin.
+ * Any directory may lead there.
+ */
 static bool may_be_descriptor(const char *path) {
   const char *slash = strrchr(path, '/');
   const char *name = slash == NULL ? path : slash + 1;

@@ -10,18 +10,25 @@ struct original {
   char path[TABLE_PATH];
 };
 
-/* The table of the copy that a descriptor may be of; NULL if it is of none. It may be that of a daemon that has ended. */
+/*
+ * The table of the copy that a descriptor may be of; NULL if it is of none. It may be that of a daemon that
+ * has ended.
+ */
 const struct table *table_of_copy(int fd);
-/* Finds out of which copy a descriptor is by the path that the kernel has for it, also if that was deleted. Changes errno. */
+/*
+ * Finds out of which copy a descriptor is by the path that the kernel has for it, also if that was deleted.
+ * Changes errno.
+ */
 bool original_by_path(int fd, const struct table *table, struct original *original);
 /*
- * The path at which to write what a program writes to a path. That is the same one, unless the kernel would go to a copy: a program
- * can name what is open, as /dev/fd/3. Then it is that of the source's file. NULL with errno if nothing can be written there: EROFS for
- * a copy of an object; EMFILE or ENFILE if that cannot be found out, and nothing could be opened. Else errno is kept. `directory` is that
- * of openat, `nofollow` O_NOFOLLOW or 0.
+ * The path at which to write what a program writes to a path. That is the same one, unless the kernel would
+ * go to a copy: a program can name what is open, as /dev/fd/3. Then it is that of the source's file. NULL
+ * with errno if nothing can be written there: EROFS for a copy of an object; EMFILE or ENFILE if that cannot
+ * be found out, and nothing could be opened. Else errno is kept. `directory` is that of openat, `nofollow`
+ * O_NOFOLLOW or 0.
  *
- * Only paths that end in a number, or in stdin and the like, are looked up, which takes 7 us where opening a file takes 4. So a link of
- * another name that leads to /dev/fd/3 is not recognised.
+ * Only paths that end in a number, or in stdin and the like, are looked up, which takes 7 us where opening a
+ * file takes 4. So a link of another name that leads to /dev/fd/3 is not recognised.
  */
 const char *path_to_write(int directory, const char *path, int nofollow, struct original *original);
 

@@ -1,8 +1,9 @@
 /*
- * The problem: a process may have descriptors up to a limit, often of 1024, and a program that needs them all must not fail because
- * this library has some. The kernel looks at the limit only when it gives a number away. So the limit is raised for a moment, by
- * some numbers, to get one that the program cannot get. A child that is forked in that moment keeps the higher limit, which harms
- * nobody. Where the limit cannot be raised, this library does without, unless it is so high that nobody comes near it.
+ * The problem: a process may have descriptors up to a limit, often of 1024, and a program that needs them all
+ * must not fail because this library has some. The kernel looks at the limit only when it gives a number
+ * away. So the limit is raised for a moment, by some numbers, to get one that the program cannot get. A child
+ * that is forked in that moment keeps the higher limit, which harms nobody. Where the limit cannot be raised,
+ * this library does without, unless it is so high that nobody comes near it.
  */
 #include "own-descriptors.h"
 #include "real.h"
@@ -27,14 +28,17 @@ static void after_fork(void) { __atomic_store_n(&is_raised, false, __ATOMIC_RELE
 
 __attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, after_fork); }
 
-static int64_t nanoseconds(const struct statx_timestamp *time) { return time->tv_sec * 1000000000 + time->tv_nsec; }
+static int64_t nanoseconds(const struct statx_timestamp *time) {
+  return time->tv_sec * 1000000000 + time->tv_nsec;
+}
 
 bool identify(int fd, struct identity *identity) {
   struct statx found;
   unsigned mask = STATX_INO | STATX_SIZE | STATX_MTIME | STATX_BTIME;
   if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &found) < 0) return false;
   int64_t made = (found.stx_mask & STATX_BTIME) != 0 ? nanoseconds(&found.stx_btime) : 0;
-  *identity = (struct identity){found.stx_ino, found.stx_size, found.stx_dev_major, found.stx_dev_minor, made, nanoseconds(&found.stx_mtime)};
+  *identity = (struct identity){found.stx_ino,       found.stx_size, found.stx_dev_major,
+                                found.stx_dev_minor, made,           nanoseconds(&found.stx_mtime)};
   return true;
 }
 
@@ -44,7 +48,8 @@ static bool is_same_file(const struct identity *a, const struct identity *b) {
 
 bool is_open_for(int fd, const struct identity *known) {
   struct identity found;
-  return identify(fd, &found) && is_same_file(&found, known) && found.size == known->size && found.modified == known->modified;
+  return identify(fd, &found) && is_same_file(&found, known) && found.size == known->size &&
+         found.modified == known->modified;
 }
 
 static int duplicate(int fd, rlim_t from) { return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from); }

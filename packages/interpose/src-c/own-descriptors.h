@@ -1,6 +1,6 @@
 /*
- * Descriptors that this library opens for itself and keeps. The program knows nothing of them: it may close them, and their numbers
- * may be used again. So whoever keeps one also keeps what it was opened for.
+ * Descriptors that this library opens for itself and keeps. The program knows nothing of them: it may close
+ * them, and their numbers may be used again. So whoever keeps one also keeps what it was opened for.
  */
 #ifndef TIERED_OWN_DESCRIPTORS_H
 #define TIERED_OWN_DESCRIPTORS_H
@@ -8,7 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a descriptor is open for. Numbers of files are used again, but not with the same time at which they were made. */
+/*
+ * What a descriptor is open for. Numbers of files are used again, but not with the same time at which they
+ * were made.
+ */
 struct identity {
   uint64_t inode, size;
   uint32_t major, minor;
@@ -21,9 +24,9 @@ bool identify(int fd, struct identity *identity);
 bool is_open_for(int fd, const struct identity *known);
 
 /*
- * Opens a path, at a number that the program does not need: it relies on getting the lowest one that is free, and may need all that
- * it may have. -1 with errno: EMFILE if there is no such number, EAGAIN if another thread is asking for one just now. No point at
- * which a thread may be cancelled.
+ * Opens a path, at a number that the program does not need: it relies on getting the lowest one that is free,
+ * and may need all that it may have. -1 with errno: EMFILE if there is no such number, EAGAIN if another
+ * thread is asking for one just now. No point at which a thread may be cancelled.
  */
 int own_open(const char *path, int flags, struct identity *identity);
 /* Gives a descriptor such a number, if there is one, and else leaves it as it is. */

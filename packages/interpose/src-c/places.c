@@ -1,4 +1,7 @@
-/* Calls after which a path leads this process elsewhere: what is redirected by its text would be another file. */
+/*
+ * Calls after which a path leads this process elsewhere: what is redirected by its text would be another
+ * file.
+ */
 #include "real.h"
 #include "session.h"
 #include <sched.h>
@@ -20,11 +23,15 @@ static int end_session(int result) {
   return result;
 }
 
-EXPORT int chroot(const char *path) { return end_session(((int (*)(const char *))real_symbol(&next_chroot, "chroot"))(path)); }
+EXPORT int chroot(const char *path) {
+  return end_session(((int (*)(const char *))real_symbol(&next_chroot, "chroot"))(path));
+}
 
 EXPORT int unshare(int flags) {
   int result = ((int (*)(int))real_symbol(&next_unshare, "unshare"))(flags);
   return (flags & (CLONE_NEWNS | CLONE_FS)) != 0 ? end_session(result) : result;
 }
 
-EXPORT int setns(int fd, int kind) { return end_session(((int (*)(int, int))real_symbol(&next_setns, "setns"))(fd, kind)); }
+EXPORT int setns(int fd, int kind) {
+  return end_session(((int (*)(int, int))real_symbol(&next_setns, "setns"))(fd, kind));
+}

@@ -1,4 +1,7 @@
-/* The calls that read at an offset, which need not be those of the descriptor that the program names; and that which ends it. */
+/*
+ * The calls that read at an offset, which need not be those of the descriptor that the program names; and
+ * that which ends it.
+ */
 #include "real.h"
 #include "twins.h"
 #include <errno.h>
@@ -18,15 +21,15 @@ __attribute__((constructor)) static void find_all(void) {
 }
 
 /* Reads by the twin of a descriptor, or by itself where it has none, and where the copy cannot be read. */
-#define READ(fd, call)                            \
-  int error = errno;                              \
-  int twin = twin_of(fd);                         \
-  if (twin >= 0) {                                \
-    ssize_t count = call(twin);                   \
-    if (count >= 0 || errno == EINTR) return count; \
+#define READ(fd, call)                                    \
+  int error = errno;                                      \
+  int twin = twin_of(fd);                                 \
+  if (twin >= 0) {                                        \
+    ssize_t count = call(twin);                           \
+    if (count >= 0 || errno == EINTR) return count;       \
     if (errno == EIO || errno == ESTALE) twin_failed(fd); \
-    errno = error;                                \
-  }                                               \
+    errno = error;                                        \
+  }                                                       \
   return call(fd);
 
 static ssize_t pread_any(int fd, void *room, size_t size, off_t offset) {
@@ -36,9 +39,13 @@ static ssize_t pread_any(int fd, void *room, size_t size, off_t offset) {
 #undef CALL
 }
 
-EXPORT ssize_t pread(int fd, void *room, size_t size, off_t offset) { return pread_any(fd, room, size, offset); }
+EXPORT ssize_t pread(int fd, void *room, size_t size, off_t offset) {
+  return pread_any(fd, room, size, offset);
+}
 
-EXPORT ssize_t pread64(int fd, void *room, size_t size, off64_t offset) { return pread_any(fd, room, size, offset); }
+EXPORT ssize_t pread64(int fd, void *room, size_t size, off64_t offset) {
+  return pread_any(fd, room, size, offset);
+}
 
 /* What fortified programs call. The library ends those whose room is too small. */
 ssize_t __pread_chk(int fd, void *room, size_t size, off_t offset, size_t length);
@@ -66,9 +73,13 @@ static ssize_t preadv_any(int fd, const struct iovec *rooms, int count_of_rooms,
 #undef CALL
 }
 
-EXPORT ssize_t preadv(int fd, const struct iovec *rooms, int count, off_t offset) { return preadv_any(fd, rooms, count, offset); }
+EXPORT ssize_t preadv(int fd, const struct iovec *rooms, int count, off_t offset) {
+  return preadv_any(fd, rooms, count, offset);
+}
 
-EXPORT ssize_t preadv64(int fd, const struct iovec *rooms, int count, off64_t offset) { return preadv_any(fd, rooms, count, offset); }
+EXPORT ssize_t preadv64(int fd, const struct iovec *rooms, int count, off64_t offset) {
+  return preadv_any(fd, rooms, count, offset);
+}
 
 /* With the offset -1 it reads where the descriptor is. */
 static ssize_t preadv2_any(int fd, const struct iovec *rooms, int count_of_rooms, off_t offset, int flags) {

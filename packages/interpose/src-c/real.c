@@ -13,7 +13,8 @@ void *find_symbol(void **known, const char *name) {
   return found;
 }
 
-static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen, *next_statx, *next_fstatat, *next_fxstatat;
+static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen, *next_statx, *next_fstatat,
+    *next_fxstatat;
 /* The layout that programs know which were linked before version 2.33 of the library. */
 #ifdef __x86_64__
 #define STAT_VERSION 1
@@ -22,8 +23,8 @@ static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen
 #endif
 
 /*
- * Before the program begins: dlsym takes the loader's lock. Who holds that, while it runs the constructors of a library that is loaded
- * later, may wait for a thread that opens a file.
+ * Before the program begins: dlsym takes the loader's lock. Who holds that, while it runs the constructors of
+ * a library that is loaded later, may wait for a thread that opens a file.
  */
 __attribute__((constructor)) static void find_all(void) {
   real_symbol(&next_open, "open64");
@@ -36,7 +37,10 @@ __attribute__((constructor)) static void find_all(void) {
   real_symbol(&next_fxstatat, "__fxstatat64");
 }
 
-/* Those of 64 bits: on this platform both are the same function, and a library in between may have only these. */
+/*
+ * Those of 64 bits: on this platform both are the same function, and a library in between may have only
+ * these.
+ */
 int real_open(const char *path, int flags, mode_t mode) {
   void *next = real_symbol(&next_open, "open64");
   return ((int (*)(const char *, int, ...))next)(path, flags, mode);
@@ -69,14 +73,18 @@ FILE *real_freopen(const char *path, const char *mode, FILE *stream) {
 int real_stat(int directory, const char *path, int flags, struct stat *stat) {
   /* New kernels take no path for an empty one, and some libraries look at it. */
   if (path == NULL) path = "";
-  if (next_fstatat != NULL) return ((int (*)(int, const char *, struct stat *, int))next_fstatat)(directory, path, stat, flags);
-  if (next_fxstatat != NULL) return ((int (*)(int, int, const char *, struct stat *, int))next_fxstatat)(STAT_VERSION, directory, path, stat, flags);
+  if (next_fstatat != NULL)
+    return ((int (*)(int, const char *, struct stat *, int))next_fstatat)(directory, path, stat, flags);
+  if (next_fxstatat != NULL)
+    return ((int (*)(int, int, const char *, struct stat *, int))next_fxstatat)(STAT_VERSION, directory, path,
+                                                                                stat, flags);
   return (int)syscall(SYS_newfstatat, directory, path, stat, flags);
 }
 
 int real_statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat) {
   void *next = real_symbol(&next_statx, "statx");
-  return ((int (*)(int, const char *, int, unsigned, struct statx *))next)(directory, path, flags, mask, stat);
+  return ((int (*)(int, const char *, int, unsigned, struct statx *))next)(directory, path, flags, mask,
+                                                                           stat);
 }
 
 void real_close(int fd) { syscall(SYS_close, fd); }

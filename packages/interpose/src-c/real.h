@@ -1,4 +1,7 @@
-/* The functions behind those of the shim: the C library's, or those of another library that was preloaded as well. */
+/*
+ * The functions behind those of the shim: the C library's, or those of another library that was preloaded as
+ * well.
+ */
 #ifndef TIERED_REAL_H
 #define TIERED_REAL_H
 
@@ -30,7 +33,10 @@ void real_close(int fd);
 /* The path that names an open file, whatever became of its name. */
 #define DESCRIPTOR_PATH 32
 void descriptor_path(int fd, char path[DESCRIPTOR_PATH]);
-/* Where an open file is, as the kernel knows it, in `room`, and the length. 0 if that is not known, or too long. */
+/*
+ * Where an open file is, as the kernel knows it, in `room`, and the length. 0 if that is not known, or too
+ * long.
+ */
 size_t path_of_descriptor(int fd, char *room, size_t size);
 
 #endif

@@ -24,8 +24,12 @@ static bool find(const struct table *table, const char *key, size_t length, stru
   return is_found;
 }
 
-/* Not a part of its caller, for the room that it takes on the stack, of which signal handlers may have little. */
-__attribute__((noinline)) static bool redirect_with_room(const struct table *table, int directory, const char *path, int nofollow,
+/*
+ * Not a part of its caller, for the room that it takes on the stack, of which signal handlers may have
+ * little.
+ */
+__attribute__((noinline)) static bool redirect_with_room(const struct table *table, int directory,
+                                                         const char *path, int nofollow,
                                                          struct redirection *redirection) {
   char room[MOST_ROOM];
   size_t length = 0;
@@ -33,7 +37,8 @@ __attribute__((noinline)) static bool redirect_with_room(const struct table *tab
   return find(table, key, length, redirection);
 }
 
-bool redirect_text(const struct table *table, int directory, const char *path, int flags, const struct text *text, struct redirection *redirection) {
+bool redirect_text(const struct table *table, int directory, const char *path, int flags,
+                   const struct text *text, struct redirection *redirection) {
   if (text->key == NULL) return redirect_with_room(table, directory, path, flags & O_NOFOLLOW, redirection);
   return find(table, text->key, text->length, redirection);
 }

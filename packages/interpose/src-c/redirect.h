@@ -20,16 +20,19 @@ struct redirection {
 };
 
 /* What `redirect` does with paths that the text does not rule out. */
-bool redirect_text(const struct table *table, int directory, const char *path, int flags, const struct text *text, struct redirection *redirection);
+bool redirect_text(const struct table *table, int directory, const char *path, int flags,
+                   const struct text *text, struct redirection *redirection);
 
 /*
- * Looks for what is to be opened, of whose flags only O_NOFOLLOW matters. False if that is no file of the table. Keeps errno. Safe in signal handlers and in children of
- * fork and vfork: it takes no lock and no memory.
+ * Looks for what is to be opened, of whose flags only O_NOFOLLOW matters. False if that is no file of the
+ * table. Keeps errno. Safe in signal handlers and in children of fork and vfork: it takes no lock and no
+ * memory.
  */
 static inline bool redirect(int directory, const char *path, int flags, struct redirection *redirection) {
   const struct table *table = session_table();
   struct text text;
-  return table != NULL && may_be_below(table, path, &text) && redirect_text(table, directory, path, flags, &text, redirection);
+  return table != NULL && may_be_below(table, path, &text) &&
+         redirect_text(table, directory, path, flags, &text, redirection);
 }
 
 /* Opens the copy, for reading. -1 with errno. */

@@ -1,11 +1,11 @@
 /*
- * The problem: only a path that the kernel resolves to a file below the root may be redirected, and nearly no path is below it,
- * so the others must cost nothing.
+ * The problem: only a path that the kernel resolves to a file below the root may be redirected, and nearly no
+ * path is below it, so the others must cost nothing.
  *
- * An absolute path without `.`, `..` and empty segments is compared as text. The table has the root's real path, and those of
- * links that the user names. Who comes to the root by another link is not found, and opens the source: slower, and never wrong.
- * `..` behind a symbolic link is not what the text says, so the kernel is asked about such paths, and about the directory of
- * relative ones.
+ * An absolute path without `.`, `..` and empty segments is compared as text. The table has the root's real
+ * path, and those of links that the user names. Who comes to the root by another link is not found, and opens
+ * the source: slower, and never wrong. `..` behind a symbolic link is not what the text says, so the kernel
+ * is asked about such paths, and about the directory of relative ones.
  */
 #include "resolve.h"
 #include "real.h"
@@ -33,7 +33,10 @@ static bool is_name(const char *at) {
   return *at != '/' && *at != '\0';
 }
 
-/* Where the text ends, if what follows a slash has only names; else NULL. Every path that a program opens passes here. */
+/*
+ * Where the text ends, if what follows a slash has only names; else NULL. Every path that a program opens
+ * passes here.
+ */
 static const char *end_of_names(const char *path) {
   bool is_known = is_name(path);
   while (is_known) {
@@ -93,13 +96,15 @@ static bool join_path(int directory, const char *path, char *room, size_t size) 
   return true;
 }
 
-const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[MOST_ROOM], size_t *length) {
+const char *key_of(const struct table *table, int directory, const char *path, int nofollow,
+                   char room[MOST_ROOM], size_t *length) {
   struct text text;
   if (!may_be_below(table, path, &text)) return NULL;
   if (text.key == NULL) {
     int error = errno;
     bool is_plain = path[0] != '/' && end_of_names(path) != NULL;
-    bool is_known = is_plain ? join_path(directory, path, room, MOST_ROOM) : ask_kernel(directory, path, nofollow, room, MOST_ROOM);
+    bool is_known = is_plain ? join_path(directory, path, room, MOST_ROOM)
+                             : ask_kernel(directory, path, nofollow, room, MOST_ROOM);
     if (is_known) is_below(table, room, strlen(room), &text);
     errno = error;
   }

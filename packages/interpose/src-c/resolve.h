@@ -5,7 +5,10 @@
 #include "table.h"
 #include <stdint.h>
 
-/* Of a path that was asked for, with a NUL. Longer ones are not found: stacks are small, and their files have no copies. */
+/*
+ * Of a path that was asked for, with a NUL. Longer ones are not found: stacks are small, and their files have
+ * no copies.
+ */
 #define MOST_ROOM TABLE_PATH
 
 /* What the text of a path says of its key; NULL if the kernel has to be asked. It is in the path itself. */
@@ -21,14 +24,22 @@ bool may_be_below(const struct table *table, const char *path, struct text *text
 bool may_be_imaginary(const struct table *table, const char *path);
 
 /*
- * The key of the file that the kernel would open for a path, and its length; NULL if it is not below the root, or if that cannot
- * be told. It is in the path itself, or in `room`. `directory` is that of openat, `nofollow` O_NOFOLLOW or 0. Keeps errno.
+ * The key of the file that the kernel would open for a path, and its length; NULL if it is not below the
+ * root, or if that cannot be told. It is in the path itself, or in `room`. `directory` is that of openat,
+ * `nofollow` O_NOFOLLOW or 0. Keeps errno.
  */
-const char *key_of(const struct table *table, int directory, const char *path, int nofollow, char room[MOST_ROOM], size_t *length);
+const char *key_of(const struct table *table, int directory, const char *path, int nofollow,
+                   char room[MOST_ROOM], size_t *length);
 
-/* Where a directory is, which is that of openat. False if the kernel has no path for it, or one that is too long. Changes errno. */
+/*
+ * Where a directory is, which is that of openat. False if the kernel has no path for it, or one that is too
+ * long. Changes errno.
+ */
 bool path_of_directory(int directory, char *room, size_t size);
-/* A path as the kernel resolves it, by opening the file without reading it; `room` may be the path. Changes errno. */
+/*
+ * A path as the kernel resolves it, by opening the file without reading it; `room` may be the path. Changes
+ * errno.
+ */
 bool ask_kernel(int directory, const char *path, int nofollow, char *room, size_t size);
 
 #endif

@@ -12,7 +12,9 @@
 #define KIND_SHIFT 44
 #define GENERATION_SHIFT 36
 
-static struct ring_header *header_of(const struct ring *ring) { return (struct ring_header *)(void *)ring->base; }
+static struct ring_header *header_of(const struct ring *ring) {
+  return (struct ring_header *)(void *)ring->base;
+}
 
 bool ring_open(struct ring *ring, const char *path) {
   size_t length;
@@ -20,8 +22,9 @@ bool ring_open(struct ring *ring, const char *path) {
   if (ring->base == NULL) return false;
   const struct ring_header *header = header_of(ring);
   ring->slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);
-  bool is_ring = memcmp(header->magic, RING_MAGIC, sizeof header->magic) == 0 && ring->slots > 0 && ring->slots <= MOST_SLOTS &&
-                 (ring->slots & (ring->slots - 1)) == 0 && (length - RING_HEADER) / sizeof(uint64_t) >= ring->slots;
+  bool is_ring = memcmp(header->magic, RING_MAGIC, sizeof header->magic) == 0 && ring->slots > 0 &&
+                 ring->slots <= MOST_SLOTS && (ring->slots & (ring->slots - 1)) == 0 &&
+                 (length - RING_HEADER) / sizeof(uint64_t) >= ring->slots;
   if (is_ring) return true;
   munmap(ring->base, length);
   errno = EINVAL;
@@ -36,9 +39,11 @@ bool ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation
       __atomic_fetch_add(&header->lost, 1, __ATOMIC_RELAXED);
       return false;
     }
-  } while (!__atomic_compare_exchange_n(&header->head, &head, head + 1, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+  } while (
+      !__atomic_compare_exchange_n(&header->head, &head, head + 1, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
   uint64_t lap = (head / ring->slots) % LAPS + 1;
-  uint64_t word = lap << LAP_SHIFT | (uint64_t)kind << KIND_SHIFT | (generation & 0xff) << GENERATION_SHIFT | (slot & 0xfffffffffULL);
+  uint64_t word = lap << LAP_SHIFT | (uint64_t)kind << KIND_SHIFT | (generation & 0xff) << GENERATION_SHIFT |
+                  (slot & 0xfffffffffULL);
   uint64_t *words = (uint64_t *)(void *)(ring->base + RING_HEADER);
   __atomic_store_n(&words[head & (ring->slots - 1)], word, __ATOMIC_SEQ_CST);
   /* The daemon says that it sleeps, and then looks once more. So one of the two sees the other. */

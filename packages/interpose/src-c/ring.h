@@ -1,9 +1,9 @@
 /*
  * The ring: programs tell the daemon which files they opened, and never wait for it.
  *
- * A message is one word, written by one store, behind a place that was taken by compare-and-swap. The lap in its top bits says
- * that it is written, so a program that dies in between, or is late by a lap, costs one message. A full ring takes no more, and
- * counts what it did not take. The daemon trusts nothing in it.
+ * A message is one word, written by one store, behind a place that was taken by compare-and-swap. The lap in
+ * its top bits says that it is written, so a program that dies in between, or is late by a lap, costs one
+ * message. A full ring takes no more, and counts what it did not take. The daemon trusts nothing in it.
  */
 #ifndef TIERED_RING_H
 #define TIERED_RING_H

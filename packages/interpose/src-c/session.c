@@ -1,8 +1,9 @@
 /*
- * A table is mapped when the library is loaded, or when the first file is opened, and again when the daemon has made another one, or
- * another daemon has taken its place. Whoever sees that first maps it; everybody else reads the source meanwhile, and nobody waits.
- * Tables that are outdated stay mapped, because others may be looking into them: few, as each has room for a quarter more than the
- * one before. Each comes with the ring of its daemon.
+ * A table is mapped when the library is loaded, or when the first file is opened, and again when the daemon
+ * has made another one, or another daemon has taken its place. Whoever sees that first maps it; everybody
+ * else reads the source meanwhile, and nobody waits. Tables that are outdated stay mapped, because others may
+ * be looking into them: few, as each has room for a quarter more than the one before. Each comes with the
+ * ring of its daemon.
  */
 #include "session.h"
 #include "real.h"
@@ -31,7 +32,9 @@ static unsigned mapped;
 const struct table *session_last;
 static bool is_mapping;
 bool session_is_imaginary;
-/* As the environment had it at first: programs change it, not always with care. Empty if there is no session. */
+/*
+ * As the environment had it at first: programs change it, not always with care. Empty if there is no session.
+ */
 static char table_path[PATH_MAX], ring_path[PATH_MAX];
 static struct sockaddr_un address;
 
@@ -45,14 +48,19 @@ static uint64_t now_ms(void) {
   return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Keeps the paths that lead this process to the daemon's root. In another mount namespace they may lead anywhere. */
+/*
+ * Keeps the paths that lead this process to the daemon's root. In another mount namespace they may lead
+ * anywhere.
+ */
 static bool has_root(struct table *table) {
   if (table->root_inode == 0) return true;
   dev_t device = makedev(table->root_device >> 20, table->root_device & 0xfffff);
   unsigned kept = 0;
   for (unsigned i = 0; i < table->root_count; i++) {
     struct stat root;
-    if (real_stat(AT_FDCWD, table->roots[i], 0, &root) < 0 || root.st_dev != device || root.st_ino != table->root_inode) continue;
+    if (real_stat(AT_FDCWD, table->roots[i], 0, &root) < 0 || root.st_dev != device ||
+        root.st_ino != table->root_inode)
+      continue;
     if (kept < i) memcpy(table->roots[kept], table->roots[i], table->root_lengths[i] + 1);
     table->root_lengths[kept++] = table->root_lengths[i];
   }
@@ -74,7 +82,9 @@ static void map_next(void) {
   uint64_t now = now_ms();
   /* A child of vfork has the memory of its parent, but not its descriptors. */
   if (getpid() != owner) return;
-  if (now < __atomic_load_n(&next_attempt, __ATOMIC_RELAXED) || __atomic_exchange_n(&is_mapping, true, __ATOMIC_ACQUIRE)) return;
+  if (now < __atomic_load_n(&next_attempt, __ATOMIC_RELAXED) ||
+      __atomic_exchange_n(&is_mapping, true, __ATOMIC_ACQUIRE))
+    return;
   /* A thread that was cancelled here would keep everybody else from it. */
   int cancel_state;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
@@ -109,7 +119,8 @@ __attribute__((constructor)) static void begin(void) {
   owner = getpid();
   const char *directory = getenv(VARIABLE);
   address.sun_family = AF_UNIX;
-  bool is_named = directory != NULL && directory[0] == '/' && join(ring_path, sizeof ring_path, directory, "ring") &&
+  bool is_named = directory != NULL && directory[0] == '/' &&
+                  join(ring_path, sizeof ring_path, directory, "ring") &&
                   join(address.sun_path, sizeof address.sun_path, directory, "socket");
   if (is_named && join(table_path, sizeof table_path, directory, "table")) {
     pthread_atfork(NULL, NULL, after_fork);
@@ -141,8 +152,8 @@ void session_end(void) {
 }
 
 /*
- * The daemon wakes up when somebody connects. If it cannot be reached it looks by itself before long. These calls of the kernel
- * are no points at which a thread may be cancelled.
+ * The daemon wakes up when somebody connects. If it cannot be reached it looks by itself before long. These
+ * calls of the kernel are no points at which a thread may be cancelled.
  */
 static void wake(void) {
   int error = errno;

@@ -1,4 +1,7 @@
-/* What this process shares with the daemon: a directory with a table, a ring and a socket, which the environment names. */
+/*
+ * What this process shares with the daemon: a directory with a table, a ring and a socket, which the
+ * environment names.
+ */
 #ifndef TIERED_SESSION_H
 #define TIERED_SESSION_H
 
@@ -9,14 +12,19 @@
 extern const struct table *session_last;
 /* Looks for another one. */
 const struct table *session_look(void);
-/* The table that counts, whose daemon may be dead; NULL if there is none. Safe in signal handlers and in children of fork and vfork. */
+/*
+ * The table that counts, whose daemon may be dead; NULL if there is none. Safe in signal handlers and in
+ * children of fork and vfork.
+ */
 static inline const struct table *session_table(void) {
   const struct table *table = __atomic_load_n(&session_last, __ATOMIC_ACQUIRE);
   return table != NULL && !table_is_outdated(table) ? table : session_look();
 }
 /* Whether a table has a root that need not be there. */
 extern bool session_is_imaginary;
-/* A table of such a root: also the last one while the next is being mapped, as nobody else knows its files. */
+/*
+ * A table of such a root: also the last one while the next is being mapped, as nobody else knows its files.
+ */
 const struct table *session_imaginary_table(void);
 /* No path means what it meant: everything is the kernel's from now on. */
 void session_end(void);

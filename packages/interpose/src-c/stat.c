@@ -1,9 +1,10 @@
 /*
- * What programs are told of a file that they have opened. Of a copy they are told what is so of the source's file, as if they had
- * opened that: programs such as cp compare it with what its path says, and programs such as tar keep it.
+ * What programs are told of a file that they have opened. Of a copy they are told what is so of the source's
+ * file, as if they had opened that: programs such as cp compare it with what its path says, and programs such
+ * as tar keep it.
  *
- * A copy is recognised by what was noted when it was opened (known-copies.c), else by its path, which says key and tag, also when
- * it has been deleted meanwhile.
+ * A copy is recognised by what was noted when it was opened (known-copies.c), else by its path, which says
+ * key and tag, also when it has been deleted meanwhile.
  */
 #include "descriptors.h"
 #include "imaginary-stat.h"
@@ -22,7 +23,8 @@
 #define NANOSECONDS 1000000000
 
 /* Whether a descriptor is one of a copy of so many bytes. Finds out what is known of its source. */
-static bool original_of(int fd, uint64_t size, const struct file_identity *identity, struct original *original) {
+static bool original_of(int fd, uint64_t size, const struct file_identity *identity,
+                        struct original *original) {
   const struct table *table = table_of_copy(fd);
   if (table == NULL) return false;
   bool is_known = copy_source(fd, identity, table, &original->source) && original->source.mode != 0;
@@ -31,13 +33,15 @@ static bool original_of(int fd, uint64_t size, const struct file_identity *ident
   return original->source.size == size;
 }
 
-static dev_t device_of(const struct table_source *source) { return makedev(source->device >> 20, source->device & 0xfffff); }
+static dev_t device_of(const struct table_source *source) {
+  return makedev(source->device >> 20, source->device & 0xfffff);
+}
 
 static int64_t seconds_of(int64_t time) { return time / NANOSECONDS - (time % NANOSECONDS < 0); }
 
 /*
- * What is not in the table is the same for as long as the file is open, which programs such as tar rely on. The copy's own would
- * change when it is evicted.
+ * What is not in the table is the same for as long as the file is open, which programs such as tar rely on.
+ * The copy's own would change when it is evicted.
  */
 static void steady(struct stat *stat) {
   stat->st_nlink = 1;
@@ -68,7 +72,8 @@ static void tell_original(int fd, struct stat *stat) {
       stat->st_mtim.tv_sec = seconds_of(source->modified);
       stat->st_mtim.tv_nsec = rest_of(source->modified);
       steady(stat);
-    } else if (real_stat(AT_FDCWD, original.path, 0, &asked) == 0 && (uint64_t)asked.st_size == source->size) {
+    } else if (real_stat(AT_FDCWD, original.path, 0, &asked) == 0 &&
+               (uint64_t)asked.st_size == source->size) {
       *stat = asked;
       if (stat->st_nlink == 1) steady(stat);
     }
@@ -80,8 +85,8 @@ static void tell_original_x(int fd, unsigned mask, struct statx *stat) {
   int error = errno;
   struct original original;
   /* Where something of it was not asked for, it is that of no file. */
-  struct file_identity identity = {stat->stx_ino, makedev(stat->stx_dev_major, stat->stx_dev_minor), stat->stx_ctime.tv_sec,
-                                   stat->stx_ctime.tv_nsec};
+  struct file_identity identity = {stat->stx_ino, makedev(stat->stx_dev_major, stat->stx_dev_minor),
+                                   stat->stx_ctime.tv_sec, stat->stx_ctime.tv_nsec};
   if (S_ISREG(stat->stx_mode) && original_of(fd, stat->stx_size, &identity, &original)) {
     const struct table_source *source = &original.source;
     struct statx asked;
@@ -95,7 +100,8 @@ static void tell_original_x(int fd, unsigned mask, struct statx *stat) {
       stat->stx_mtime.tv_sec = seconds_of(source->modified);
       stat->stx_mtime.tv_nsec = (uint32_t)rest_of(source->modified);
       steady_x(stat);
-    } else if (real_statx(AT_FDCWD, original.path, 0, mask | STATX_SIZE, &asked) == 0 && asked.stx_size == source->size) {
+    } else if (real_statx(AT_FDCWD, original.path, 0, mask | STATX_SIZE, &asked) == 0 &&
+               asked.stx_size == source->size) {
       *stat = asked;
       if (stat->stx_nlink == 1) steady_x(stat);
     }
@@ -104,7 +110,9 @@ static void tell_original_x(int fd, unsigned mask, struct statx *stat) {
 }
 
 /* New kernels take no path for an empty one. */
-static bool is_descriptor(const char *path, int flags) { return (flags & AT_EMPTY_PATH) != 0 && (path == NULL || path[0] == '\0'); }
+static bool is_descriptor(const char *path, int flags) {
+  return (flags & AT_EMPTY_PATH) != 0 && (path == NULL || path[0] == '\0');
+}
 
 static int fstat_any(int fd, struct stat *stat) {
   /* The kernel would take it for the working directory. */
@@ -129,9 +137,13 @@ EXPORT int fstat(int fd, struct stat *stat) { return fstat_any(fd, stat); }
 
 EXPORT int stat(const char *path, struct stat *stat) { return fstatat_any(AT_FDCWD, path, stat, 0); }
 
-EXPORT int stat64(const char *path, struct stat64 *stat) { return fstatat_any(AT_FDCWD, path, (struct stat *)stat, 0); }
+EXPORT int stat64(const char *path, struct stat64 *stat) {
+  return fstatat_any(AT_FDCWD, path, (struct stat *)stat, 0);
+}
 
-EXPORT int lstat(const char *path, struct stat *stat) { return fstatat_any(AT_FDCWD, path, stat, AT_SYMLINK_NOFOLLOW); }
+EXPORT int lstat(const char *path, struct stat *stat) {
+  return fstatat_any(AT_FDCWD, path, stat, AT_SYMLINK_NOFOLLOW);
+}
 
 EXPORT int lstat64(const char *path, struct stat64 *stat) {
   return fstatat_any(AT_FDCWD, path, (struct stat *)stat, AT_SYMLINK_NOFOLLOW);
@@ -152,11 +164,15 @@ EXPORT int statx(int directory, const char *path, int flags, unsigned mask, stru
   if (imaginary_may_be(path) && statx_imaginary(directory, path, mask, stat, &imaginary)) return imaginary;
   int result = real_statx(directory, path, flags, mask, stat);
   unsigned needed = STATX_TYPE | STATX_SIZE;
-  if (result == 0 && is_descriptor(path, flags) && (stat->stx_mask & needed) == needed) tell_original_x(directory, mask, stat);
+  if (result == 0 && is_descriptor(path, flags) && (stat->stx_mask & needed) == needed)
+    tell_original_x(directory, mask, stat);
   return result;
 }
 
-/* What programs call that were linked before version 2.33 of the library. `version` says which layout they know: there is one. */
+/*
+ * What programs call that were linked before version 2.33 of the library. `version` says which layout they
+ * know: there is one.
+ */
 int __fxstat(int version, int fd, struct stat *stat);
 int __fxstat64(int version, int fd, struct stat64 *stat);
 int __xstat(int version, const char *path, struct stat *stat);

@@ -1,5 +1,6 @@
 /*
- * The streams of the C library. A stream keeps what it was opened for: what it reads is never switched, as its buffer is out of sight.
+ * The streams of the C library. A stream keeps what it was opened for: what it reads is never switched, as
+ * its buffer is out of sight.
  */
 #include "descriptors.h"
 #include "imaginary.h"
@@ -13,7 +14,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static bool reads_only(const char *mode) { return mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL; }
+static bool reads_only(const char *mode) {
+  return mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL;
+}
 
 static FILE *original_stream(FILE *stream) {
   if (stream != NULL) none_of_ours(fileno(stream));
@@ -43,7 +46,8 @@ __attribute__((noinline)) static FILE *fopen_for_writing(const char *path, const
 
 static FILE *fopen_any(const char *path, const char *mode) {
   int imaginary;
-  if (session_is_imaginary && mode != NULL && imaginary_may_be(path) && imaginary_open(AT_FDCWD, path, flags_of(mode), &imaginary))
+  if (session_is_imaginary && mode != NULL && imaginary_may_be(path) &&
+      imaginary_open(AT_FDCWD, path, flags_of(mode), &imaginary))
     return fopen_imaginary(imaginary, mode);
   if (!reads_only(mode)) return fopen_for_writing(path, mode);
   struct redirection redirection;
@@ -64,7 +68,10 @@ EXPORT FILE *fopen(const char *path, const char *mode) { return fopen_any(path, 
 
 EXPORT FILE *fopen64(const char *path, const char *mode) { return fopen_any(path, mode); }
 
-/* Where the stream can be opened for a copy: freopen closes it also if it fails, so the copy is held open before. */
+/*
+ * Where the stream can be opened for a copy: freopen closes it also if it fails, so the copy is held open
+ * before.
+ */
 static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR_PATH]) {
   int fd = open_redirected(redirection, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -118,7 +125,8 @@ static FILE *freopen_same(const char *mode, FILE *stream) {
 
 static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
   int imaginary;
-  if (session_is_imaginary && mode != NULL && imaginary_may_be(path) && imaginary_open(AT_FDCWD, path, flags_of(mode), &imaginary))
+  if (session_is_imaginary && mode != NULL && imaginary_may_be(path) &&
+      imaginary_open(AT_FDCWD, path, flags_of(mode), &imaginary))
     return freopen_imaginary(imaginary, mode, stream);
   if (path == NULL) return freopen_same(mode, stream);
   struct redirection redirection;
@@ -140,6 +148,10 @@ static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
   return opened;
 }
 
-EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream) { return freopen_any(path, mode, stream); }
+EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream) {
+  return freopen_any(path, mode, stream);
+}
 
-EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream) { return freopen_any(path, mode, stream); }
+EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream) {
+  return freopen_any(path, mode, stream);
+}

@@ -10,9 +10,13 @@
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
-static const struct table_header *header_of(const uint8_t *base) { return (const struct table_header *)(const void *)base; }
+static const struct table_header *header_of(const uint8_t *base) {
+  return (const struct table_header *)(const void *)base;
+}
 
-/* Copies a text of the header, which may change while it is read. False if it is no canonical, absolute path. */
+/*
+ * Copies a text of the header, which may change while it is read. False if it is no canonical, absolute path.
+ */
 static bool copy_path(char *to, const uint8_t *base, uint64_t offset) {
   if (offset < sizeof(struct table_header) || offset >= TABLE_HEADER) return false;
   size_t most = TABLE_HEADER - offset < TABLE_ROOT ? TABLE_HEADER - offset : TABLE_ROOT;
@@ -32,7 +36,9 @@ bool table_check(struct table *table, const uint8_t *base, size_t length) {
   uint64_t slots = load(&header->slots);
   uint64_t tier_count = load(&header->tier_count);
   uint64_t root_count = load(&header->root_count);
-  if (slots == 0 || slots > TABLE_MOST_SLOTS || tier_count > TABLE_TIERS || root_count == 0 || root_count > TABLE_ROOTS) return false;
+  if (slots == 0 || slots > TABLE_MOST_SLOTS || tier_count > TABLE_TIERS || root_count == 0 ||
+      root_count > TABLE_ROOTS)
+    return false;
   if ((length - TABLE_HEADER) / sizeof(struct table_entry) < slots) return false;
   for (unsigned i = 0; i < root_count; i++) {
     if (!copy_path(table->roots[i], base, load(&header->roots[i]))) return false;

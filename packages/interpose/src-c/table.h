@@ -1,12 +1,14 @@
 /*
- * The table: which files below the logical root have copies on tiers, and where. A daemon writes it, and programs under the
- * shim read it, all at once and without locks.
+ * The table: which files below the logical root have copies on tiers, and where. A daemon writes it, and
+ * programs under the shim read it, all at once and without locks.
  *
- * How that can be right: an entry never moves, and its key never changes. What changes is one word of eight bytes, its place. A
- * place names a copy by a tag that is never used again. So a reader that is late, or sees a word half written, makes a path at
- * which there is nothing, and opens the source. It never finds another file.
+ * How that can be right: an entry never moves, and its key never changes. What changes is one word of eight
+ * bytes, its place. A place names a copy by a tag that is never used again. So a reader that is late, or sees
+ * a word half written, makes a path at which there is nothing, and opens the source. It never finds another
+ * file.
  *
- * Who reads takes every number of the file for wrong until it was checked, once, and keeps what it checked in memory of its own.
+ * Who reads takes every number of the file for wrong until it was checked, once, and keeps what it checked in
+ * memory of its own.
  */
 #ifndef TIERED_TABLE_H
 #define TIERED_TABLE_H
@@ -25,7 +27,10 @@
 #define TABLE_ROOT 1024
 #define TABLE_COPY 832
 #define TABLE_PATH (TABLE_ROOT + TABLE_COPY)
-/* Entries that a look-up passes before it gives up: with 10 of 16 places taken, so many in a row are never taken. */
+/*
+ * Entries that a look-up passes before it gives up: with 10 of 16 places taken, so many in a row are never
+ * taken.
+ */
 #define TABLE_PROBES 4096
 
 /* So many fit a multiplication, and the messages of the ring. */
@@ -34,10 +39,12 @@
 /* Milliseconds after which a daemon that has not said anything is dead, or stopped. */
 #define TABLE_DEAD_MS 3000
 
-
 /* In the file, as are all numbers, in the order of the machine. It fills a line of the cache. */
 struct table_entry {
-  /* Two XXH64 of the key, with the seeds 0 and 1; the first is written last, and is 0 where there is no entry. */
+  /*
+   * Two XXH64 of the key, with the seeds 0 and 1; the first is written last, and is 0 where there is no
+   * entry.
+   */
   uint64_t hash[2];
   /* The level in the top byte of 48 bits, and below it the tag, of 40 bits. */
   uint64_t place;
@@ -56,7 +63,10 @@ struct table_entry {
 struct table_header {
   char magic[8];
   uint64_t slots;
-  /* When the daemon last said that it lives: milliseconds of CLOCK_MONOTONIC, which is the same in every process and container. */
+  /*
+   * When the daemon last said that it lives: milliseconds of CLOCK_MONOTONIC, which is the same in every
+   * process and container.
+   */
   uint64_t beat;
   /* Not 0 once there is another table at the path of this one. */
   uint64_t is_outdated;
@@ -64,12 +74,18 @@ struct table_header {
   uint64_t generation;
   uint64_t tier_count;
   uint64_t root_count;
-  /* What the root is to the kernel: where it is something else, its path means something else. 0 if it need not be there. */
+  /*
+   * What the root is to the kernel: where it is something else, its path means something else. 0 if it need
+   * not be there.
+   */
   uint64_t root_device;
   uint64_t root_inode;
   /* Not 0 if the first root need not be there. The second one is the tree of its directories then. */
   uint64_t is_imaginary;
-  /* Where texts begin in the header, each with a NUL at its end: absolute, canonical paths without a slash at the end. */
+  /*
+   * Where texts begin in the header, each with a NUL at its end: absolute, canonical paths without a slash at
+   * the end.
+   */
   uint64_t roots[TABLE_ROOTS];
   uint64_t tiers[TABLE_TIERS];
 };
@@ -106,8 +122,8 @@ struct table_source {
 };
 
 /*
- * Maps and checks a table. False, with errno, if it cannot be opened; EACCES if others than this user and root may write it, and
- * EINVAL if it is not a table.
+ * Maps and checks a table. False, with errno, if it cannot be opened; EACCES if others than this user and
+ * root may write it, and EINVAL if it is not a table.
  */
 bool table_open(struct table *table, const char *path);
 /* The same for memory that holds one. */
@@ -121,7 +137,8 @@ void table_source_of(const struct table *table, uint64_t slot, struct table_sour
 /* Whether its daemon lives, as far as can be told; else it may say what is not so any more. */
 bool table_is_live(const struct table *table);
 static inline bool table_is_outdated(const struct table *table) {
-  return __atomic_load_n(&((const struct table_header *)(const void *)table->base)->is_outdated, __ATOMIC_ACQUIRE) != 0;
+  return __atomic_load_n(&((const struct table_header *)(const void *)table->base)->is_outdated,
+                         __ATOMIC_ACQUIRE) != 0;
 }
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * What can go wrong is that a program closes a directory that it did not open, and that its number is used again. Then a copy is
- * looked for in the wrong place: it is not there, as no other file has its name, and its whole path is opened as if nothing were
- * held open. The same goes for whoever reads an entry while it is replaced.
+ * What can go wrong is that a program closes a directory that it did not open, and that its number is used
+ * again. Then a copy is looked for in the wrong place: it is not there, as no other file has its name, and
+ * its whole path is opened as if nothing were held open. The same goes for whoever reads an entry while it is
+ * replaced.
  */
 #include "tier-directories.h"
 #include "own-descriptors.h"
@@ -17,7 +18,8 @@ static struct directory {
 } directories[TABLE_TIERS];
 
 static void close_one(struct directory *directory) {
-  if (__atomic_exchange_n(&directory->table, NULL, __ATOMIC_ACQ_REL) != NULL) own_close(directory->fd, &directory->identity);
+  if (__atomic_exchange_n(&directory->table, NULL, __ATOMIC_ACQ_REL) != NULL)
+    own_close(directory->fd, &directory->identity);
 }
 
 void close_tiers(void) {

@@ -1,6 +1,6 @@
 /*
- * The directories of the tiers, held open: the kernel finds a copy from there without going through all that stands before it in
- * the path, which saves more than all else that is done here costs.
+ * The directories of the tiers, held open: the kernel finds a copy from there without going through all that
+ * stands before it in the path, which saves more than all else that is done here costs.
  */
 #ifndef TIERED_TIER_DIRECTORIES_H
 #define TIERED_TIER_DIRECTORIES_H
@@ -12,7 +12,10 @@
 void open_tiers(const struct table *table);
 /* Closes them: copies are opened by their paths from now on. */
 void close_tiers(void);
-/* Opens a copy for reading, of which this is the whole path. -1 if it cannot be opened in this way. Keeps errno. */
+/*
+ * Opens a copy for reading, of which this is the whole path. -1 if it cannot be opened in this way. Keeps
+ * errno.
+ */
 int open_in_tier(const struct table *table, unsigned level, const char *path, int flags);
 /* What is at the path of a copy, which may be a link. Changes errno. */
 int stat_in_tier(const struct table *table, unsigned level, const char *path, struct stat *found);

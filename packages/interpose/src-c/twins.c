@@ -1,18 +1,23 @@
 /*
- * A program that keeps a file open, as h5py does, would read it in the source until it closes it. So its descriptor gets a twin:
- * another descriptor, of the copy, as soon as there is one. Reads that name an offset go to the twin. Everything else stays with
- * the descriptor of the program, which is the source's file for ever: its offset, its locks, its mode, what `dup` and `fork` make
- * of it, what it is mapped from. So nothing has to be taken back, and nobody can tell.
+ * A program that keeps a file open, as h5py does, would read it in the source until it closes it. So its
+ * descriptor gets a twin: another descriptor, of the copy, as soon as there is one. Reads that name an offset
+ * go to the twin. Everything else stays with the descriptor of the program, which is the source's file for
+ * ever: its offset, its locks, its mode, what `dup` and `fork` make of it, what it is mapped from. So nothing
+ * has to be taken back, and nobody can tell.
  *
- * What can go wrong is that numbers are used again. Descriptors are closed in ways that are not seen here: by `fclose`, by
- * `close_range`, by the kernel. So before each read by a twin both descriptors are asked what they are, by two calls of the kernel
- * that wait for no server. A twin whose file is another one is not read, and not closed.
+ * What can go wrong is that numbers are used again. Descriptors are closed in ways that are not seen here: by
+ * `fclose`, by `close_range`, by the kernel. So before each read by a twin both descriptors are asked what
+ * they are, by two calls of the kernel that wait for no server. A twin whose file is another one is not read,
+ * and not closed.
  *
  * Invariants:
- * - A twin is read only while the program's descriptor is one of the file whose copy it is, and nobody has written to that since.
+ * - A twin is read only while the program's descriptor is one of the file whose copy it is, and nobody has
+ *   written to that since.
  * - A twin is closed only when the program's descriptor was closed, as another thread may be reading from it.
- * - Only one thread changes an entry, the one that made it BUSY. Nobody waits: all others read the source meanwhile.
- * - After vfork, parent and child share this memory, but not the descriptors: the child opens and closes no twin.
+ * - Only one thread changes an entry, the one that made it BUSY. Nobody waits: all others read the source
+ *   meanwhile.
+ * - After vfork, parent and child share this memory, but not the descriptors: the child opens and closes no
+ *   twin.
  */
 #include "twins.h"
 #include "descriptors.h"
@@ -52,9 +57,13 @@ __attribute__((constructor)) static void begin(void) {
 
 static struct entry *entry_of(int fd) { return fd >= 0 && fd < MOST_WATCHED ? &entries[fd] : NULL; }
 
-static uint32_t state_of(const struct entry *entry) { return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE); }
+static uint32_t state_of(const struct entry *entry) {
+  return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
+}
 
-static void set_state(struct entry *entry, enum state state) { __atomic_store_n(&entry->state, state, __ATOMIC_RELEASE); }
+static void set_state(struct entry *entry, enum state state) {
+  __atomic_store_n(&entry->state, state, __ATOMIC_RELEASE);
+}
 
 static bool take(struct entry *entry, uint32_t state) {
   return __atomic_compare_exchange_n(&entry->state, &state, BUSY, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -73,7 +82,8 @@ void twin_watch(int fd, const struct table *table, uint64_t slot) {
 void twin_forget_marked(int fd) {
   struct entry *entry = entry_of(fd);
   uint32_t state = entry == NULL ? NONE : state_of(entry);
-  if (state == NONE || state == BUSY || (state != WATCHED && getpid() != owner) || !take(entry, state)) return;
+  if (state == NONE || state == BUSY || (state != WATCHED && getpid() != owner) || !take(entry, state))
+    return;
   if (state != WATCHED) {
     int error = errno;
     own_close(entry->twin, &entry->copy);
@@ -84,7 +94,10 @@ void twin_forget_marked(int fd) {
   set_state(entry, NONE);
 }
 
-/* Whether the table does not speak of another file, that came to the same path. It knows the inode once a copy was opened. */
+/*
+ * Whether the table does not speak of another file, that came to the same path. It knows the inode once a
+ * copy was opened.
+ */
 static bool may_be_file_of(const struct entry *entry) {
   struct table_source source;
   table_source_of(entry->table, entry->slot, &source);
@@ -98,18 +111,26 @@ static bool may_be_file_of(const struct entry *entry) {
 __attribute__((noinline)) static bool open_twin(int fd, struct entry *entry) {
   char path[MOST_ROOM];
   struct redirection redirection;
-  if (!identify(fd, &entry->file) || !may_be_file_of(entry) || path_of_descriptor(fd, path, sizeof path) == 0) return false;
-  if (!redirect(AT_FDCWD, path, 0, &redirection) || redirection.table != entry->table || redirection.slot != entry->slot) return false;
-  entry->twin = redirection.copy_length == 0 ? -1 : own_open(redirection.copy, O_RDONLY | O_NOFOLLOW, &entry->copy);
+  if (!identify(fd, &entry->file) || !may_be_file_of(entry) || path_of_descriptor(fd, path, sizeof path) == 0)
+    return false;
+  if (!redirect(AT_FDCWD, path, 0, &redirection) || redirection.table != entry->table ||
+      redirection.slot != entry->slot)
+    return false;
+  entry->twin =
+      redirection.copy_length == 0 ? -1 : own_open(redirection.copy, O_RDONLY | O_NOFOLLOW, &entry->copy);
   if (entry->twin < 0) return false;
   if (entry->copy.size == entry->file.size) return true;
   own_close(entry->twin, &entry->copy);
   return false;
 }
 
-/* There is a copy now. If it cannot be opened, the source is read for good, unless it is only another thread that is in the way. */
+/*
+ * There is a copy now. If it cannot be opened, the source is read for good, unless it is only another thread
+ * that is in the way.
+ */
 static int begin_twin(int fd, struct entry *entry) {
-  if (__atomic_load_n(&twins, __ATOMIC_RELAXED) >= MOST_TWINS || getpid() != owner || !take(entry, WATCHED)) return -1;
+  if (__atomic_load_n(&twins, __ATOMIC_RELAXED) >= MOST_TWINS || getpid() != owner || !take(entry, WATCHED))
+    return -1;
   int error = errno;
   errno = 0;
   bool is_open = open_twin(fd, entry);

@@ -5,10 +5,16 @@
 #include "descriptors.h"
 #include "table.h"
 
-/* A file that was just opened in the source for reading has no copy yet: from now on it is looked whether it has one. */
+/*
+ * A file that was just opened in the source for reading has no copy yet: from now on it is looked whether it
+ * has one.
+ */
 void twin_watch(int fd, const struct table *table, uint64_t slot);
 void twin_forget_marked(int fd);
-/* Nothing is known of a descriptor any more: it was opened for something else, or is about to be closed. Keeps errno. */
+/*
+ * Nothing is known of a descriptor any more: it was opened for something else, or is about to be closed.
+ * Keeps errno.
+ */
 static inline void twin_forget(int fd) {
   if ((marks_of(fd) & MARK_TWIN) != 0) twin_forget_marked(fd);
 }

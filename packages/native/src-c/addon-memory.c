@@ -50,17 +50,20 @@ napi_value memory_map(napi_env env, napi_callback_info info) {
   void *address;
   napi_value buffer;
   if (!get_arguments(env, info, 2, &arguments)) return NULL;
-  if (!get_descriptor(env, arguments.values[0], &fd) || !get_length(env, arguments.values[1], &length)) return NULL;
+  if (!get_descriptor(env, arguments.values[0], &fd) || !get_length(env, arguments.values[1], &length))
+    return NULL;
   int error = map_memory(fd, length, &address);
   if (error != 0) return number(env, error);
   live_objects++;
   /* An ArrayBuffer is never given to threads, so that it may be unmapped by the one that it belongs to. */
-  if (napi_create_external_arraybuffer(env, address, length, unmap, (void *)length, &buffer) == napi_ok) return buffer;
+  if (napi_create_external_arraybuffer(env, address, length, unmap, (void *)length, &buffer) == napi_ok)
+    return buffer;
   unmap(env, address, (void *)length);
   return number(env, -EOPNOTSUPP);
 }
 
-static bool get_buffer(napi_env env, napi_callback_info info, napi_value *buffer, void **data, size_t *length) {
+static bool get_buffer(napi_env env, napi_callback_info info, napi_value *buffer, void **data,
+                       size_t *length) {
   struct arguments arguments;
   bool is_buffer = false;
   if (!get_arguments(env, info, 1, &arguments)) return false;
@@ -93,7 +96,8 @@ napi_value descriptor_give(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   int socket, fd;
   if (!get_arguments(env, info, 2, &arguments)) return NULL;
-  if (!get_descriptor(env, arguments.values[0], &socket) || !get_descriptor(env, arguments.values[1], &fd)) return NULL;
+  if (!get_descriptor(env, arguments.values[0], &socket) || !get_descriptor(env, arguments.values[1], &fd))
+    return NULL;
   return number(env, give_descriptor(socket, fd));
 }
 
@@ -101,7 +105,8 @@ napi_value descriptor_give(napi_env env, napi_callback_info info) {
 napi_value descriptor_take(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   int socket;
-  if (!get_arguments(env, info, 1, &arguments) || !get_descriptor(env, arguments.values[0], &socket)) return NULL;
+  if (!get_arguments(env, info, 1, &arguments) || !get_descriptor(env, arguments.values[0], &socket))
+    return NULL;
   return number(env, take_descriptor(socket));
 }
 
@@ -127,6 +132,7 @@ napi_value socket_connect(napi_env env, napi_callback_info info) {
 napi_value socket_user(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   int socket;
-  if (!get_arguments(env, info, 1, &arguments) || !get_descriptor(env, arguments.values[0], &socket)) return NULL;
+  if (!get_arguments(env, info, 1, &arguments) || !get_descriptor(env, arguments.values[0], &socket))
+    return NULL;
   return number(env, (double)user_behind(socket));
 }

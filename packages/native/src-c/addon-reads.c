@@ -16,7 +16,8 @@ static bool set_texts(napi_env env, struct reads *reads, size_t length) {
   const char *end = reads->text + length;
   uint32_t count = reads->job.count;
   for (uint32_t i = 0; i < count; i++)
-    if ((reads->reads[i].key = next_text(&at, end)) == NULL) return throw_range(env, "there are fewer keys than reads");
+    if ((reads->reads[i].key = next_text(&at, end)) == NULL)
+      return throw_range(env, "there are fewer keys than reads");
   for (uint32_t i = 0; i < count && at != NULL; i++) {
     const char *version = next_text(&at, end);
     if (*version != '\0') reads->reads[i].version = version;
@@ -32,7 +33,8 @@ static bool set_ranges(napi_env env, struct reads *reads, uint32_t memories, con
   for (uint32_t i = 0; i < reads->job.count; i++, numbers += NUMBERS) {
     struct read *read = &reads->reads[i];
     if (!is_whole(numbers[0], (double)memories - 1)) return throw_range(env, "there is no such memory");
-    if (!is_whole(numbers[1], MOST_WHOLE) || !is_whole(numbers[2], MOST_WHOLE) || !is_whole(numbers[3], MOST_WHOLE))
+    if (!is_whole(numbers[1], MOST_WHOLE) || !is_whole(numbers[2], MOST_WHOLE) ||
+        !is_whole(numbers[3], MOST_WHOLE))
       return throw_range(env, "offsets and lengths are whole numbers of at least 0");
     read->target = (struct range){(uint32_t)numbers[0], (size_t)numbers[1], (size_t)numbers[2]};
     read->offset = (uint64_t)numbers[3];
@@ -90,7 +92,8 @@ static bool has_room(napi_env env, napi_value keep, uint32_t count) {
   napi_value view;
   double *numbers;
   size_t length;
-  if (napi_get_element(env, keep, KEPT_OUTCOMES, &view) != napi_ok) return throw_type(env, "expected outcomes");
+  if (napi_get_element(env, keep, KEPT_OUTCOMES, &view) != napi_ok)
+    return throw_type(env, "expected outcomes");
   if (!get_numbers(env, view, &numbers, &length)) return false;
   return length > 2 * (size_t)count || throw_range(env, "there is no room for the outcomes");
 }
@@ -119,14 +122,19 @@ napi_value read_files(napi_env env, napi_callback_info info) {
   if (reads == NULL) return nothing(throw_range(env, "there is no memory"));
   reads->job.has_progress = has_progress;
   size_t text_length;
-  bool is_ready = has_room(env, keep, reads->job.count) && set_memories(env, reads, keep, kept - KEPT_MEMORIES, is_fixed) &&
-                  set_ranges(env, reads, kept - KEPT_MEMORIES, numbers) && set_pieces(env, reads, numbers, length) &&
+  bool is_ready = has_room(env, keep, reads->job.count) &&
+                  set_memories(env, reads, keep, kept - KEPT_MEMORIES, is_fixed) &&
+                  set_ranges(env, reads, kept - KEPT_MEMORIES, numbers) &&
+                  set_pieces(env, reads, numbers, length) &&
                   get_text(env, values[2], &reads->text, &text_length) && set_texts(env, reads, text_length);
   submit(env, pool, &reads->job, keep, is_ready);
   return NULL;
 }
 
-/* readPiece(pool, id, fd, offset, version, keep, isFixed): of an open file into the one memory that is kept, all of it. */
+/*
+ * readPiece(pool, id, fd, offset, version, keep, isFixed): of an open file into the one memory that is kept,
+ * all of it.
+ */
 napi_value read_piece(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
@@ -138,7 +146,8 @@ napi_value read_piece(napi_env env, napi_callback_info info) {
   napi_value *values = arguments.values;
   if (!get_array(env, values[5], KEPT_MEMORIES + 1, &keep, &kept)) return NULL;
   if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[1], MOST_WHOLE, &id)) return NULL;
-  if (!get_whole(env, values[2], INT32_MAX, &fd) || !get_whole(env, values[3], MOST_WHOLE, &offset)) return NULL;
+  if (!get_whole(env, values[2], INT32_MAX, &fd) || !get_whole(env, values[3], MOST_WHOLE, &offset))
+    return NULL;
   if (!get_flag(env, values[6], &is_fixed)) return NULL;
   struct reads *reads = new_piece_read(pool, id);
   if (reads == NULL) return nothing(throw_range(env, "there is no memory"));
@@ -190,10 +199,11 @@ napi_value try_read(napi_env env, napi_callback_info info) {
   napi_value outcome;
   if (!get_arguments(env, info, 3, &arguments)) return NULL;
   napi_value *values = arguments.values;
-  if (!get_whole(env, values[0], INT32_MAX, &fd) || !get_whole(env, values[2], MOST_WHOLE, &offset)) return NULL;
+  if (!get_whole(env, values[0], INT32_MAX, &fd) || !get_whole(env, values[2], MOST_WHOLE, &offset))
+    return NULL;
   if (!get_memory(env, values[1], &memory))
     return nothing(throw_type(env, "expected a Uint8Array that is not detached"));
-  napi_create_double(env, (double)read_at_once((int)fd, memory.data, memory.length, (uint64_t)offset), &outcome);
+  napi_create_double(env, (double)read_at_once((int)fd, memory.data, memory.length, (uint64_t)offset),
+                     &outcome);
   return outcome;
 }
-

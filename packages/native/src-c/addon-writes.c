@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Bytes in all; parts that may be taken away are copied. */
-static bool set_parts(napi_env env, struct write_file *job, napi_value keep, uint32_t count, bool is_fixed, double *bytes) {
+static bool set_parts(napi_env env, struct write_file *job, napi_value keep, uint32_t count, bool is_fixed,
+                      double *bytes) {
   job->parts = calloc(count + 1, sizeof *job->parts);
   if (job->parts == NULL) return throw_range(env, "there is no memory");
   for (uint32_t i = 0; i < count; i++) {
@@ -34,7 +35,8 @@ static bool set_sums(napi_env env, struct write_file *job, napi_value keep, doub
   if (job->sum_every == 0) return true;
   job->sums_count = ((uint64_t)bytes + job->sum_every - 1) / job->sum_every;
   if (napi_get_element(env, keep, KEPT_SUMS, &view) != napi_ok) return throw_type(env, "expected sums");
-  if (napi_get_typedarray_info(env, view, &type, &length, NULL, NULL, NULL) != napi_ok || type != napi_biguint64_array)
+  if (napi_get_typedarray_info(env, view, &type, &length, NULL, NULL, NULL) != napi_ok ||
+      type != napi_biguint64_array)
     return throw_type(env, "expected a BigUint64Array");
   if (length < job->sums_count) return throw_range(env, "there is no room for the sums");
   job->sums = calloc(job->sums_count + 1, sizeof *job->sums);
@@ -83,8 +85,8 @@ napi_value write_file(napi_env env, napi_callback_info info) {
   /* An abort waits until the temporary file is gone, unless that may take for ever. */
   job->job.is_direct = !pool->may_hang;
   bool is_ready = set_options(env, job, numbers, length) && set_names(env, job, values[2]) &&
-                  set_parts(env, job, keep, kept - KEPT_PARTS, is_fixed, &bytes) && set_sums(env, job, keep, bytes);
+                  set_parts(env, job, keep, kept - KEPT_PARTS, is_fixed, &bytes) &&
+                  set_sums(env, job, keep, bytes);
   submit(env, pool, &job->job, keep, is_ready);
   return NULL;
 }
-

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* ---- open, stop, release ---- */
 
 /* open(root, threads, mayHang, idleMs, deliver) */
@@ -41,7 +40,8 @@ static napi_value open_pool(napi_env env, napi_callback_info info) {
 static napi_value stop(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
-  if (!get_arguments(env, info, 1, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL) return NULL;
+  if (!get_arguments(env, info, 1, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL)
+    return NULL;
   if (pool->is_stopping_told) return NULL;
   pool->is_stopping_told = true;
   napi_ref_threadsafe_function(env, pool->wake_javascript);
@@ -53,7 +53,8 @@ static napi_value stop(napi_env env, napi_callback_info info) {
 static napi_value release(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
-  if (!get_arguments(env, info, 1, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL) return NULL;
+  if (!get_arguments(env, info, 1, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL)
+    return NULL;
   release_pool(pool);
   return NULL;
 }
@@ -63,20 +64,25 @@ static napi_value change_threads(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
   double threads;
-  if (!get_arguments(env, info, 2, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL) return NULL;
+  if (!get_arguments(env, info, 2, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL)
+    return NULL;
   if (!get_whole(env, arguments.values[1], MOST_THREADS, &threads)) return NULL;
   if (threads < 1) return nothing(throw_range(env, "expected at least 1 thread"));
   set_threads(pool, (uint32_t)threads);
   return NULL;
 }
 
-/* counts(pool, Float64Array): threads, those of them that are idle, those that were left with something, and items under way. */
+/*
+ * counts(pool, Float64Array): threads, those of them that are idle, those that were left with something, and
+ * items under way.
+ */
 static napi_value counts(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
   double *numbers;
   size_t length;
-  if (!get_arguments(env, info, 2, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL) return NULL;
+  if (!get_arguments(env, info, 2, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL)
+    return NULL;
   if (!get_numbers(env, arguments.values[1], &numbers, &length)) return NULL;
   if (length < 4) return nothing(throw_range(env, "expected room for 4 numbers"));
   pthread_mutex_lock(&pool->lock);
@@ -95,12 +101,15 @@ static napi_value live(napi_env env, napi_callback_info info) {
   return count;
 }
 
-/* abort(pool, id): the job is told as ended as soon as nothing uses its memory. One that has ended is none. */
+/*
+ * abort(pool, id): the job is told as ended as soon as nothing uses its memory. One that has ended is none.
+ */
 static napi_value abort_job(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
   double id;
-  if (!get_arguments(env, info, 2, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL) return NULL;
+  if (!get_arguments(env, info, 2, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL)
+    return NULL;
   if (!get_whole(env, arguments.values[1], MOST_WHOLE, &id)) return NULL;
   struct job *job = job_of(pool, id);
   if (job != NULL) abandon_job(pool, job);

@@ -32,7 +32,8 @@ bool is_whole(double number, double most) { return number >= 0 && number <= most
 
 bool get_whole(napi_env env, napi_value value, double most, double *number) {
   if (napi_get_value_double(env, value, number) != napi_ok) return throw_type(env, "expected a number");
-  return is_whole(*number, most) || throw_range(env, "expected a whole number of at least 0 that is not too large");
+  return is_whole(*number, most) ||
+         throw_range(env, "expected a whole number of at least 0 that is not too large");
 }
 
 bool get_flag(napi_env env, napi_value value, bool *flag) {
@@ -40,7 +41,8 @@ bool get_flag(napi_env env, napi_value value, bool *flag) {
 }
 
 bool get_text(napi_env env, napi_value value, char **text, size_t *length) {
-  if (napi_get_value_string_utf8(env, value, NULL, 0, length) != napi_ok) return throw_type(env, "expected a string");
+  if (napi_get_value_string_utf8(env, value, NULL, 0, length) != napi_ok)
+    return throw_type(env, "expected a string");
   if ((double)*length > MOST_TEXT) return throw_range(env, "the text is too long");
   *text = malloc(*length + 1);
   if (*text == NULL) return throw_range(env, "there is no memory for the text");
@@ -67,10 +69,13 @@ bool get_array(napi_env env, napi_value value, uint32_t least, napi_value *copy,
   napi_is_array(env, value, &is_array);
   if (!is_array) return throw_type(env, "expected an array");
   if (napi_get_array_length(env, value, length) != napi_ok) return throw_type(env, "expected an array");
-  if (*length < least || *length > MOST_ELEMENTS) return throw_range(env, "the array has too few or too many elements");
-  if (napi_create_array_with_length(env, *length, copy) != napi_ok) return throw_range(env, "there is no memory");
+  if (*length < least || *length > MOST_ELEMENTS)
+    return throw_range(env, "the array has too few or too many elements");
+  if (napi_create_array_with_length(env, *length, copy) != napi_ok)
+    return throw_range(env, "there is no memory");
   for (uint32_t i = 0; i < *length; i++)
-    if (napi_get_element(env, value, i, &element) != napi_ok || napi_set_element(env, *copy, i, element) != napi_ok)
+    if (napi_get_element(env, value, i, &element) != napi_ok ||
+        napi_set_element(env, *copy, i, element) != napi_ok)
       return throw_type(env, "an element of the array cannot be read");
   return true;
 }

@@ -1,4 +1,7 @@
-/* What JavaScript hands over, checked. Each of these throws a TypeError or a RangeError and returns false if it is wrong. */
+/*
+ * What JavaScript hands over, checked. Each of these throws a TypeError or a RangeError and returns false if
+ * it is wrong.
+ */
 #ifndef TIERED_ARGUMENTS_H
 #define TIERED_ARGUMENTS_H
 

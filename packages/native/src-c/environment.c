@@ -1,6 +1,6 @@
 /*
- * Pools and jobs go by numbers, so that no object of JavaScript can be taken for one that it is not. A pool that JavaScript
- * forgot to release ends with its environment.
+ * Pools and jobs go by numbers, so that no object of JavaScript can be taken for one that it is not. A pool
+ * that JavaScript forgot to release ends with its environment.
  */
 #include "environment.h"
 #include "arguments.h"
@@ -35,7 +35,8 @@ static void settle(napi_env env, struct pool *pool, struct job *job) {
   if (job->next != NULL) job->next->previous = job->previous;
   pool->items -= job->count;
   /* A process may end while nothing is under way, and not before. */
-  if (--pool->under_way_count == 0 && !pool->is_stopping_told) napi_unref_threadsafe_function(env, pool->wake_javascript);
+  if (--pool->under_way_count == 0 && !pool->is_stopping_told)
+    napi_unref_threadsafe_function(env, pool->wake_javascript);
   napi_delete_reference(env, job->keep);
   drop_job(pool, job);
 }
@@ -71,7 +72,8 @@ static void tell_of_job(napi_env env, struct pool *pool, struct job *job) {
   if (job->is_settled) return;
   uint32_t done = progress_of(pool, job, &is_over);
   if (!is_over && !job->has_progress) return;
-  if (napi_get_reference_value(env, job->keep, &keep) == napi_ok) job->kind->deliver(env, job, keep, job->told, done);
+  if (napi_get_reference_value(env, job->keep, &keep) == napi_ok)
+    job->kind->deliver(env, job, keep, job->told, done);
   job->told = done;
   if (is_over) settle(env, pool, job);
   call_deliver(env, pool, job->id, done, is_over);
@@ -111,9 +113,10 @@ bool add_pool(napi_env env, struct pool *pool, napi_value deliver) {
   napi_value name;
   napi_create_string_utf8(env, "tiered I/O", NAPI_AUTO_LENGTH, &name);
   pool->env = env;
-  if (napi_create_reference(env, deliver, 1, &pool->deliver) != napi_ok) return throw_range(env, "there is no memory");
-  if (napi_create_threadsafe_function(env, NULL, NULL, name, 0, 1, NULL, NULL, pool, on_wake, &pool->wake_javascript) !=
-      napi_ok) {
+  if (napi_create_reference(env, deliver, 1, &pool->deliver) != napi_ok)
+    return throw_range(env, "there is no memory");
+  if (napi_create_threadsafe_function(env, NULL, NULL, name, 0, 1, NULL, NULL, pool, on_wake,
+                                      &pool->wake_javascript) != napi_ok) {
     napi_delete_reference(env, pool->deliver);
     return throw_range(env, "there is no memory");
   }
@@ -143,7 +146,8 @@ static bool hand_over(napi_env env, struct pool *pool, struct job *job, napi_val
   if (job_of(pool, job->id) != NULL) return throw_range(env, "there is a job of this number");
   if (pool->is_stopping_told) return throw_range(env, "the pool ends");
   if (pool->items + job->count > MOST_ITEMS) return throw_busy(env, "EBUSY", "too much is under way");
-  if (napi_create_reference(env, keep, 1, &job->keep) != napi_ok) return throw_range(env, "there is no memory");
+  if (napi_create_reference(env, keep, 1, &job->keep) != napi_ok)
+    return throw_range(env, "there is no memory");
   if (start_job(pool, job) != 0) {
     napi_delete_reference(env, job->keep);
     return throw_busy(env, "EAGAIN", "the system starts no thread");
@@ -171,7 +175,8 @@ static void free_environment(napi_env env, void *environment, void *hint) {
 
 bool make_environment(napi_env env) {
   struct environment *environment = calloc(1, sizeof *environment);
-  if (environment != NULL && napi_set_instance_data(env, environment, free_environment, NULL) == napi_ok) return true;
+  if (environment != NULL && napi_set_instance_data(env, environment, free_environment, NULL) == napi_ok)
+    return true;
   free(environment);
   return throw_range(env, "there is no memory");
 }

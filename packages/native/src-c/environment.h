@@ -1,4 +1,7 @@
-/* An instance of the addon in an environment of Node: the main one, or that of a worker thread. All of this runs in its thread. */
+/*
+ * An instance of the addon in an environment of Node: the main one, or that of a worker thread. All of this
+ * runs in its thread.
+ */
 #ifndef TIERED_ENVIRONMENT_H
 #define TIERED_ENVIRONMENT_H
 

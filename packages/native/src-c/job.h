@@ -1,6 +1,7 @@
 /*
- * A job: some items of work for the threads of a pool, such as the files of a batch. Its kind says what is done; everything
- * else, who does it, when it has ended and what an abort means, is the same for all kinds (threads.c).
+ * A job: some items of work for the threads of a pool, such as the files of a batch. Its kind says what is
+ * done; everything else, who does it, when it has ended and what an abort means, is the same for all kinds
+ * (threads.c).
  */
 #ifndef TIERED_JOB_H
 #define TIERED_JOB_H
@@ -28,7 +29,10 @@ struct thread {
 struct job_kind {
   /* In a thread: does one item, and returns its outcome, a count or one of the codes of codes.h. */
   int64_t (*run)(struct job *job, uint32_t item, struct thread *self);
-  /* In the environment's thread: hands over the outcomes of the items from `from` to `to`, in the order in which they ended. */
+  /*
+   * In the environment's thread: hands over the outcomes of the items from `from` to `to`, in the order in
+   * which they ended.
+   */
   void (*deliver)(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to);
   /* Frees what it owns, anywhere; the job itself as well. */
   void (*destroy)(struct job *job);
@@ -67,7 +71,9 @@ struct job {
   uint64_t busy_ns;
 };
 
-/* False if there is no memory. `room` is the size of the whole kind of job, which begins with a `struct job`. */
+/*
+ * False if there is no memory. `room` is the size of the whole kind of job, which begins with a `struct job`.
+ */
 struct job *new_job(size_t room, const struct job_kind *kind, struct pool *pool, double id, uint32_t count);
 /* Frees what new_job made; the last thing that `destroy` does. */
 void free_job(struct job *job);

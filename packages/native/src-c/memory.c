@@ -12,7 +12,8 @@ bool get_memory(napi_env env, napi_value view, struct memory *memory) {
   if (napi_is_arraybuffer(env, buffer, &is_array_buffer) != napi_ok) return false;
   if (is_array_buffer && (napi_is_detached_arraybuffer(env, buffer, &is_detached) != napi_ok || is_detached))
     return false;
-  *memory = (struct memory){.data = data, .length = length, .is_shared = !is_array_buffer, .is_fixed = !is_array_buffer};
+  *memory = (struct memory){
+      .data = data, .length = length, .is_shared = !is_array_buffer, .is_fixed = !is_array_buffer};
   return true;
 }
 

@@ -43,10 +43,11 @@ int64_t read_at_once(int fd, uint8_t *target, size_t length, uint64_t offset) {
 }
 
 /*
- * So that whoever abandons the job has the target back at once, even if the storage hangs: straight into it what is in memory
- * already, the rest by way of memory of the thread.
+ * So that whoever abandons the job has the target back at once, even if the storage hangs: straight into it
+ * what is in memory already, the rest by way of memory of the thread.
  */
-static int64_t fill_carefully(struct job *job, struct source source, uint8_t *target, size_t length, struct thread *self) {
+static int64_t fill_carefully(struct job *job, struct source source, uint8_t *target, size_t length,
+                              struct thread *self) {
   if (!begin_use(job, self)) return ABORTED;
   int64_t at_once = read_at_once(source.fd, target, length, source.offset);
   end_use(job, self);
@@ -77,13 +78,15 @@ struct filling {
   bool is_careful;
 };
 
-static int64_t fill_range(const struct filling *filling, const struct source *source, uint8_t *target, size_t length) {
+static int64_t fill_range(const struct filling *filling, const struct source *source, uint8_t *target,
+                          size_t length) {
   if (!filling->is_careful) return fill(source, target, length);
   return fill_carefully(filling->job, *source, target, length, filling->self);
 }
 
 /* One behind the other, up to the first that the file cuts short. */
-static int64_t fill_pieces(const struct filling *filling, const struct source *source, uint8_t *target, const struct read *read) {
+static int64_t fill_pieces(const struct filling *filling, const struct source *source, uint8_t *target,
+                           const struct read *read) {
   size_t filled = 0;
   for (uint32_t i = 0; i < read->piece_count; i++) {
     size_t length = (size_t)read->pieces[2 * i + 1];
@@ -135,7 +138,10 @@ static bool is_next_alike(const struct reads *reads, uint32_t item) {
   return item + 1 < reads->job.count && strcmp(reads->reads[item].key, reads->reads[item + 1].key) == 0;
 }
 
-/* The file of an item: the one that the thread has kept of the item before, or else opened; a descriptor, or an outcome. */
+/*
+ * The file of an item: the one that the thread has kept of the item before, or else opened; a descriptor, or
+ * an outcome.
+ */
 static int file_of(struct reads *reads, uint32_t item, struct thread *self) {
   const char *key = reads->reads[item].key;
   if (self->kept_fd >= 0 && strcmp(self->kept_key, key) == 0) return self->kept_fd;
@@ -200,7 +206,8 @@ static void deliver(napi_env env, struct job *job, napi_value keep, uint32_t fro
     uint32_t item = job->finished[at];
     int64_t outcome = copy(env, &reads->reads[item], keep, job->outcomes[item]);
     /* Asked for anew each time: whoever has it may have given it away. */
-    if (napi_get_typedarray_info(env, view, &type, &length, (void **)&outcomes, NULL, NULL) != napi_ok) return;
+    if (napi_get_typedarray_info(env, view, &type, &length, (void **)&outcomes, NULL, NULL) != napi_ok)
+      return;
     if (type != napi_float64_array || length <= 2 * (size_t)job->count) return;
     outcomes[item] = (double)outcome;
     outcomes[job->count + at] = item;

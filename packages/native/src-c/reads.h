@@ -9,7 +9,10 @@
 /* Opening must neither follow into waiting for a FIFO's writer nor take a terminal over. */
 #define READ_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-/* What is in memory already, up to 1 GiB of it: a count, or a negative errno, -EAGAIN among them if it would wait for the storage. */
+/*
+ * What is in memory already, up to 1 GiB of it: a count, or a negative errno, -EAGAIN among them if it would
+ * wait for the storage.
+ */
 int64_t read_at_once(int fd, uint8_t *target, size_t length, uint64_t offset);
 /* What the system says of directories, FIFOs and sockets. */
 int64_t meaning_of(int64_t outcome);
@@ -22,7 +25,10 @@ struct read {
   const char *version;
   uint64_t offset;
   struct range target;
-  /* In the numbers of the job: from where, counted from `offset`, and how many bytes, for each of so many; none for one range. */
+  /*
+   * In the numbers of the job: from where, counted from `offset`, and how many bytes, for each of so many;
+   * none for one range.
+   */
   const double *pieces;
   uint32_t piece_count;
   /* Memory of our own, where that of JavaScript is not shared. */
@@ -31,7 +37,10 @@ struct read {
 
 struct reads {
   struct job job;
-  /* Of a piece: the descriptor or a negative errno, whether it is ours to close, and whether its file has a name still. */
+  /*
+   * Of a piece: the descriptor or a negative errno, whether it is ours to close, and whether its file has a
+   * name still.
+   */
   int fd;
   bool owns_fd, is_linked;
   /* Keys and versions. */
@@ -46,8 +55,11 @@ struct reads {
 struct reads *new_file_reads(struct pool *pool, double id, uint32_t count);
 struct reads *new_piece_read(struct pool *pool, double id);
 
-/* In the array that a job keeps: the outcomes, as Float64Array, behind them the indexes of reads in the order in which they
-   ended, and a last number: of batches the milliseconds that threads took, of a piece whether its file has a name; then the memories. */
+/*
+ * In the array that a job keeps: the outcomes, as Float64Array, behind them the indexes of reads in the order
+ * in which they ended, and a last number: of batches the milliseconds that threads took, of a piece whether
+ * its file has a name; then the memories.
+ */
 #define KEPT_OUTCOMES 0
 #define KEPT_MEMORIES 1
 

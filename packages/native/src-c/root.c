@@ -109,12 +109,14 @@ static int leads_elsewhere_by_stat(const struct root *root) {
 }
 
 /*
- * Whether the path leads to another directory than the descriptor, or, a negative errno, nowhere: the directory may have been
- * renamed, removed and made again, or mounted over. Reads are by the path, as those of any other program.
+ * Whether the path leads to another directory than the descriptor, or, a negative errno, nowhere: the
+ * directory may have been renamed, removed and made again, or mounted over. Reads are by the path, as those
+ * of any other program.
  */
 static int leads_elsewhere(const struct root *root) {
   struct look held, now;
-  if (look_at(root->fd, "", &held) < 0) return errno == ENOSYS || errno == EPERM ? leads_elsewhere_by_stat(root) : 0;
+  if (look_at(root->fd, "", &held) < 0)
+    return errno == ENOSYS || errno == EPERM ? leads_elsewhere_by_stat(root) : 0;
   if (look_at(AT_FDCWD, root->path, &now) < 0) return -errno;
   return held.ino != now.ino || held.dev_major != now.dev_major || held.dev_minor != now.dev_minor;
 }

@@ -19,7 +19,10 @@ void close_root(struct root *root);
 
 /* Whether a key is a path below the root: not empty, not absolute, without `..`. */
 bool is_key(const char *key);
-/* A descriptor of what is at a key, or a code: OUTSIDE, INVALID_KEY, or a negative errno. O_CREAT must not be among the flags. */
+/*
+ * A descriptor of what is at a key, or a code: OUTSIDE, INVALID_KEY, or a negative errno. O_CREAT must not be
+ * among the flags.
+ */
 int open_inside(struct root *root, const char *key, int flags);
 /* The same for the directory that holds a key; `name` is set to the part of the key that is left. */
 int open_directory_of(struct root *root, const char *key, int flags, const char **name);

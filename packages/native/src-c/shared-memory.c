@@ -35,7 +35,8 @@ static int is_lasting(int fd, size_t length) {
   struct statfs system;
   if (fstat(fd, &stat) != 0 || fstatfs(fd, &system) != 0) return 0;
   int seals = fcntl(fd, F_GET_SEALS);
-  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && system.f_type == TMPFS_MAGIC && stat.st_size == (off_t)length;
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && system.f_type == TMPFS_MAGIC &&
+         stat.st_size == (off_t)length;
 }
 
 int map_memory(int fd, size_t length, void **address) {
@@ -46,7 +47,9 @@ int map_memory(int fd, size_t length, void **address) {
   return 0;
 }
 
-int empty_memory(void *address, size_t length) { return madvise(address, length, MADV_REMOVE) == 0 ? 0 : -errno; }
+int empty_memory(void *address, size_t length) {
+  return madvise(address, length, MADV_REMOVE) == 0 ? 0 : -errno;
+}
 
 /* ---- descriptors on their way ---- */
 

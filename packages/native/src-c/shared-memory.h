@@ -1,6 +1,7 @@
 /*
- * Memory that two processes have mapped, and how one gets it from the other. No descriptor outlasts the handover, so that it goes
- * with the last of the two, however that ends. All of these return a negative errno if they fail.
+ * Memory that two processes have mapped, and how one gets it from the other. No descriptor outlasts the
+ * handover, so that it goes with the last of the two, however that ends. All of these return a negative errno
+ * if they fail.
  */
 #ifndef TIERED_SHARED_MEMORY_H
 #define TIERED_SHARED_MEMORY_H
@@ -13,7 +14,10 @@
 
 /* The descriptor of new memory that nobody can make smaller, under whoever has mapped it, or larger. */
 int make_memory(size_t length);
-/* Maps all of it. Memory that could be taken away again is refused, because whoever touches it then is killed. */
+/*
+ * Maps all of it. Memory that could be taken away again is refused, because whoever touches it then is
+ * killed.
+ */
 int map_memory(int fd, size_t length, void **address);
 /* Gives its pages back to the system; it stays mapped, and is all zeros. */
 int empty_memory(void *address, size_t length);

@@ -1,26 +1,30 @@
 /*
  * A pool: threads that block in system calls, so that JavaScript need not.
  *
- * The problem. JavaScript gives away jobs of many files and wants to be called back once; a slow source wants as many files
- * under way as there are threads; storage may hang; and the environment may end at any instant, by an abort, a close,
- * or the termination of the worker thread that it runs in, while the kernel writes to memory that belongs to it.
+ * The problem. JavaScript gives away jobs of many files and wants to be called back once; a slow source wants
+ * as many files under way as there are threads; storage may hang; and the environment may end at any instant,
+ * by an abort, a close, or the termination of the worker thread that it runs in, while the kernel writes to
+ * memory that belongs to it.
  *
- * The parts. The *queue* holds jobs with items that nobody has begun. A *thread* takes an item of the first one, does it, and
- * takes the next; with each item that it takes while there are more it wakes or starts one other thread, so that who
- * gives a job away pays for one wake-up only. *Posted* are jobs that have something to tell; a threadsafe function wakes the
- * environment, once for whatever is posted until it comes.
+ * The parts. The *queue* holds jobs with items that nobody has begun. A *thread* takes an item of the first
+ * one, does it, and takes the next; with each item that it takes while there are more it wakes or starts one
+ * other thread, so that who gives a job away pays for one wake-up only. *Posted* are jobs that have something
+ * to tell; a threadsafe function wakes the environment, once for whatever is posted until it comes.
  *
- * Everything is under one lock, which is taken once a file: that costs 0.1 us where a file costs 8 us or more.
+ * Everything is under one lock, which is taken once a file: that costs 0.1 us where a file costs 8 us or
+ * more.
  *
  * Invariants.
- * - Memory of JavaScript is used only by a thread that is counted in `users` of its job, and a job is told as ended only when
- *   there are none. So whoever was told, and the end of an environment waits for the same, can free or reuse that memory.
+ * - Memory of JavaScript is used only by a thread that is counted in `users` of its job, and a job is told as
+ *   ended only when there are none. So whoever was told, and the end of an environment waits for the same,
+ *   can free or reuse that memory.
  * - An item is begun only while its job is in the queue, and an abandoned job leaves the queue at once.
- * - A thread that works on an abandoned job may hang. It counts as `left` until it returns, and others may be started in
- *   its place, up to MOST_THREADS.
- * - Nothing of the environment is called once `is_gone` is set, which the environment's thread does under the lock.
- * - Jobs and pools are counted by reference, and freed by whoever drops the last; nothing waits for a thread to end.
- *   So the library must never be unloaded: it is linked with -z nodelete.
+ * - A thread that works on an abandoned job may hang. It counts as `left` until it returns, and others may be
+ *   started in its place, up to MOST_THREADS.
+ * - Nothing of the environment is called once `is_gone` is set, which the environment's thread does under the
+ *   lock.
+ * - Jobs and pools are counted by reference, and freed by whoever drops the last; nothing waits for a thread
+ *   to end. So the library must never be unloaded: it is linked with -z nodelete.
  */
 #include "threads.h"
 #include "codes.h"
@@ -223,7 +227,8 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void end_item(struct pool *pool, struct job *job, uint32_t item, int64_t outcome, struct thread *self) {
+static void end_item(struct pool *pool, struct job *job, uint32_t item, int64_t outcome,
+                     struct thread *self) {
   job->workers--;
   pool->left -= job->is_abandoned;
   /* Else who waited may have been told that it is over, and must not see it end in another way. */
@@ -239,8 +244,8 @@ static void end_item(struct pool *pool, struct job *job, uint32_t item, int64_t 
 }
 
 /*
- * Who is woken does not take the core from whoever woke it: that is the event loop's thread, which would stand still for as long as a
- * file takes. Where the system has no such thing nothing is changed.
+ * Who is woken does not take the core from whoever woke it: that is the event loop's thread, which would
+ * stand still for as long as a file takes. Where the system has no such thing nothing is changed.
  */
 static void yield_to_others(void) {
 #ifdef SCHED_BATCH
@@ -268,7 +273,10 @@ static void *work(void *argument) {
     int64_t outcome = job->kind->run(job, item, &self);
     uint64_t took = now_ns() - begun;
     pthread_mutex_lock(&pool->lock);
-    /* Before the job can be told as ended. Else the lock is held until the next item is begun, which is one of the same job. */
+    /*
+     * Before the job can be told as ended. Else the lock is held until the next item is begun, which is one
+     * of the same job.
+     */
     if (self.kept_fd >= 0 && pool->queue != job) {
       pthread_mutex_unlock(&pool->lock);
       let_go(&self);

@@ -34,7 +34,10 @@ struct pool {
   pthread_cond_t work;
   /* No thread uses memory of an abandoned job any more. */
   pthread_cond_t unused;
-  /* Threads that there are to be; that there are; that wait for work; and that may hang with a job that was abandoned. */
+  /*
+   * Threads that there are to be; that there are; that wait for work; and that may hang with a job that was
+   * abandoned.
+   */
   uint32_t wanted, alive, idle, left;
   bool is_stopping;
   /* Whether the environment cannot be called any more. */
@@ -53,7 +56,10 @@ struct pool *new_pool(const char *root, uint32_t wanted, bool may_hang, uint32_t
 void hold_pool(struct pool *pool);
 void drop_pool(struct pool *pool);
 
-/* Gives a job to the threads; 0, or an errno if there is none and none can be started: then the job is the caller's again. */
+/*
+ * Gives a job to the threads; 0, or an errno if there is none and none can be started: then the job is the
+ * caller's again.
+ */
 int start_job(struct pool *pool, struct job *job);
 /* Nobody waits for the job any more: it is told as ended as soon as no thread uses its memory. */
 void abandon_job(struct pool *pool, struct job *job);
@@ -61,7 +67,10 @@ void drop_job(struct pool *pool, struct job *job);
 void set_threads(struct pool *pool, uint32_t wanted);
 /* Has the threads end when the queue is empty. */
 void stop_threads(struct pool *pool);
-/* From its return on nothing of this environment is called or used: jobs are abandoned, and those who use memory waited for. */
+/*
+ * From its return on nothing of this environment is called or used: jobs are abandoned, and those who use
+ * memory waited for.
+ */
 void leave_environment(struct pool *pool);
 /* Jobs that have something to tell, each with a reference. */
 struct job *take_posted(struct pool *pool, bool *has_ended);
@@ -73,7 +82,10 @@ bool is_abandoned(struct job *job);
 /* Between the two the memory that a job was lent may be used. False if the job was abandoned. */
 bool begin_use(struct job *job, struct thread *self);
 void end_use(struct job *job, struct thread *self);
-/* From here to the end of the item an abort waits, because what is done cannot be taken back. False if the job was abandoned. */
+/*
+ * From here to the end of the item an abort waits, because what is done cannot be taken back. False if the
+ * job was abandoned.
+ */
 bool begin_commit(struct job *job);
 /* Closes the file that the thread has kept open, if any. */
 void let_go(struct thread *self);

@@ -34,7 +34,10 @@ static int digit_of(char letter) {
   return -1;
 }
 
-/* The end of a number that begins here; NULL if none does. One that is too large is no size that a file could have. */
+/*
+ * The end of a number that begins here; NULL if none does. One that is too large is no size that a file could
+ * have.
+ */
 static const char *end_of_number(const char *at, uint64_t *number) {
   const char *begin = at;
   *number = 0;

@@ -8,7 +8,9 @@
 
 #define UNKNOWN_SIZE UINT64_MAX
 
-/* Whether a file has this version: mtime in nanoseconds, size and inode, each to base 36, with "-" between. */
+/*
+ * Whether a file has this version: mtime in nanoseconds, size and inode, each to base 36, with "-" between.
+ */
 bool has_version(const struct stat *stat, const char *version);
 /* The size that a version tells, UNKNOWN_SIZE if it tells none. */
 uint64_t size_in_version(const char *version);

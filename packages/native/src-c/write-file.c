@@ -48,7 +48,8 @@ static void add_to_sum(struct writing *writing, const uint8_t *bytes, size_t len
 }
 
 /* Writes and sums a piece while it is in the processor's cache. */
-static int64_t write_piece(struct writing *writing, const struct memory *part, const uint8_t *bytes, size_t length) {
+static int64_t write_piece(struct writing *writing, const struct memory *part, const uint8_t *bytes,
+                           size_t length) {
   struct job *job = &writing->job->job;
   if (part->is_fixed && !job->is_direct) {
     uint8_t *scratch = scratch_of(writing->self);
@@ -96,7 +97,8 @@ static int64_t open_directories(struct writing *writing) {
   job->step = OPEN_DIRECTORY;
   writing->target_directory = open_directory_of(root, job->target, flags, &writing->target);
   if (writing->target_directory < 0) return writing->target_directory;
-  writing->temporary_directory = open_directory_of(root, job->temporary, DIRECTORY_FLAGS, &writing->temporary);
+  writing->temporary_directory =
+      open_directory_of(root, job->temporary, DIRECTORY_FLAGS, &writing->temporary);
   return writing->temporary_directory < 0 ? writing->temporary_directory : 0;
 }
 
@@ -160,8 +162,11 @@ static int64_t write_file(struct writing *writing) {
 
 static int64_t run(struct job *job, uint32_t item, struct thread *self) {
   (void)item;
-  struct writing writing = {
-      .job = (struct write_file *)job, .self = self, .temporary_directory = -1, .target_directory = -1, .fd = -1};
+  struct writing writing = {.job = (struct write_file *)job,
+                            .self = self,
+                            .temporary_directory = -1,
+                            .target_directory = -1,
+                            .fd = -1};
   int64_t outcome = open_directories(&writing);
   if (outcome == 0) outcome = write_file(&writing);
   if (writing.temporary_directory >= 0) close(writing.temporary_directory);
@@ -172,7 +177,8 @@ static int64_t run(struct job *job, uint32_t item, struct thread *self) {
 /* ---- back in the environment's thread ---- */
 
 /* Copies numbers into a typed array of JavaScript, if it is still of that type and size. */
-static void tell(napi_env env, napi_value keep, uint32_t element, napi_typedarray_type wanted, const void *from, size_t count) {
+static void tell(napi_env env, napi_value keep, uint32_t element, napi_typedarray_type wanted,
+                 const void *from, size_t count) {
   napi_value view;
   napi_typedarray_type type;
   size_t length;

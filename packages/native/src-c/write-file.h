@@ -28,7 +28,10 @@ struct write_file {
 /* Without what the caller fills in; NULL if there is no memory. */
 struct write_file *new_write_file(struct pool *pool, double id);
 
-/* In the array that a job keeps: a Float64Array of the outcome and the step, a BigUint64Array of the sums; then the memories. */
+/*
+ * In the array that a job keeps: a Float64Array of the outcome and the step, a BigUint64Array of the sums;
+ * then the memories.
+ */
 #define KEPT_RESULT 0
 #define KEPT_SUMS 1
 #define KEPT_PARTS 2

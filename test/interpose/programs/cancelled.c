@@ -1,9 +1,9 @@
 /*
- * Ends threads by pthread_cancel while they open and read files. Answers each line of standard input with one:
- * `read PATH`: what two threads read, at once, as a checksum.
- * `pending PATH`: a thread that was told to end before it opens the file. `cancelled`, if that ended it.
- * `blocked PATH`: one that waits in `open`, as for a FIFO.
- * `reading PATH`: many, one after the other, that open, read and close the file until they are told to end.
+ * Ends threads by pthread_cancel while they open and read files. Answers each line of standard input with
+ * one: `read PATH`: what two threads read, at once, as a checksum. `pending PATH`: a thread that was told to
+ * end before it opens the file. `cancelled`, if that ended it. `blocked PATH`: one that waits in `open`, as
+ * for a FIFO. `reading PATH`: many, one after the other, that open, read and close the file until they are
+ * told to end.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,7 +19,9 @@
 #define THREADS 200
 
 static char path[4096];
-/* Of the thread that is to end: its number once it is about to open the file, and how often it has read it. */
+/*
+ * Of the thread that is to end: its number once it is about to open the file, and how often it has read it.
+ */
 static int about_to_open;
 static unsigned rounds;
 
@@ -97,7 +99,8 @@ static bool cancel_blocked(void) {
   about_to_open = 0;
   pthread_t thread = start(open_and_wait, NULL);
   int number;
-  while ((number = __atomic_load_n(&about_to_open, __ATOMIC_ACQUIRE)) == 0 || !is_asleep(number)) sched_yield();
+  while ((number = __atomic_load_n(&about_to_open, __ATOMIC_ACQUIRE)) == 0 || !is_asleep(number))
+    sched_yield();
   pthread_cancel(thread);
   return is_cancelled(thread);
 }

@@ -1,6 +1,7 @@
 /*
- * Writes files to standard output that are opened and read by io_uring: `ring PATH...`. Says `ring` on standard error; where the
- * kernel refuses that, it says why, and calls `open` and `read`. With `refused` in place of the first path the kernel refuses it.
+ * Writes files to standard output that are opened and read by io_uring: `ring PATH...`. Says `ring` on
+ * standard error; where the kernel refuses that, it says why, and calls `open` and `read`. With `refused` in
+ * place of the first path the kernel refuses it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,9 @@ static void refuse(void) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) fail("seccomp");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    fail("seccomp");
 }
 
 static void *map(const struct ring *ring, size_t size, off_t offset) {
@@ -52,8 +55,10 @@ static struct ring open_ring(void) {
   struct ring ring = {0};
   ring.fd = (int)syscall(SYS_io_uring_setup, 1, &ring.at);
   if (ring.fd < 0) return ring;
-  ring.submitted = map(&ring, ring.at.sq_off.array + ring.at.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
-  ring.completed = map(&ring, ring.at.cq_off.cqes + ring.at.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
+  ring.submitted =
+      map(&ring, ring.at.sq_off.array + ring.at.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
+  ring.completed =
+      map(&ring, ring.at.cq_off.cqes + ring.at.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
   ring.entry = map(&ring, ring.at.sq_entries * sizeof *ring.entry, IORING_OFF_SQES);
   return ring;
 }
@@ -66,7 +71,8 @@ static int done(struct ring *ring, struct io_uring_sqe entry) {
   *ring->entry = entry;
   ((unsigned *)(void *)(ring->submitted + ring->at.sq_off.array))[0] = 0;
   __atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
-  if (syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1) fail("io_uring_enter");
+  if (syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+    fail("io_uring_enter");
   int result = ((struct io_uring_cqe *)(void *)(ring->completed + ring->at.cq_off.cqes))[*head & mask].res;
   __atomic_store_n(head, *head + 1, __ATOMIC_RELEASE);
   if (result >= 0) return result;
@@ -76,14 +82,19 @@ static int done(struct ring *ring, struct io_uring_sqe entry) {
 
 static int open_by(struct ring *ring, const char *path) {
   if (ring->fd < 0) return open(path, O_RDONLY);
-  return done(ring, (struct io_uring_sqe){.opcode = IORING_OP_OPENAT, .fd = AT_FDCWD, .addr = (uintptr_t)path, .open_flags = O_RDONLY});
+  return done(
+      ring, (struct io_uring_sqe){
+                .opcode = IORING_OP_OPENAT, .fd = AT_FDCWD, .addr = (uintptr_t)path, .open_flags = O_RDONLY});
 }
 
 static ssize_t read_by(struct ring *ring, int fd, char *room, size_t size) {
   if (ring->fd < 0) return read(fd, room, size);
   /* Where the descriptor is. */
   uint64_t offset = (uint64_t)-1;
-  return done(ring, (struct io_uring_sqe){.opcode = IORING_OP_READ, .fd = fd, .addr = (uintptr_t)room, .len = (unsigned)size, .off = offset});
+  return done(
+      ring,
+      (struct io_uring_sqe){
+          .opcode = IORING_OP_READ, .fd = fd, .addr = (uintptr_t)room, .len = (unsigned)size, .off = offset});
 }
 
 int main(int count, char **arguments) {

@@ -1,6 +1,7 @@
 /*
- * Reads files again and again while others place and evict their copies: `churn SECONDS FILE...`. Each file has to hold one line,
- * its own name, again and again. Writes how many files were read, and ends at the first wrong byte.
+ * Reads files again and again while others place and evict their copies: `churn SECONDS FILE...`. Each file
+ * has to hold one line, its own name, again and again. Writes how many files were read, and ends at the first
+ * wrong byte.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +112,8 @@ static void *churn(void *argument) {
         _exit(0);
       }
       int status;
-      if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) fail("a child", files[choice % file_count]);
+      if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0)
+        fail("a child", files[choice % file_count]);
     }
   }
   return NULL;

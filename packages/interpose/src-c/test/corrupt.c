@@ -1,7 +1,8 @@
 /*
- * Reads tables that are broken in one place after another: `corrupt TABLE SEED ROUNDS`. Keys come from standard input, each with a
- * NUL behind it. Nothing may go wrong but that a key is not found, or a path leads nowhere: a sanitizer watches. Paths of copies
- * have to be below a tier, of the key, and without a segment that leads elsewhere.
+ * Reads tables that are broken in one place after another: `corrupt TABLE SEED ROUNDS`. Keys come from
+ * standard input, each with a NUL behind it. Nothing may go wrong but that a key is not found, or a path
+ * leads nowhere: a sanitizer watches. Paths of copies have to be below a tier, of the key, and without a
+ * segment that leads elsewhere.
  */
 #include "../copy-path.h"
 #include "../map.h"
@@ -22,9 +23,11 @@ static uint64_t random_number(void) {
 
 /* A number that is likely to be at some border. */
 static uint64_t random_word(void) {
-  static const uint64_t borders[] = {0, 1, 15, 16, 17, 255, 4095, 4096, 1ULL << 31, 1ULL << 32, (1ULL << 32) + 1, 1ULL << 63, ~0ULL};
+  static const uint64_t borders[] = {
+      0, 1, 15, 16, 17, 255, 4095, 4096, 1ULL << 31, 1ULL << 32, (1ULL << 32) + 1, 1ULL << 63, ~0ULL};
   uint64_t choice = random_number();
-  return choice % 2 == 0 ? borders[random_number() % (sizeof borders / sizeof *borders)] : random_number() >> (choice >> 8) % 64;
+  return choice % 2 == 0 ? borders[random_number() % (sizeof borders / sizeof *borders)]
+                         : random_number() >> (choice >> 8) % 64;
 }
 
 static void break_somewhere(uint8_t *table, size_t length) {
@@ -56,7 +59,8 @@ int main(int count, char **arguments) {
   static struct table table;
   for (unsigned long round = strtoul(arguments[3], NULL, 10); round > 0; round--) {
     /* Of its own length, so that a read behind its end is seen. */
-    size_t part = random_number() % 8 == 0 ? TABLE_HEADER + random_number() % (length - TABLE_HEADER + 1) : length;
+    size_t part =
+        random_number() % 8 == 0 ? TABLE_HEADER + random_number() % (length - TABLE_HEADER + 1) : length;
     uint8_t *broken = malloc(part);
     if (broken == NULL) return 1;
     memcpy(broken, original, part);

@@ -1,7 +1,8 @@
 /*
- * Any bytes as a table, for libFuzzer and AFL++ (fuzz.ts). The input is two texts, each behind a byte with its length, and then the
- * table. The first text is a key, the second what a program calls a file. Because no fuzzer finds a hash, the key is put into the
- * table where it belongs. Ends the process if a path leads where it must not.
+ * Any bytes as a table, for libFuzzer and AFL++ (fuzz.ts). The input is two texts, each behind a byte with
+ * its length, and then the table. The first text is a key, the second what a program calls a file. Because no
+ * fuzzer finds a hash, the key is put into the table where it belongs. Ends the process if a path leads where
+ * it must not.
  */
 #include "../copy-path.h"
 #include "../imaginary-path.h"
@@ -38,7 +39,9 @@ static size_t take_text(const uint8_t **data, size_t size, char text[MOST_TEXT],
 /* Gives the key an entry, with whatever else is there. */
 static void put(uint8_t *bytes, size_t size, const char *key, size_t length) {
   struct table_header *header = (struct table_header *)(void *)bytes;
-  if (size < TABLE_HEADER || header->slots == 0 || header->slots > (size - TABLE_HEADER) / sizeof(struct table_entry)) return;
+  if (size < TABLE_HEADER || header->slots == 0 ||
+      header->slots > (size - TABLE_HEADER) / sizeof(struct table_entry))
+    return;
   uint64_t hash = XXH64(key, length, 0);
   uint64_t slot = ((hash >> 32) * header->slots) >> 32;
   struct table_entry *entry = (struct table_entry *)(void *)(bytes + TABLE_HEADER) + slot;
@@ -66,12 +69,14 @@ static void look_up(const struct table *table, const char *key, size_t length) {
   check(path_length == strlen(path), "a path of another length", path);
   if (path_length == 0) return;
   const char *tier = table->tiers[place.level];
-  check(strncmp(path, tier, strlen(tier)) == 0 && path[strlen(tier)] == '/', "a copy outside of its tier", path);
+  check(strncmp(path, tier, strlen(tier)) == 0 && path[strlen(tier)] == '/', "a copy outside of its tier",
+        path);
   check(path_length < TABLE_PATH && !has_bad_segment(path), "a copy leads elsewhere", path);
   bool is_back = key_of_copy(table, path, strlen(path), found, &found_length, &tag);
   check(is_back, "a copy without a key", path);
   if (table->tier_count > 1) return;
-  check(found_length == length && memcmp(found, key, length) == 0 && tag == place.tag, "a copy of another key", path);
+  check(found_length == length && memcmp(found, key, length) == 0 && tag == place.tag,
+        "a copy of another key", path);
 }
 
 static void check_key(const char *key, size_t length, const char *path) {

@@ -1,6 +1,6 @@
 /*
- * Loads a library, `load LIBRARY`: this file once more, compiled with LIBRARY. The library's constructor waits for a thread that
- * opens files, while the loader holds its lock.
+ * Loads a library, `load LIBRARY`: this file once more, compiled with LIBRARY. The library's constructor
+ * waits for a thread that opens files, while the loader holds its lock.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -21,9 +21,11 @@ static void *open_files(void *unused) {
   FILE *stream = fopen("/dev/null", "r");
   if (stream != NULL) stream = freopen("/dev/null", "r", stream);
   DIR *directory = opendir("/");
-  bool is_open = fd >= 0 && stream != NULL && directory != NULL && readdir(directory) != NULL && readdir64(directory) != NULL;
-  bool is_known = access("/", R_OK) == 0 && faccessat(AT_FDCWD, "/", R_OK, 0) == 0 && chdir("/") == 0 && realpath("/", room) != NULL &&
-                  readlink("/proc/self", room, sizeof room) > 0 && readlinkat(AT_FDCWD, "/proc/self", room, sizeof room) > 0 &&
+  bool is_open = fd >= 0 && stream != NULL && directory != NULL && readdir(directory) != NULL &&
+                 readdir64(directory) != NULL;
+  bool is_known = access("/", R_OK) == 0 && faccessat(AT_FDCWD, "/", R_OK, 0) == 0 && chdir("/") == 0 &&
+                  realpath("/", room) != NULL && readlink("/proc/self", room, sizeof room) > 0 &&
+                  readlinkat(AT_FDCWD, "/proc/self", room, sizeof room) > 0 &&
                   statx(AT_FDCWD, "/", 0, STATX_BASIC_STATS, &x) == 0;
   puts(is_open && is_known ? "opened" : "failed");
   return unused;

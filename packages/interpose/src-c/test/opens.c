@@ -1,6 +1,6 @@
 /*
- * Opens a file in one of many ways, and says where it was read: `opens HOW PATH`. The bytes go to standard output, and what is
- * known of the open file to standard error.
+ * Opens a file in one of many ways, and says where it was read: `opens HOW PATH`. The bytes go to standard
+ * output, and what is known of the open file to standard error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +84,9 @@ static int by_handler(void) {
 #define FIRST_OF_OTHERS 512
 #define LAST_OF_OTHERS 528
 
-/* What a handler has on a stack of 8 KiB, as SIGSTKSZ was for long, once the processor's registers are on it. */
+/*
+ * What a handler has on a stack of 8 KiB, as SIGSTKSZ was for long, once the processor's registers are on it.
+ */
 #define SMALL_STACK 5120
 #define PAGE 4096
 
@@ -93,7 +95,8 @@ static int by_small_stack(void) {
   /* valgrind does not know it. */
   errno = 0;
   stack_t stack = {.ss_size = (frame > 0 ? frame : MINSIGSTKSZ) + SMALL_STACK};
-  uint8_t *memory = mmap(NULL, PAGE + stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uint8_t *memory =
+      mmap(NULL, PAGE + stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || mprotect(memory, PAGE, PROT_NONE) < 0) fail("mmap");
   stack.ss_sp = memory + PAGE;
   struct sigaction action = {.sa_handler = in_handler, .sa_flags = SA_ONSTACK};
@@ -194,15 +197,19 @@ static void describe(int fd) {
   if (childs_place[0] != '\0' && strcmp(place, childs_place) != 0) fail("the child opened something else");
   struct stat one, other;
   struct statx x;
-  if (fstat(fd, &one) < 0 || fstatat(fd, "", &other, AT_EMPTY_PATH) < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &x) < 0) fail("stat");
+  if (fstat(fd, &one) < 0 || fstatat(fd, "", &other, AT_EMPTY_PATH) < 0 ||
+      statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &x) < 0)
+    fail("stat");
   /* What new kernels take for the same, and old ones refuse. */
   const char *volatile none = NULL;
   if (fstatat(fd, none, &other, AT_EMPTY_PATH) < 0 && errno != EFAULT) fail("stat");
-  bool is_same = one.st_ino == other.st_ino && one.st_ino == x.stx_ino && one.st_mode == x.stx_mode && one.st_mtim.tv_nsec == x.stx_mtime.tv_nsec &&
-                 one.st_mtim.tv_sec == x.stx_mtime.tv_sec && other.st_dev == one.st_dev && (uint64_t)one.st_size == x.stx_size;
+  bool is_same = one.st_ino == other.st_ino && one.st_ino == x.stx_ino && one.st_mode == x.stx_mode &&
+                 one.st_mtim.tv_nsec == x.stx_mtime.tv_nsec && one.st_mtim.tv_sec == x.stx_mtime.tv_sec &&
+                 other.st_dev == one.st_dev && (uint64_t)one.st_size == x.stx_size;
   snprintf(changed, sizeof changed, "%lld.%09ld", (long long)one.st_mtim.tv_sec, one.st_mtim.tv_nsec);
-  fprintf(stderr, "%s\n%lu %lu %o %u %u %lld %s %s\n", place, (unsigned long)one.st_dev, (unsigned long)one.st_ino, one.st_mode, one.st_uid, one.st_gid,
-          (long long)one.st_size, changed, is_same ? "same" : "different");
+  fprintf(stderr, "%s\n%lu %lu %o %u %u %lld %s %s\n", place, (unsigned long)one.st_dev,
+          (unsigned long)one.st_ino, one.st_mode, one.st_uid, one.st_gid, (long long)one.st_size, changed,
+          is_same ? "same" : "different");
 }
 
 static void copy_out(int fd) {

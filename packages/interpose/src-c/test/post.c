@@ -1,6 +1,7 @@
 /*
- * Leaves messages in a ring: `post RING THREADS COUNT`. Each thread leaves so many, of slots that say which thread it was and the
- * how manieth message. Writes how many wake-ups were needed, and how many messages there was no room for.
+ * Leaves messages in a ring: `post RING THREADS COUNT`. Each thread leaves so many, of slots that say which
+ * thread it was and the how manieth message. Writes how many wake-ups were needed, and how many messages
+ * there was no room for.
  */
 #include "../ring.h"
 #include <errno.h>
@@ -19,7 +20,8 @@ static uint64_t wake_ups;
 static void *post(void *argument) {
   uint64_t thread = (uint64_t)(uintptr_t)argument;
   for (uint64_t i = 0; i < count; i++)
-    if (ring_post(&ring, i % 2 == 0 ? RING_COPY : RING_SOURCE, 257, thread * count + i)) __atomic_fetch_add(&wake_ups, 1, __ATOMIC_RELAXED);
+    if (ring_post(&ring, i % 2 == 0 ? RING_COPY : RING_SOURCE, 257, thread * count + i))
+      __atomic_fetch_add(&wake_ups, 1, __ATOMIC_RELAXED);
   return NULL;
 }
 

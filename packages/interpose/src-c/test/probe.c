@@ -1,6 +1,6 @@
 /*
- * Looks keys up in a table, for tests: `probe TABLE` reads keys, each with a NUL behind it, and writes a line for each: `none`, or
- * level, tag, size and the path of the copy.
+ * Looks keys up in a table, for tests: `probe TABLE` reads keys, each with a NUL behind it, and writes a line
+ * for each: `none`, or level, tag, size and the path of the copy.
  */
 #include "../copy-path.h"
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* Whether the path of a copy says which key and tag it is of. */
-static bool is_found_back(const struct table *table, const char *path, const char *key, size_t length, uint64_t tag) {
+static bool is_found_back(const struct table *table, const char *path, const char *key, size_t length,
+                          uint64_t tag) {
   char found[TABLE_COPY];
   size_t found_length;
   uint64_t found_tag;
@@ -39,8 +40,10 @@ int main(int count, char **arguments) {
     bool is_copy = copy_path_of(&table, &place, key, (size_t)length - 1, path) > 0;
     struct table_source source;
     table_source_of(&table, place.slot, &source);
-    printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %o %" PRIu32 " %" PRIu32 " %" PRIu32 " %s %s\n", place.level, place.tag, source.size,
-           source.inode, source.modified, source.mode, source.device, source.user, source.group, is_copy ? path : "-",
+    printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %o %" PRIu32 " %" PRIu32 " %" PRIu32
+           " %s %s\n",
+           place.level, place.tag, source.size, source.inode, source.modified, source.mode, source.device,
+           source.user, source.group, is_copy ? path : "-",
            is_copy && is_found_back(&table, path, key, (size_t)length - 1, place.tag) ? "back" : "-");
   }
   free(key);

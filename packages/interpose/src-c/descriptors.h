@@ -35,13 +35,4 @@ static inline void unmark(int fd, enum mark what) {
   if ((marks_of(fd) & what) != 0) __atomic_fetch_and(&descriptor_marks[fd], (uint8_t)~what, __ATOMIC_RELAXED);
 }
 
-/* All that was known of a descriptor is not so any more. */
-void forget_marked(int fd);
-
-/* A descriptor was opened for something that is none of ours. */
-static inline int none_of_ours(int fd) {
-  if (__builtin_expect(marks_of(fd) != 0, 0)) forget_marked(fd);
-  return fd;
-}
-
 #endif

@@ -3,6 +3,7 @@
  * are not passed on: who reads by the new one reads the source.
  */
 #include "descriptors.h"
+#include "opened.h"
 #include "real.h"
 #include "twins.h"
 #include <fcntl.h>

@@ -8,7 +8,6 @@
  * directories in front of it.
  */
 #include "imaginary-path.h"
-#include "real.h"
 #include "resolve.h"
 #include <fcntl.h>
 #include <string.h>

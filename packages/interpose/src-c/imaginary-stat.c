@@ -1,7 +1,6 @@
 #include "imaginary-stat.h"
 #include "imaginary.h"
 #include "real.h"
-#include "session.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

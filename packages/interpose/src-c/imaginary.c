@@ -15,6 +15,7 @@
 #include "copy-path.h"
 #include "descriptors.h"
 #include "imaginary-path.h"
+#include "opened.h"
 #include "real.h"
 #include "redirect.h"
 #include "resolve.h"

@@ -12,6 +12,7 @@
  */
 #include "known-copies.h"
 #include "real.h"
+#include "redirect.h"
 #include "tier-directories.h"
 #include <errno.h>
 #include <fcntl.h>

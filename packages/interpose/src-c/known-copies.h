@@ -2,7 +2,7 @@
 #ifndef TIERED_KNOWN_COPIES_H
 #define TIERED_KNOWN_COPIES_H
 
-#include "redirect.h"
+#include "table.h"
 #include <sys/stat.h>
 
 /*
@@ -18,6 +18,8 @@ struct file_identity {
 static inline struct file_identity identity_of(const struct stat *stat) {
   return (struct file_identity){stat->st_ino, stat->st_dev, stat->st_ctim.tv_sec, stat->st_ctim.tv_nsec};
 }
+
+struct redirection;
 
 /* A descriptor was opened for a copy. */
 void copy_known(int fd, const struct redirection *redirection);

@@ -1,6 +1,6 @@
 /* How programs open files. Whatever is not plainly for reading is left to the C library. */
-#include "descriptors.h"
 #include "imaginary.h"
+#include "opened.h"
 #include "originals.h"
 #include "real.h"
 #include "redirect.h"

@@ -1,10 +1,7 @@
 #include "redirect.h"
 #include "copy-path.h"
-#include "descriptors.h"
-#include "known-copies.h"
 #include "real.h"
 #include "tier-directories.h"
-#include "twins.h"
 #include <errno.h>
 #include <fcntl.h>
 
@@ -50,19 +47,4 @@ int open_redirected(const struct redirection *redirection, int flags) {
   }
   int fd = open_in_tier(redirection->table, redirection->level, redirection->copy, flags | O_NOFOLLOW);
   return fd >= 0 ? fd : real_open(redirection->copy, flags | O_NOFOLLOW, 0);
-}
-
-void is_copy(int fd, const struct redirection *redirection) {
-  none_of_ours(fd);
-  mark(fd, MARK_COPY);
-  copy_known(fd, redirection);
-}
-
-void redirected(const struct redirection *redirection, int fd) {
-  is_copy(fd, redirection);
-  session_tell(redirection->table, RING_COPY, redirection->slot);
-}
-
-void not_redirected(const struct redirection *redirection) {
-  session_tell(redirection->table, RING_SOURCE, redirection->slot);
 }

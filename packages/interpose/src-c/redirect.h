@@ -37,12 +37,5 @@ static inline bool redirect(int directory, const char *path, int flags, struct r
 
 /* Opens the copy, for reading. -1 with errno. */
 int open_redirected(const struct redirection *redirection, int flags);
-/* The copy was opened. */
-void redirected(const struct redirection *redirection, int fd);
-/* The source is opened. */
-void not_redirected(const struct redirection *redirection);
-
-/* The same for a copy that nobody has to be told of. */
-void is_copy(int fd, const struct redirection *redirection);
 
 #endif

@@ -6,14 +6,11 @@
  * A copy is recognised by what was noted when it was opened (known-copies.c), else by its path, which says
  * key and tag, also when it has been deleted meanwhile.
  */
-#include "descriptors.h"
 #include "imaginary-stat.h"
 #include "imaginary.h"
 #include "known-copies.h"
 #include "originals.h"
 #include "real.h"
-#include "redirect.h"
-#include "session.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

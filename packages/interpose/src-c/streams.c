@@ -4,6 +4,7 @@
  */
 #include "descriptors.h"
 #include "imaginary.h"
+#include "opened.h"
 #include "originals.h"
 #include "real.h"
 #include "redirect.h"

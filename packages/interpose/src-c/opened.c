@@ -1,0 +1,24 @@
+#include "opened.h"
+#include "known-copies.h"
+#include "twins.h"
+
+void is_copy(int fd, const struct redirection *redirection) {
+  none_of_ours(fd);
+  mark(fd, MARK_COPY);
+  copy_known(fd, redirection);
+}
+
+void redirected(const struct redirection *redirection, int fd) {
+  is_copy(fd, redirection);
+  session_tell(redirection->table, RING_COPY, redirection->slot);
+}
+
+void not_redirected(const struct redirection *redirection) {
+  session_tell(redirection->table, RING_SOURCE, redirection->slot);
+}
+
+void forget_marked(int fd) {
+  twin_forget(fd);
+  unmark(fd, MARK_COPY);
+  unmark(fd, MARK_TREE);
+}

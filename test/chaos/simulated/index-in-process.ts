@@ -134,7 +134,7 @@ class IndexInProcess implements IndexThread {
     this.#isEnded = true;
     this.#records?.close();
     // The connection is closed when its statements are collected.
-    this.#records?.statements.clear();
+    this.#records?.file.statements.clear();
     this.#records = undefined;
   }
 }

@@ -353,7 +353,7 @@ export class World {
     const tags = new Set(index.tags());
     const { copies } = index.state({ member: '' });
     index.close();
-    index.statements.clear();
+    index.file.statements.clear();
     const names = await disk.names();
     const unknown = names.filter((name) => !tags.has(tagOf(name) ?? NaN));
     if (unknown.length > 0) throw new Finding('unknown', `${disk.name} holds ${unknown.join(', ')}`);

@@ -227,16 +227,14 @@ describe('the records of an index', () => {
 
   it('[Q1] of several who have found the log short enough at the same time only one makes it longer', () => {
     const first = open();
-    /** One whose process was not given the core after it had looked at the log. */
-    class Late extends Records {
-      override keepLogShort(): void {
-        super.keepLogShort();
-        const claims = Array.from({ length: 900 }, (_, tag) => claimOf(tag, 1));
-        first.apply(batchOf('first', { claims }));
-      }
-    }
-    const late = new Late({ path: path.join(directory, 'index.db'), durable: false, logPages: 8 });
-    opened.push(late);
+    /** Its process is not given the core after it has looked at the log. */
+    const late = open();
+    const keepLogShort = late.file.keepLogShort.bind(late.file);
+    late.file.keepLogShort = () => {
+      keepLogShort();
+      const claims = Array.from({ length: 900 }, (_, tag) => claimOf(tag, 1));
+      first.apply(batchOf('first', { claims }));
+    };
     first.join({ member: 'first', quota: QUOTA, dataset: 'data' });
     late.join({ member: 'late', quota: QUOTA, dataset: 'data' });
     expect(() => late.apply(batchOf('late', { claims: [claimOf(1000, 1)] }))).toThrow(
@@ -298,10 +296,11 @@ it('no change and no look-up goes through all copies, however many there are; on
   records.left({ after: 0 });
   records.inherit({ member: 'a', dead: ['b'] });
   records.leave({ member: 'a' });
-  const plans = [...records.statements.keys()]
+  const plans = [...records.file.statements.keys()]
     .filter((sql) => !sql.startsWith('PRAGMA'))
     .map(
-      (sql) => [sql, records.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail))] as const,
+      (sql) =>
+        [sql, records.file.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail))] as const,
     );
   expect(plans.length).toBeGreaterThan(15);
   expect(plans.filter(([, steps]) => steps.some((step) => step === 'SCAN copies'))).toEqual([]);
@@ -380,7 +379,7 @@ describe('segments', () => {
     records.apply(batchOf('a', { wants: 50 }));
     records.apply(batchOf('a', { claims: [claimOf(1, 10)] }));
     records.apply(batchOf('a', { placed: [placedOf(claimOf(1, 10))] }));
-    records.db.exec('DROP INDEX packed; DROP INDEX sparse; PRAGMA user_version = 1;');
+    records.file.exec('DROP INDEX packed; DROP INDEX sparse; PRAGMA user_version = 1;');
     const later = new Records({ path: path.join(directory, 'index.db'), durable: false, logPages: 8 });
     opened.push(later);
     expect(later.open()).toBe('known');

@@ -1,8 +1,8 @@
 /* How JavaScript shares memory with other processes. */
 #include "addon.h"
 #include "arguments.h"
+#include "live-objects.h"
 #include "shared-memory.h"
-#include "threads.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 #include "addon.h"
 #include "arguments.h"
 #include "environment.h"
+#include "live-objects.h"
+#include "threads.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

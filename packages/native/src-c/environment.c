@@ -4,6 +4,8 @@
  */
 #include "environment.h"
 #include "arguments.h"
+#include "posted.h"
+#include "threads.h"
 #include <stdlib.h>
 
 struct environment {

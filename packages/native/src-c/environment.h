@@ -5,11 +5,13 @@
 #ifndef TIERED_ENVIRONMENT_H
 #define TIERED_ENVIRONMENT_H
 
-#include "threads.h"
+#include "pool.h"
 #include <node_api.h>
 #include <stdbool.h>
 
 #define MOST_POOLS 4096
+/* Items that wait or are worked on. */
+#define MOST_ITEMS 65536
 
 bool make_environment(napi_env env);
 /* The pool of a number; NULL if there is none, and thrown. */

@@ -1,6 +1,6 @@
 #include "open-file.h"
+#include "pool.h"
 #include "reads.h"
-#include "threads.h"
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 #include "reads.h"
 #include "codes.h"
-#include "threads.h"
+#include "in-thread.h"
+#include "pool.h"
 #include "version.h"
 #include <errno.h>
 #include <stdlib.h>

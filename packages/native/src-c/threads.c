@@ -6,10 +6,11 @@
  * by an abort, a close, or the termination of the worker thread that it runs in, while the kernel writes to
  * memory that belongs to it.
  *
- * The parts. The *queue* holds jobs with items that nobody has begun. A *thread* takes an item of the first
- * one, does it, and takes the next; with each item that it takes while there are more it wakes or starts one
- * other thread, so that who gives a job away pays for one wake-up only. *Posted* are jobs that have something
- * to tell; a threadsafe function wakes the environment, once for whatever is posted until it comes.
+ * The parts. The *queue* (pool.c) holds jobs with items that nobody has begun. A *thread* takes an item of
+ * the first one, does it (with in-thread.c), and takes the next; with each item that it takes while there are
+ * more it wakes or starts one other thread, so that who gives a job away pays for one wake-up only. *Posted*
+ * (posted.c) are jobs that have something to tell; a threadsafe function wakes the environment, once for
+ * whatever is posted until it comes.
  *
  * Everything is under one lock, which is taken once a file: that costs 0.1 us where a file costs 8 us or
  * more.
@@ -27,7 +28,9 @@
  *   to end. So the library must never be unloaded: it is linked with -z nodelete.
  */
 #include "threads.h"
-#include "codes.h"
+#include "in-thread.h"
+#include "live-objects.h"
+#include "posted.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,113 +43,6 @@
 #else
 #define STACK (128 * 1024)
 #endif
-
-atomic_int live_objects;
-
-/* ---- jobs ---- */
-
-struct job *new_job(size_t room, const struct job_kind *kind, struct pool *pool, double id, uint32_t count) {
-  struct job *job = calloc(1, room);
-  if (job == NULL) return NULL;
-  job->outcomes = malloc(count * sizeof *job->outcomes);
-  job->finished = malloc(count * sizeof *job->finished);
-  if (job->outcomes == NULL || job->finished == NULL) {
-    free(job->outcomes);
-    free(job->finished);
-    free(job);
-    return NULL;
-  }
-  for (uint32_t i = 0; i < count; i++) job->outcomes[i] = ABORTED;
-  job->kind = kind;
-  job->pool = pool;
-  job->id = id;
-  job->count = count;
-  job->references = 1;
-  live_objects++;
-  return job;
-}
-
-void free_job(struct job *job) {
-  free(job->outcomes);
-  free(job->finished);
-  free(job);
-  live_objects--;
-}
-
-static void drop_job_locked(struct job *job) {
-  if (--job->references == 0) job->kind->destroy(job);
-}
-
-void drop_job(struct pool *pool, struct job *job) {
-  pthread_mutex_lock(&pool->lock);
-  drop_job_locked(job);
-  pthread_mutex_unlock(&pool->lock);
-}
-
-static void enqueue(struct pool *pool, struct job *job) {
-  job->is_queued = true;
-  job->queued_after = NULL;
-  if (pool->queue == NULL) pool->queue = job;
-  else pool->queue_end->queued_after = job;
-  pool->queue_end = job;
-}
-
-static void dequeue(struct pool *pool, struct job *job) {
-  if (!job->is_queued) return;
-  job->is_queued = false;
-  struct job *before = NULL;
-  for (struct job *at = pool->queue; at != job; at = at->queued_after) before = at;
-  if (before == NULL) pool->queue = job->queued_after;
-  else before->queued_after = job->queued_after;
-  if (pool->queue_end == job) pool->queue_end = before;
-}
-
-/* ---- the way back to JavaScript ---- */
-
-static void notify(struct pool *pool) {
-  if (pool->is_notified || pool->is_gone) return;
-  pool->is_notified = true;
-  napi_call_threadsafe_function(pool->wake_javascript, NULL, napi_tsfn_nonblocking);
-}
-
-static void post(struct pool *pool, struct job *job) {
-  if (job->is_posted || pool->is_gone) return;
-  job->is_posted = true;
-  job->references++;
-  job->posted_after = NULL;
-  if (pool->posted == NULL) pool->posted = job;
-  else pool->posted_end->posted_after = job;
-  pool->posted_end = job;
-  notify(pool);
-}
-
-struct job *take_posted(struct pool *pool, bool *has_ended) {
-  pthread_mutex_lock(&pool->lock);
-  struct job *posted = pool->posted;
-  pool->posted = NULL;
-  pool->is_notified = false;
-  *has_ended = pool->is_stopping && pool->alive == 0;
-  pthread_mutex_unlock(&pool->lock);
-  return posted;
-}
-
-/* Whether nobody waits for a job any more, and nothing of it has to be waited for. */
-static bool is_unused(const struct job *job) {
-  return job->is_abandoned && job->users == 0 && !job->is_committing;
-}
-
-uint32_t progress_of(struct pool *pool, struct job *job, bool *is_over) {
-  pthread_mutex_lock(&pool->lock);
-  /* From here on it may be posted again. */
-  job->is_posted = false;
-  *is_over = job->done == job->count || is_unused(job);
-  uint32_t done = job->done;
-  job->told_busy_ns = job->busy_ns;
-  pthread_mutex_unlock(&pool->lock);
-  return done;
-}
-
-/* ---- threads ---- */
 
 static void *work(void *pool);
 
@@ -215,12 +111,6 @@ static uint32_t begin_item(struct pool *pool, struct job *job, struct thread *se
   return item;
 }
 
-static void tell_if_unused(struct pool *pool, struct job *job) {
-  if (!is_unused(job)) return;
-  post(pool, job);
-  pthread_cond_broadcast(&pool->unused);
-}
-
 static uint64_t now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -251,13 +141,6 @@ static void yield_to_others(void) {
 #ifdef SCHED_BATCH
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
 #endif
-}
-
-void let_go(struct thread *self) {
-  /* Nothing of a file that was only read from is lost if this fails. */
-  if (self->kept_fd >= 0) close(self->kept_fd);
-  self->kept_fd = -1;
-  self->kept_key = NULL;
 }
 
 static void *work(void *argument) {
@@ -295,85 +178,7 @@ static void *work(void *argument) {
   return NULL;
 }
 
-uint8_t *scratch_of(struct thread *self) {
-  if (self->scratch == NULL) self->scratch = malloc(SCRATCH);
-  return self->scratch;
-}
-
-bool is_abandoned(struct job *job) {
-  pthread_mutex_lock(&job->pool->lock);
-  bool is = job->is_abandoned;
-  pthread_mutex_unlock(&job->pool->lock);
-  return is;
-}
-
-bool begin_use(struct job *job, struct thread *self) {
-  if (self->is_using) return true;
-  pthread_mutex_lock(&job->pool->lock);
-  self->is_using = !job->is_abandoned;
-  job->users += self->is_using;
-  pthread_mutex_unlock(&job->pool->lock);
-  return self->is_using;
-}
-
-void end_use(struct job *job, struct thread *self) {
-  if (job->is_direct || !self->is_using) return;
-  pthread_mutex_lock(&job->pool->lock);
-  self->is_using = false;
-  job->users--;
-  tell_if_unused(job->pool, job);
-  pthread_mutex_unlock(&job->pool->lock);
-}
-
-bool begin_commit(struct job *job) {
-  pthread_mutex_lock(&job->pool->lock);
-  bool may = job->is_committing = !job->is_abandoned;
-  pthread_mutex_unlock(&job->pool->lock);
-  return may;
-}
-
-/* ---- the pool ---- */
-
-struct pool *new_pool(const char *root, uint32_t wanted, bool may_hang, uint32_t idle_ms) {
-  struct pool *pool = calloc(1, sizeof *pool);
-  if (pool == NULL) return NULL;
-  if (!open_root(&pool->root, root)) {
-    free(pool);
-    return NULL;
-  }
-  pool->wanted = wanted;
-  pool->may_hang = may_hang;
-  pool->idle_ms = idle_ms;
-  pool->references = 1;
-  pthread_mutex_init(&pool->lock, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&pool->work, &monotonic);
-  pthread_cond_init(&pool->unused, &monotonic);
-  pthread_condattr_destroy(&monotonic);
-  live_objects++;
-  return pool;
-}
-
-void hold_pool(struct pool *pool) {
-  pthread_mutex_lock(&pool->lock);
-  pool->references++;
-  pthread_mutex_unlock(&pool->lock);
-}
-
-void drop_pool(struct pool *pool) {
-  pthread_mutex_lock(&pool->lock);
-  bool is_last = --pool->references == 0;
-  pthread_mutex_unlock(&pool->lock);
-  if (!is_last) return;
-  close_root(&pool->root);
-  pthread_cond_destroy(&pool->work);
-  pthread_cond_destroy(&pool->unused);
-  pthread_mutex_destroy(&pool->lock);
-  free(pool);
-  live_objects--;
-}
+/* ---- what the environment asks for ---- */
 
 int start_job(struct pool *pool, struct job *job) {
   pthread_mutex_lock(&pool->lock);
@@ -424,10 +229,6 @@ void leave_environment(struct pool *pool) {
   for (struct job *job = pool->under_way; job != NULL; job = job->next)
     while (job->users > 0) pthread_cond_wait(&pool->unused, &pool->lock);
   pthread_cond_broadcast(&pool->work);
-  while (pool->posted != NULL) {
-    struct job *job = pool->posted;
-    pool->posted = job->posted_after;
-    drop_job_locked(job);
-  }
+  drop_posted(pool);
   pthread_mutex_unlock(&pool->lock);
 }

@@ -1,6 +1,7 @@
 #include "write-file.h"
 #include "codes.h"
-#include "threads.h"
+#include "in-thread.h"
+#include "pool.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

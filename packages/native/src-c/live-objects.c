@@ -1,0 +1,3 @@
+#include "live-objects.h"
+
+atomic_int live_objects;

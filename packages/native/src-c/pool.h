@@ -1,0 +1,57 @@
+/* What the threads of a pool and its environment share; threads.c opens with how they work together. */
+#ifndef TIERED_POOL_H
+#define TIERED_POOL_H
+
+#include "job.h"
+#include "root.h"
+#include <pthread.h>
+
+struct pool {
+  struct root root;
+  bool may_hang;
+  uint32_t idle_ms;
+  /* Of the environment's thread. */
+  uint32_t id;
+  napi_env env;
+  napi_threadsafe_function wake_javascript;
+  napi_ref deliver;
+  struct job *under_way;
+  uint32_t under_way_count;
+  /* Items of jobs under way. */
+  uint32_t items;
+  bool is_stopping_told;
+
+  pthread_mutex_t lock;
+  /* Work, or an end, for idle threads. */
+  pthread_cond_t work;
+  /* No thread uses memory of an abandoned job any more. */
+  pthread_cond_t unused;
+  /*
+   * Threads that there are to be; that there are; that wait for work; and that may hang with a job that was
+   * abandoned.
+   */
+  uint32_t wanted, alive, idle, left;
+  bool is_stopping;
+  /* Whether the environment cannot be called any more. */
+  bool is_gone;
+  bool is_notified;
+  uint32_t references;
+  struct job *queue, *queue_end;
+  struct job *posted, *posted_end;
+};
+
+/* A pool of the environment's thread, which holds the one reference; NULL with errno set. */
+struct pool *new_pool(const char *root, uint32_t wanted, bool may_hang, uint32_t idle_ms);
+void hold_pool(struct pool *pool);
+void drop_pool(struct pool *pool);
+void drop_job(struct pool *pool, struct job *job);
+
+/* What follows is for whoever holds the lock. */
+
+void drop_job_locked(struct job *job);
+/* The queue holds jobs with items that nobody has begun. */
+void enqueue(struct pool *pool, struct job *job);
+/* Does nothing with a job that is not in it. */
+void dequeue(struct pool *pool, struct job *job);
+
+#endif

@@ -1,0 +1,23 @@
+/* The way back to JavaScript: jobs that have something to tell, and who is woken for that. */
+#ifndef TIERED_POSTED_H
+#define TIERED_POSTED_H
+
+#include "pool.h"
+
+/* Jobs that have something to tell, each with a reference. */
+struct job *take_posted(struct pool *pool, bool *has_ended);
+/* How far a job has come: items done, and whether it has ended. */
+uint32_t progress_of(struct pool *pool, struct job *job, bool *is_over);
+
+/* What follows is for whoever holds the lock. */
+
+/* Wakes the environment, once until it comes. */
+void notify(struct pool *pool);
+/* Has a job tell what it has to tell. */
+void post(struct pool *pool, struct job *job);
+/* A job that was abandoned is told as ended, once no thread uses its memory. */
+void tell_if_unused(struct pool *pool, struct job *job);
+/* The environment cannot be told any more. */
+void drop_posted(struct pool *pool);
+
+#endif

@@ -1,12 +1,12 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rmdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rmdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import readline from 'node:readline';
 import { promisify } from 'node:util';
+import { compileOnce } from '../c/compile.js';
 
 /** How slow a mount is. */
 export interface SlowMountOptions {
@@ -48,8 +48,11 @@ const INSTALL = 'bash tools/servers/install.sh fuse';
 const COUNTS_FILE = '.slow-fs-counts';
 const RESET_FILE = '.slow-fs-reset';
 
-const source = path.join(import.meta.dirname, 'slow-fs.c');
-const builds = path.resolve(import.meta.dirname, '../../node_modules/.cache/slow-fs');
+const sources = import.meta.dirname;
+const program = path.resolve(sources, '../../node_modules/.cache/slow-fs/slow-fs');
+const FLAGS = [
+  ...['-O2', '-D_GNU_SOURCE', '-D_FILE_OFFSET_BITS=64', '-DFUSE_USE_VERSION=312', '-I/usr/include/fuse3'],
+];
 const run = promisify(execFile);
 
 /**
@@ -90,10 +93,10 @@ export class SlowMount implements AsyncDisposable {
    * needs /dev/fuse and root (or setuid fusermount3).
    */
   static async start(mirrored: string, options: SlowMountOptions = {}): Promise<SlowMount> {
-    const program = await build();
+    const command = await build();
     const directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-slow-'));
     // Of its own group, so that Ctrl-C in a terminal is for this process to act on.
-    const server = spawn(program, [...flagsOf(options), mirrored, directory], { detached: true });
+    const server = spawn(command, [...flagsOf(options), mirrored, directory], { detached: true });
     const ended = once(server, 'close');
     const errors: Buffer[] = [];
     server.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
@@ -152,30 +155,20 @@ export function countsOfSlowMount(directory: string): SlowMountCounts {
   return JSON.parse(readFileSync(path.join(directory, COUNTS_FILE), 'utf8')) as SlowMountCounts;
 }
 
-/** Resolves to the path of the program, which is compiled if its source has changed. */
+/** Resolves to the path of the program, which is compiled if its sources have changed. */
 async function build(): Promise<string> {
-  const digest = createHash('sha256')
-    .update(await readFile(source))
-    .digest('hex');
-  const program = path.join(builds, digest.slice(0, 16));
+  const files = (await readdir(sources)).filter((name) => name.endsWith('.c')).sort();
   try {
-    await readFile(program);
-    return program;
-  } catch {
-    await mkdir(builds, { recursive: true });
-  }
-  // Under a name of its own first: several processes may compile at once.
-  const unfinished = `${program}.${randomUUID()}`;
-  const flags = ['-O2', '-D_FILE_OFFSET_BITS=64', '-I/usr/include/fuse3'];
-  try {
-    await run('cc', [...flags, '-o', unfinished, source, '-lfuse3', '-lpthread']);
+    return await compileOnce({
+      command: ['cc', ...FLAGS, ...files, '-lfuse3', '-lpthread'],
+      sources: [sources],
+      file: program,
+    });
   } catch (cause) {
     throw new Error(`The FUSE file system cannot be compiled. To install what it needs: ${INSTALL}`, {
       cause,
     });
   }
-  await rename(unfinished, program);
-  return program;
 }
 
 function flagsOf(options: SlowMountOptions): string[] {

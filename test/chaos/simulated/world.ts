@@ -1,13 +1,12 @@
 import { Random } from '@tiered/core';
-import { tagOf } from '@tiered/core/internal';
-import { assertNothingHeld, ManualClock, ticked } from '@tiered/core/testing';
-import path from 'node:path';
-import { Records } from '../../../packages/tiering/src/tier/index/thread/records.js';
+import { ManualClock, ticked } from '@tiered/core/testing';
 import { countFault, type Figures } from '../figures.js';
 import type { Schedule, Start, Step } from '../steps.js';
+import { close, place, rescan } from './calls.js';
 import { Dataset, KEYS } from './dataset.js';
 import { SimulatedDisk } from './disk.js';
 import { Finding } from './finding.js';
+import { checkKnown } from './known-names.js';
 import { Knowledge } from './knowledge.js';
 import { Life } from './life.js';
 import { Reading } from './reading.js';
@@ -138,8 +137,8 @@ export class World {
     if (step.do === 'resume') life.process.resume();
     if (!life.isRunning || life.isClosing || !life.isStarted) return;
     if (step.do === 'close') this.#begin(life, 'close', this.#close(life));
-    if (step.do === 'place') this.#begin(life, 'place', this.#place(life, step.key));
-    if (step.do === 'rescan') this.#begin(life, 'rescan', this.#rescan(life));
+    if (step.do === 'place') this.#begin(life, 'place', place(life, this.#knowledge(life), step.key));
+    if (step.do === 'rescan') this.#begin(life, 'rescan', rescan(life, this.#knowledge(life), this.#dataset));
     if (step.do !== 'read') return;
     this.#figures.reads += step.reads.length;
     const onBytes = (bytes: number) => (this.#figures.bytesChecked += bytes);
@@ -217,49 +216,8 @@ export class World {
     for (const one of this.#underWay) if (one.life === life) this.#underWay.delete(one);
   }
 
-  async #place(life: Life, key: (typeof KEYS)[number]): Promise<void> {
-    const known = this.#knowledge(life);
-    const lowest = known.lowest(key);
-    try {
-      await life.hierarchy.place(key);
-    } catch (error) {
-      const { code } = error as { code?: string };
-      if (code === 'TIERED_CLOSED' && life.isClosing) return;
-      if (code === 'TIERED_NOT_FOUND' && known.mayBeMissing(key, lowest)) return;
-      throw new Finding('failed place', `${key}: ${String(error)}`, error);
-    }
-  }
-
-  async #rescan(life: Life): Promise<void> {
-    const known = this.#knowledge(life);
-    // What was not known before is known from the listing, which may be older than the next read.
-    known.begin(KEYS, true);
-    const before = KEYS.map((key) => this.#dataset.present(key));
-    try {
-      await life.hierarchy.rescan();
-    } catch (error) {
-      if (life.isClosing) return;
-      throw new Finding('failed rescan', String(error), error);
-    }
-    for (const [i, key] of KEYS.entries()) known.relisted(key, before[i] ?? 0);
-  }
-
   async #close(life: Life): Promise<void> {
-    life.isClosing = true;
-    await life.hierarchy.close();
-    for (let turns = 0; turns < 5; turns++) await ticked();
-    try {
-      assertNothingHeld(life.hierarchy.stats());
-    } catch (error) {
-      throw new Finding('held after close', String(error), error);
-    }
-    const { underWay } = life.process;
-    if (underWay.size > 0) throw new Finding('held after close', [...underWay].join(', '));
-    for (const [level, members] of life.members.entries())
-      for (const member of members)
-        if (this.#disks[level]?.isRunning(member) === true)
-          throw new Finding('held after close', `${member} is open`);
-    life.end();
+    await close(life, this.#disks);
     this.#forget(life);
   }
 
@@ -323,13 +281,13 @@ export class World {
     const [life] = this.#lives;
     if (life === undefined) return;
     await this.#quiet();
-    for (const disk of this.#disks) await this.#checkKnown(disk);
+    for (const disk of this.#disks) await checkKnown(disk);
     const reads = KEYS.map((key) => ({ key, offset: 0, length: 1000 }));
     for (let epoch = 0; epoch < 2; epoch++) {
       this.#makeOf(life, { do: 'read', who: 0, how: 'read', reads, transfer: false });
       await this.#idle();
     }
-    for (const disk of this.#disks) await this.#checkKnown(disk);
+    for (const disk of this.#disks) await checkKnown(disk);
     this.#begin(life, 'close', this.#close(life));
     await this.#settle();
     this.#throwFinding();
@@ -346,19 +304,6 @@ export class World {
     if (occupied <= quota) return;
     this.#figures.bytesOverQuota += occupied - quota;
     this.#note(new Finding('over quota', `${disk.name} holds ${occupied} bytes, and may hold ${quota}`));
-  }
-
-  async #checkKnown(disk: SimulatedDisk): Promise<void> {
-    const index = new Records({ path: path.join(disk.directory, 'index.db'), durable: false, logPages: 128 });
-    const tags = new Set(index.tags());
-    const { copies } = index.state({ member: '' });
-    index.close();
-    index.file.statements.clear();
-    const names = await disk.names();
-    const unknown = names.filter((name) => !tags.has(tagOf(name) ?? NaN));
-    if (unknown.length > 0) throw new Finding('unknown', `${disk.name} holds ${unknown.join(', ')}`);
-    if (tags.size !== copies) throw new Finding('unfinished', `${tags.size - copies} copies of ${tags.size}`);
-    if (disk.temporaryFiles > 0) throw new Finding('unknown', `${disk.temporaryFiles} half-written files`);
   }
 
   #knowledge(life: Life): Knowledge {

@@ -9,7 +9,7 @@ import { OPERATION_HANDLERS } from './operations/operations.js';
 import { errorAnswer, send, type Answer } from './protocol/answers.js';
 import { authenticate, type S3ServerCredentials } from './protocol/authentication.js';
 import { checkBody, readBody } from './protocol/bodies.js';
-import { loadChecksums, type ChecksumAlgorithm, type ChecksumFunction } from './protocol/checksums.js';
+import type { ChecksumAlgorithm } from './protocol/checksums.js';
 import {
   parseRequest,
   S3_OPERATIONS,
@@ -80,7 +80,6 @@ export class S3Server implements AsyncDisposable {
   #identities = 0;
   #closing: Promise<void> | undefined;
   readonly #options: S3ServerOptions;
-  readonly #checksumOf: ChecksumFunction;
   readonly #storage = new Storage();
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
@@ -90,16 +89,15 @@ export class S3Server implements AsyncDisposable {
    * @throws TieredError `TIERED_CONFIG_INVALID`; Node's own error if the port is taken.
    */
   static async start(options: S3ServerOptions = {}): Promise<S3Server> {
-    const server = new S3Server(options, await loadChecksums());
+    const server = new S3Server(options);
     await new Promise<void>((resolve, reject) => {
       server.#server.once('error', reject).listen(options.port ?? 0, '127.0.0.1', resolve);
     });
     return server;
   }
 
-  private constructor(options: S3ServerOptions, checksumOf: ChecksumFunction) {
+  private constructor(options: S3ServerOptions) {
     this.#options = options;
-    this.#checksumOf = checksumOf;
     this.credentials = options.credentials ?? DEFAULT_CREDENTIALS;
     this.seed = options.seed ?? 0;
     this.faults = new Faults(this.seed, options.faults ?? []);
@@ -217,16 +215,16 @@ export class S3Server implements AsyncDisposable {
     this.requests[request.operation]++;
     const { latencyMs, fault } = this.faults.next(request.operation, request.key);
     if (latencyMs > 0) await (this.#options.clock ?? systemClock).sleep(latencyMs, gone);
-    const carryOut = () => {
-      const checked = { ...request, ...checkBody(raw, request.headers, this.#checksumOf) };
+    const carryOut = async () => {
+      const checked = { ...request, ...(await checkBody(raw, request.headers)) };
       const call = this.#call(checked, fault);
-      const answer = insteadOf(fault, requestId) ?? OPERATION_HANDLERS[request.operation](call);
+      const answer = insteadOf(fault, requestId) ?? (await OPERATION_HANDLERS[request.operation](call));
       return fault === undefined
         ? answer
         : inflict(fault, answer, { call, below: (n) => this.faults.below(n) });
     };
     try {
-      return carryOut();
+      return await carryOut();
     } catch (error) {
       const answer = errorAnswer(asS3Error(error), requestId);
       return fault === undefined ? answer : cutShort(fault, answer);
@@ -253,7 +251,6 @@ export class S3Server implements AsyncDisposable {
       now: this.#now(),
       pageSize,
       minPartBytes,
-      checksumOf: this.#checksumOf,
       defaultChecksum: checksums === true ? 'crc64nvme' : checksums === false ? undefined : checksums,
       ignoreConditions: fault?.kind === 'ignoreIfMatch',
       emptyPage: fault?.kind === 'emptyPage',

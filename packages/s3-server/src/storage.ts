@@ -31,7 +31,7 @@ export class StoredObject {
   /** The headers of every answer to GET and HEAD. */
   readonly headers: readonly string[];
   readonly #details: ObjectDetails;
-  #default: StoredChecksum | undefined;
+  #default: Promise<StoredChecksum> | undefined;
 
   constructor(bytes: Uint8Array, details: ObjectDetails) {
     const { lastModified, metadata = PLAIN, etag } = details;
@@ -49,7 +49,7 @@ export class StoredObject {
   }
 
   /** Returns the checksum that it was stored with. Otherwise calls `compute`, once, and keeps the result. */
-  checksum(compute: () => StoredChecksum): StoredChecksum {
+  async checksum(compute: () => Promise<StoredChecksum>): Promise<StoredChecksum> {
     return this.#details.checksum ?? (this.#default ??= compute());
   }
 }

@@ -83,6 +83,15 @@ describe('multipart uploads', () => {
     await expect(upload.abort()).rejects.toMatchObject({ name: 'NoSuchUpload' });
   });
 
+  it('are completed once, however many ask for it at the same time', async () => {
+    const server = await startServer();
+    const upload = await begin(clientOf(server), { ChecksumAlgorithm: 'SHA256' });
+    const part = await upload.part(1, Buffer.from('x'));
+    const asked = await Promise.allSettled([1, 2, 3].map(() => upload.complete([part])));
+    expect(asked.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect([server.openUploads, String(server.get(BUCKET, OBJECT.Key))]).toEqual([0, 'x']);
+  });
+
   it('do not overwrite if they must not', async () => {
     const server = await startServer();
     server.put(BUCKET, OBJECT.Key, Buffer.from('old'));

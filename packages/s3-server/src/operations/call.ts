@@ -1,4 +1,4 @@
-import type { ChecksumAlgorithm, ChecksumFunction } from '../protocol/checksums.js';
+import type { ChecksumAlgorithm } from '../protocol/checksums.js';
 import type { S3RequestWithBody } from '../protocol/requests.js';
 import type { Bucket } from '../storage.js';
 
@@ -11,7 +11,6 @@ export interface Call {
   readonly pageSize: number;
   /** The smallest part of an upload, except for its last one, in bytes. */
   readonly minPartBytes: number;
-  readonly checksumOf: ChecksumFunction;
   /** The checksum of objects that were stored without one. Undefined if answers carry none. */
   readonly defaultChecksum: ChecksumAlgorithm | undefined;
   /** Whether If-Match and If-None-Match have no effect. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { xmlAnswer, type Answer } from '../protocol/answers.js';
-import { isChecksumAlgorithm } from '../protocol/checksums.js';
+import { checksumOf, compositeOf, isChecksumAlgorithm } from '../protocol/checksums.js';
 import { checkWrite } from '../protocol/conditions.js';
 import { invalidArgument, S3Error } from '../protocol/s3-error.js';
 import { malformedXml, parseXml, type XmlElement } from '../protocol/xml-parser.js';
@@ -54,16 +54,18 @@ export function uploadPart(call: Call): Answer {
 }
 
 /** CompleteMultipartUpload. The parts, in order, become the object. */
-export function completeUpload(call: Call): Answer {
+export async function completeUpload(call: Call): Promise<Answer> {
   const { request, bucket, now, ignoreConditions } = call;
   const { key, headers, body } = request;
   const upload = uploadOf(call);
   const parts = partsAsked(parseXml(body, 'CompleteMultipartUpload'), upload, call.minPartBytes);
-  if (!ignoreConditions) checkWrite(headers, key, bucket.get(key));
   const digests = parts.map(({ etag }) => Buffer.from(etag.slice(1, -1), 'hex'));
   const etag = `"${createHash('md5').update(Buffer.concat(digests)).digest('hex')}-${parts.length}"`;
   const bytes = Buffer.concat(parts.map((part) => part.bytes));
-  const checksum = checksumOfParts(call, upload, parts, bytes);
+  const checksum = await checksumOfParts(upload, parts, bytes);
+  // Nothing below waits, so that of two requests that complete the upload one finds it gone.
+  uploadOf(call);
+  if (!ignoreConditions) checkWrite(headers, key, bucket.get(key));
   bucket.put(key, new StoredObject(bytes, { lastModified: now, metadata: upload.metadata, checksum, etag }));
   bucket.uploads.delete(request.query.get('uploadId') ?? '');
   const content = [
@@ -121,15 +123,19 @@ function entityTooSmall({ bytes }: UploadedPart, minPartBytes: number): S3Error 
 }
 
 /** Computes the checksum over the whole object, or over the checksums of its parts. */
-function checksumOfParts(
-  { checksumOf }: Call,
+async function checksumOfParts(
   { checksum }: Upload,
   parts: readonly UploadedPart[],
   bytes: Uint8Array,
-): StoredChecksum | undefined {
+): Promise<StoredChecksum | undefined> {
   if (checksum === undefined) return undefined;
   const { algorithm, type } = checksum;
-  if (type === 'FULL_OBJECT') return { algorithm, type, value: checksumOf(algorithm, bytes) };
-  const all = Buffer.concat(parts.map((part) => Buffer.from(checksumOf(algorithm, part.bytes), 'base64')));
-  return { algorithm, type, value: `${checksumOf(algorithm, all)}-${parts.length}` };
+  const value =
+    type === 'FULL_OBJECT'
+      ? await checksumOf(algorithm, bytes)
+      : await compositeOf(
+          algorithm,
+          parts.map((part) => part.bytes),
+        );
+  return { algorithm, type, value };
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from '../protocol/answers.js';
-import { CHECKSUM_ALGORITHMS } from '../protocol/checksums.js';
+import { CHECKSUM_ALGORITHMS, checksumOf } from '../protocol/checksums.js';
 import { checkRead, checkWrite } from '../protocol/conditions.js';
 import { contentRange, parseRange } from '../protocol/ranges.js';
 import { noSuchKey } from '../protocol/s3-error.js';
@@ -16,7 +16,7 @@ const KEPT_HEADERS = [
 ];
 
 /** GetObject. */
-export function getObject(call: Call): Answer {
+export async function getObject(call: Call): Promise<Answer> {
   const { request, bucket, ignoreConditions } = call;
   const { headers } = request;
   const object = bucket.get(request.key);
@@ -27,7 +27,7 @@ export function getObject(call: Call): Answer {
   if (asked === undefined) {
     const range = { start: 0, end: size - 1 };
     const content = { object, range };
-    return { status: 200, headers: wholeHeaders(call, object), body: object.bytes, content };
+    return { status: 200, headers: await wholeHeaders(call, object), body: object.bytes, content };
   }
   const body = object.bytes.subarray(asked.start, asked.end + 1);
   const withRange = [...object.headers, 'Content-Range', contentRange(asked, size)];
@@ -35,20 +35,20 @@ export function getObject(call: Call): Answer {
 }
 
 /** HeadObject. As GetObject, without the bytes. */
-export function headObject(call: Call): Answer {
-  const { status, headers, body } = getObject(call);
+export async function headObject(call: Call): Promise<Answer> {
+  const { status, headers, body } = await getObject(call);
   return { status, headers, contentLength: body?.byteLength ?? 0 };
 }
 
-function wholeHeaders(
-  { request, checksumOf, defaultChecksum }: Call,
+async function wholeHeaders(
+  { request, defaultChecksum }: Call,
   object: StoredObject,
-): readonly string[] {
+): Promise<readonly string[]> {
   if (request.headers['x-amz-checksum-mode'] !== 'ENABLED' || defaultChecksum === undefined)
     return object.headers;
-  const checksum = object.checksum(() => ({
+  const checksum = await object.checksum(async () => ({
     algorithm: defaultChecksum,
-    value: checksumOf(defaultChecksum, object.bytes),
+    value: await checksumOf(defaultChecksum, object.bytes),
     type: 'FULL_OBJECT',
   }));
   return [...object.headers, ...checksumHeaders(checksum)];

@@ -7,7 +7,7 @@ import { abortUpload, completeUpload, createUpload, uploadPart } from './multipa
 import { deleteObject, getObject, headObject, putObject } from './objects.js';
 
 /** What each operation does. */
-export const OPERATION_HANDLERS: Readonly<Record<S3Operation, (call: Call) => Answer>> = {
+export const OPERATION_HANDLERS: Readonly<Record<S3Operation, (call: Call) => Answer | Promise<Answer>>> = {
   HeadBucket: () => ({ status: 200, headers: [] }),
   ListObjectsV2: listObjects,
   GetObject: getObject,

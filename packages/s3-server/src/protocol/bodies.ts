@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { isChecksumAlgorithm, type ChecksumFunction } from './checksums.js';
+import { checksumOf, isChecksumAlgorithm } from './checksums.js';
 import { S3Error } from './s3-error.js';
 
 /** A body that agrees with every hash that came with it. */
@@ -35,11 +35,11 @@ export async function readBody(message: IncomingMessage): Promise<Uint8Array> {
  * Takes the body out of its chunks, and compares it with every hash that came with it.
  * @throws S3Error `BadDigest`, and others like it.
  */
-export function checkBody(raw: Uint8Array, headers: IncomingHttpHeaders, of: ChecksumFunction): CheckedBody {
+export async function checkBody(raw: Uint8Array, headers: IncomingHttpHeaders): Promise<CheckedBody> {
   const hash = headers['x-amz-content-sha256'];
   if (raw.byteLength === 0 && (hash === EMPTY_SHA256 || hash === 'UNSIGNED-PAYLOAD')) {
     if (headers['content-md5'] === undefined)
-      return { body: EMPTY, checksums: checksumsIn(headers, EMPTY, of) };
+      return { body: EMPTY, checksums: await checksumsIn(headers, EMPTY) };
   }
   if (typeof hash !== 'string' && headers.authorization !== undefined) {
     throw new S3Error(
@@ -48,10 +48,10 @@ export function checkBody(raw: Uint8Array, headers: IncomingHttpHeaders, of: Che
       'Missing required header for this request: x-amz-content-sha256',
     );
   }
-  if (hash === UNSIGNED_CHUNKS) return checkChunked(raw, headers, of);
+  if (hash === UNSIGNED_CHUNKS) return checkChunked(raw, headers);
   checkSha256(raw, hash);
   checkMd5(raw, headers['content-md5']);
-  return { body: raw, checksums: checksumsIn(headers, raw, of) };
+  return { body: raw, checksums: await checksumsIn(headers, raw) };
 }
 
 function checkSha256(body: Uint8Array, hash: string | string[] | undefined): void {
@@ -80,17 +80,16 @@ function checkMd5(body: Uint8Array, md5: string | string[] | undefined): void {
   if (createHash('md5').update(body).digest('base64') !== md5) throw badDigest('Content-MD5');
 }
 
-function checksumsIn(
+async function checksumsIn(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   body: Uint8Array,
-  of: ChecksumFunction,
-): ReadonlyMap<string, string> {
+): Promise<ReadonlyMap<string, string>> {
   let found: Map<string, string> | undefined;
   for (const name in headers) {
     if (!name.startsWith('x-amz-checksum-')) continue;
     const algorithm = name.slice('x-amz-checksum-'.length);
     if (!isChecksumAlgorithm(algorithm)) continue;
-    const value = of(algorithm, body);
+    const value = await checksumOf(algorithm, body);
     if (headers[name] !== value) throw badDigest(algorithm.toUpperCase());
     (found ??= new Map<string, string>()).set(algorithm, value);
   }
@@ -98,7 +97,7 @@ function checksumsIn(
 }
 
 /** Decodes `aws-chunked`: pieces, each after its length, and checksums after the last one. */
-function checkChunked(raw: Uint8Array, headers: IncomingHttpHeaders, of: ChecksumFunction): CheckedBody {
+async function checkChunked(raw: Uint8Array, headers: IncomingHttpHeaders): Promise<CheckedBody> {
   const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
   const pieces: Buffer[] = [];
   let at = 0;
@@ -129,7 +128,7 @@ function checkChunked(raw: Uint8Array, headers: IncomingHttpHeaders, of: Checksu
       'The request contained trailing data that was not well-formed.',
     );
   }
-  return { body, checksums: checksumsIn({ ...headers, ...trailers }, body, of) };
+  return { body, checksums: await checksumsIn({ ...headers, ...trailers }, body) };
 }
 
 function incomplete(): S3Error {

@@ -1,50 +1,36 @@
-import { createHash } from 'node:crypto';
-import { crc32, crc32c } from '@node-rs/crc32';
-import { createCRC64 } from 'hash-wasm';
+import { Crc32, Crc32c, Crc64Nvme } from '@aws-sdk/checksums/crc';
+import { Sha1, Sha256 } from '@aws-sdk/checksums/sha';
 
-/** The checksums that S3 knows. */
-export const CHECKSUM_ALGORITHMS = ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256'] as const;
+/**
+ * The checksums that S3 knows, as AWS's own SDK computes them. The adapter under test has its checksums from
+ * other libraries, so that a mistake in one of the two does not go unseen.
+ */
+const CHECKSUMS = { crc32: Crc32, crc32c: Crc32c, crc64nvme: Crc64Nvme, sha1: Sha1, sha256: Sha256 };
 
 /** Name of a checksum, as in the header `x-amz-checksum-*`. */
-export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
+export type ChecksumAlgorithm = keyof typeof CHECKSUMS;
 
-/** Computes a checksum in base64, as headers carry it. */
-export type ChecksumFunction = (algorithm: ChecksumAlgorithm, bytes: Uint8Array) => string;
-
-/** The polynomial of CRC-64/NVME, reflected. */
-const CRC64NVME = '9a6c9329ac4bc9b5';
-
-let loaded: Promise<ChecksumFunction> | undefined;
-
-/** Loads the function that computes checksums. Compiles what crc64nvme needs, once. */
-export function loadChecksums(): Promise<ChecksumFunction> {
-  return (loaded ??= load());
-}
-
-async function load(): Promise<ChecksumFunction> {
-  const crc64 = await createCRC64(CRC64NVME);
-  return (algorithm, bytes) => {
-    switch (algorithm) {
-      case 'crc32':
-        return base64(crc32(bytes));
-      case 'crc32c':
-        return base64(crc32c(bytes));
-      case 'crc64nvme':
-        return Buffer.from(crc64.init().update(bytes).digest('binary')).toString('base64');
-      case 'sha1':
-      case 'sha256':
-        return createHash(algorithm).update(bytes).digest('base64');
-    }
-  };
-}
+/** The names of all checksums. */
+export const CHECKSUM_ALGORITHMS = Object.keys(CHECKSUMS) as readonly ChecksumAlgorithm[];
 
 /** Whether this is the name of a checksum. */
 export function isChecksumAlgorithm(name: string): name is ChecksumAlgorithm {
-  return (CHECKSUM_ALGORITHMS as readonly string[]).includes(name);
+  return Object.hasOwn(CHECKSUMS, name);
 }
 
-function base64(word: number): string {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(word);
-  return bytes.toString('base64');
+/** Computes a checksum in base64, as headers carry it. */
+export async function checksumOf(algorithm: ChecksumAlgorithm, bytes: Uint8Array): Promise<string> {
+  const checksum = new CHECKSUMS[algorithm]();
+  checksum.update(bytes);
+  return Buffer.from(await checksum.digest()).toString('base64');
+}
+
+/** Computes the checksum over the checksums of parts. It ends with how many they are: `BASE64-3`. */
+export async function compositeOf(
+  algorithm: ChecksumAlgorithm,
+  parts: readonly Uint8Array[],
+): Promise<string> {
+  const sums = await Promise.all(parts.map((part) => checksumOf(algorithm, part)));
+  const all = Buffer.concat(sums.map((sum) => Buffer.from(sum, 'base64')));
+  return `${await checksumOf(algorithm, all)}-${parts.length}`;
 }

@@ -7,7 +7,7 @@ export default {
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'interpose-is-optional',
-      comment: 'Who has not installed it loses two commands, which import it when they run.',
+      comment: 'Who has not installed it loses the commands that import it when they run.',
       severity: 'error',
       from: {
         path: '^packages/[^/]+/src/',

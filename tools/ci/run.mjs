@@ -25,6 +25,7 @@ const examples = readdirSync(path.resolve(import.meta.dirname, '../../examples')
 
 const steps = [
   { name: 'install', command: 'npm ci', needed: true },
+  { name: 'commits', command: 'npm run commits' },
   // Packs the packages, for which it builds them all: tests need what is built.
   { name: 'checks', command: 'npm run check' },
   { name: 'docs', command: 'npm run docs' },

@@ -47,7 +47,7 @@ export default defineConfig({
           name: 'whole',
           include: ['test/**/*.test.ts', LONG],
           // They wait for servers and processes half of the time. Runs after the unit tests.
-          maxWorkers: os.availableParallelism(),
+          maxWorkers: os.availableParallelism() + 1,
           sequence: { groupOrder: 1 },
         },
       },

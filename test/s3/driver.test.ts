@@ -111,19 +111,25 @@ function promises(server: () => RealServer): void {
     expect((await keysOf(outer)).sort()).toEqual(['inner/../new', 'secret']);
   });
 
-  it('lists and deletes more than 1000 objects, in ranges and in batches', { timeout: LONG_MS }, async () => {
-    // A batch of deletes keeps a busy Swift silent for long, and is to be sent once all the same.
-    const driver = await opened({ timeoutMs: 60_000 });
-    const keys = Array.from({ length: 1100 }, (_, i) => `${i % 7}é +/${i}`);
-    await Promise.all(keys.map((key) => driver.write(key, someBytes(1, 1), { size: 1 })));
-    const listing = countRequests(server());
-    expect((await keysOf(driver)).sort()).toEqual(keys.sort());
-    expect(listing.stop()).toBeLessThanOrEqual(2 + 8 + 1);
-    const deleting = countRequests(server());
-    await Promise.all(keys.map((key) => driver.delete(key, {})));
-    expect(deleting.stop()).toBe(2);
-    expect(await keysOf(driver)).toEqual([]);
-  });
+  // The suite lists and deletes as many; this counts the requests of it, which takes Swift long.
+  if (inject('nightly'))
+    it(
+      'lists and deletes more than 1000 objects, in ranges and in batches',
+      { timeout: LONG_MS },
+      async () => {
+        // A batch of deletes keeps a busy Swift silent for long, and is to be sent once all the same.
+        const driver = await opened({ timeoutMs: 60_000 });
+        const keys = Array.from({ length: 1100 }, (_, i) => `${i % 7}é +/${i}`);
+        await Promise.all(keys.map((key) => driver.write(key, someBytes(1, 1), { size: 1 })));
+        const listing = countRequests(server());
+        expect((await keysOf(driver)).sort()).toEqual(keys.sort());
+        expect(listing.stop()).toBeLessThanOrEqual(2 + 8 + 1);
+        const deleting = countRequests(server());
+        await Promise.all(keys.map((key) => driver.delete(key, {})));
+        expect(deleting.stop()).toBe(2);
+        expect(await keysOf(driver)).toEqual([]);
+      },
+    );
 
   it('writes large objects in parts, and reads them in parts', async () => {
     // A request that was given up, because the server is busy, would be sent twice.

@@ -1,3 +1,4 @@
+import { systemClock } from '@tiered/core';
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -24,13 +25,25 @@ export async function buildRegister(): Promise<() => void> {
   return () => fs.rmSync(path.join(BUILD, `${NAME}.js`), { force: true });
 }
 
-/** Runs a Node program with it, and resolves to what it wrote. */
-export async function start(session: string | undefined, args: readonly string[]): Promise<string> {
+/**
+ * Runs a Node program with it, and resolves to what it wrote.
+ *
+ * @param mayEnd Whether its standard input may end, for a program that goes on until then. The end of a
+ * program waits for half a second until the daemon is told of what it opened, which is short on a busy
+ * machine.
+ */
+export async function start(
+  session: string | undefined,
+  args: readonly string[],
+  mayEnd: () => boolean = () => true,
+): Promise<string> {
   const env = { ...process.env, TIERED_INTERPOSE: session };
   const options = ['--import', REGISTER];
-  const { stdout } = await promisify(execFile)(process.execPath, [...options, ...args], {
-    env,
-    maxBuffer: 2 ** 28,
-  });
-  return stdout;
+  const running = promisify(execFile)(process.execPath, [...options, ...args], { env, maxBuffer: 2 ** 28 });
+  const { stdin, pid } = running.child;
+  let hasEnded = pid === undefined;
+  running.child.once('exit', () => (hasEnded = true));
+  while (!mayEnd() && !hasEnded) await systemClock.turn();
+  stdin?.end();
+  return (await running).stdout;
 }

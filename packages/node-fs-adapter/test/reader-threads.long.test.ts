@@ -132,6 +132,14 @@ describe.skipIf(onLinux.skip)('batches into shared memory', () => {
     });
   });
 
+  it('that were left do not end a process which waits for the end of their threads', async () => {
+    const { root } = await place();
+    await putFile(root, 'file', Buffer.from('bytes'));
+    const [node, args] = childCommand('end-threads.ts', root, 'file', '20');
+    const { stdout } = await promisify(execFile)(node, args);
+    expect(stdout).toBe('ended\n'.repeat(20));
+  });
+
   it('are read all the same if a thread ends in the midst of them', async () => {
     const { driver, threads } = await withThreads();
     for (let round = 0; round < 20; round++) {

@@ -104,6 +104,8 @@ class Thread {
   isReady = false;
   readonly #worker: Worker;
   #error: unknown;
+  /** Whether somebody waits for its end. */
+  #isEnding = false;
 
   constructor({ data, execArgv }: WorkerPoolOptions, onEnd: (error: unknown) => void) {
     this.#worker = new Worker(WORKER_THREAD, {
@@ -128,12 +130,13 @@ class Thread {
   }
 
   async end(): Promise<void> {
+    this.#isEnding = true;
     await this.#worker.terminate();
   }
 
   #failed(error: unknown): void {
     this.#error ??= error;
-    void this.#worker.terminate();
+    void this.end();
   }
 
   #received(message: ThreadMessage): void {
@@ -144,7 +147,8 @@ class Thread {
     const given = this.tasks.get(message.id);
     invariant(given !== undefined, 'a worker answered what it was not asked');
     this.tasks.delete(message.id);
-    if (this.tasks.size === 0) this.#worker.unref();
+    // Answers may still come while it ends. The process waits for its end, or what follows would never run.
+    if (this.tasks.size === 0 && !this.#isEnding) this.#worker.unref();
     if (message.type === 'failed') given.reject(errorFrom(message.error));
     else given.resolve(withErrors(message.made));
   }

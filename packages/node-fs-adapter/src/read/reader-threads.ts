@@ -104,6 +104,8 @@ class ReaderThread {
   /** Who waits for the batches under way, which are answered in order. */
   readonly #waiting: Waiting[] = [];
   #isOnline = false;
+  /** Whether somebody waits for its end. */
+  #isEnding = false;
 
   /**
    * @param data What it is told.
@@ -148,6 +150,7 @@ class ReaderThread {
   }
 
   async end(): Promise<void> {
+    this.#isEnding = true;
     await this.#worker.terminate();
   }
 
@@ -168,8 +171,11 @@ class ReaderThread {
     this.#restIfUnused();
   }
 
-  /** A thread that nobody waits for keeps no process from its end. */
+  /**
+   * A thread that nobody waits for keeps no process from its end. While it ends, the answer to a batch that
+   * was left may still come.
+   */
   #restIfUnused(): void {
-    if (this.#waiting.every(({ isGone }) => isGone)) this.#worker.unref();
+    if (!this.#isEnding && this.#waiting.every(({ isGone }) => isGone)) this.#worker.unref();
   }
 }

@@ -47,7 +47,7 @@ export class Clairvoyant {
   readonly #parts: ClairvoyantParts;
   readonly #hierarchy: Hierarchy;
   /** Settles when the plan is followed. */
-  readonly planned: Promise<void>;
+  readonly #planned: Promise<void>;
   #filling: Promise<void> = Promise.resolve();
   #filled: FillCounts | undefined;
   #error: unknown;
@@ -59,17 +59,23 @@ export class Clairvoyant {
     if (hierarchy === undefined || others.length > 0)
       throw configError('clairvoyant', 'parts of one hierarchy', `${1 + others.length}`);
     this.#hierarchy = hierarchy;
-    this.planned = this.#plan();
-    this.planned.catch(() => undefined);
+    this.#planned = this.#plan();
+    this.#planned.catch(() => undefined);
   }
 
   get state(): Clairvoyance {
     return { filled: this.#filled, error: this.#error };
   }
 
+  /** What is read before there is a plan would be fetched again when it is placed. */
+  async *whenPlanned<T>(accesses: Iterable<T>): AsyncGenerator<T, void, undefined> {
+    await this.#planned;
+    yield* accesses;
+  }
+
   /** Resolves when nothing is being filled. Its signal ends it. */
   async end(): Promise<void> {
-    await this.planned.catch(() => undefined);
+    await this.#planned.catch(() => undefined);
     await this.#filling;
   }
 

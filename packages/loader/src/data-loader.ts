@@ -113,9 +113,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     this.#clairvoyant =
       clairvoyant &&
       new Clairvoyant({ ...clairvoyant, parts, job, signal: this.#ending.signal, clock: this.#clock });
-    const { planned } = this.#clairvoyant ?? {};
-    // What is read before there is a plan would be fetched again when it is placed.
-    const input = planned === undefined ? accesses : after(planned, accesses);
+    const input = this.#clairvoyant?.whenPlanned(accesses) ?? accesses;
     this.#prefetcher = new Prefetcher(source, input, { ...prefetch, signal });
     const making = makingOf(parts, options, checked);
     this.#pool = making instanceof WorkerPool ? making : undefined;
@@ -288,9 +286,4 @@ interface Loan {
   batch: PlannedBatch | undefined;
   /** Whether it asks for no more. What it was given is good until somebody else asks. */
   isOver: boolean;
-}
-
-async function* after<T>(planned: Promise<void>, items: Iterable<T>): AsyncGenerator<T, void, undefined> {
-  await planned;
-  yield* items;
 }

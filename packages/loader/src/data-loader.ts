@@ -4,6 +4,7 @@ import type { SampleSet } from '@tiered/formats';
 import { DamageLimit } from '@tiered/formats/internal';
 import { Prefetcher } from '@tiered/prefetch';
 import { Batch } from './batches/batch.js';
+import { BatchMaker } from './batches/make-batch.js';
 import { Pipeline, type PlannedBatch } from './batches/pipeline.js';
 import { Clairvoyant } from './clairvoyance.js';
 import { closedError } from './errors.js';
@@ -20,7 +21,7 @@ import { runsOf, type Runs } from './reading/runs.js';
 import { Scattered } from './reading/scattered.js';
 import { assertForm, assertState, orderHash, type LoaderState } from './state.js';
 import { makingOf } from './workers/making.js';
-import { WorkerPool } from './workers/worker-pool.js';
+import type { WorkerPool } from './workers/worker-pool.js';
 
 /**
  * Gives the samples of a training in batches: in the order that the seed decides, read ahead of the training,
@@ -51,7 +52,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   readonly #clock: Clock;
   readonly #signal: AbortSignal | undefined;
   readonly #prefetcher: Prefetcher;
-  readonly #pool: WorkerPool | undefined;
+  readonly #making: BatchMaker | WorkerPool;
   readonly #pipeline: Pipeline;
   readonly #epochs: LoaderEpochs;
   #position: { readonly epoch: number; readonly done: number };
@@ -116,7 +117,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     const input = this.#clairvoyant?.whenPlanned(accesses) ?? accesses;
     this.#prefetcher = new Prefetcher(source, input, { ...prefetch, signal });
     const making = makingOf(parts, options, checked);
-    this.#pool = making instanceof WorkerPool ? making : undefined;
+    this.#making = making;
     this.#epochs = new LoaderEpochs(this.#clock);
     this.#pipeline = new Pipeline({
       parts,
@@ -128,7 +129,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
       make: (task) => making.make(task),
       drop: (block) => making.drop(block),
       keepsBlocks: this.#ordering.windowBytes !== undefined,
-      lends: this.#pool === undefined,
+      lends: making instanceof BatchMaker,
     });
   }
 
@@ -201,7 +202,10 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     return reportOf(this.figures());
   }
 
-  /** Ends reading and workers. Batches that wait are dropped. Idempotent. */
+  /**
+   * Ends reading and workers, and leaves functions that have not ended. Batches that wait are dropped.
+   * Idempotent.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -217,7 +221,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     this.#ending.abort(this.#failure.error);
     for (const loan of this.#loans) this.#takeBack(loan);
     await Promise.all([
-      this.#pool?.close(),
+      this.#making.close(),
       this.#prefetcher.close(),
       this.#pipeline.end(),
       this.#clairvoyant?.end(),

@@ -1,6 +1,6 @@
 import { TieredError, type ListOptions, type ObjectStat } from '@tiered/core';
 import { BaseDriver, notFound, versionChanged, type ReadOptions } from '@tiered/core/driver';
-import { assertCounts, configError, raceAbort } from '@tiered/core/internal';
+import { assertCounts, configError, notOpenError, raceAbort } from '@tiered/core/internal';
 import type { RecordPlace, SampleSet } from '@tiered/formats';
 import { createHash } from 'node:crypto';
 import os from 'node:os';
@@ -134,10 +134,12 @@ export class DerivedDriver<S = unknown> extends BaseDriver {
     const record = new Uint8Array(new SharedArrayBuffer(place.length));
     const count = await hierarchy.readInto(place.key, record, { offset: place.offset, signal });
     const task = this.#taskOf(sample, place, record.subarray(0, count));
-    const made = await this.#making?.make(task).finally(() => this.#making?.drop(sample));
-    const [damage] = made?.damage ?? [];
+    const making = this.#making;
+    if (making === undefined) throw notOpenError(this.name);
+    const made = await making.make(task).finally(() => making.drop(sample));
+    const [damage] = made.damage;
     if (damage !== undefined) throw damage.error;
-    const [bytes] = (made?.data ?? []) as unknown[];
+    const [bytes] = made.data as unknown[];
     if (bytes instanceof Uint8Array && bytes.byteLength === this.#bytes) return bytes;
     const what = bytes instanceof Uint8Array ? `${bytes.byteLength} bytes` : typeof bytes;
     throw new TieredError(

@@ -1,5 +1,7 @@
 import { isTieredError, Random, TieredError } from '@tiered/core';
+import { raceAbort } from '@tiered/core/internal';
 import type { SampleFormat } from '@tiered/formats';
+import { closedError } from '../errors.js';
 import type { Collate, SampleContext, Transform } from './functions.js';
 import type { BatchTask, MadeBatch } from './task.js';
 
@@ -24,6 +26,7 @@ export class BatchMaker {
   readonly #functions: BatchFunctions;
   /** Decoded records by block, and then by their first byte. */
   readonly #decoded = new Map<number, Map<number, Samples | Promise<Samples>>>();
+  readonly #ending = new AbortController();
 
   constructor(functions: BatchFunctions) {
     this.#functions = functions;
@@ -34,16 +37,21 @@ export class BatchMaker {
     this.#decoded.delete(block);
   }
 
-  /** Nothing has to be closed in this thread. */
+  /** Batches that are being made fail, because a function of the user's may never end. Idempotent. */
   close(): Promise<void> {
+    this.#ending.abort(closedError());
     return Promise.resolve();
   }
 
   /**
-   * @throws TieredError `TIERED_TRANSFORM_FAILED` with the error of the transform, or of `collate`. Damaged
-   * records do not throw: the batch lacks them.
+   * @throws TieredError `TIERED_TRANSFORM_FAILED` with the error of the transform, or of `collate`;
+   * `TIERED_CLOSED`. Damaged records do not throw: the batch lacks them.
    */
-  async make(task: BatchTask): Promise<MadeBatch> {
+  make(task: BatchTask): Promise<MadeBatch> {
+    return raceAbort(this.#make(task), this.#ending.signal);
+  }
+
+  async #make(task: BatchTask): Promise<MadeBatch> {
     const damage: { index: number; error: unknown }[] = [];
     const made: unknown[] = [];
     let isSettled = true;

@@ -147,16 +147,15 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   /**
    * Iterates over the batches that are left of one epoch: the one of the next batch. Yields nothing after the
    * last epoch. Leaving the loop early keeps the loader open, and the next call goes on with the rest.
+   * Several loops may share an epoch.
    */
   async *epoch(): AsyncGenerator<Batch<C>, void, undefined> {
-    const { epoch } = this.#position;
     const loan: Loan = { batch: undefined, isOver: false };
     try {
-      while (this.#position.epoch === epoch) {
-        const batch = await this.#next(loan);
-        if (batch === undefined) return;
+      let batch = await this.#next(loan);
+      // Its first batch says which epoch it is: of the one that was resumed, no batch may be left.
+      for (const epoch = batch?.epoch; batch !== undefined; batch = await this.#next(loan, epoch))
         yield batch;
-      }
     } finally {
       loan.isOver = true;
     }
@@ -228,9 +227,10 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     ]);
   }
 
-  /** One at a time, whoever asks. */
-  #next(loan: Loan): Promise<Batch<C> | undefined> {
-    const next = this.#turn.then(() => this.#nextInTurn(loan));
+  /** One at a time, whoever asks. With an epoch: undefined also at its end, which another loop may reach. */
+  #next(loan: Loan, epoch?: number): Promise<Batch<C> | undefined> {
+    const isOver = () => epoch !== undefined && this.#position.epoch !== epoch;
+    const next = this.#turn.then(() => (isOver() ? undefined : this.#nextInTurn(loan)));
     this.#turn = next.catch(() => undefined);
     return next;
   }

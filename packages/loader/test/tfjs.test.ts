@@ -111,6 +111,17 @@ describe('[D11] fitDataset', () => {
     expect(resumed).toEqual(rest);
   });
 
+  it('[D12] trains no epoch of one batch where a resume leaves nothing of the first', async () => {
+    const samples = await singles([40]);
+    const before = loaderOf(samples, { batchSize: 10, epochs: 3 });
+    await namesOf(before, 3);
+    const options = { batchSize: 16, epochs: 3, dropLast: true, resume: before.stateDict() };
+    const seen: string[] = [];
+    const dataset = toTfDataset(loaderOf(samples, options), (batch) => inputs(batch, seen));
+    await fit(neuron(), dataset, { epochs: 2 });
+    expect(seen).toHaveLength(4 * 16);
+  });
+
   it('goes on through epochs with batchesPerEpoch and repeat', async () => {
     const loader = loaderOf(await singles(COUNTS), { batchSize: 4, epochs: 2 });
     const seen: string[] = [];
@@ -266,6 +277,17 @@ describe('[D11] loops', () => {
     const got = await Promise.all(Array.from({ length: 60 }, (_, i) => next(i)));
     expect(got.flatMap(namesIn).sort()).toEqual(allNames([60]).sort());
     tf.dispose(got);
+  });
+
+  it('[D12] over datasets that share an epoch get nothing of the next one', async () => {
+    const loader = loaderOf(await singles([40]), { batchSize: 4, epochs: 2 });
+    const datasets = [1, 2, 3].map(() => toTfDataset(loader, ({ epoch }) => tf.scalar(epoch)));
+    for (const epoch of [0, 1]) {
+      const given: unknown[] = [];
+      const note = (tensor: tf.Tensor) => void given.push(tensor.arraySync());
+      await Promise.all(datasets.map((dataset) => dataset.forEachAsync(note)));
+      expect(given).toEqual(Array.from({ length: 10 }, () => epoch));
+    }
   });
 
   it('leave no tensors where the loader is closed while they wait', async () => {

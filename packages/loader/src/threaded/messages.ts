@@ -29,6 +29,6 @@ export interface SentBatch {
 export type LoaderAnswer =
   | { readonly type: 'ready'; readonly batchesPerEpoch: number; readonly state: LoaderState }
   | { readonly type: 'batch'; readonly batch: SentBatch }
-  | { readonly type: 'over' }
+  | { readonly type: 'over'; readonly state: LoaderState }
   | { readonly type: 'figures'; readonly id: number; readonly figures: LoaderFigures }
   | { readonly type: 'failed'; readonly error: ErrorBody };

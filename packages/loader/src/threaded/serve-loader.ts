@@ -67,7 +67,7 @@ class Serving {
       for (; this.#asked > 0; this.#asked--) {
         const { value, done } = await this.#batches.next();
         if (done === true) {
-          this.#answer({ type: 'over' });
+          this.#answer({ type: 'over', state: this.#loader.stateDict() });
           return;
         }
         const transfer: ArrayBuffer[] = [];

@@ -51,7 +51,8 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
   #state: LoaderState | undefined;
   #batchesPerEpoch: number | undefined;
   #waiting: Waiting | undefined;
-  #isOver = false;
+  /** Where the training stands after the last batch, once the thread has said that it was the last. */
+  #stateAtEnd: LoaderState | undefined;
   #failure: { readonly error: unknown } | undefined;
   #closed: Promise<void> | undefined;
   #asked = 0;
@@ -148,12 +149,8 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
 
   /** As `DataLoader.epoch`. */
   async *epoch(): AsyncGenerator<ThreadBatch<C>, void, undefined> {
-    const epoch = this.#state?.epoch;
-    while (this.#state?.epoch === epoch) {
-      const batch = await this.#next();
-      if (batch === undefined) return;
-      yield batch;
-    }
+    let batch = await this.#next();
+    for (const epoch = batch?.epoch; batch !== undefined; batch = await this.#next(epoch)) yield batch;
   }
 
   /** Closes the loader and what it reads from, and ends the thread. Idempotent. */
@@ -174,19 +171,22 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
     await this.#exited;
   }
 
-  #next(): Promise<ThreadBatch<C> | undefined> {
-    const next = this.#turn.then(() => this.#nextInTurn());
+  /** One at a time. With an epoch: undefined also at its end. */
+  #next(epoch?: number): Promise<ThreadBatch<C> | undefined> {
+    const isOver = () => epoch !== undefined && this.#state?.epoch !== epoch;
+    const next = this.#turn.then(() => (isOver() ? undefined : this.#nextInTurn()));
     this.#turn = next.catch(() => undefined);
     return next;
   }
 
   async #nextInTurn(): Promise<ThreadBatch<C> | undefined> {
     this.#askForMore();
-    while (this.#batches.isEmpty() && !this.#isOver && this.#failure === undefined)
+    while (this.#batches.isEmpty() && this.#stateAtEnd === undefined && this.#failure === undefined)
       await new Promise<void>((resolve) => (this.#waiting = { resolve }));
     const batch = this.#closed === undefined ? this.#batches.shift() : undefined;
     if (batch === undefined) {
       if (this.#failure !== undefined) throw this.#failure.error;
+      this.#state = this.#stateAtEnd;
       return undefined;
     }
     this.#asked -= 1;
@@ -199,7 +199,7 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
   /** Batches on their way, and those that wait. */
   #askForMore(): void {
     const batches = this.#ahead - this.#asked;
-    if (batches <= 0 || this.#isOver || this.#failure !== undefined) return;
+    if (batches <= 0 || this.#stateAtEnd !== undefined || this.#failure !== undefined) return;
     this.#asked += batches;
     this.#ask({ type: 'take', batches });
   }
@@ -218,7 +218,7 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
         this.#batches.push(message.batch);
         break;
       case 'over':
-        this.#isOver = true;
+        this.#stateAtEnd = message.state;
         break;
       case 'figures':
         this.#figures.get(message.id)?.resolve(message.figures);

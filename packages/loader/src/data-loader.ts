@@ -264,7 +264,11 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     const kept = made.kept?.map((i) => numbers[i] ?? 0) ?? numbers;
     this.#position = isLast ? { epoch: epoch + 1, done: 0 } : { epoch, done };
     this.#epochs.given({ epoch, samples: kept.length, begun });
-    return new Batch({ epoch, index, numbers: kept }, made.data as C, this.#parts);
+    return new Batch(
+      { epoch, index, numbers: kept },
+      { data: made.data as C, isOwn: made.isOwn },
+      this.#parts,
+    );
   }
 
   #countDamage({ plan, made }: PlannedBatch): void {

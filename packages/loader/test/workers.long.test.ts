@@ -81,6 +81,41 @@ describe('batches of workers', () => {
     }
   });
 
+  it('[D13] have what a transform or a collate keeps, in each batch', async () => {
+    const samples = await singles([20]);
+    const options = { batchSize: 2, shuffle: false };
+    const constants: unknown[] = [];
+    const counted: unknown[] = [];
+    for await (const { data } of loaderOf(samples, { ...options, ...by(1, 'constant') }))
+      constants.push(...(data as Float32Array[]).map((one) => [...one]));
+    expect(constants).toEqual(Array.from({ length: 20 }, () => [1, 2, 3]));
+    for await (const { data } of loaderOf(samples, { ...options, ...by(1, 'numbers', 'counts') }))
+      counted.push((data as { counted: Int32Array }).counted[0]);
+    expect(counted).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  it('[D13] have samples that are read again and again, of one record that was decoded once', async () => {
+    const format = { ...grouped(4), madeBy: { module: FUNCTIONS, export: 'makeOwning' } };
+    const few = await openSamples(await hierarchyOf([4]), { format });
+    const parts = [{ samples: few, weight: 9 }, { samples: await singles([40]) }];
+    const options = { batchSize: 3, epochSamples: 90, seed: 2 };
+    const here = await namesOf(loaderOf(parts, options));
+    expect(await namesOf(loaderOf(parts, { ...options, ...by(1) }) as never)).toEqual(here);
+  });
+
+  it('[D13] belong to whoever gets them, in whatever form their arrays are', async () => {
+    const counts = [100];
+    // Memory for a few samples, which is used again and again.
+    const prefetch = { memory: 64 };
+    const loader = loaderOf(await singles(counts), { batchSize: 2, prefetch, ...by(1, 'inOtherForms') });
+    const all: { map: Map<string, Uint8Array>; view: DataView }[] = [];
+    for await (const { data } of loader) all.push(...(data as typeof all));
+    const inMaps = all.map(({ map }) => nameOf(map.get('bytes') ?? new Uint8Array(8)));
+    const inViews = all.map(({ view }) => `${view.getUint32(0)}/${view.getUint32(4)}`);
+    expect(inMaps.toSorted()).toEqual(allNames(counts).toSorted());
+    expect(inViews).toEqual(inMaps);
+  });
+
   it('are collated there', async () => {
     const loader = loaderOf(await singles([4]), {
       batchSize: 4,

@@ -8,6 +8,8 @@ export class Batch<C = unknown> {
   readonly index: number;
   /** What `collate` made; without it the list of the samples. */
   readonly data: C;
+  /** @internal Whether nobody else has the memory of its arrays. */
+  readonly isOwn: boolean;
   readonly #numbers: Uint32Array;
   readonly #parts: Parts;
 
@@ -18,12 +20,13 @@ export class Batch<C = unknown> {
       index,
       numbers,
     }: { readonly epoch: number; readonly index: number; readonly numbers: Uint32Array },
-    data: C,
+    { data, isOwn }: { readonly data: C; readonly isOwn: boolean },
     parts: Parts,
   ) {
     this.epoch = epoch;
     this.index = index;
     this.data = data;
+    this.isOwn = isOwn;
     this.#numbers = numbers;
     this.#parts = parts;
   }

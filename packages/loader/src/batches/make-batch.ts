@@ -2,6 +2,7 @@ import { isTieredError, Random, TieredError } from '@tiered/core';
 import { raceAbort } from '@tiered/core/internal';
 import type { SampleFormat } from '@tiered/formats';
 import { closedError } from '../errors.js';
+import { stack, stackEach } from './collate.js';
 import type { Collate, SampleContext, Transform } from './functions.js';
 import type { BatchTask, MadeBatch } from './task.js';
 
@@ -14,6 +15,9 @@ export interface BatchFunctions {
 }
 
 type Samples = readonly unknown[];
+
+/** What makes arrays of its own, and keeps none. A function of the user's may keep what it made. */
+const MAKE_OWN: readonly unknown[] = [stack, stackEach];
 
 /** The place of a sample whose record is damaged. */
 const DAMAGED = Symbol('damaged');
@@ -76,13 +80,13 @@ export class BatchMaker {
     task: BatchTask,
     all: Samples,
     isDamaged: boolean,
-  ): Promise<Pick<MadeBatch, 'data' | 'kept'>> {
+  ): Promise<Pick<MadeBatch, 'data' | 'isOwn' | 'kept'>> {
     const kept = isDamaged ? Uint32Array.from(all.keys()).filter((i) => all[i] !== DAMAGED) : undefined;
     const samples = isDamaged ? all.filter((one) => one !== DAMAGED) : all;
     const { collate } = this.#functions;
-    if (collate === undefined) return { data: samples, kept };
+    if (collate === undefined) return { data: samples, isOwn: false, kept };
     try {
-      return { data: await collate(samples), kept };
+      return { data: await collate(samples), isOwn: MAKE_OWN.includes(collate), kept };
     } catch (cause) {
       const message = `collate failed for a batch of epoch ${task.epoch}: ${textOf(cause)}. Mend the function, or what it is given.`;
       throw new TieredError('TIERED_TRANSFORM_FAILED', message, { cause });

@@ -20,6 +20,8 @@ export interface BatchTask {
 /** What was made. */
 export interface MadeBatch {
   readonly data: unknown;
+  /** Whether nobody else has the memory of its arrays. */
+  readonly isOwn: boolean;
   /** Which samples of the task it has, if some are damaged; else it has all. */
   readonly kept: Uint32Array | undefined;
   /** Why the others are not there. */

@@ -13,7 +13,7 @@ export interface ThreadedLoader {
   readonly close?: (() => Promise<void>) | undefined;
 }
 
-type Answer = (message: LoaderAnswer, transfer?: ArrayBuffer[]) => void;
+type Answer = (message: LoaderAnswer, transfer?: readonly ArrayBuffer[]) => void;
 
 /** Makes a loader in this thread, and sends its batches as they are asked for. */
 export async function serveLoader(port: MessagePort, { make, argument }: LoaderThreadData): Promise<void> {
@@ -70,13 +70,10 @@ class Serving {
           this.#answer({ type: 'over', state: this.#loader.stateDict() });
           return;
         }
-        const transfer: ArrayBuffer[] = [];
         const { epoch, index, samples } = value;
+        const { data, transfer } = toSend(value.data, value.isOwn);
         const state = this.#loader.stateDict();
-        this.#answer(
-          { type: 'batch', batch: { epoch, index, samples, data: toSend(value.data, transfer), state } },
-          transfer,
-        );
+        this.#answer({ type: 'batch', batch: { epoch, index, samples, data, state } }, transfer);
       }
       this.#isSending = false;
     } catch (error) {

@@ -37,8 +37,8 @@ interface Asking {
  * not let the event loop turn for 100 ms holds up no read.
  *
  * A module makes the loader: its function is called in the thread, with `argument`, and resolves to
- * `{ loader, close }`. Memory of batches is handed over; have `collate` make few arrays of a batch (`stack`),
- * because each list of views is copied, sample by sample.
+ * `{ loader, close }`. Have `collate` make few arrays of a batch: what `stack` made is handed over, and each
+ * array of a list is copied.
  * @typeParam C The data of a batch.
  */
 export class ThreadLoader<C = unknown> implements AsyncDisposable {

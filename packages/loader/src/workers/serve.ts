@@ -15,14 +15,14 @@ export async function serveBatches(port: MessagePort, data: ThreadData): Promise
     transform: await load<Transform>(data.transform),
     collate: await load<Collate>(data.collate),
   });
-  const answer = (message: ThreadMessage, transfer: ArrayBuffer[] = []) =>
+  const answer = (message: ThreadMessage, transfer: readonly ArrayBuffer[] = []) =>
     port.postMessage(message, transfer);
   port.on('message', ({ id, task, dropped }: MakeMessage) => {
     for (const block of dropped) maker.drop(block);
     maker.make(task).then(
       (made) => {
-        const transfer: ArrayBuffer[] = [];
-        const body = { ...made, data: toSend(made.data, transfer), damage: made.damage.map(bodyOf) };
+        const { data, transfer } = toSend(made.data, made.isOwn);
+        const body = { ...made, data, damage: made.damage.map(bodyOf) };
         answer({ type: 'made', id, made: body }, transfer);
       },
       (error: unknown) => answer({ type: 'failed', id, error: errorBody(error) }),

@@ -1,33 +1,95 @@
-/** Lists and objects within each other, as deep as batches of a sensible form go. */
-const DEEPEST = 4;
-
-/**
- * Prepares what a worker made to be sent. Memory is handed over rather than copied where all of it belongs to
- * one array. An array that is a part of larger memory is copied alone, because otherwise all of that memory
- * would be.
- * @param transfer Gets the memory that is handed over.
- */
-export function toSend(value: unknown, transfer: ArrayBuffer[], depth = 0): unknown {
-  if (ArrayBuffer.isView(value)) return viewToSend(value, transfer);
-  if (typeof value !== 'object' || value === null || depth === DEEPEST) return value;
-  if (Array.isArray(value)) return value.map((item) => toSend(item, transfer, depth + 1));
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, toSend(item, transfer, depth + 1)]),
-  );
+/** What a thread made, as it is sent. */
+export interface ToSend {
+  readonly data: unknown;
+  /** The memory that is handed over. */
+  readonly transfer: readonly ArrayBuffer[];
 }
 
-function viewToSend(view: ArrayBufferView, transfer: ArrayBuffer[]): ArrayBufferView {
-  const { buffer } = view;
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === view.byteLength) {
-    if (!transfer.includes(buffer)) transfer.push(buffer);
-    return view;
+/**
+ * Prepares what a thread made to be sent. Whoever gets it has it alone: arrays are copied here, into memory
+ * that is handed over. So what the other thread has to do does not depend on the bytes, and what a transform
+ * or a format keeps stays where it is.
+ * @param isOwn Whether nobody else has the memory of the arrays. Then it is handed over itself.
+ */
+export function toSend(value: unknown, isOwn: boolean): ToSend {
+  const sending = new Sending(isOwn);
+  return { data: sending.prepared(value), transfer: [...sending.transfer] };
+}
+
+class Sending {
+  readonly transfer = new Set<ArrayBuffer>();
+  readonly #isOwn: boolean;
+  /** What was prepared. What is there twice is sent once, as every message is. */
+  readonly #prepared = new Map<object, unknown>();
+
+  constructor(isOwn: boolean) {
+    this.#isOwn = isOwn;
   }
-  if (!('slice' in view)) return view;
-  const copy = (view as Uint8Array).slice();
-  // `slice` of a Buffer is a view.
-  const own = copy.buffer === buffer ? Uint8Array.from(copy) : copy;
-  if (own.buffer instanceof ArrayBuffer && own.buffer.byteLength === own.byteLength)
-    transfer.push(own.buffer);
-  return own;
+
+  prepared(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    const known = this.#prepared.get(value);
+    if (known !== undefined) return known;
+    if (ArrayBuffer.isView(value)) return this.#note(value, this.#view(value));
+    if (Array.isArray(value)) return this.#list(value);
+    if (value instanceof Map) return this.#map(value);
+    if (value instanceof Set) return this.#set(value);
+    return isRecord(value) ? this.#record(value) : value;
+  }
+
+  #list(value: readonly unknown[]): unknown[] {
+    const list = this.#note<unknown[]>(value, []);
+    for (const item of value) list.push(this.prepared(item));
+    return list;
+  }
+
+  #record(value: object): object {
+    // Without a prototype, or a sample of JSON that names `__proto__` would set it.
+    const record = this.#note(value, Object.create(null) as Record<string, unknown>);
+    for (const [name, item] of Object.entries(value)) record[name] = this.prepared(item);
+    return record;
+  }
+
+  #map(value: ReadonlyMap<unknown, unknown>): Map<unknown, unknown> {
+    const map = this.#note(value, new Map<unknown, unknown>());
+    for (const [key, item] of value) map.set(this.prepared(key), this.prepared(item));
+    return map;
+  }
+
+  #set(value: ReadonlySet<unknown>): Set<unknown> {
+    const set = this.#note(value, new Set<unknown>());
+    for (const item of value) set.add(this.prepared(item));
+    return set;
+  }
+
+  #view(view: ArrayBufferView): ArrayBufferView {
+    const { buffer, byteLength } = view;
+    const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
+    const own = this.#isOwn && isAlone ? view : copyOf(view);
+    this.transfer.add(own.buffer as ArrayBuffer);
+    return own;
+  }
+
+  /** Noted before what is within it, which may lead back to it. */
+  #note<T>(value: object, prepared: T): T {
+    this.#prepared.set(value, prepared);
+    return prepared;
+  }
+}
+
+/**
+ * Whether its properties are sent, which is so of instances of classes too. What Node sends in a way of its
+ * own has none that it shows.
+ */
+function isRecord(value: object): boolean {
+  return Object.prototype.toString.call(value) === '[object Object]' && Object.keys(value).length > 0;
+}
+
+/** A copy in memory of its own. `slice` of an array could be a view, as that of a Buffer is. */
+function copyOf(view: ArrayBufferView): ArrayBufferView {
+  const { buffer, byteOffset, byteLength } = view;
+  const { buffer: own } = new Uint8Array(new Uint8Array(buffer, byteOffset, byteLength));
+  if (view instanceof DataView) return new DataView(own);
+  if (Buffer.isBuffer(view)) return new Uint8Array(own);
+  return new (view.constructor as new (memory: ArrayBuffer) => ArrayBufferView)(own);
 }

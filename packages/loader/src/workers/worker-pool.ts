@@ -156,7 +156,8 @@ class Thread {
 
 function withErrors(made: MadeBatch): MadeBatch {
   const damage = made.damage.map(({ index, error }) => ({ index, error: errorFrom(error as ErrorBody) }));
-  return { ...made, damage };
+  // What a message brings is nobody else's.
+  return { ...made, isOwn: true, damage };
 }
 
 function workerFailed(cause: unknown, isReady: boolean): TieredError {

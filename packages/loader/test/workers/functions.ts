@@ -18,6 +18,30 @@ export function partOfMemory(bytes: Uint8Array) {
   return { part: large.subarray(500, 508), own: Float32Array.from(bytes), node: Buffer.from(bytes) };
 }
 
+const CONSTANT = Float32Array.of(1, 2, 3);
+
+/** What a transform may keep: a table, or padding. */
+export function constant(): Float32Array {
+  return CONSTANT;
+}
+
+let batches = 0;
+const COUNTED = new Int32Array(1);
+
+/** Counts batches in memory that it keeps. */
+export function counts(): { readonly counted: Int32Array } {
+  COUNTED[0] = batches += 1;
+  return { counted: COUNTED };
+}
+
+/** Views on the record, in forms that are not lists. */
+export function inOtherForms(bytes: Uint8Array): { map: Map<string, Uint8Array>; view: DataView } {
+  return {
+    map: new Map([['bytes', bytes]]),
+    view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  };
+}
+
 export function numbers(bytes: Uint8Array): Float32Array {
   return Float32Array.from(bytes);
 }
@@ -71,6 +95,14 @@ export function refuses(): never {
 
 export function makeGrouped({ each }: { readonly each: number }) {
   return grouped(each);
+}
+
+/** Samples in memory of their own, as formats make them that decompress. */
+export function makeOwning({ each }: { readonly each: number }) {
+  const format = grouped(each);
+  const decode: typeof format.decode = ({ bytes }) =>
+    Array.from({ length: bytes.byteLength / 8 }, (_, i) => bytes.slice(i * 8, (i + 1) * 8));
+  return { ...format, decode };
 }
 
 export default function first(bytes: Uint8Array): number {

@@ -12,6 +12,7 @@ import { LoaderEpochs, type LoaderStats } from './observe/epochs.js';
 import { figuresOf, type LoaderFigures } from './observe/figures.js';
 import { reportOf } from './observe/report.js';
 import { checkedOptions, type CheckedOptions, type DataLoaderOptions } from './options.js';
+import { refuseNoBatches } from './order/no-batches.js';
 import { orderingOf, type Ordering } from './order/make-order.js';
 import { Parts, type LoaderPart } from './order/parts.js';
 import { BlockSource } from './reading/block-source.js';
@@ -72,8 +73,9 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
    * Starts to read ahead shortly after.
    * @param samples What is read: one sample set, a part of one, or several that are mixed. Their hierarchies
    * are the caller's, who closes them after the loader.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for the state of a loader
-   * with other samples or another order.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, also where `dropLast` leaves
+   * out all samples (where only the split over ranks does that, it is a warning), and for the state of a
+   * loader with other samples or another order.
    */
   constructor(
     samples: SampleSet<S> | LoaderPart<S> | readonly LoaderPart<S>[],
@@ -104,6 +106,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     if (resume !== undefined) assertState(resume, order, parts, epochs);
     this.#position = { epoch: resume?.epoch ?? 0, done: resume?.done ?? 0 };
     this.batchesPerEpoch = sharesOf({ order, ...checked }, 0).batches;
+    if (this.batchesPerEpoch === 0) refuseNoBatches(order, checked);
     let blocks = 0;
     const newId = () => blocks++;
     const reading = reads === 'singly' ? new Scattered(parts, newId) : new InRuns(parts, runs(), newId);

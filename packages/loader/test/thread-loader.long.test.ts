@@ -1,4 +1,7 @@
 import { ThreadLoader, type LoaderState, type Stacked } from '@tiered/loader';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { FROM_SOURCES } from './from-sources.js';
 import { makeLoader, type Asked } from './workers/loaders.js';
@@ -21,6 +24,12 @@ async function batchesOf(batches: Batches): Promise<unknown[]> {
   const all: unknown[] = [];
   for await (const { epoch, index, data } of batches) all.push([epoch, index, [...(data as Stacked).data]]);
   return all;
+}
+
+async function epochsOf(batches: AsyncIterable<{ readonly epoch: number }>): Promise<number[]> {
+  const epochs: number[] = [];
+  for await (const { epoch } of batches) epochs.push(epoch);
+  return epochs;
 }
 
 /** What the same loader gives in this thread. */
@@ -57,6 +66,62 @@ describe('a loader in a thread of its own', () => {
     const rest = await batchesOf(await opened({ counts: COUNTS, resume: state }));
     const indexes = (batches: unknown[]) => batches.map((batch) => (batch as unknown[])[2]);
     expect([...indexes(first), ...indexes(rest)]).toEqual(indexes(await here()));
+  });
+
+  it('[D12] keeps epochs apart, after a resume and among loops', async () => {
+    const counts = [40];
+    const before = await opened({ counts, batchSize: 10 });
+    for await (const { index } of before.epoch()) if (index === 2) break;
+    const resumed = await opened({ counts, batchSize: 16, dropLast: true, resume: before.stateDict() });
+    expect(await epochsOf(resumed.epoch())).toEqual([1, 1]);
+    expect(await epochsOf(resumed.epoch())).toEqual([]);
+    const loader = await opened({ counts });
+    for (const epoch of [0, 1]) {
+      const all = await Promise.all([loader.epoch(), loader.epoch(), loader.epoch()].map(epochsOf));
+      expect(all.flat()).toEqual(Array.from({ length: 10 }, () => epoch));
+    }
+  });
+
+  it('[D12] stands at the end where a resume leaves nothing', async () => {
+    const resume = { ...(await opened({ counts: [40] })).stateDict(), epoch: 1, done: 30 };
+    const loader = await opened({ counts: [40], batchSize: 16, dropLast: true, resume });
+    expect(await epochsOf(loader.epoch())).toEqual([]);
+    expect(loader.stateDict()).toMatchObject({ epoch: 2, done: 0 });
+  });
+
+  it('[D13] gives what its transform keeps, in each batch', async () => {
+    const loader = await opened({ counts: [20], isConstant: true });
+    let samples = 0;
+    for await (const { data } of loader)
+      for (const one of data as unknown as Uint8Array[]) {
+        expect([...one]).toEqual([1, 2, 3]);
+        samples += 1;
+      }
+    expect(samples).toBe(40);
+  });
+
+  it('reads files by native threads, and closes them, without a word', async () => {
+    const root = await mkdtemp(path.join(os.tmpdir(), 'thread-loader-'));
+    onTestFinished(() => rm(root, { recursive: true }));
+    for (const name of ['a', 'b']) await writeFile(path.join(root, name), new Uint8Array(800));
+    const said: string[] = [];
+    process.once('worker', ({ stderr }) => stderr.on('data', (text: Buffer) => said.push(String(text))));
+    const loader = await ThreadLoader.open(
+      { module: LOADERS, export: 'makeOfFiles' },
+      { argument: root, execArgv: FROM_SOURCES },
+    );
+    let batches = 0;
+    for await (const { index } of loader) batches = index + 1;
+    expect(batches).toBe(50);
+    expect(said).toEqual([]);
+  });
+
+  it('[D5] can be closed while its transform never ends', async () => {
+    const loader = await opened({ counts: [4], batchSize: 1, hangsAt: 3 });
+    const outcome = expect(batchesOf(loader)).rejects.toMatchObject({ code: 'TIERED_CLOSED' });
+    await loader.figures();
+    await loader.close();
+    await outcome;
   });
 
   it('[D5] fails with the error of its loader, at its place', async () => {

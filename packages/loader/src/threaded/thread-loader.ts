@@ -68,6 +68,8 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
     };
     this.#worker = new Worker(LOADER_THREAD, {
       workerData,
+      // Native threads open files that drivers close. Node would warn of each, because it has not opened it.
+      trackUnmanagedFds: false,
       ...(execArgv !== undefined && { execArgv: [...execArgv] }),
     });
     this.#worker.on('error', (error) => this.#fail(ended(error)));

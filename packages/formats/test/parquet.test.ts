@@ -1,3 +1,4 @@
+import { isTieredError } from '@tiered/core';
 import { parquet } from '@tiered/formats/parquet';
 import fc from 'fast-check';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -127,7 +128,10 @@ describe('parquet, damage', () => {
   it('gives samples or an error for whatever happens to the bytes', () =>
     fc.assert(
       fc.asyncProperty(fc.constantFrom(...names), anyDamage, async (name, damaged) => {
-        await readObject(parquet({ maxBytes: '16MiB' }), damaged(fileOf(name)));
+        await readObject(parquet({ maxBytes: '16MiB' }), damaged(fileOf(name))).catch((error: unknown) => {
+          // Damage may look like encryption.
+          if (!isTieredError(error, 'TIERED_UNSUPPORTED')) throw error;
+        });
       }),
       { numRuns: 400 },
     ));
@@ -178,7 +182,7 @@ describe('parquet, damage', () => {
     const error = { code: 'TIERED_DATA_CORRUPT' };
     await expect(parquet().index(memoryObject(Buffer.from('x')), { onDamage })).rejects.toMatchObject(error);
     const record = { key: 'o', offset: 4, bytes: new Uint8Array(10) };
-    await expect(parquet().decode(record)).rejects.toMatchObject(error);
+    expect(() => parquet().decode(record)).toThrow(expect.objectContaining(error));
   });
 
   it('is what makes an object shorter than its size', async () => {

@@ -6,24 +6,28 @@ import {
   type SchemaTree,
 } from 'hyparquet';
 import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
-import { NO_CODEC } from './codecs.js';
+import { isKnownCodec, NO_CODEC } from './codecs.js';
+import { readableElement } from './elements.js';
+import { safeName } from './names.js';
 import { Walk } from './thrift.js';
 
 /** Bytes behind the metadata: their length, and `PAR1`. */
 export const TAIL = 8;
 const MAGIC = 0x31524150;
+/** `PARE`, behind a footer that is encrypted. */
+const ENCRYPTED = 0x45524150;
 /** hyparquet goes down schemas by recursion. */
 const DEEPEST = 64;
 /** From these bytes on, a number is none, and a text is long. */
 const LONG = 4096;
-/** Bytes of a decimal of 76 digits, the most that Arrow has, twice. */
-const LONGEST_DECIMAL = 64;
 /** The number of that type in parquet.thrift. */
 const BYTE_ARRAY = 6;
 
 /** What a column chunk holds, as `getMaxDefinitionLevel` and the like of hyparquet count it. */
 export interface Leaf {
   readonly path: readonly string[];
+  /** From the root of the schema to the leaf. */
+  readonly nodes: SchemaTree[];
   readonly typeLength: number;
   readonly maxRepetition: number;
   readonly maxDefinition: number;
@@ -38,6 +42,10 @@ export interface Chunk {
   /** First byte in the object. */
   readonly offset: number;
   readonly length: number;
+  /** Values, and nulls among them. */
+  readonly values: number;
+  /** Bytes of its pages when they are decompressed, as it says itself. */
+  readonly decompressed: number;
   readonly about: NonNullable<ColumnChunk['meta_data']>;
 }
 
@@ -53,10 +61,20 @@ export interface RowGroup {
 
 /** What the footer of a file says. Row groups are looked at one by one, because each may be wrong. */
 export interface Footer {
-  readonly schema: SchemaElement[];
+  readonly root: SchemaTree;
   readonly rowGroups: number;
   /** @throws Error for a row group that cannot be. */
   rowGroup(i: number): RowGroup;
+}
+
+/** Why a file cannot be read that is as it was written. */
+export class EncryptedError extends Error {}
+
+/** Whether the last bytes of a file say that its footer is encrypted. */
+export function isEncrypted(tail: Uint8Array): boolean {
+  if (tail.byteLength < TAIL) return false;
+  const end = new DataView(tail.buffer, tail.byteOffset + tail.byteLength - TAIL, TAIL);
+  return end.getUint32(4, true) === ENCRYPTED;
 }
 
 /** The length of the metadata, by the last bytes of a file. */
@@ -75,26 +93,29 @@ export function parseFooter(footer: Uint8Array, columns: readonly string[] | und
   if (metadataLength(footer) !== footer.byteLength - TAIL) throw new Error('it has another length');
   assertParsable(footer);
   const metadata = parquetMetadata(footer, { geoparquet: false });
-  const schema = metadata.schema.map(plainElement);
+  const schema = metadata.schema.map(readableElement);
   assertShallow(schema);
   const root = parquetSchema({ schema });
   const names = new Set(root.children.map(({ element }) => element.name));
-  for (const name of columns ?? []) if (!names.has(name)) throw new Error(`there is no column ${name}`);
-  const wanted = new Set(columns ?? names);
-  const leaves = new Map(leavesOf(root).map((leaf) => [pathKey(leaf.path), leaf]));
-  const expected = leavesOf(root).filter(({ path }) => wanted.has(path[0] ?? '')).length;
+  const missing = columns?.find((name) => !names.has(safeName(name)));
+  if (missing !== undefined) throw new Error(`there is no column ${missing}`);
+  const wanted = new Set(columns?.map(safeName) ?? names);
+  const all = leavesOf(root);
+  const leaves = new Map(all.map((leaf) => [pathKey(leaf.path), leaf]));
+  const expected = all.filter(({ path }) => wanted.has(path[0] ?? '')).length;
   const rowGroup = (i: number): RowGroup => {
     const group = metadata.row_groups[i];
-    const chunks = (group?.columns ?? [])
-      .map((column) => chunkOf(column, leaves))
-      .filter(({ leaf }) => wanted.has(leaf.path[0] ?? ''));
+    const chunks = (group?.columns ?? []).flatMap((column, place) => {
+      const leaf = leafOf(column, leaves) ?? all[place];
+      return leaf !== undefined && wanted.has(leaf.path[0] ?? '') ? [chunkOf(column, leaf)] : [];
+    });
     const paths = new Set(chunks.map(({ leaf }) => leaf));
     if (paths.size !== expected || chunks.length !== expected) throw new Error('columns are missing');
     const offset = Math.min(...chunks.map((chunk) => chunk.offset));
     const end = Math.max(...chunks.map((chunk) => chunk.offset + chunk.length));
     return { offset, length: end - offset, rows: numberOf(group?.num_rows), chunks };
   };
-  return { schema, rowGroups: metadata.row_groups.length, rowGroup };
+  return { root, rowGroups: metadata.row_groups.length, rowGroup };
 }
 
 /**
@@ -124,19 +145,6 @@ interface RawMetadata {
   readonly field_4: readonly { readonly field_1: readonly { readonly field_3?: { field_12?: object } }[] }[];
 }
 
-/**
- * Variants and geometries are parsed without bounds by hyparquet, and decimals of any length in a time that
- * is quadratic in it. Their bytes are left as they are.
- */
-function plainElement(element: SchemaElement): SchemaElement {
-  const { logical_type: logical, converted_type: converted, ...plain } = element;
-  const { type, type_length: length = 0 } = element;
-  const isLong = type === 'BYTE_ARRAY' || (type === 'FIXED_LEN_BYTE_ARRAY' && length > LONGEST_DECIMAL);
-  if (converted === 'DECIMAL' && isLong) return plain;
-  const isParsed = logical !== undefined && ['VARIANT', 'GEOMETRY', 'GEOGRAPHY'].includes(logical.type);
-  return isParsed ? { ...plain, ...(converted !== undefined && { converted_type: converted }) } : element;
-}
-
 /** Elements come in the order of a walk from the root, each with how many children follow it. */
 function assertShallow(schema: readonly SchemaElement[]): void {
   const open: number[] = [];
@@ -151,18 +159,19 @@ function assertShallow(schema: readonly SchemaElement[]): void {
 
 function leavesOf(root: SchemaTree): Leaf[] {
   const leaves: Leaf[] = [];
-  const go = (node: SchemaTree, repetition: number, definition: number) => {
+  const go = (above: readonly SchemaTree[], node: SchemaTree, repetition: number, definition: number) => {
     for (const child of node.children) {
+      const nodes = [...above, child];
       const { repetition_type: kind, type_length: typeLength = 0 } = child.element;
       const maxRepetition = repetition + (kind === 'REPEATED' ? 1 : 0);
       const maxDefinition = definition + (kind === 'REQUIRED' ? 0 : 1);
       const isFlat = node === root && kind !== 'REPEATED';
-      const leaf = { path: child.path, typeLength, maxRepetition, maxDefinition, isFlat };
-      if (child.children.length === 0) leaves.push(leaf);
-      else go(child, maxRepetition, maxDefinition);
+      if (child.children.length === 0) {
+        leaves.push({ path: child.path, nodes, typeLength, maxRepetition, maxDefinition, isFlat });
+      } else go(nodes, child, maxRepetition, maxDefinition);
     }
   };
-  go(root, root.element.repetition_type === 'REPEATED' ? 1 : 0, 0);
+  go([root], root, root.element.repetition_type === 'REPEATED' ? 1 : 0, 0);
   return leaves;
 }
 
@@ -170,18 +179,35 @@ function pathKey(path: readonly string[]): string {
   return JSON.stringify(path);
 }
 
-function chunkOf({ file_path: file, meta_data: about }: ColumnChunk, leaves: Map<string, Leaf>): Chunk {
-  if (file !== undefined && file !== '') throw new Error(`a column is in the file ${file}`);
-  if (about === undefined) throw new Error('a column says nothing of itself; it may be encrypted');
-  const leaf = leaves.get(pathKey(about.path_in_schema));
+/** The leaf that a column chunk says it is of. One that is encrypted may not say it, and has its place. */
+function leafOf({ meta_data: about }: ColumnChunk, leaves: Map<string, Leaf>): Leaf | undefined {
+  if (about === undefined) return undefined;
+  const leaf = leaves.get(pathKey(about.path_in_schema.map(safeName)));
   if (leaf === undefined) throw new Error(`a column is not in the schema: ${about.path_in_schema.join('.')}`);
+  return leaf;
+}
+
+function chunkOf(column: ColumnChunk, leaf: Leaf): Chunk {
+  const { file_path: file, meta_data: about } = column;
+  if (column.crypto_metadata !== undefined || column.encrypted_column_metadata !== undefined)
+    throw new EncryptedError(`its column ${leaf.path.join('.')} is encrypted`);
+  if (file !== undefined && file !== '') throw new Error(`a column is in the file ${file}`);
+  if (about === undefined) throw new Error('a column says nothing of itself');
   const [data, dictionary] = [about.data_page_offset, about.dictionary_page_offset];
   const offset = numberOf(
     dictionary !== undefined && dictionary > 0n && dictionary < data ? dictionary : data,
   );
   const codec = about.codec === 'UNCOMPRESSED' ? (NO_CODEC as typeof about.codec) : about.codec;
-  const length = numberOf(about.total_compressed_size);
-  return { leaf, type: about.type, offset, length, about: { ...about, codec } };
+  if (!isKnownCodec(codec)) throw new Error(`pages compressed by ${codec} cannot be read`);
+  return {
+    leaf,
+    type: about.type,
+    offset,
+    length: numberOf(about.total_compressed_size),
+    values: numberOf(about.num_values),
+    decompressed: numberOf(about.total_uncompressed_size),
+    about: { ...about, codec },
+  };
 }
 
 function numberOf(value: bigint | undefined): number {

@@ -53,7 +53,8 @@ export function checkPages(bytes: Uint8Array, chunk: Chunk, rows: number, budget
     if (header.crc !== undefined && (crc32(content) | 0) !== header.crc)
       throw new Error('a checksum is wrong');
     if (header.type === 'DICTIONARY_PAGE') {
-      takeValues(header.dictionary_page_header?.num_values, budget);
+      // A column has no more different values than values. They are its own, and are counted once.
+      within('values', header.dictionary_page_header?.num_values, chunk.values);
       hasDictionary = true;
       checks.set(start, () => undefined);
     } else {

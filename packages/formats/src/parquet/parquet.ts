@@ -1,11 +1,20 @@
-import { parseBytes, type ByteSize, type TieredError } from '@tiered/core';
+import { parseBytes, TieredError, type ByteSize } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { damaged } from '../contract/damage.js';
 import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
 import { TableBuilder } from '../reading/table-builder.js';
-import { metadataLength, parseFooter, TAIL, type Footer, type RowGroup } from './footer.js';
+import type { Decimals } from './decimals.js';
+import {
+  EncryptedError,
+  isEncrypted,
+  metadataLength,
+  parseFooter,
+  TAIL,
+  type Footer,
+  type RowGroup,
+} from './footer.js';
 import { VALUE_BYTES } from './pages.js';
-import { readRows } from './rows.js';
+import { readRows, type RowOptions } from './rows.js';
 
 /** Options of `parquet`. */
 export interface ParquetOptions {
@@ -16,19 +25,24 @@ export interface ParquetOptions {
   readonly columns?: readonly string[] | undefined;
   /**
    * The most bytes that a row group may take when it is decoded: its pages decompressed, and 32 bytes a
-   * value. A 64th of that is the most that a footer may have. What is larger counts as damaged. Default: 1
-   * GiB, several times a common row group; it keeps some kilobytes from becoming all memory.
+   * value. A 64th of that is the most that a footer may have. What is larger counts as damaged, and is found
+   * when the file is indexed. Default: 4 GiB, which a row group of pyarrow's default (1,048,576 rows) has
+   * with some 100 columns of numbers; it keeps some kilobytes from becoming all memory.
    */
   readonly maxBytes?: ByteSize | undefined;
+  /**
+   * What decimals become: the nearest `number`, or exact `text` such as `3.7500`. Default: a number in
+   * columns of up to 15 digits, which numbers keep, and text in columns of more, so that no digit is lost.
+   */
+  readonly decimals?: Decimals | undefined;
 }
 
 /** A row by the names of its columns. */
 export type ParquetRow = Readonly<Record<string, unknown>>;
 
 /** The options as they apply. */
-interface Applied {
+interface Applied extends RowOptions {
   readonly columns?: readonly string[];
-  readonly maxBytes: number;
 }
 
 /** Bytes at the end of an object that are read at once. Most footers are shorter. */
@@ -41,15 +55,16 @@ const ADVICE = 'Write or fetch the file again.';
  * Parquet files. A record is a row group, and its samples are rows: objects by the names of columns. To index
  * a file, only its footer is read, which stays in memory as the header of its records.
  *
- * Values are as hyparquet gives them: integers of 64 bits are `bigint`, times and days are `Date`, decimals
- * are `number`, lists are arrays, structs and maps are objects. What is missing is `null`; inside of lists
- * and structs it may be `undefined`. Binary columns are `Uint8Array`, unless the file says that they are text
- * or JSON; variants, geometries and decimals of variable length stay bytes. Samples have no views of the
- * record.
+ * Values are as hyparquet gives them: integers of 64 bits are `bigint`, times and days are `Date`, which is
+ * the millisecond that a time lies in, lists are arrays, structs and maps are objects. Decimals are numbers
+ * or text (`decimals`). What is missing is `null`; inside of lists and structs it may be `undefined`. Binary
+ * columns are `Uint8Array`, unless the file says that they are text or JSON; UUIDs, intervals, BSON,
+ * variants, geometries and decimals of variable length stay bytes. Samples have no views of the record.
  *
  * Checksums of pages are checked where a file has them. A wrong row group ends the table, and a wrong footer
  * leaves it empty.
- * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. Index throws
+ * `TIERED_UNSUPPORTED` for files that are encrypted, or have columns that are, among those asked for.
  */
 export function parquet(options: ParquetOptions = {}): SampleFormat<ParquetRow> {
   const applied = checked(options);
@@ -63,11 +78,17 @@ export function parquet(options: ParquetOptions = {}): SampleFormat<ParquetRow> 
   };
 }
 
-function checked({ columns, maxBytes = '1GiB' }: ParquetOptions): Applied {
+function checked({ columns, maxBytes = '4GiB', decimals }: ParquetOptions): Applied {
   if (columns !== undefined && (columns.length === 0 || new Set(columns).size < columns.length)) {
     throw configError('columns', 'at least one name, and none twice', columns);
   }
-  return { ...(columns !== undefined && { columns }), maxBytes: parseBytes(maxBytes, 'maxBytes') };
+  if (decimals !== undefined && !['number', 'text'].includes(decimals))
+    throw configError('decimals', "'number' or 'text'", decimals);
+  return {
+    ...(columns !== undefined && { columns }),
+    ...(decimals !== undefined && { decimals }),
+    maxBytes: parseBytes(maxBytes, 'maxBytes'),
+  };
 }
 
 async function index(object: ObjectReader, applied: Applied, options: IndexOptions): Promise<RecordTable> {
@@ -91,6 +112,7 @@ async function index(object: ObjectReader, applied: Applied, options: IndexOptio
       samples.push(group.rows);
     }
   } catch (error) {
+    if (error instanceof EncryptedError) throw encrypted(object.key, error.message);
     options.onDamage(wrong({ key: object.key, offset: start }, 'the footer cannot be read', error));
   }
   return build(header);
@@ -107,6 +129,7 @@ async function readFooter(
   const first = Math.min(FIRST_READ, size);
   const tail = await object.read(size - first, first);
   const end = { key, offset: Math.max(0, size - TAIL) };
+  if (isEncrypted(tail)) throw encrypted(key, 'its footer is encrypted');
   const length = tail.byteLength === first ? metadataLength(tail) : undefined;
   if (length === undefined) return damaged(end, 'it does not end as a Parquet file', ADVICE);
   const all = length + TAIL;
@@ -123,25 +146,37 @@ async function readFooter(
 }
 
 /** Row groups follow one another, and lie before the footer. */
-function assertPlace(group: RowGroup, start: number, end: number, { maxBytes }: Applied): void {
+function assertPlace(group: RowGroup, start: number, end: number, applied: Applied): void {
   const { offset, length, rows } = group;
-  if (rows * VALUE_BYTES > maxBytes)
-    throw new Error(`a row group of ${rows} rows is more than maxBytes allows`);
+  assertSize(group, applied);
   if (rows > 0 && !(offset >= start && length > 0 && offset + length <= end))
     throw new Error(`a row group at byte ${offset} of ${length} bytes cannot be`);
 }
 
-async function decode(
+/** What `decode` counts, by what the file says of itself. */
+function assertSize({ rows, chunks }: RowGroup, { maxBytes }: Applied): void {
+  const bytes = chunks.reduce(
+    (sum, { values, decompressed }) => sum + decompressed + Math.max(values, rows) * VALUE_BYTES,
+    0,
+  );
+  if (bytes <= maxBytes) return;
+  const problem = `a row group of ${rows} rows takes ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`;
+  throw new Error(`${problem}; raise maxBytes, ask for fewer columns, or write smaller row groups`);
+}
+
+function decode(
   { key, offset, bytes, header }: RawRecord,
-  { columns, maxBytes }: Applied,
+  applied: Applied,
   footers: WeakMap<Uint8Array, Footer>,
-): Promise<readonly ParquetRow[]> {
+): readonly ParquetRow[] {
   const at = { key, offset };
   if (header === undefined) throw damaged(at, 'its footer is missing', 'Index the source again.');
   try {
-    const footer = footers.get(header) ?? parseFooter(header, columns);
+    const footer = footers.get(header) ?? parseFooter(header, applied.columns);
     footers.set(header, footer);
-    return await readRows(bytes, footer, groupAt(footer, offset, bytes.byteLength), maxBytes);
+    const group = groupAt(footer, offset, bytes.byteLength);
+    assertSize(group, applied);
+    return readRows(bytes, footer, group, applied);
   } catch (error) {
     throw wrong(at, 'this row group cannot be read', error);
   }
@@ -153,6 +188,11 @@ function groupAt(footer: Footer, offset: number, length: number): RowGroup {
     if (group.rows > 0 && group.offset === offset && group.length === length) return group;
   }
   throw new Error('the footer does not have it');
+}
+
+function encrypted(key: string, problem: string): TieredError {
+  const advice = 'Write the file without encryption, or leave such columns out by the option columns.';
+  return new TieredError('TIERED_UNSUPPORTED', `${key}: ${problem}. ${advice}`, { key });
 }
 
 function wrong(at: { key: string; offset: number }, problem: string, error: unknown): TieredError {

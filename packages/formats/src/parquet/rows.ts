@@ -1,104 +1,107 @@
-import { parquetReadObjects, type ColumnData, type FileMetaData } from 'hyparquet';
+import { assembleNested } from 'hyparquet/src/assemble.js';
+import { readColumn } from 'hyparquet/src/column.js';
+import type { DecodedArray } from 'hyparquet/src/types.js';
+import { flatten } from 'hyparquet/src/utils.js';
 import { codecsWith, decompressPage } from './codecs.js';
+import type { Decimals } from './decimals.js';
+import { readingOf } from './elements.js';
 import type { Chunk, Footer, RowGroup } from './footer.js';
-import { Budget, checkPages, type CheckPage } from './pages.js';
+import { restoreNames, setOwn, trueName } from './names.js';
+import { Budget, checkPages } from './pages.js';
 
-/**
- * Bytes between the column chunks as hyparquet sees them. It joins reads of chunks that are near to each
- * other, and each is to be in memory of its own.
- */
-const APART = 2 ** 36;
+/** How rows are decoded. */
+export interface RowOptions {
+  readonly maxBytes: number;
+  readonly decimals?: Decimals;
+}
+
+/** The values of a column, one for each row. */
+interface Column {
+  readonly name: string;
+  readonly values: DecodedArray;
+}
 
 /**
  * Decodes the rows of a row group.
  * @param bytes Those of the row group. They are copied, chunk by chunk.
  * @throws Error of any kind for damaged bytes.
  */
-export async function readRows(
+export function readRows(
   bytes: Uint8Array,
-  { schema }: Footer,
+  footer: Footer,
   group: RowGroup,
-  maxBytes: number,
-): Promise<Record<string, unknown>[]> {
-  const budget = new Budget(maxBytes);
-  const checks = new Map<ArrayBufferLike, Map<number, CheckPage>>();
-  const file = {
-    byteLength: APART * (group.chunks.length + 1),
-    slice: (start: number) => {
-      const chunk = chunkAt(group, start);
-      const at = chunk.offset - group.offset;
-      const memory = new Uint8Array(chunk.length);
-      memory.set(bytes.subarray(at, at + chunk.length));
-      checks.set(memory.buffer, checkPages(memory, chunk, group.rows, budget));
-      return memory.buffer;
-    },
-  };
-  const compressors = codecsWith((codec, input, length) => {
-    const check = checks.get(input.buffer)?.get(input.byteOffset);
-    if (check === undefined) throw new Error('a page is where none was found');
-    const page = decompressPage(codec, input, length);
-    check(page);
-    return page;
-  });
-  const columns = new Columns(group);
-  const metadata = metadataOf(schema, group);
-  const onChunk = (data: ColumnData) => columns.add(data);
-  const rows = await parquetReadObjects({ file, metadata, compressors, utf8: false, onChunk });
-  columns.assertWhole();
-  columns.fillNulls(rows);
+  options: RowOptions,
+): Record<string, unknown>[] {
+  const columns = columnsOf(bytes, footer, group, options);
+  const rows: Record<string, unknown>[] = [];
+  for (let i = 0; i < group.rows; i++) {
+    const row: Record<string, unknown> = {};
+    // hyparquet has null for what is missing in a flat column, and undefined in others.
+    for (const { name, values } of columns) setOwn(row, name, values[i] ?? null);
+    rows.push(row);
+  }
   return rows;
 }
 
-function chunkAt({ chunks }: RowGroup, start: number): Chunk {
-  const chunk = chunks[start / APART - 1];
-  if (chunk === undefined) throw new Error('a column chunk is missing');
-  return chunk;
+/** In the order of the schema. */
+function columnsOf(bytes: Uint8Array, { root }: Footer, group: RowGroup, options: RowOptions): Column[] {
+  const budget = new Budget(options.maxBytes);
+  const byName = new Map<string, Chunk[]>();
+  for (const chunk of group.chunks) {
+    const name = chunk.leaf.path[0] ?? '';
+    byName.set(name, [...(byName.get(name) ?? []), chunk]);
+  }
+  return root.children.flatMap((node): Column[] => {
+    const { name } = node.element;
+    const chunks = byName.get(name) ?? [];
+    const [first] = chunks;
+    if (first === undefined) return [];
+    let isRenamed = chunks.some(({ leaf: { path } }) =>
+      path.slice(1).some((part) => part !== trueName(part)),
+    );
+    const read = (chunk: Chunk) => {
+      const reading = readingOf(chunk.leaf.nodes, options.decimals, () => (isRenamed = true));
+      return { ...valuesOf(bytes, chunk, group, budget, reading), reading };
+    };
+    const leaves = chunks.map((chunk) => ({ chunk, ...read(chunk) }));
+    if (first.leaf.isFlat && leaves[0]?.values.includes(undefined as never))
+      throw new Error('values are not in the dictionary');
+    const parts = new Map(leaves.map(({ chunk, values }) => [chunk.leaf.path.join('.'), values]));
+    if (node.children.length > 0 && leaves[0] !== undefined)
+      assembleNested(parts, node, leaves[0].reading.parsers);
+    const values = parts.get(name) ?? [];
+    if (values.length !== group.rows)
+      throw new Error(`column ${trueName(name)} has ${values.length} of ${group.rows} rows`);
+    if (isRenamed) restoreNames(values);
+    return [{ name: trueName(name), values }];
+  });
 }
 
-/** A file of this row group alone. */
-function metadataOf(schema: Footer['schema'], { rows, chunks }: RowGroup): FileMetaData {
-  const columns = chunks.map(({ about, length }, i) => ({
-    file_offset: 0n,
-    meta_data: {
-      ...about,
-      dictionary_page_offset: 0n,
-      data_page_offset: BigInt(APART * (i + 1)),
-      total_compressed_size: BigInt(length),
-    },
-  }));
-  const group = { columns, total_byte_size: 0n, num_rows: BigInt(rows) };
-  return { version: 1, schema, num_rows: BigInt(rows), row_groups: [group], metadata_length: 0 };
-}
-
-/** Counts the values of each column, because hyparquet does not say what is missing. */
-class Columns {
-  readonly #rows: number;
-  readonly #found: Map<string, number>;
-  readonly #flat: ReadonlySet<string>;
-  #lacksValues = false;
-
-  constructor({ rows, chunks }: RowGroup) {
-    this.#rows = rows;
-    this.#found = new Map(chunks.map(({ leaf }) => [leaf.path[0] ?? '', 0]));
-    this.#flat = new Set(chunks.filter(({ leaf }) => leaf.isFlat).map(({ leaf }) => leaf.path[0] ?? ''));
-  }
-
-  add({ columnName, columnData }: ColumnData): void {
-    this.#found.set(columnName, (this.#found.get(columnName) ?? 0) + columnData.length);
-    // What is not in the dictionary.
-    if (this.#flat.has(columnName) && Array.isArray(columnData) && columnData.includes(undefined))
-      this.#lacksValues = true;
-  }
-
-  assertWhole(): void {
-    if (this.#lacksValues) throw new Error('values are not in the dictionary');
-    for (const [name, rows] of this.#found)
-      if (rows !== this.#rows) throw new Error(`column ${name} has ${rows} of ${this.#rows} rows`);
-  }
-
-  /** hyparquet has null for what is missing in a flat column, and undefined in others. */
-  fillNulls(rows: Record<string, unknown>[]): void {
-    const nested = [...this.#found.keys()].filter((name) => !this.#flat.has(name));
-    for (const row of rows) for (const name of nested) row[name] ??= null;
-  }
+/** The values of a chunk, nested as its lists are. */
+function valuesOf(
+  bytes: Uint8Array,
+  chunk: Chunk,
+  { offset, rows }: RowGroup,
+  budget: Budget,
+  { nodes, parsers }: ReturnType<typeof readingOf>,
+): { readonly values: DecodedArray } {
+  const { leaf, about, type, length } = chunk;
+  const memory = new Uint8Array(length);
+  memory.set(bytes.subarray(chunk.offset - offset, chunk.offset - offset + length));
+  const checks = checkPages(memory, chunk, rows, budget);
+  const compressors = codecsWith((codec, input, size) => {
+    const check = checks.get(input.byteOffset);
+    if (check === undefined) throw new Error('a page is where none was found');
+    const page = decompressPage(codec, input, size);
+    check(page);
+    return page;
+  });
+  const element = nodes.at(-1)?.element ?? { name: '' };
+  const column = { type, codec: about.codec, element, schemaPath: nodes, pathInSchema: [...leaf.path] };
+  const { data } = readColumn(
+    { view: new DataView(memory.buffer), offset: 0 },
+    { groupStart: 0, groupRows: rows, selectStart: 0, selectEnd: rows },
+    { ...column, compressors, parsers, utf8: false },
+  );
+  return { values: flatten(data) };
 }

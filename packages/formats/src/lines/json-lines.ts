@@ -1,41 +1,68 @@
 import { parseBytes, type ByteSize } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 import { damaged } from '../contract/damage.js';
-import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
-import { pieces } from '../reading/pieces.js';
+import type { IndexOptions, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import type { ObjectWindow } from '../reading/object-window.js';
+import { PIECE, pieces } from '../reading/pieces.js';
+import { maybeCompressed, type ShardOptions } from '../reading/shards.js';
 import { TableBuilder } from '../reading/table-builder.js';
+import { parseJson, type LargeIntegers } from '../text/json.js';
 import { BOM, textOf } from './utf8.js';
 
 /** Options of `jsonLines`. */
-export interface JsonLinesOptions {
+export interface JsonLinesOptions extends ShardOptions<'gzip' | 'zstd'> {
   /**
    * The most bytes of a line. A longer one counts as damaged, and is left out. Default: 16 MiB; what is
    * longer is hardly a line.
    */
   readonly maxLineBytes?: ByteSize | undefined;
+  /**
+   * What integers beyond 2^53 become, which a `number` would round: a `bigint`, their `text`, the nearest
+   * `number`, or an `error`, which is damage of their line. Default: `bigint`, so that nothing is lost.
+   * Other numbers are a `number` in any case.
+   */
+  readonly integers?: LargeIntegers | undefined;
 }
 
+const INTEGERS: readonly LargeIntegers[] = ['bigint', 'text', 'number', 'error'];
 const LF = 10;
 /** What JSON takes for white space in a line. */
 const BLANK: readonly number[] = [9, 13, 32];
 
 /**
- * Lines of JSON (`.jsonl`, NDJSON), each of which is a sample: what `JSON.parse` makes of it. Lines end
- * with LF or CR LF. Blank lines are ignored, and so is a BOM. All of an object is read to index it. Bad
- * JSON is found when a line is decoded. A last line that is cut off within a number may not be noticed.
- * @throws TieredError `TIERED_CONFIG_INVALID` for a size that is none.
+ * Lines of JSON (`.jsonl`, NDJSON), each of which is a sample: what `JSON.parse` makes of it, and bigints for
+ * integers beyond 2^53 (`integers`). `NaN`, `Infinity` and `-Infinity` are numbers, as Python writes them.
+ * Lines end with LF or CR LF. Blank lines are ignored, and so is a BOM. All of an object is read to index it.
+ * One that is compressed (`.jsonl.gz`, `.jsonl.zst`) is one record. Bad JSON is found when a line is decoded.
+ * A last line that is cut off within a number may not be noticed.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work.
  */
-export function jsonLines({ maxLineBytes = '16MiB' }: JsonLinesOptions = {}): SampleFormat<unknown> {
+export function jsonLines({
+  maxLineBytes = '16MiB',
+  integers = 'bigint',
+  ...options
+}: JsonLinesOptions = {}): SampleFormat<unknown> {
   const most = parseBytes(maxLineBytes, 'maxLineBytes');
+  if (!INTEGERS.includes(integers)) throw configError('integers', `one of ${INTEGERS.join(', ')}`, integers);
+  const shards = maybeCompressed<unknown, 'gzip' | 'zstd'>(
+    {
+      startBytes: PIECE,
+      isPlain: () => false,
+      index: (window, indexOptions) => index(window, most, indexOptions),
+      decode: (record) => decode(record, integers),
+    },
+    ['gzip', 'zstd'],
+    options,
+  );
   return {
     name: 'json-lines',
-    options: { maxLineBytes: most },
-    index: (object, options) => index(object, most, options),
-    decode,
+    ...shards,
+    options: { ...shards.options, maxLineBytes: most, integers },
   };
 }
 
 async function index(
-  object: ObjectReader,
+  window: ObjectWindow,
   maxLineBytes: number,
   options: IndexOptions,
 ): Promise<RecordTable> {
@@ -46,7 +73,7 @@ async function index(
     if (!line.isBlank && length > maxLineBytes) {
       options.onDamage(
         damaged(
-          { key: object.key, offset: line.start },
+          { key: window.key, offset: line.start },
           `this line has ${length} bytes, more than the ${maxLineBytes} that maxLineBytes allows`,
           'Raise maxLineBytes if such lines are expected.',
         ),
@@ -58,7 +85,7 @@ async function index(
     line.isBlank = true;
   };
   let offset = 0;
-  for await (const piece of pieces(object, options)) {
+  for await (const piece of pieces(window, options)) {
     let at = offset === 0 && BOM.every((byte, i) => piece[i] === byte) ? BOM.byteLength : 0;
     if (offset === 0) line.start = at;
     while (at < piece.byteLength) {
@@ -81,12 +108,14 @@ function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
   return true;
 }
 
-function decode(record: RawRecord): readonly unknown[] {
+function decode(record: RawRecord, integers: LargeIntegers): unknown {
   const text = textOf(record);
   try {
-    return [JSON.parse(text)];
+    return parseJson(text, integers);
   } catch (cause) {
     const { key, offset } = record;
-    throw damaged({ key, offset }, 'this line is not JSON', 'Correct it, or write the object again.', cause);
+    const isJson = cause instanceof Error && !(cause instanceof SyntaxError || cause instanceof RangeError);
+    const problem = isJson ? `this line cannot be read: ${cause.message}` : 'this line is not JSON';
+    throw damaged({ key, offset }, problem, 'Correct it, or write the object again.', cause);
   }
 }

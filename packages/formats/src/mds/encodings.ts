@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { bytesOf, elementsOf, itemBytes, type Dtype } from '../arrays/nd-array.js';
+import { parseJson } from '../text/json.js';
 import { imagesIn, listedIn, pilImageIn } from './images.js';
 import { ndArrays } from './nd-arrays.js';
 import type { ValueCodec } from './value-codec.js';
@@ -24,7 +25,7 @@ const text: ValueCodec = {
 
 const json: ValueCodec = {
   size: undefined,
-  decode: (bytes) => JSON.parse(textIn(bytes)) as unknown,
+  decode: (bytes) => parseJson(textIn(bytes)),
   encode: (value) => {
     const written = JSON.stringify(value) as string | undefined;
     if (written === undefined) throw new Error('JSON has no such value');

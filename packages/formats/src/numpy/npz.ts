@@ -4,6 +4,7 @@ import { constants } from 'node:buffer';
 import { elementsOf, type NdArray } from '../arrays/nd-array.js';
 import { damaged } from '../contract/damage.js';
 import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import { ObjectWindow } from '../reading/object-window.js';
 import { pieces } from '../reading/pieces.js';
 import { headerAt, type NpyHeader } from './header.js';
 import { rowsOf, unsupported, type Rows } from './npy.js';
@@ -91,7 +92,7 @@ async function rowsIn(
   }
   const all: Uint8Array[] = [];
   let read = 0;
-  for await (const piece of pieces(object, options)) {
+  for await (const piece of pieces(new ObjectWindow(object, options.signal), options)) {
     all.push(piece);
     read += piece.byteLength;
   }

@@ -2,6 +2,7 @@ import type { ConvertedType, LogicalType, SchemaElement, SchemaTree } from 'hypa
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 import { isMapLike } from 'hyparquet/src/schema.js';
 import type { ParquetParsers } from 'hyparquet/src/types.js';
+import { parseJson } from '../text/json.js';
 import { decimalReader, type Decimals } from './decimals.js';
 import { safeName } from './names.js';
 
@@ -57,7 +58,7 @@ export function readingOf(
 ): { readonly nodes: SchemaTree[]; readonly parsers: ParquetParsers } {
   const leaf = nodes.at(-1);
   const map = nodes.at(-3);
-  const parsers = { ...DEFAULT_PARSERS, ...TIMES };
+  const parsers = { ...DEFAULT_PARSERS, ...OURS };
   if (leaf?.element.converted_type === 'DECIMAL') {
     const element: SchemaElement = { ...leaf.element, converted_type: 'DATE' };
     const read = decimalReader(leaf.element, decimals) as (stored: unknown) => never;
@@ -77,8 +78,12 @@ export function readingOf(
   return { nodes: [...nodes], parsers: { ...parsers, stringFromBytes } };
 }
 
-/** hyparquet cuts towards zero, so that a time before 1970 would be one after it. */
-const TIMES: Partial<ParquetParsers> = {
+/**
+ * hyparquet cuts times towards zero, so that one before 1970 would be after it, and rounds large integers in
+ * JSON.
+ */
+const OURS: Partial<ParquetParsers> = {
+  jsonFromBytes: (bytes: Uint8Array | undefined) => bytes && parseJson(new TextDecoder().decode(bytes)),
   timestampFromMicroseconds: (micros: bigint) => new Date(floorDivided(micros, 1000n)),
   timestampFromNanoseconds: (nanos: bigint) => new Date(floorDivided(nanos, 1_000_000n)),
 };

@@ -1,11 +1,18 @@
-import { TieredError } from '@tiered/core';
+import type { TieredError } from '@tiered/core';
 import { memoryFor } from '@tiered/core/internal';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { damaged } from '../contract/damage.js';
+import { unsnappied, unzstd } from './all-at-once.js';
 
 /** How a whole object is compressed. */
-export type Codec = 'gzip' | 'zlib' | 'zstd';
+export type Codec = 'gzip' | 'zlib' | 'zstd' | 'brotli' | 'snappy';
+
+/** Codecs that no first bytes tell of, by how the names of such objects end. */
+const ENDINGS: readonly (readonly [ending: string, codec: Codec])[] = [
+  ['.br', 'brotli'],
+  ['.snappy', 'snappy'],
+];
 
 /** Bytes that the decompressor gives at a time. */
 const CHUNK = 256 * 1024;
@@ -19,6 +26,11 @@ export function codecOf(bytes: Uint8Array): Codec | undefined {
   return isDeflate ? 'zlib' : undefined;
 }
 
+/** By its name, how something seems to be compressed. */
+export function codecNamed(key: string): Codec | undefined {
+  return ENDINGS.find(([ending]) => key.endsWith(ending))?.[1];
+}
+
 /** What is decompressed, and within which bounds. */
 export interface DecompressOptions {
   readonly codec: Codec;
@@ -29,18 +41,19 @@ export interface DecompressOptions {
 }
 
 /**
- * Decompresses all of something, in Node's pool of threads. Holds what comes out of it twice for a moment,
- * and never more than `maxBytes` of it.
+ * Decompresses all of something, in Node's pool of threads; snappy, and zstd where Node has none, in this
+ * one. Holds what comes out of it twice for a moment, and never more than `maxBytes` of it.
  * @returns The bytes; or the damage, if it is not compressed so, is cut off or followed by other bytes, or
  * is more than `maxBytes`.
- * @throws What the pieces throw; TieredError `TIERED_UNSUPPORTED` for zstd where Node has none.
+ * @throws What the pieces throw.
  */
 export async function decompress(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { codec, maxBytes, at }: DecompressOptions,
 ): Promise<Uint8Array | TieredError> {
-  const decompressor = decompressorFor(codec, at.key);
   const tooMuch = tooLarge(at, maxBytes);
+  const decompressor = decompressorFor(codec);
+  if (decompressor === undefined) return inOne(pieces, { codec, maxBytes, at }, tooMuch);
   const compressed = { bytes: 0 };
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -55,12 +68,7 @@ export async function decompress(
   } catch (error) {
     if (error === tooMuch) return tooMuch;
     if (!isZlibError(error)) throw error;
-    return damaged(
-      at,
-      `it is not whole as ${codec}: ${error.message}`,
-      'Write or fetch the object again.',
-      error,
-    );
+    return notWhole(at, codec, error);
   }
   if (decompressor.bytesWritten !== compressed.bytes) {
     const rest = compressed.bytes - decompressor.bytesWritten;
@@ -74,16 +82,28 @@ const { createZstdDecompress } = zlib as {
   createZstdDecompress?: (options: zlib.ZlibOptions) => zlib.Gunzip;
 };
 
-function decompressorFor(codec: Codec, key: string): zlib.Gunzip | zlib.Inflate {
+function decompressorFor(codec: Codec): zlib.Gunzip | zlib.Inflate | zlib.BrotliDecompress | undefined {
   if (codec === 'gzip') return zlib.createGunzip({ chunkSize: CHUNK });
   if (codec === 'zlib') return zlib.createInflate({ chunkSize: CHUNK });
-  if (createZstdDecompress !== undefined) return createZstdDecompress({ chunkSize: CHUNK });
-  const message = `${key} is compressed by zstd, and Node ${process.versions.node} has none. `;
-  throw new TieredError(
-    'TIERED_UNSUPPORTED',
-    message + 'Use Node 22.15 or later (23.8 of that line), or write it without, or by gzip.',
-    { key },
-  );
+  if (codec === 'brotli') return zlib.createBrotliDecompress({ chunkSize: CHUNK });
+  return codec === 'zstd' ? createZstdDecompress?.({ chunkSize: CHUNK }) : undefined;
+}
+
+/** By a library that decompresses all at once. */
+async function inOne(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { codec, maxBytes, at }: DecompressOptions,
+  tooMuch: TieredError,
+): Promise<Uint8Array | TieredError> {
+  const chunks: Uint8Array[] = [];
+  for await (const piece of pieces) chunks.push(piece);
+  const compressed = Buffer.concat(chunks);
+  try {
+    return (codec === 'snappy' ? unsnappied(compressed, maxBytes) : unzstd(compressed, maxBytes)) ?? tooMuch;
+  } catch (error) {
+    // Errors of their own: they read memory only.
+    return notWhole(at, codec, error as Error);
+  }
 }
 
 /** In memory of its own, unlike what `Buffer.concat` makes of little. */
@@ -108,7 +128,16 @@ async function* counted(
 }
 
 function isZlibError(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && /^(Z_|ZSTD_)/.test(String(error.code));
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    /^(Z_|ZSTD_|ERR__?ERROR_|ERR_BROTLI)/.test(String(error.code))
+  );
+}
+
+function notWhole(at: DecompressOptions['at'], codec: Codec, error: Error): TieredError {
+  const problem = `it is not whole as ${codec}: ${error.message}`;
+  return damaged(at, problem, 'Write or fetch the object again.', error);
 }
 
 function tooLarge(at: DecompressOptions['at'], maxBytes: number): TieredError {

@@ -2,8 +2,8 @@ import { isTieredError, parseBytes, type ByteSize, type TieredError } from '@tie
 import { configError } from '@tiered/core/internal';
 import { constants } from 'node:buffer';
 import { damaged } from '../contract/damage.js';
-import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
-import { codecOf, decompress, type Codec } from './decompress.js';
+import type { IndexOptions, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import { codecNamed, codecOf, decompress, type Codec } from './decompress.js';
 import { ObjectWindow } from './object-window.js';
 import { pieces } from './pieces.js';
 
@@ -11,7 +11,8 @@ import { pieces } from './pieces.js';
 export interface ShardOptions<C extends Codec> {
   /**
    * How whole objects are compressed. Compressed, an object is one record with all its samples: they cannot
-   * be read singly. Default: `auto`, by the first bytes of each.
+   * be read singly. Default: `auto`, by the first bytes of each, or by the end of its name where a way of
+   * compression has no such bytes.
    */
   readonly compression?: 'none' | 'auto' | C | undefined;
   /**
@@ -54,10 +55,10 @@ export function maybeCompressed<S, C extends Codec>(
     throw configError('compression', `one of ${choices.join(', ')}`, compression);
   const most = parseBytes(maxBytes, 'maxBytes');
   if (most > constants.MAX_LENGTH) throw configError('maxBytes', `at most ${constants.MAX_LENGTH}`, maxBytes);
-  const codecFor = (start: Uint8Array): Codec | undefined => {
+  const codecFor = (key: string, start: Uint8Array): Codec | undefined => {
     if (compression !== 'auto') return compression === 'none' ? undefined : compression;
     if (plain.isPlain(start)) return undefined;
-    const codec = codecOf(start);
+    const codec = codecOf(start) ?? codecNamed(key);
     return codecs.find((known) => known === codec);
   };
   return {
@@ -65,15 +66,15 @@ export function maybeCompressed<S, C extends Codec>(
     index: async (object, options) => {
       const window = new ObjectWindow(object, options.signal);
       const looks = compression === 'auto' && object.size > 0;
-      const codec = codecFor(looks ? await window.read(0, plain.startBytes) : new Uint8Array(0));
+      const codec = codecFor(object.key, looks ? await window.read(0, plain.startBytes) : new Uint8Array(0));
       return codec === undefined
         ? plain.index(window, options)
-        : indexWhole(plain, object, codec, most, options);
+        : indexWhole(plain, window, codec, most, options);
     },
     decode: (record) => {
       // Only tables of shards that are not compressed have one.
       if (record.header !== undefined) return [plain.decode(record)];
-      const codec = codecFor(record.bytes.subarray(0, plain.startBytes));
+      const codec = codecFor(record.key, record.bytes.subarray(0, plain.startBytes));
       return codec === undefined ? [plain.decode(record)] : decodeWhole(plain, record, codec, most);
     },
   };
@@ -82,24 +83,24 @@ export function maybeCompressed<S, C extends Codec>(
 /** The table of a compressed object: one record with the samples that are found in it. */
 async function indexWhole(
   plain: PlainShards<unknown>,
-  object: ObjectReader,
+  window: ObjectWindow,
   codec: Codec,
   maxBytes: number,
   options: IndexOptions,
 ): Promise<RecordTable> {
-  const at = { key: object.key, offset: 0 };
+  const at = { key: window.key, offset: 0 };
   const onDamage = (error: TieredError) => options.onDamage(inside(at, error));
-  const bytes = await decompress(pieces(object, options), { codec, maxBytes, at });
+  const bytes = await decompress(pieces(window, options), { codec, maxBytes, at });
   if (isTieredError(bytes)) {
     options.onDamage(bytes);
-    return oneRecord(object, 0);
+    return oneRecord(window, 0);
   }
-  const { offsets } = await plain.index(inMemory(object.key, bytes), { ...options, onDamage });
-  return oneRecord(object, offsets.length);
+  const { offsets } = await plain.index(inMemory(window.key, bytes), { ...options, onDamage });
+  return oneRecord(window, offsets.length);
 }
 
 /** The whole object as one record, if there are samples in it. */
-function oneRecord({ size }: ObjectReader, samples: number): RecordTable {
+function oneRecord({ size }: ObjectWindow, samples: number): RecordTable {
   const lengths = Float64Array.from(samples > 0 ? [size] : []);
   const offsets = new Float64Array(lengths.length);
   return { offsets, lengths, samples: new Uint32Array(lengths.length).fill(samples) };

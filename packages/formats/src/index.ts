@@ -9,6 +9,7 @@ export {
   type RawRecord,
   type RecordTable,
   type SampleFormat,
+  type SourceObjects,
 } from './contract/format.js';
 export { type DamageOptions } from './samples/damage-limit.js';
 export { openSamples, type IndexProgress, type OpenSamplesOptions } from './samples/open-samples.js';

@@ -3,3 +3,4 @@
  * @module
  */
 export { DamageLimit } from './samples/damage-limit.js';
+export { isDirectoryMark } from './samples/no-samples.js';

@@ -1,5 +1,7 @@
+import { formatOf } from '@tiered/formats';
 import { classesOf, imageFolder } from '@tiered/formats/image-folder';
 import { describe, expect, it } from 'vitest';
+import { openObjects } from './open-objects.js';
 import { readObject, samplesOf } from './read-object.js';
 
 const image = Uint8Array.of(1, 2, 3);
@@ -50,6 +52,36 @@ describe('image-folder', () => {
   });
 });
 
+describe('image-folder without classes', () => {
+  it('takes them from the keys of all images, in every thread', async () => {
+    const samples = await openObjects(
+      { 'train/dog/1.jpg': 1, 'train/cat/2.jpg': 1, 'train/': 0, 'train/bird/': 0, 'train/dog/notes.txt': 1 },
+      { format: imageFolder({ root: 'train' }) },
+    );
+    expect(await Promise.all([0, 1].map((i) => samples.read(i)))).toMatchObject([
+      { className: 'cat', label: 0 },
+      { className: 'dog', label: 1 },
+    ]);
+    expect(samples.leftOut).toBe(3);
+    const again = await formatOf(samples.format.name, samples.format.options);
+    const record = { key: 'train/dog/1.jpg', offset: 0, bytes: image };
+    expect(await again.decode(record)).toMatchObject([{ label: 1 }]);
+  });
+
+  it('says what is missing', async () => {
+    const code = 'TIERED_CONFIG_INVALID';
+    await expect(openObjects({ '1.jpg': 1 }, { format: imageFolder() })).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining('root') as string,
+    });
+    const decode = () => imageFolder().decode({ key: 'a/1.jpg', offset: 0, bytes: image });
+    expect(decode).toThrow(expect.objectContaining({ code }));
+    await expect(openObjects({ README: 1, 'a/': 0 }, { format: imageFolder() })).rejects.toThrow(
+      '(2 are none of image-folder)',
+    );
+  });
+});
+
 describe('classesOf', () => {
   const keys = [
     'train/dog/1.jpg',
@@ -64,6 +96,8 @@ describe('classesOf', () => {
     expect(classesOf(keys, 'train/')).toEqual(['cat', 'dog']);
     expect(classesOf(keys)).toEqual(['test', 'train']);
     expect(classesOf(keys, 'none')).toEqual([]);
+    const others = ['train/bird/', 'train/fish/.DS_Store', '.git/x/y'];
+    expect(classesOf([...keys, ...others], 'train')).toEqual(['cat', 'dog']);
   });
 
   it('sorts them as Python does', () => {

@@ -148,6 +148,20 @@ describe('the XML of a listing', () => {
     expect(await listed(object('a+b%20c&amp;&#100;'))).toEqual(['a+b%20c&d']);
   });
 
+  it('[O7] goes on behind a directory that comes without size and ETag', async () => {
+    const whole = object('train/1.jpg').replace(
+      '<Contents>',
+      '<Contents><Key>train/</Key></Contents><Contents>',
+    );
+    expect(await listed(whole)).toEqual(['train/1.jpg']);
+    const zero = whole.replace('<Key>train/</Key>', '<Key>train%2F</Key><Size>0</Size>');
+    expect(await listed(zero.replace('<Contents>', '<EncodingType>url</EncodingType><Contents>'))).toEqual([
+      'train/1.jpg',
+    ]);
+    for (const key of ['train', 'train/</Key><Size>1</Size><Key>x/'])
+      await expect(listed(whole.replace('<Key>train/', `<Key>${key}`))).rejects.toThrow('MalformedListing');
+  });
+
   it('is taken in whatever order it tells of an object, which nothing of another one becomes part of', async () => {
     const facts = { Key: '<Key>a</Key>', Size: '<Size>1</Size>', ETag: '<ETag>x</ETag>' };
     const listOf = (...objects: (readonly string[])[]) =>

@@ -47,6 +47,16 @@ export interface IndexOptions extends OperationOptions {
   readonly onDamage: (error: TieredError) => void;
 }
 
+/** What a format may look at before it indexes the objects of a source. */
+export interface SourceObjects extends OperationOptions {
+  /** The keys of the objects that have samples, in order. */
+  readonly keys: readonly string[];
+  /** The keys of all objects, in order: those that were left out, too. */
+  readonly all: readonly string[];
+  /** Reads an object as a whole. */
+  readonly read: (key: string) => Promise<Uint8Array>;
+}
+
 /**
  * How samples lie in objects, and what they are. A format keeps no state: any number of objects may be
  * indexed and decoded at the same time, in any thread.
@@ -70,6 +80,17 @@ export interface SampleFormat<S> {
    * false.
    */
   readonly needsNoIndex?: boolean | undefined;
+  /**
+   * Whether an object may have samples, by its key. `openSamples` leaves others out, and counts them. What is
+   * a sample in no format (marks of directories, hidden files, READMEs) is left out before. Default: all may.
+   */
+  isSample?(key: string): boolean;
+  /**
+   * Makes the format that indexes and decodes the objects of a source, where that depends on all of them.
+   * `openSamples` calls it once. Default: none, and this is the one.
+   * @throws TieredError What is wrong with the source.
+   */
+  prepare?(source: SourceObjects): SampleFormat<S> | Promise<SampleFormat<S>>;
   /**
    * Finds the records of an object. Reads as little of it as the format allows, in order.
    * @throws What reading throws; what `onDamage` throws; an abort rejects with `signal.reason`.

@@ -1,12 +1,15 @@
 import { configError } from '@tiered/core/internal';
 import { damaged } from '../contract/damage.js';
 import type { SampleFormat } from '../contract/format.js';
-import { classIn } from './classes.js';
+import { classesOf, classIn } from './classes.js';
 
 /** Options of `imageFolder`. */
 export interface ImageFolderOptions {
-  /** The classes in the order of their labels, as `classesOf` gives them. */
-  readonly classes: readonly string[];
+  /**
+   * The classes in the order of their labels. Default: those that `classesOf` finds in the keys of all images,
+   * which `openSamples` gives to the format. Give them where a rank or a split may lack some.
+   */
+  readonly classes?: readonly string[] | undefined;
   /** Where the directories of the classes are, such as `train`. Default: at the root of the source. */
   readonly root?: string | undefined;
   /** Of which files samples are made; others are ignored. Default: the images that torchvision reads. */
@@ -27,22 +30,25 @@ const IMAGES = ['.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff'
 
 /**
  * Images in directories, one for each class, as torchvision's `ImageFolder` has them. An object is a
- * sample, and its class is the first directory below the root. Nothing is read to index it. An image
- * outside of the classes counts as damaged.
+ * sample, and its class is the first directory below the root. Nothing is read to index it. What is no
+ * image is left out. An image outside of the classes counts as damaged.
  * @throws TieredError `TIERED_CONFIG_INVALID` for no classes, a class that is there twice, or extensions
- * that do not begin with a dot.
+ * that do not begin with a dot. Without `classes`, only `openSamples` makes it index and decode.
  */
-export function imageFolder(options: ImageFolderOptions): SampleFormat<LabelledImage> {
+export function imageFolder(options: ImageFolderOptions = {}): SampleFormat<LabelledImage> {
   const { classes, root = '', extensions = IMAGES } = options;
-  const labels = new Map(classes.map((name, label) => [name, label]));
-  if (labels.size === 0 || labels.size < classes.length) {
+  const labels = new Map((classes ?? []).map((name, label) => [name, label]));
+  if (classes !== undefined && (labels.size === 0 || labels.size < classes.length)) {
     throw configError('classes', 'at least one class, and none twice', classes);
   }
   const endings = extensions.map((extension) => extension.toLowerCase());
   if (!endings.every((ending) => ending.startsWith('.'))) {
     throw configError('extensions', 'extensions that begin with a dot', extensions);
   }
+  const isImage = (key: string) => endings.some((ending) => key.toLowerCase().endsWith(ending));
   const classOf = (key: string) => {
+    if (classes === undefined)
+      throw configError('classes', 'the classes, or samples of openSamples', classes);
     const className = classIn(key, root) ?? '';
     const label = labels.get(className);
     return label === undefined ? noClass(key) : { label, className };
@@ -50,10 +56,13 @@ export function imageFolder(options: ImageFolderOptions): SampleFormat<LabelledI
   return {
     name: 'image-folder',
     needsNoIndex: true,
-    options: { classes, root, extensions: endings },
+    options: { ...(classes && { classes }), root, extensions: endings },
+    isSample: isImage,
+    ...(classes === undefined && {
+      prepare: ({ keys }) => imageFolder({ ...options, classes: classesIn(keys, root) }),
+    }),
     index: async ({ key, size }, { onDamage }) => {
-      const isImage = endings.some((ending) => key.toLowerCase().endsWith(ending));
-      const found = isImage ? classOf(key) : undefined;
+      const found = isImage(key) ? classOf(key) : undefined;
       if (found instanceof Error) onDamage(found);
       const records = found === undefined || found instanceof Error ? [] : [size];
       return { offsets: new Float64Array(records.length), lengths: Float64Array.from(records) };
@@ -64,6 +73,12 @@ export function imageFolder(options: ImageFolderOptions): SampleFormat<LabelledI
       return [{ bytes, ...found }];
     },
   };
+}
+
+function classesIn(keys: readonly string[], root: string): readonly string[] {
+  const classes = classesOf(keys, root);
+  if (classes.length > 0) return classes;
+  throw configError('root', 'a directory with a directory of images for each class', root);
 }
 
 function noClass(key: string) {

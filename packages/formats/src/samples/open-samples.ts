@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import { damaged } from '../contract/damage.js';
 import type { ObjectReader, RecordTable, SampleFormat } from '../contract/format.js';
 import { DamageLimit, type DamageOptions } from './damage-limit.js';
+import { isNoSample } from './no-samples.js';
 import { SampleSet } from './sample-set.js';
 import { SavedIndexes, type IndexedObject } from './saved-indexes.js';
 import { Tables } from './tables.js';
@@ -20,7 +21,10 @@ export interface IndexProgress {
 export interface OpenSamplesOptions<S> extends OperationOptions, DamageOptions {
   /** How samples lie in objects. */
   readonly format: SampleFormat<S>;
-  /** Which objects are read. Default: all. */
+  /**
+   * Which objects are read, of those that may have samples. What is a sample in no format is left out in any
+   * case: marks of directories, hidden files, READMEs, `_SUCCESS` and the like. Default: all.
+   */
   readonly filter?: ((key: string) => boolean) | undefined;
   /**
    * A local directory that keeps indexes, so that the next start reads no object for them. It is made if it
@@ -49,10 +53,13 @@ export async function openSamples<S>(
   hierarchy: Hierarchy,
   options: OpenSamplesOptions<S>,
 ): Promise<SampleSet<S>> {
-  const { format, indexes, concurrency = 16, onProgress, signal } = options;
+  const { indexes, concurrency = 16, onProgress, signal } = options;
   assertCounts({ concurrency });
   const damage = new DamageLimit(options);
-  const objects = await objectsOf(hierarchy, options);
+  const { objects, leftOut, all } = await objectsOf(hierarchy, options);
+  const keys = objects.map(({ key }) => key);
+  const read = (key: string) => hierarchy.read(key, { signal });
+  const format = (await options.format.prepare?.({ keys, all, read, signal })) ?? options.format;
   const saved =
     indexes === undefined || format.needsNoIndex === true ? undefined : new SavedIndexes(indexes, format);
   const indexer = new Indexer({ hierarchy, format, saved, damage, signal });
@@ -69,12 +76,9 @@ export async function openSamples<S>(
     );
     onProgress?.({ objects: tables.length, of: objects.length });
   }
-  const whole = new Tables(
-    objects.map(({ key }) => key),
-    tables,
-  );
+  const whole = new Tables(keys, tables);
   damage.check(whole.records + damage.skipped, indexer.latest);
-  return new SampleSet({ hierarchy, format, tables: whole, skipped: damage.skipped });
+  return new SampleSet({ hierarchy, format, tables: whole, skipped: damage.skipped, leftOut });
 }
 
 /** Waits for all. If one fails, those that have not begun are left out. */
@@ -88,20 +92,36 @@ async function allOf<T>(work: readonly Promise<T>[], limit: { clearQueue(): void
   }
 }
 
+/** The objects of a source, as far as they are read. */
+interface Found {
+  readonly objects: readonly IndexedObject[];
+  /** Objects that are no samples. */
+  readonly leftOut: number;
+  /** The keys of all objects. */
+  readonly all: readonly string[];
+}
+
 async function objectsOf<S>(
   hierarchy: Hierarchy,
-  { filter, signal }: OpenSamplesOptions<S>,
-): Promise<IndexedObject[]> {
+  { format, filter, signal }: OpenSamplesOptions<S>,
+): Promise<Found> {
   const objects: IndexedObject[] = [];
+  const all: string[] = [];
+  let leftOut = 0;
   for await (const page of hierarchy.list({ signal }))
-    for (const { key, size, version } of page)
-      if (filter === undefined || filter(key)) objects.push({ key, size, version });
+    for (const { key, size, version } of page) {
+      all.push(key);
+      if (isNoSample(key, size) || format.isSample?.(key) === false) leftOut += 1;
+      else if (filter === undefined || filter(key)) objects.push({ key, size, version });
+    }
   if (objects.length === 0) {
     const { driver } = hierarchy.stats().source;
-    const message = `${driver} has no objects for these samples; check the path, the prefix and the filter.`;
+    const none = `${driver} has no objects for these samples`;
+    const others = leftOut === 0 ? '' : ` (${leftOut} are none of ${format.name})`;
+    const message = `${none}${others}; check the path, the prefix, the format and the filter.`;
     throw new TieredError('TIERED_NOT_FOUND', message, { driver });
   }
-  return objects.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return { objects: objects.sort((a, b) => (a.key < b.key ? -1 : 1)), leftOut, all: all.sort() };
 }
 
 interface IndexerParts<S> extends OperationOptions {

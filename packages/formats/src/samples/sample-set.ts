@@ -21,6 +21,7 @@ export interface SampleSetParts<S> {
   readonly format: SampleFormat<S>;
   readonly tables: Tables;
   readonly skipped: number;
+  readonly leftOut: number;
 }
 
 /**
@@ -45,10 +46,15 @@ export class SampleSet<S = unknown> {
   readonly bytes: number;
   /** Damaged records that were left out of the index. */
   readonly skipped: number;
+  /**
+   * Objects that are no samples, and were left out: marks of directories, hidden files, READMEs, indexes, and
+   * what the format knows by its name to be none. What `filter` leaves out is not among them.
+   */
+  readonly leftOut: number;
   readonly #tables: Tables;
 
   /** @internal Made by `openSamples`. */
-  constructor({ hierarchy, format, tables, skipped }: SampleSetParts<S>) {
+  constructor({ hierarchy, format, tables, skipped, leftOut }: SampleSetParts<S>) {
     this.hierarchy = hierarchy;
     this.format = format;
     this.keys = tables.keys;
@@ -56,6 +62,7 @@ export class SampleSet<S = unknown> {
     this.samples = tables.samples;
     this.bytes = tables.bytes;
     this.skipped = skipped;
+    this.leftOut = leftOut;
     this.#tables = tables;
   }
 

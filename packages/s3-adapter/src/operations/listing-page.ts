@@ -80,7 +80,7 @@ async function parsePage(
     await readLeavesInTurns(body, take, { clock, signal, opened });
     const decode = fields.get('EncodingType') === 'url' ? decodeUrl : (text: string) => text;
     return {
-      objects: drafts.map((draft) => objectOf(draft, decode)),
+      objects: drafts.flatMap((draft) => objectOf(draft, decode) ?? []),
       prefixes: prefixes.map(decode),
       next: nextOf(fields),
     };
@@ -105,8 +105,11 @@ function nextOf(fields: ReadonlyMap<string, string>): string | undefined {
   return next;
 }
 
-function objectOf({ Key, Size, ETag }: Draft, decode: (text: string) => string): ObjectStat {
-  if (Key === undefined || ETag === undefined || Size === undefined || !/^\d{1,15}$/.test(Size))
+/** Undefined for a directory of the server, which some list among the objects, with nothing but its name. */
+function objectOf({ Key, Size = '', ETag }: Draft, decode: (text: string) => string): ObjectStat | undefined {
+  if (Key !== undefined && ETag === undefined && /^0?$/.test(Size) && decode(Key).endsWith('/'))
+    return undefined;
+  if (Key === undefined || ETag === undefined || !/^\d{1,15}$/.test(Size))
     throw new Error('An object without key, size or ETag');
   return { key: decode(Key), size: Number(Size), version: etagOf(ETag) };
 }

@@ -1,5 +1,6 @@
 import type { PrefetcherConfig } from '@tiered/config';
 import { TieredError, type Clock, type Hierarchy, type OperationOptions } from '@tiered/core';
+import { isDirectoryMark } from '@tiered/formats/internal';
 import {
   listSequence,
   Prefetcher,
@@ -67,7 +68,7 @@ interface DatasetParts {
 export class Dataset implements AsyncDisposable {
   /** What reads it, with its tiers, statistics and events. */
   readonly hierarchy: Hierarchy;
-  /** The keys of all objects, in order of their UTF-16 code units. */
+  /** The keys of all objects, in order of their UTF-16 code units. Marks of directories in S3 are none. */
   readonly keys: readonly string[];
   readonly #clock: Clock;
   readonly #settings: PrefetcherConfig;
@@ -95,7 +96,8 @@ export class Dataset implements AsyncDisposable {
     { signal, ...parts }: OperationOptions & DatasetParts,
   ): Promise<Dataset> {
     const keys: string[] = [];
-    for await (const page of hierarchy.list({ signal })) for (const { key } of page) keys.push(key);
+    for await (const page of hierarchy.list({ signal }))
+      for (const { key, size } of page) if (!isDirectoryMark(key, size)) keys.push(key);
     if (keys.length > 0) return new Dataset(hierarchy, keys.sort(), parts);
     const { driver } = hierarchy.stats().source;
     throw new TieredError('TIERED_NOT_FOUND', `${driver} has no objects; check the path and the prefix.`, {

@@ -50,11 +50,11 @@ export async function indexSamples(
 
 type Figures = ReturnType<typeof figuresOf> & { readonly reads: number; readonly readBytes: number };
 
-function figuresOf({ format, keys, records, samples, bytes, skipped }: SampleSet) {
-  return { format: format.name, objects: keys.length, records, samples, bytes, skipped };
+function figuresOf({ format, keys, records, samples, bytes, skipped, leftOut }: SampleSet) {
+  return { format: format.name, objects: keys.length, records, samples, bytes, skipped, leftOut };
 }
 
-function textOf({ objects, records, samples, bytes, skipped, reads, readBytes }: Figures): string {
+function textOf({ objects, records, samples, bytes, skipped, leftOut, reads, readBytes }: Figures): string {
   const found = `${countOf(samples, 'sample', 'samples')} of ${formatBytes(bytes)} in ${countOf(objects, 'object', 'objects')}`;
   const lines = [
     records === samples
@@ -62,6 +62,7 @@ function textOf({ objects, records, samples, bytes, skipped, reads, readBytes }:
       : `${found}; they cannot be read singly, but in ${countOf(records, 'record', 'records')}`,
     `read for that: ${formatBytes(readBytes)}, in ${countOf(reads, 'request', 'requests')}`,
     ...(skipped === 0 ? [] : [`left out: ${countOf(skipped, 'damaged record', 'damaged records')}`]),
+    ...(leftOut === 0 ? [] : [`left out: ${countOf(leftOut, 'object', 'objects')} without samples`]),
   ];
   return `${lines.join('\n')}\n`;
 }

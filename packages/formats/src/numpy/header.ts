@@ -8,6 +8,8 @@ export interface NpyHeader {
   readonly order: ByteOrder;
   /** The length of each axis. */
   readonly shape: readonly number[];
+  /** Whether the first axis is the first to change (Fortran order), so that rows are not in one piece. */
+  readonly isFortran: boolean;
 }
 
 /** Why a header gives no array: it is damaged, more of it is needed, or no array here can be such. */
@@ -102,9 +104,9 @@ function described({ descr, fortran_order, shape }: Entries, bytes: number): Npy
   else if (axes.length === 1) return damage('its shape is no tuple');
   const lengths = axes.map(Number);
   if (!lengths.every(Number.isSafeInteger)) return damage('its shape cannot be');
-  if (fortran_order === 'True' && lengths.length > 1)
-    return { kind: 'unsupported', problem: 'it is in Fortran order, in which rows are not in one piece' };
-  return { bytes, dtype, order: mark === '>' ? 'big' : 'little', shape: lengths };
+  // With one axis there is one order.
+  const isFortran = fortran_order === 'True' && lengths.length > 1;
+  return { bytes, dtype, order: mark === '>' ? 'big' : 'little', shape: lengths, isFortran };
 }
 
 function damage(problem: string): NoHeader {

@@ -1,13 +1,14 @@
 import { isTieredError, parseBytes, TieredError, type ByteSize } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { constants } from 'node:buffer';
-import { elementsOf, type NdArray } from '../arrays/nd-array.js';
+import type { NdArray } from '../arrays/nd-array.js';
 import { damaged } from '../contract/damage.js';
 import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
 import { ObjectWindow } from '../reading/object-window.js';
 import { pieces } from '../reading/pieces.js';
 import { headerAt, type NpyHeader } from './header.js';
-import { rowsOf, unsupported, type Rows } from './npy.js';
+import { unsupported } from './npy.js';
+import { rowReader, rowsOf, type Rows } from './rows.js';
 import { membersOf } from './zip.js';
 
 /** Options of `npz`. */
@@ -104,13 +105,7 @@ async function rowsIn(
 async function decode({ key, offset, bytes }: RawRecord, applied: Applied): Promise<NpzSample[]> {
   const tables = await tablesOf(bytes, { key, offset }, applied);
   if (isTieredError(tables)) throw tables;
-  const all = tables.map(({ name, header: { dtype, order }, rows: { shape, bytes: length }, elements }) => ({
-    name,
-    row: (i: number): NdArray => {
-      const data = elementsOf(dtype, elements.subarray(i * length, (i + 1) * length), order);
-      return { data, shape, dtype };
-    },
-  }));
+  const all = tables.map(({ name, header, elements }) => ({ name, row: rowReader(header, elements) }));
   return Array.from({ length: tables[0]?.rows.count ?? 0 }, (_, i) =>
     Object.fromEntries(all.map(({ name, row }) => [name, row(i)])),
   );

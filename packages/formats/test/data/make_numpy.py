@@ -58,6 +58,9 @@ def make(directory: Path) -> None:
         with open(directory / f"version{version[0]}.npy", "wb") as file:
             np.lib.format.write_array(file, values("u1", 4, 1), version)
     np.save(directory / "fortran.npy", np.asfortranarray(values("<f4", 2, 3)))
+    for dtype in [">i8", "<f2", "?"]:
+        name = dtype.replace("?", "bool").replace("<", "little-").replace(">", "big-")
+        np.save(directory / f"fortran-{name}.npy", np.asfortranarray(values(dtype, 4, 2, 3, 5)))
     np.save(directory / "column.npy", np.asfortranarray(values("<f4", 3)))
     np.save(directory / "objects.npy", np.array([{"a": 1}, None]), allow_pickle=True)
     np.save(directory / "texts.npy", np.array(["a", "größe"]))
@@ -70,9 +73,11 @@ def make(directory: Path) -> None:
     write_zip(directory / "deflated.npz", table, zipfile.ZIP_DEFLATED)
     parts = {"x_train": values("<f4", 3, 2), "y_train": values("u1", 3), "x_test": values("<f4", 1, 2), "y_test": values("u1", 1)}
     write_zip(directory / "parts.npz", parts, zipfile.ZIP_DEFLATED)
+    orders = {"c": values("<f4", 3, 2, 4), "f": np.asfortranarray(values("<f4", 3, 2, 4))}
+    write_zip(directory / "orders.npz", orders, zipfile.ZIP_DEFLATED)
     write_zip(directory / "axes.npz", {"x": values("u1", 3), "mean": np.float64(0.5)}, zipfile.ZIP_STORED)
     write_zip(directory / "zeros.npz", {"x": np.zeros((10, 10000), np.uint8)}, zipfile.ZIP_DEFLATED)
-    refused = {"fortran", "objects", "texts", "complex", "dates", "structures", "thin"}
+    refused = {"objects", "texts", "complex", "dates", "structures", "thin"}
     content = {file.name: rows_of(file) for file in sorted(directory.glob("*.npy")) if file.stem not in refused}
-    content |= {f"{name}.npz": tables_of(directory / f"{name}.npz") for name in ["savez", "stored", "deflated"]}
+    content |= {f"{name}.npz": tables_of(directory / f"{name}.npz") for name in ["savez", "stored", "deflated", "orders"]}
     (directory / "content.json").write_text(json.dumps(content, indent=1) + "\n")

@@ -33,6 +33,8 @@ const damage = (problem: string): AtPlace => ({ kind: 'damage', problem });
 interface Extensions {
   path?: string;
   size?: number;
+  /** Whether the content is that of a sparse file, without its holes. */
+  isSparse?: boolean;
 }
 
 /**
@@ -52,7 +54,7 @@ export function memberAt(bytes: Uint8Array, left: number): AtPlace {
       return at === 0 ? { kind: 'end' } : damage('no member follows behind its headers');
     const start = at + BLOCK;
     const extend = EXTENSIONS[header.type];
-    if (extend === undefined) return memberOf(header, start, left);
+    if (extend === undefined) return memberOf(header, extensions, start, left);
     const end = start + header.size;
     if (end > MOST_HEADERS) break;
     if (end > left) return damage('a header is cut off');
@@ -78,10 +80,12 @@ function headerAt(buffer: Buffer, at: number, extensions: Extensions): Known | s
     const { nullBlock, cksumValid, size, type } = header;
     if (nullBlock) return undefined;
     if (!cksumValid) return 'the checksum of a header is wrong';
-    if (size === undefined || !Number.isSafeInteger(size))
-      return `a header has a size that cannot be: ${size}`;
+    // The size of a label is blank.
+    const bytes = size ?? (EMPTY.includes(type) ? 0 : undefined);
+    if (bytes === undefined || !Number.isSafeInteger(bytes))
+      return `a header has a size that cannot be: ${bytes}`;
     // It would put the prefix of a cut path before the whole one.
-    return { path: extensions.path ?? header.path ?? '', size, type };
+    return { path: extensions.path ?? header.path ?? '', size: bytes, type };
   } catch (error) {
     return `a header has a number that cannot be (${String(error)})`;
   }
@@ -104,10 +108,21 @@ const EXTENSIONS: Partial<Record<Header['type'], (extensions: Extensions, body: 
   GlobalExtendedHeader: () => undefined,
 };
 
+/** What GNU tar says of a sparse file, in each of the three ways in which it writes them. */
+const SPARSE = /^\d+ GNU\.sparse\.(\w+)=(.*)$/gm;
+
 function readPax(extensions: Extensions, body: Buffer): void {
-  const { path, size } = Pax.parse(body.toString());
+  const text = body.toString();
+  const { path, size } = Pax.parse(text);
   if (path !== undefined) extensions.path = path;
   if (size !== undefined) extensions.size = size;
+  // The library leaves out what it does not know.
+  const sparse = Array.from(text.matchAll(SPARSE), ([, key, value]) => ({ key, value }));
+  if (sparse.length === 0) return;
+  extensions.isSparse = true;
+  // The path is then one that GNU tar made up.
+  const name = sparse.find(({ key }) => key === 'name')?.value;
+  if (name !== undefined) extensions.path = name;
 }
 
 function readLongPath(extensions: Extensions, body: Buffer): void {
@@ -123,11 +138,18 @@ const EMPTY: readonly Header['type'][] = [
   'BlockDevice',
   'Directory',
   'FIFO',
+  'TapeVolumeHeader',
 ];
 
-function memberOf({ path, type, ...header }: Known, start: number, left: number): AtPlace {
+function memberOf(
+  { path, type, ...header }: Known,
+  { isSparse = false }: Extensions,
+  start: number,
+  left: number,
+): AtPlace {
   // Its content is not in the tar as it is, and readers that do not know that make something else of it.
-  if (type === 'SparseFile') return damage(`${path} is a sparse file`);
+  if (type === 'SparseFile' || isSparse) return damage(`${path} is a sparse file`);
+  if (type === 'ContinuationFile') return damage(`${path} begins in another tar`);
   const size = EMPTY.includes(type) ? 0 : header.size;
   const end = start + padded(size);
   if (end > left)

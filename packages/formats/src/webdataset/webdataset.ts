@@ -2,12 +2,12 @@ import { damaged } from '../contract/damage.js';
 import type { IndexOptions, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
 import type { ObjectWindow } from '../reading/object-window.js';
 import { maybeCompressed, type ShardOptions } from '../reading/shards.js';
-import { TableBuilder } from '../reading/table-builder.js';
+import { FoundSamples, type Found } from './found-samples.js';
 import { BLOCK, isTarHeader, memberAt, type AtPlace, type Member } from './members.js';
 import { partOf } from './naming.js';
 
 /** Options of `webdataset`. */
-export type WebdatasetOptions = ShardOptions<'gzip'>;
+export type WebdatasetOptions = ShardOptions<'gzip' | 'zstd'>;
 
 /** A sample of a WebDataset shard. */
 export interface WebdatasetSample {
@@ -26,48 +26,41 @@ const ADVICE = 'Write or fetch the shard again.';
  * are read where files are large (256 KiB and more), and all of it where they are small, or where it is
  * compressed.
  *
+ * Files of one name that lie apart are damage, because each reader makes other samples of them. Where a name
+ * comes again with a file that it had before, that is another sample.
+ *
  * A tar has no checksums of content. A shard that lacks its end is damaged, and where damage ends the
  * table, the sample before it is left out, because it may lack files.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work.
  */
 export function webdataset(options: WebdatasetOptions = {}): SampleFormat<WebdatasetSample> {
   const plain = { startBytes: BLOCK, isPlain: isTarHeader, index, decode };
-  return { name: 'webdataset', ...maybeCompressed(plain, ['gzip'], options) };
-}
-
-/** A sample some files of which were found. */
-interface Found {
-  readonly name: string;
-  readonly parts: Set<string>;
-  readonly offset: number;
-  end: number;
-  isDamaged: boolean;
+  return { name: 'webdataset', ...maybeCompressed(plain, ['gzip', 'zstd'], options) };
 }
 
 /** Goes from member to member. Behind a header that is wrong, nobody knows where the next one is. */
 async function index(window: ObjectWindow, { onDamage }: IndexOptions): Promise<RecordTable> {
-  const table = new TableBuilder();
-  const finish = (found: Found | undefined) => {
-    if (found !== undefined && !found.isDamaged) table.add(found.offset, found.end - found.offset);
-  };
+  const tell = (offset: number, problem: string, advice = ADVICE) =>
+    onDamage(damaged({ key: window.key, offset }, `tar: ${problem}`, advice));
+  const samples = new FoundSamples(tell);
   let found: Found | undefined;
   for (let at = 0; ;) {
     const there = await placeAt(window, at);
     if (there.kind !== 'member') {
-      if (there.kind === 'end') finish(found);
-      else onDamage(damaged({ key: window.key, offset: at }, `tar: ${there.problem}`, ADVICE));
-      return table.build();
+      if (there.kind === 'end') samples.add(found);
+      else tell(at, there.problem);
+      return samples.table();
     }
     const { member } = there;
     const part = member.isFile ? partOf(member.path) : undefined;
     if (part !== undefined) {
       if (found?.name !== part.sample) {
-        finish(found);
+        samples.add(found);
         found = { name: part.sample, parts: new Set(), offset: at, end: at, isDamaged: false };
       }
       if (found.parts.has(part.part)) {
         found.isDamaged = true;
-        onDamage(damaged({ key: window.key, offset: at }, `tar: ${member.path} is there twice`, ADVICE));
+        tell(at, `${member.path} is there twice`);
       }
       found.parts.add(part.part);
       found.end = at + member.end;

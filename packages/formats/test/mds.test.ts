@@ -29,23 +29,22 @@ describe('mds, files of MosaicML Streaming', () => {
     expect([...(table.samples ?? [])]).toEqual([3]);
   });
 
-  it('reads what it compressed by zstd, where Node has that', async () => {
-    const read = samplesOf(mds(), file('texts.mds.zstd'), 'shard.mds.zstd');
-    if (hasZstd) expect(plain(await read)).toEqual(content['texts.mds']);
-    else {
-      await expect(read).rejects.toMatchObject({
-        code: 'TIERED_UNSUPPORTED',
-        message: expect.stringMatching(/^shard\.mds\.zstd is compressed by zstd, .*22\.15/),
-      });
-    }
+  it('reads what it compressed by zstd', async () => {
+    const samples = await samplesOf(mds(), file('texts.mds.zstd'), 'shard.mds.zstd');
+    expect(plain(samples)).toEqual(content['texts.mds']);
   });
 
-  it('tells what other compressions and index.json are not', async () => {
-    for (const bytes of [file('texts.mds.bz2'), Buffer.from('{"shards": [], "version": 2}')]) {
-      const { samples, damage } = await readObject(mds(), bytes);
-      expect(samples).toEqual([]);
-      expect(damage.map(({ message }) => message)).toEqual([expect.stringContaining('it is no MDS shard')]);
-    }
+  it('says that it does not read bzip2', async () => {
+    await expect(samplesOf(mds(), file('texts.mds.bz2'))).rejects.toMatchObject({
+      code: 'TIERED_UNSUPPORTED',
+      message: expect.stringContaining('it is compressed by bzip2') as string,
+    });
+  });
+
+  it('tells of what is no shard', async () => {
+    const { samples, damage } = await readObject(mds(), Buffer.from('{"shards": [], "version": 2}'));
+    expect(samples).toEqual([]);
+    expect(damage.map(({ message }) => message)).toEqual([expect.stringContaining('it is no MDS shard')]);
   });
 
   it('refuses a pickled column by name, unless it is left out', async () => {

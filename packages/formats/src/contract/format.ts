@@ -48,7 +48,7 @@ export interface IndexOptions extends OperationOptions {
 }
 
 /** What a format may look at before it indexes the objects of a source. */
-export interface SourceObjects extends OperationOptions {
+export interface SourceObjects extends IndexOptions {
   /** The keys of the objects that have samples, in order. */
   readonly keys: readonly string[];
   /** The keys of all objects, in order: those that were left out, too. */
@@ -87,8 +87,9 @@ export interface SampleFormat<S> {
   isSample?(key: string): boolean;
   /**
    * Makes the format that indexes and decodes the objects of a source, where that depends on all of them.
-   * `openSamples` calls it once. Default: none, and this is the one.
-   * @throws TieredError What is wrong with the source.
+   * `openSamples` calls it once, and asks the format that it gets whether objects may have samples. Default:
+   * none, and this is the one.
+   * @throws What reading throws; what `onDamage` throws; TieredError for a source that has no such samples.
    */
   prepare?(source: SourceObjects): SampleFormat<S> | Promise<SampleFormat<S>>;
   /**

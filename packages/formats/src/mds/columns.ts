@@ -15,7 +15,11 @@ export interface Column {
 /** What a shard says of its columns; or what is wrong with it, as a clause. */
 export function columnsIn(json: Uint8Array): readonly Column[] | string {
   const about = objectIn(json);
-  if (about === undefined) return 'what should tell of its columns is no JSON object';
+  return about === undefined ? 'what should tell of its columns is no JSON object' : columnsOf(about);
+}
+
+/** What such a JSON object says. */
+export function columnsOf(about: Readonly<Record<string, unknown>>): readonly Column[] | string {
   const { format, version, column_names: names, column_encodings: encodings, column_sizes: sizes } = about;
   if (format !== 'mds' || version !== 2)
     return `it is ${String(format)} of version ${String(version)}, and not mds of version 2`;

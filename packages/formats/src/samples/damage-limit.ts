@@ -21,6 +21,8 @@ export interface DamageOptions {
 export class DamageLimit {
   /** Damaged records that were skipped. */
   skipped = 0;
+  /** The latest damage that was skipped. */
+  latest: TieredError | undefined;
   readonly #skips: boolean;
   readonly #most: number;
   readonly #onSkipped: DamageOptions['onSkipped'];
@@ -39,6 +41,7 @@ export class DamageLimit {
   add(error: TieredError): void {
     if (!this.#skips) throw error;
     this.skipped += 1;
+    this.latest = error;
     this.#onSkipped?.(error);
   }
 

@@ -56,10 +56,10 @@ export async function openSamples<S>(
   const { indexes, concurrency = 16, onProgress, signal } = options;
   assertCounts({ concurrency });
   const damage = new DamageLimit(options);
-  const { objects, leftOut, all } = await objectsOf(hierarchy, options);
-  const keys = objects.map(({ key }) => key);
-  const read = (key: string) => hierarchy.read(key, { signal });
-  const format = (await options.format.prepare?.({ keys, all, read, signal })) ?? options.format;
+  const found = await objectsOf(hierarchy, options);
+  const format = await prepared(hierarchy, options, found, damage);
+  const objects = found.objects.filter(({ key }) => format.isSample?.(key) ?? true);
+  const leftOut = found.leftOut + found.objects.length - objects.length;
   const saved =
     indexes === undefined || format.needsNoIndex === true ? undefined : new SavedIndexes(indexes, format);
   const indexer = new Indexer({ hierarchy, format, saved, damage, signal });
@@ -76,8 +76,11 @@ export async function openSamples<S>(
     );
     onProgress?.({ objects: tables.length, of: objects.length });
   }
-  const whole = new Tables(keys, tables);
-  damage.check(whole.records + damage.skipped, indexer.latest);
+  const whole = new Tables(
+    objects.map(({ key }) => key),
+    tables,
+  );
+  damage.check(whole.records + damage.skipped, damage.latest);
   return new SampleSet({ hierarchy, format, tables: whole, skipped: damage.skipped, leftOut });
 }
 
@@ -90,6 +93,23 @@ async function allOf<T>(work: readonly Promise<T>[], limit: { clearQueue(): void
     await Promise.allSettled(work);
     throw error;
   }
+}
+
+/** The format for the objects that were found. */
+async function prepared<S>(
+  hierarchy: Hierarchy,
+  { format, signal }: OpenSamplesOptions<S>,
+  { objects, all }: Found,
+  damage: DamageLimit,
+): Promise<SampleFormat<S>> {
+  if (format.prepare === undefined) return format;
+  return format.prepare({
+    keys: objects.map(({ key }) => key),
+    all,
+    read: (key) => hierarchy.read(key, { signal }),
+    signal,
+    onDamage: (error) => damage.add(error),
+  });
 }
 
 /** The objects of a source, as far as they are read. */
@@ -133,9 +153,6 @@ interface IndexerParts<S> extends OperationOptions {
 
 class Indexer<S> {
   readonly #parts: IndexerParts<S>;
-  /** The latest damage. */
-  latest: TieredError | undefined;
-
   constructor(parts: IndexerParts<S>) {
     this.#parts = parts;
   }
@@ -149,7 +166,6 @@ class Indexer<S> {
       signal,
       onDamage: (error) => {
         damage.add(error);
-        this.latest = error;
         isDamaged = true;
       },
     });

@@ -101,7 +101,11 @@ async function indexKnown(
   }
   const window = new ObjectWindow(object, options.signal);
   const table = START + 4 * shard.samples;
-  const bytes = await window.read(0, Math.min(table, size));
+  if (table > size) {
+    tell(0, `it has ${size} bytes, and index.json says ${shard.samples} samples`);
+    return NONE;
+  }
+  const bytes = await window.read(0, table);
   const end = tableEnd(bytes, size);
   const problem =
     typeof end === 'string' || (end.table === table && bytes.byteLength >= table)

@@ -25,6 +25,8 @@ export interface SourceIndex {
 /** The name of the file that tells of the shards beside it, and in directories below. */
 const NAME = 'index.json';
 const ADVICE = 'Write or fetch the dataset again.';
+/** Samples of a record are counted by 32 bits. */
+const MOST_SAMPLES = 2 ** 32 - 1;
 /** Files that are read at the same time. */
 const CONCURRENCY = 16;
 
@@ -87,7 +89,7 @@ function shardsIn(bytes: Uint8Array): { readonly raw: ShardFile; readonly zip?: 
       const fields = fieldsOf(shard);
       const columns = columnsOf(fields);
       if (typeof columns === 'string') throw new Error(columns);
-      const about = { samples: countOf(fields['samples']), columns };
+      const about = { samples: countOf(fields['samples'], MOST_SAMPLES), columns };
       const { compression, zip_data: zip } = fields;
       const name = typeof compression === 'string' ? compression : undefined;
       return {
@@ -113,7 +115,8 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
-function countOf(value: unknown): number {
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+function countOf(value: unknown, most = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most)
+    return value as number;
   throw new Error('a number in it cannot be');
 }

@@ -32,10 +32,16 @@ export function unsnappied(bytes: Uint8Array, maxBytes: number): Uint8Array | un
 export function unzstd(bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
   const { content, window } = frameOf(bytes);
   if (content !== undefined && content > maxBytes) return undefined;
-  if (content === undefined && window > LARGEST_WINDOW) throw new Error(`its window has ${window} bytes`);
-  // Many times as fast, since nothing has to be kept. Several frames give something else.
-  const whole = content === undefined ? undefined : decompress(bytes, memoryFor(content));
-  if (whole !== undefined && whole.byteLength === content) return whole;
+  if (window > LARGEST_WINDOW) throw new Error(`its window has ${window} bytes`);
+  if (content !== undefined) {
+    try {
+      // Many times as fast, since no window has to be kept.
+      const whole = decompress(bytes, memoryFor(content));
+      if (whole.byteLength === content) return whole;
+    } catch {
+      // So it ends also where several frames follow one another.
+    }
+  }
   const chunks: Uint8Array[] = [];
   let size = 0;
   const stream = new Decompress((chunk) => {

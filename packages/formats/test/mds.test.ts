@@ -76,7 +76,8 @@ const VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   jpeg: fc.uint8Array(),
   png: fc.uint8Array(),
   str: anyText,
-  json: fc.jsonValue(),
+  // Without integers that are read as bigints.
+  json: fc.jsonValue().filter((value) => !/(?<![.\d])\d{16}/.test(JSON.stringify(value))),
   int: range(64, true),
   int8: range(8, true).map(Number),
   uint16: range(16, false).map(Number),

@@ -123,12 +123,11 @@ function decode({ key, offset, bytes, header: start = new Uint8Array() }: RawRec
   known.set(start, header);
   const { bytes: length, count } = rowsOf(header);
   const rows = header.isFortran ? count : 1;
-  if (bytes.byteLength !== rows * length)
-    throw damaged(
-      { key, offset },
-      `${rows * length} bytes were to be read, and there are ${bytes.byteLength}`,
-      ADVICE,
-    );
+  if (bytes.byteLength !== rows * length) {
+    const what = header.isFortran ? 'an array' : 'a row';
+    const problem = `${what} of ${rows * length} bytes has ${bytes.byteLength}`;
+    throw damaged({ key, offset }, problem, ADVICE);
+  }
   const read = rowReader(header, bytes);
   return Array.from({ length: rows }, (_, i) => read(i));
 }

@@ -1,4 +1,5 @@
-import { formatBytes } from '@tiered/core';
+import type { PrefetcherConfig } from '@tiered/config';
+import { formatBytes, Hierarchy, MemoryDriver, systemClock } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { StagingBuffer } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
@@ -6,8 +7,8 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { openDataset } from 'tiered';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Dataset, openDataset } from 'tiered';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { textOf } from './cli/text-of.js';
 
 const KEYS = ['a', 'b', 'c/d', 'e'];
@@ -175,6 +176,20 @@ describe('openDataset', () => {
     const tiers = [{ driver: 'fs', root: 'source/cache', quota: '8MiB' }];
     await writeFile(file, JSON.stringify({ source: { driver: 'fs', root: 'source' }, tiers }));
     await expect(openDataset(file)).rejects.toThrow(`${file}: tiers[0]: its storage is inside source`);
+  });
+
+  it('has no marks of directories among its keys', async () => {
+    const driver = new MemoryDriver({ name: 'source' });
+    for (const [key, bytes] of [
+      ['train/', 0],
+      ['train/1.jpg', 3],
+      ['data/', 3],
+    ] as const)
+      await driver.write(key, new Uint8Array(bytes), { size: bytes });
+    const hierarchy = await new Hierarchy({ source: driver }).open();
+    onTestFinished(() => hierarchy.close());
+    const data = await Dataset.of(hierarchy, { clock: systemClock, prefetcher: {} as PrefetcherConfig });
+    expect(data.keys).toEqual(['data/', 'train/1.jpg']);
   });
 
   it('leaves nothing open where it fails, and says why', async () => {

@@ -41,6 +41,14 @@ describe('tiered index', () => {
     );
   });
 
+  it('says what it left out', async () => {
+    await writeFile(path.join(directory, 'data/README.md'), 'about');
+    expect((await index('--pattern', 'val/**')).out).toBe(
+      '2 samples of 62 B in 1 object\nread for that: 62 B, in 1 request\nleft out: 1 object without samples\n',
+    );
+    expect(JSON.parse((await index('--json')).out)).toMatchObject({ objects: 3, leftOut: 1 });
+  });
+
   it('fails for damage, or skips it and says so', async () => {
     const damaged = path.join(directory, 'data/b.tfrecord');
     const bytes = await readFile(damaged);

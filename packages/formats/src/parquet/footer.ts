@@ -38,7 +38,6 @@ export interface Leaf {
 /** A column chunk of a row group. */
 export interface Chunk {
   readonly leaf: Leaf;
-  readonly type: string;
   /** First byte in the object. */
   readonly offset: number;
   readonly length: number;
@@ -201,7 +200,6 @@ function chunkOf(column: ColumnChunk, leaf: Leaf): Chunk {
   if (!isKnownCodec(codec)) throw new Error(`pages compressed by ${codec} cannot be read`);
   return {
     leaf,
-    type: about.type,
     offset,
     length: numberOf(about.total_compressed_size),
     values: numberOf(about.num_values),

@@ -81,7 +81,7 @@ function checkDataPage(
   content: Uint8Array,
   start: number,
   header: PageHeader,
-  { leaf, type }: Chunk,
+  { leaf, about: { type } }: Chunk,
   budget: Budget,
   checks: Map<number, CheckPage>,
 ): void {

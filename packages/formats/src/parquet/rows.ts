@@ -85,7 +85,7 @@ function valuesOf(
   budget: Budget,
   { nodes, parsers }: ReturnType<typeof readingOf>,
 ): { readonly values: DecodedArray } {
-  const { leaf, about, type, length } = chunk;
+  const { leaf, about, length } = chunk;
   const memory = new Uint8Array(length);
   memory.set(bytes.subarray(chunk.offset - offset, chunk.offset - offset + length));
   const checks = checkPages(memory, chunk, rows, budget);
@@ -97,7 +97,8 @@ function valuesOf(
     return page;
   });
   const element = nodes.at(-1)?.element ?? { name: '' };
-  const column = { type, codec: about.codec, element, schemaPath: nodes, pathInSchema: [...leaf.path] };
+  const { type, codec } = about;
+  const column = { type, codec, element, schemaPath: nodes, pathInSchema: [...leaf.path] };
   const { data } = readColumn(
     { view: new DataView(memory.buffer), offset: 0 },
     { groupStart: 0, groupRows: rows, selectStart: 0, selectEnd: rows },

@@ -3,7 +3,6 @@ import { encodeMds, mds, type Dtype, type MdsSample, type NdArray } from '@tiere
 import fc from 'fast-check';
 import fs from 'node:fs';
 import path from 'node:path';
-import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { anyDamage } from './any-damage.js';
 import { anyArray } from './any-array.js';
@@ -16,7 +15,6 @@ const file = (name: string) => new Uint8Array(fs.readFileSync(path.join(folder, 
 const content = JSON.parse(fs.readFileSync(path.join(folder, 'content.json'), 'utf8')) as Readonly<
   Record<string, unknown>
 >;
-const hasZstd = 'createZstdDecompress' in zlib;
 
 describe('mds, files of MosaicML Streaming', () => {
   it.each(Object.entries(content))('reads %s as the library does', async (name, expected) => {

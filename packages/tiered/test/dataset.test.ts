@@ -1,4 +1,3 @@
-import type { PrefetcherConfig } from '@tiered/config';
 import { formatBytes, Hierarchy, MemoryDriver, systemClock } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { StagingBuffer } from '@tiered/prefetch';
@@ -188,7 +187,7 @@ describe('openDataset', () => {
       await driver.write(key, new Uint8Array(bytes), { size: bytes });
     const hierarchy = await new Hierarchy({ source: driver }).open();
     onTestFinished(() => hierarchy.close());
-    const data = await Dataset.of(hierarchy, { clock: systemClock, prefetcher: {} as PrefetcherConfig });
+    const data = await Dataset.of(hierarchy, { clock: systemClock, prefetcher: {} });
     expect(data.keys).toEqual(['data/', 'train/1.jpg']);
   });
 

@@ -6,8 +6,8 @@ import { classesOf, classIn } from './classes.js';
 /** Options of `imageFolder`. */
 export interface ImageFolderOptions {
   /**
-   * The classes in the order of their labels. Default: those that `classesOf` finds in the keys of all images,
-   * which `openSamples` gives to the format. Give them where a rank or a split may lack some.
+   * The classes in the order of their labels. Default: those that `classesOf` finds in the keys of all
+   * images, which `openSamples` gives to the format. Give them where a rank or a split may lack some.
    */
   readonly classes?: readonly string[] | undefined;
   /** Where the directories of the classes are, such as `train`. Default: at the root of the source. */

@@ -10,11 +10,8 @@ import { isShardStart, placesIn, START, tableEnd } from './shard-table.js';
 import { directoryOf, readSourceIndex, type IndexedShard, type SourceIndex } from './source-index.js';
 import { hashProblem, wholeIn, wholeTable, type WholeShard } from './whole-shard.js';
 
-/** How shards are compressed that are read. */
-export type MdsCodec = 'gzip' | 'zstd' | 'brotli' | 'snappy';
-
 /** Options of `mds`. */
-export interface MdsOptions extends ShardOptions<MdsCodec> {
+export interface MdsOptions extends ShardOptions<'gzip' | 'zstd' | 'brotli' | 'snappy'> {
   /** The columns that are decoded. Default: all. */
   readonly columns?: readonly string[] | undefined;
 }
@@ -25,10 +22,10 @@ export type MdsSample = Readonly<Record<string, unknown>>;
 const ADVICE = 'Write or fetch the shard again.';
 
 /**
- * MDS, the shards of MosaicML Streaming. `openSamples` reads each `index.json`, which says what shards there
- * are: others beside it are left out, and one that is missing or has another size is damage. Then a shard
- * takes one request, and a compressed one none. Without `index.json`, one range is read, or two if a shard has
- * many samples; all of it if it is compressed.
+ * MDS, the shards of MosaicML Streaming. `openSamples` reads each `index.json`, which says what shards
+ * there are: others beside it are left out, and one that is missing or has another size is damage. Then
+ * a shard takes one request, and a compressed one none. Without `index.json`, one range is read, or two
+ * if a shard has many samples; all of it if it is compressed.
  *
  * Values are as JavaScript has them: integers of 64 bits (`int`, `int64`, `uint64`) and `str_int` are
  * bigints, arrays are `NdArray`, `str_decimal` is text. `bytes`, `jpeg` and `png` are the bytes, as views of
@@ -53,7 +50,7 @@ function mdsOf(
 ): SampleFormat<MdsSample> {
   if (columns !== undefined && (columns.length === 0 || new Set(columns).size < columns.length))
     throw configError('columns', 'at least one name, and none twice', columns);
-  const shards = maybeCompressed<MdsSample, MdsCodec>(
+  const shards = maybeCompressed<MdsSample, 'gzip' | 'zstd' | 'brotli' | 'snappy'>(
     {
       startBytes: START,
       isPlain: isShardStart,

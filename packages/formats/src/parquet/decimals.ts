@@ -8,7 +8,7 @@ const DIGITS_OF_NUMBERS = 15;
 /** Powers of ten that a number is exactly. */
 const EXACT_POWER = 22;
 
-/** How the values of a decimal column are read: integers, or bytes of one, to be divided by a power of ten. */
+/** How values of a decimal column are read: integers, or bytes of one, to be divided by a power of ten. */
 export function decimalReader(
   { scale = 0, precision = Infinity }: Pick<SchemaElement, 'scale' | 'precision'>,
   decimals: Decimals | undefined,

@@ -64,7 +64,7 @@ function columnsOf(bytes: Uint8Array, { root }: Footer, group: RowGroup, options
       return { ...valuesOf(bytes, chunk, group, budget, reading), reading };
     };
     const leaves = chunks.map((chunk) => ({ chunk, ...read(chunk) }));
-    if (first.leaf.isFlat && leaves[0]?.values.includes(undefined as never))
+    if (first.leaf.isFlat && leaves[0]?.values.includes(undefined))
       throw new Error('values are not in the dictionary');
     const parts = new Map(leaves.map(({ chunk, values }) => [chunk.leaf.path.join('.'), values]));
     if (node.children.length > 0 && leaves[0] !== undefined)

@@ -6,7 +6,7 @@ const MARK = /^_[^.]*$/;
 const BESIDE =
   /(?:\.(?:crc|md5|sha1|sha256|sha512|idx|tfindex)|^(?:md5|sha1|sha256|sha512)sums?(?:\.txt)?|^thumbs\.db|^desktop\.ini)$/i;
 
-/** Whether an object is only there so that a console of S3 can show a directory: no bytes, and a slash at the end. */
+/** Whether an object only lets a console of S3 show a directory: no bytes, and a slash at the end. */
 export function isDirectoryMark(key: string, size: number): boolean {
   return size === 0 && key.endsWith('/');
 }

@@ -11,8 +11,9 @@ const TOKEN = /-?\bInfinity\b|\bNaN\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const PRIVATE = [0xf8f0, 0xf8ff];
 
 /**
- * Parses JSON as Python's `json` writes it: with `NaN`, `Infinity` and `-Infinity`, and with integers of any
- * size. `JSON.parse` does the work. What it has no tokens for are texts to it, with a mark that is in no other.
+ * Parses JSON as Python's `json` writes it: with `NaN`, `Infinity` and `-Infinity`, and with integers of
+ * any size. `JSON.parse` does the work. What it has no tokens for are texts to it, with a mark that is
+ * in no other.
  * @throws SyntaxError for what is no JSON; Error for integers that are refused.
  */
 export function parseJson(text: string, integers: LargeIntegers = 'bigint'): unknown {

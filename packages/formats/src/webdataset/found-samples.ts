@@ -20,8 +20,8 @@ interface Latest {
 const ADVICE = 'Write the shard again with the files in order, such as by tar --sort=name.';
 
 /**
- * The samples of a shard, as they are found one behind the other. Holds the names of all, as long as the shard
- * is indexed.
+ * The samples of a shard, as they are found one behind the other. Holds the names of all, as long as the
+ * shard is indexed.
  */
 export class FoundSamples {
   readonly #tell: (offset: number, problem: string, advice: string) => void;

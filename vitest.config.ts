@@ -5,6 +5,9 @@ import { defineConfig, type Plugin } from 'vitest/config';
 /** Tests of a package that take seconds, or need processes, servers or many files. */
 const LONG = 'packages/*/test/**/*.long.test.ts';
 
+/** Unit tests that count what their whole process has: mappings of memory, descriptors. */
+const ALONE = 'packages/*/test/**/*.alone.test.ts';
+
 /** Tests import fast-check, and get what `npm test` tries of each property. */
 const properties = path.join(import.meta.dirname, 'test/properties.ts');
 const fewerRuns: Plugin = {
@@ -26,20 +29,24 @@ export default defineConfig({
   resolve: { conditions: ['tiered-source'] },
   ssr: { resolve: { conditions: ['tiered-source', 'node', 'import', 'default'] } },
   test: {
-    // `npm test` runs `unit`, what one runs between two edits; `npm run test:all` runs both.
+    // `npm test` runs `unit` and `alone`, what one runs between two edits; `npm run test:all` runs all.
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts'],
-          exclude: [LONG],
+          exclude: [LONG, ALONE],
           // They share a process: nothing is mocked, and the modules of all packages are loaded once.
           isolate: false,
           unstubEnvs: true,
           // They wait for nothing but processors.
           maxWorkers: os.availableParallelism(),
         },
+      },
+      {
+        extends: true,
+        test: { name: 'alone', include: [ALONE], maxWorkers: os.availableParallelism() },
       },
       {
         extends: true,

@@ -28,20 +28,22 @@ if (files.length === 0)
 
 const load = Array.from({ length: Number(values.loops) }, () => spawn(process.execPath, ['-e', BUSY]));
 if (values.memory !== '0') load.push(spawn(process.execPath, ['-e', GREEDY, values.memory]));
+// The loops would outlive what is ended from outside.
+const endLoad = () => load.forEach((child) => child.kill('SIGKILL'));
+process.once('exit', endLoad);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+
 let failed = 0;
-try {
-  const runs = Number(values.runs);
-  for (let run = 1; run <= runs; run++) {
-    const output = await runTests();
-    if (output !== undefined) {
-      failed += 1;
-      console.log(output);
-    }
-    console.log(`run ${run} of ${runs}: ${failed} failed`);
+const runs = Number(values.runs);
+for (let run = 1; run <= runs; run++) {
+  const output = await runTests();
+  if (output !== undefined) {
+    failed += 1;
+    console.log(output);
   }
-} finally {
-  for (const child of load) child.kill('SIGKILL');
+  console.log(`run ${run} of ${runs}: ${failed} failed`);
 }
+endLoad();
 process.exitCode = failed === 0 ? 0 : 1;
 
 /** What a run printed that failed; undefined if it passed. */

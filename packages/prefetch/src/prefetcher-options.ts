@@ -20,7 +20,8 @@ export interface PrefetcherOptions extends OperationOptions {
   readonly priority?: number | undefined;
   /**
    * Where another prefetcher of the same sequence stood (`state()`). Exactly the samples that were left then
-   * come, in the same order. Default: the beginning.
+   * come, in the same order. The sequence may have more epochs than it had then, which come too. Default: the
+   * beginning.
    */
   readonly resume?: PrefetcherState | undefined;
   /**

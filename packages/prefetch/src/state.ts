@@ -10,7 +10,7 @@ import type { SequencePosition, StartPosition } from './sequence/position.js';
  */
 export interface PrefetcherState extends StartPosition {
   readonly version: 1;
-  /** The sequence it belongs to. */
+  /** The sequence it belongs to, or the beginning of one with more epochs. */
   readonly epochs: number;
   readonly epochLength: number;
   /**
@@ -36,10 +36,12 @@ export function assertState(
     throw configError(name, 'what prefetcher.state() gave', state);
   const { version, epoch, position, taken, early, epochs, epochLength } = state;
   if (version !== 1) throw configError(`${name}.version`, '1', version);
-  if (epochs !== sequence.epochs)
-    throw configError(`${name}.epochs`, `${sequence.epochs}, as the sequence has`, epochs);
+  // With fewer epochs than it was made for, its hash could not be made again.
+  if (!isIndex(epochs - 1, sequence.epochs))
+    throw configError(`${name}.epochs`, `1 to ${sequence.epochs}, the epochs of the sequence`, epochs);
   if (epochLength !== sequence.epochLength)
     throw configError(`${name}.epochLength`, `${sequence.epochLength}, as the sequence has`, epochLength);
+  // At the end of its own epochs, those that were added are left.
   if (!isIndex(epoch, epochs + 1)) throw configError(`${name}.epoch`, `0 to ${epochs}`, epoch);
   if (!isIndex(position, epochLength + 1))
     throw configError(`${name}.position`, `0 to ${epochLength}`, position);
@@ -58,11 +60,11 @@ export function assertState(
  * @throws TieredError `TIERED_CONFIG_INVALID` if it does not.
  */
 export function assertSameAccesses(
-  { accesses, epoch }: PrefetcherState,
+  { accesses, epoch, epochs }: PrefetcherState,
   sequence: AccessSequence,
   name: string,
 ): void {
-  if (accesses === undefined || accesses === fingerprintOf(sequence, epoch)) return;
+  if (accesses === undefined || accesses === fingerprintOf(sequence, epoch, epochs)) return;
   throw configError(
     `${name}.accesses`,
     'the state of a sequence with the same keys, order and seed',
@@ -71,7 +73,8 @@ export function assertSameAccesses(
 }
 
 /**
- * Returns the accesses of a sequence that were left when a prefetcher of it stood there.
+ * Returns the accesses of a sequence that were left when a prefetcher stood there: one of this sequence, or
+ * of one that has fewer epochs and is else the same.
  * @param name What errors call the state.
  * @throws TieredError `TIERED_CONFIG_INVALID` if `state` is not a state, or belongs to another sequence.
  */

@@ -108,6 +108,23 @@ describe('a prefetcher that is resumed', () => {
     expect(await next(new Prefetcher(hierarchy, sequence, { resume: first.state() }))).toBeUndefined();
   });
 
+  it('[P6] goes on with epochs that are added, also where it had ended', async () => {
+    const names = keys(3);
+    const hierarchy = await over(await objects([1, 2, 3]));
+    const withEpochs = (epochs: number) => shuffledSequence(names, { seed: 1, epochs });
+    const whole = await collect(new Prefetcher(hierarchy, withEpochs(5)));
+    for (const taken of [0, 1, 4, 6]) {
+      const first = new Prefetcher(hierarchy, withEpochs(2));
+      for (let i = 0; i < taken; i++) await next(first);
+      const state = JSON.parse(JSON.stringify(first.state())) as PrefetcherState;
+      const second = new Prefetcher(hierarchy, withEpochs(5), { resume: state });
+      expect(await collect(second), `after ${taken}`).toEqual(whole.slice(taken));
+      expect(() => new Prefetcher(hierarchy, withEpochs(1), { resume: state })).toThrow(
+        'resume.epochs: expected 1 to 1, the epochs of the sequence, got 2',
+      );
+    }
+  });
+
   const sequences = fc.record({
     names: fc.array(fc.constantFrom('a', 'b', 'c', 'a","b'), { minLength: 1, maxLength: 6 }),
     seed: fc.nat(3),
@@ -121,7 +138,10 @@ describe('a prefetcher that is resumed', () => {
         const [a, b] = [shuffledSequence(one.names, one), shuffledSequence(two.names, two)];
         const state = JSON.parse(JSON.stringify(new Prefetcher(hierarchy, a).state())) as PrefetcherState;
         const resume = () => new Prefetcher(hierarchy, b, { resume: state });
-        if (JSON.stringify([...a]) === JSON.stringify([...b])) expect(resume).not.toThrow();
+        const beginning = [...b].slice(0, [...a].length);
+        const isSame =
+          a.epochLength === b.epochLength && JSON.stringify([...a]) === JSON.stringify(beginning);
+        if (isSame) expect(resume).not.toThrow();
         else expect(resume).toThrow(withCode('TIERED_CONFIG_INVALID'));
       }),
       { numRuns: 300 },
@@ -141,12 +161,14 @@ describe('a prefetcher that is resumed', () => {
       new Prefetcher(hierarchy, sequence, { resume: kept });
     const kept = at(shuffledSequence(names, { seed: 1, epochs: 3 }));
     expect(resume(kept, shuffledSequence(names, { seed: 1, epochs: 3 }))).not.toThrow();
+    expect(resume(kept, shuffledSequence(names, { seed: 1, epochs: 90 })), 'more epochs').not.toThrow();
     const others = names.map((name) => `other/${name}`);
     for (const other of [
       shuffledSequence(names, { seed: 2, epochs: 3 }),
       shuffledSequence(names.toReversed(), { seed: 1, epochs: 3 }),
       shuffledSequence(others, { seed: 1, epochs: 3 }),
       listSequence(names, { epochs: 3 }),
+      shuffledSequence(names, { seed: 2, epochs: 90 }),
     ])
       expect(resume(kept, other)).toThrow(withCode('TIERED_CONFIG_INVALID'));
     const samples = 2 * names.length;

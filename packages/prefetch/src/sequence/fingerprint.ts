@@ -7,22 +7,26 @@ const MOST_PLACES = 4096;
 const GROUP = 1024;
 
 /** The last hash of each sequence, because a training asks many times in an epoch. */
-const known = new WeakMap<AccessSequence, { readonly epoch: number; readonly hash: string }>();
+const known = new WeakMap<
+  AccessSequence,
+  { readonly first: number; readonly end: number; readonly hash: string }
+>();
 
 /**
  * Returns a hash of what a sequence reads, in order. If all epochs together have at most 4,096 accesses, it
  * covers all keys; otherwise the keys at 4,096 evenly spread places of one epoch. It distinguishes seeds,
  * orders, workers and datasets. In a longer epoch it may miss a key that was replaced by another.
  * @param epoch The epoch that is being read, whose order is already drawn.
+ * @param epochs How many epochs count: those of a sequence that this one goes on with. Default: all.
  */
-export function fingerprintOf(sequence: AccessSequence, epoch: number): string {
-  const { epochs, epochLength } = sequence;
-  const isShort = epochs * epochLength <= MOST_PLACES;
-  const place = isShort ? 0 : Math.min(epoch, epochs - 1);
+export function fingerprintOf(sequence: AccessSequence, epoch: number, epochs = sequence.epochs): string {
+  const isShort = epochs * sequence.epochLength <= MOST_PLACES;
+  const place = Math.min(epoch, epochs - 1);
+  const [first, end] = isShort ? [0, epochs] : [place, place + 1];
   const cached = known.get(sequence);
-  if (cached?.epoch === place) return cached.hash;
-  const hash = isShort ? hashOf(sequence, 0, epochs) : hashOf(sequence, place, place + 1);
-  known.set(sequence, { epoch: place, hash });
+  if (cached?.first === first && cached.end === end) return cached.hash;
+  const hash = hashOf(sequence, first, end);
+  known.set(sequence, { first, end, hash });
   return hash;
 }
 

@@ -38,6 +38,8 @@ export interface LevelConfig {
 
 /** The level that has the whole dataset. */
 export interface SourceConfig extends LevelConfig {
+  /** The key of the one object that is the whole dataset. */
+  readonly object?: string | undefined;
   readonly hedge?: Omit<HedgeDriverOptions, 'clock'> | undefined;
 }
 

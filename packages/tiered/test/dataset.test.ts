@@ -2,12 +2,13 @@ import { formatBytes, Hierarchy, MemoryDriver, systemClock } from '@tiered/core'
 import { someBytes } from '@tiered/core/testing';
 import { StagingBuffer } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
+import { S3Server } from '@tiered/s3-server';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { Dataset, openDataset } from 'tiered';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { textOf } from './cli/text-of.js';
 
 const KEYS = ['a', 'b', 'c/d', 'e'];
@@ -97,6 +98,54 @@ describe('openDataset', () => {
     const rest: string[] = [];
     for await (const { key } of data.epochs({ seed: 7, epochs: 2, resume })) rest.push(key);
     expect(rest).toEqual(whole.slice(1));
+    // What has ended goes on with more epochs.
+    const longer: string[] = [];
+    const ended = data.epochs({ seed: 7, epochs: 1 });
+    for await (const sample of ended) longer.push(sample.key);
+    for await (const { key } of data.epochs({ seed: 7, epochs: 2, resume: ended.state() })) longer.push(key);
+    expect(longer).toEqual(whole);
+  });
+
+  it('takes a single file, and the object of a mapping, as a dataset', async () => {
+    const file = path.join(source, 'c', 'd');
+    for (const given of [file, { driver: 'fs', root: source, object: 'c/d' }]) {
+      const tiers = [`${path.join(directory, 'cache')}:10MB`];
+      await using data = await openDataset({ source: given, tiers, progress: false });
+      const key = given === file ? 'd' : 'c/d';
+      expect(data.keys).toEqual([key]);
+      for await (const sample of data.epochs({ epochs: 2 })) {
+        expect(sample.data).toEqual(someBytes(BYTES, KEYS.indexOf('c/d')));
+        await data.hierarchy.idle();
+      }
+      expect(data.hierarchy.stats().source.readBytes).toBe(BYTES);
+      await expect(data.hierarchy.read('e')).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
+      await rm(path.join(directory, 'cache'), { recursive: true });
+    }
+    await expect(
+      openDataset({ source: { driver: 'fs', root: source, object: 'none' } }),
+    ).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
+  });
+
+  it('takes the URL of an object for that object, if nothing lies below it', async () => {
+    const server = await S3Server.start();
+    onTestFinished(() => server.close());
+    server.createBucket('data');
+    for (const key of ['a/train.bin', 'a/train.bin2', 'b/c', 'b/c/d'])
+      server.put('data', key, someBytes(9, key.length));
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
+    vi.stubEnv('AWS_REGION', 'us-east-1');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', server.credentials.accessKeyId);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.credentials.secretAccessKey);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const keysAt = async (url: string) => {
+      await using data = await openDataset({ source: url, progress: false });
+      for await (const sample of data.epochs()) expect(sample.data.byteLength).toBe(9);
+      return data.keys;
+    };
+    expect(await keysAt('s3://data/a/train.bin')).toEqual(['a/train.bin']);
+    expect(await keysAt('s3://data/b/c'), 'a prefix').toEqual(['d']);
+    for (const none of ['s3://data/a/train.bin/', 's3://data/a/trai'])
+      await expect(keysAt(none), none).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
   });
 
   it('takes the path of a configuration file', async () => {

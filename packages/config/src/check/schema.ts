@@ -125,7 +125,16 @@ const A_LEVEL = 'a mapping with driver, such as { driver: fs, root: /data }';
 const A_TIER = 'a mapping with driver and quota, such as { driver: memory, quota: 8GiB }';
 
 /** Fields of the source beside the options of its driver. */
-export const sourceSchema = group(A_LEVEL, { ...levelFields, hedge: hedge.optional() });
+export const sourceSchema = group(A_LEVEL, {
+  ...levelFields,
+  object: text('the key of an object', {
+    title: 'Object',
+    description:
+      'The key of the one object that is the whole dataset, behind the prefix if there is one. Nothing is listed then. ' +
+      'Default: all objects.',
+  }).optional(),
+  hedge: hedge.optional(),
+});
 
 /** Fields of a tier beside the options of its driver. */
 export const tierSchema = group(A_TIER, {

@@ -1,5 +1,12 @@
 import type { StorageDriver } from '@tiered/core';
-import { HedgeDriver, LimitDriver, PrefixDriver, RetryDriver, ThrottleDriver } from '@tiered/core/decorators';
+import {
+  HedgeDriver,
+  LimitDriver,
+  ObjectDriver,
+  PrefixDriver,
+  RetryDriver,
+  ThrottleDriver,
+} from '@tiered/core/decorators';
 import type { DriverContext, FactoryContext, OptionsSchema } from '@tiered/core/driver';
 import { describe, isDriver } from '@tiered/core/internal';
 import type { Problems } from '../check/problems.js';
@@ -11,7 +18,8 @@ import { madeOf } from './made-of.js';
 import { isMapping, partOf, type Mapping } from './mapping.js';
 
 /** Fields of a level beside the options of its driver. */
-type LevelFields = Pick<LevelConfig, 'prefix' | 'retry' | 'limit' | 'throttle'> & Pick<SourceConfig, 'hedge'>;
+type LevelFields = Pick<LevelConfig, 'prefix' | 'retry' | 'limit' | 'throttle'> &
+  Pick<SourceConfig, 'object' | 'hedge'>;
 
 /** The schema of a mapping, and the keys that the mapping may have. */
 interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
@@ -92,11 +100,12 @@ function noDriver(name: string, made: unknown): string {
  */
 function decorated(
   inner: StorageDriver,
-  { prefix, throttle, hedge, limit, retry }: LevelFields,
+  { prefix, object, throttle, hedge, limit, retry }: LevelFields,
   { clock }: FactoryContext,
 ): StorageDriver {
   let driver = inner;
   if (prefix !== undefined) driver = new PrefixDriver(driver, prefix);
+  if (object !== undefined) driver = new ObjectDriver(driver, object);
   if (throttle !== undefined) driver = new ThrottleDriver(driver, { ...throttle, clock });
   if (hedge !== undefined) driver = new HedgeDriver(driver, { ...hedge, clock });
   if (limit !== undefined) driver = new LimitDriver(driver, limit);

@@ -1,7 +1,11 @@
-/** Retries, limits, hedged reads, a throttle, a prefix and metrics around any driver. @module */
+/**
+ * Retries, limits, hedged reads, a throttle, a prefix, a single object and metrics around any driver.
+ * @module
+ */
 export { HedgeDriver, type HedgeDriverOptions, type HedgeMetrics } from './hedge-driver.js';
 export { LimitDriver, type LimitDriverOptions } from './limit-driver.js';
 export { MetricsDriver, type DriverMetrics, type OperationMetrics } from './metrics-driver.js';
+export { ObjectDriver } from './object-driver.js';
 export { PrefixDriver } from './prefix-driver.js';
 export { RetryDriver, type RetryDriverOptions } from './retry-driver.js';
 export { ThrottleDriver, type ThrottleDriverOptions } from './throttle-driver.js';

@@ -1,6 +1,8 @@
 import { parseBytes, TieredError } from '@tiered/core';
 import type { SourceConfig, TierConfig } from '@tiered/config';
 import { parseShare } from '@tiered/config/fields';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
 
 /**
  * Makes the configuration of a source from text: `s3://bucket/prefix/`, `gs://bucket/prefix/`,
@@ -10,6 +12,24 @@ import { parseShare } from '@tiered/config/fields';
  */
 export function sourceOf(text: string): SourceConfig {
   return levelOf('source', text);
+}
+
+/**
+ * Makes the configuration of a source from text, as `sourceOf`. The path of a file is that one file.
+ */
+export async function sourceAt(text: string): Promise<SourceConfig> {
+  const config = sourceOf(text);
+  if (config.driver !== 'fs') return config;
+  const found = await stat(text).catch(() => undefined);
+  if (found?.isFile() !== true) return config;
+  return { driver: 'fs', root: path.dirname(text), object: path.basename(text) };
+}
+
+/** The one object that the URL of a prefix may mean, as far as it does not end with `/`. */
+export function objectAt(text: string): SourceConfig | undefined {
+  const { prefix, ...bucket } = sourceOf(text);
+  if (prefix === undefined || text.endsWith('/')) return undefined;
+  return { ...bucket, object: prefix.slice(0, -1) };
 }
 
 /**

@@ -5,13 +5,13 @@ import {
   type SourceConfig,
   type TierConfig,
 } from '@tiered/config';
-import { systemClock, type Clock, type OperationOptions } from '@tiered/core';
+import { isTieredError, systemClock, type Clock, type OperationOptions } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
 import { ListingProgress, type Terminal } from '../progress.js';
 import { Dataset } from './dataset.js';
 import { assertKnown, type OptionNames } from './known-options.js';
-import { sourceOf, tierOf } from './locations.js';
+import { objectAt, sourceAt, tierOf } from './locations.js';
 
 /** Options of `openDataset`. */
 export interface DatasetOptions
@@ -19,8 +19,8 @@ export interface DatasetOptions
     OperationOptions,
     Pick<HierarchyConfig, 'placement' | 'manifest' | 'versions' | 'model' | 'prefetcher'> {
   /**
-   * The whole dataset, which is only read: the path of a directory, `s3://bucket/prefix/`,
-   * `gs://bucket/prefix/`, `az://container/prefix/`, or a mapping as in a configuration file
+   * The whole dataset, which is only read: the path of a directory or of a file, `s3://bucket/prefix/`,
+   * `gs://bucket/prefix/`, `az://container/prefix/`, the URL of an object there, or a mapping as in a configuration file
    * (`docs/configuration.md`), such as `{ driver: 's3', bucket, endpoint }`.
    */
   readonly source: string | SourceConfig;
@@ -71,8 +71,26 @@ export async function openDataset(options: string | URL | DatasetOptions): Promi
   const isFile = typeof options === 'string' || options instanceof URL;
   if (!isFile) assertOptions(options);
   const given: Omit<DatasetOptions, 'source'> = isFile ? {} : options;
-  const { progress = process.stderr, signal, clock = systemClock } = given;
-  const config = await loadConfig(configOf(options), { clock });
+  if (isFile) return opened(options, given);
+  const { source } = options;
+  if (typeof source !== 'string') return opened(configOf(options, source), given);
+  try {
+    return await opened(configOf(options, await sourceAt(source)), given);
+  } catch (error) {
+    // Only the storage knows whether a URL means an object or what lies below it.
+    const object = objectAt(source);
+    if (object === undefined || !isTieredError(error, 'TIERED_NOT_FOUND')) throw error;
+    return opened(configOf(options, object), given).catch((second: unknown) => {
+      throw isTieredError(second, 'TIERED_NOT_FOUND') ? error : second;
+    });
+  }
+}
+
+async function opened(
+  from: string | URL | HierarchyConfig,
+  { progress = process.stderr, signal, clock = systemClock }: Omit<DatasetOptions, 'source'>,
+): Promise<Dataset> {
+  const config = await loadConfig(from, { clock });
   const hierarchy = config.makeHierarchy();
   const listing = progress === false ? undefined : new ListingProgress(hierarchy, progress, clock);
   try {
@@ -105,12 +123,11 @@ function assertOptions(options: DatasetOptions): void {
     throw configError('tiers', 'a list, such as ["ram:8GiB", "/nvme/cache:200GiB"]', tiers);
 }
 
-function configOf(options: string | URL | DatasetOptions): string | URL | HierarchyConfig {
-  if (typeof options === 'string' || options instanceof URL) return options;
-  const { source, tiers = [], placement, manifest, versions, model, prefetcher, monitor } = options;
+function configOf(options: DatasetOptions, source: SourceConfig): HierarchyConfig {
+  const { tiers = [], placement, manifest, versions, model, prefetcher, monitor } = options;
   const others = { placement, manifest, versions, model, prefetcher, monitor };
   return {
-    source: typeof source === 'string' ? sourceOf(source) : source,
+    source,
     tiers: tiers.map((tier) => (typeof tier === 'string' ? tierOf(tier) : tier)),
     // A field without a value is no field of a configuration.
     ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),

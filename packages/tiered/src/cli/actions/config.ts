@@ -3,7 +3,7 @@ import { formatBytes, isTieredError, parseBytes, TieredError } from '@tiered/cor
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sourceOf, tierOf } from '../../dataset/locations.js';
+import { sourceAt, tierOf } from '../../dataset/locations.js';
 import type { CommandHost } from '../host.js';
 import { yamlOf } from './config-text.js';
 import { measuredBy, type Measured } from './measured.js';
@@ -25,7 +25,7 @@ export async function init(host: CommandHost, file: string, options: InitOptions
   const { source, tier, from, force = false } = options;
   const measured = from === undefined ? undefined : await measuredIn(from, file, tier.length);
   const config = {
-    source: fromFile(file, sourceOf(source)),
+    source: fromFile(file, await sourceAt(source)),
     tiers: tier.map((one) => fromFile(file, tierOf(one))),
     ...measured?.config,
   };

@@ -8,7 +8,7 @@ import {
 } from '@tiered/core';
 import { MetricsDriver } from '@tiered/core/decorators';
 import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
-import { someBytes } from '@tiered/core/testing';
+import { HoldingDriver, settled, someBytes } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import fs from 'node:fs/promises';
@@ -275,3 +275,135 @@ it('[V4] ignore: one object that changes all the time says nothing of the versio
 it('refuses a policy that there is not', async () => {
   await expect(start('sometimes' as VersionPolicy)).rejects.toMatchObject({ code: 'TIERED_CONFIG_INVALID' });
 });
+
+describe('an object that was deleted in the source', () => {
+  const keysOf = async (hierarchy: Hierarchy) => {
+    const keys: string[] = [];
+    for await (const page of hierarchy.list()) keys.push(...page.map(({ key }) => key));
+    return keys.toSorted();
+  };
+  const others = () => fs.writeFile(path.join(directory, 'source', 'b'), SHORTER);
+
+  it.each(['refresh', 'ignore'] as const)(
+    '[V2] [V4] %s: is gone once a listing does not show it, with its copy, and comes back with it',
+    async (versions) => {
+      await others();
+      await using hierarchy = (await start(versions)).hierarchy;
+      await hierarchy.place('a');
+      const handle = await hierarchy.handle('a');
+      const dropped: string[] = [];
+      hierarchy.on('dropped', ({ key, reason }) => dropped.push(`${key} ${reason}`));
+      await fs.rm(file());
+      expect(await hierarchy.read('a')).toEqual(OLD);
+
+      await hierarchy.rescan();
+      await hierarchy.idle();
+      expect(await keysOf(hierarchy)).toEqual(['b']);
+      expect(dropped).toEqual(['a outdated']);
+      const gone = expect.objectContaining({ code: 'TIERED_NOT_FOUND', key: 'a' }) as Error;
+      await expect(hierarchy.read('a')).rejects.toEqual(gone);
+      await expect(handle.read()).rejects.toEqual(gone);
+      await expect(hierarchy.stat('a')).rejects.toEqual(gone);
+      const target = new Uint8Array(10);
+      const [outcome] = await hierarchy.readMany([{ key: 'a', target }]);
+      expect(outcome).toEqual({ error: gone });
+      expect(hierarchy.stats().namespace).toEqual({ objects: 1, bytes: SHORTER.byteLength });
+      expect(await fs.readdir(path.join(directory, 'tier'))).toEqual(['.tiered']);
+
+      await fs.writeFile(file(), LONGER);
+      await hierarchy.rescan();
+      expect(await keysOf(hierarchy)).toEqual(['a', 'b']);
+      expect(await hierarchy.read('a')).toEqual(LONGER);
+      expect(await handle.read()).toEqual(LONGER);
+    },
+  );
+
+  it('[V2] is not served from a copy that was on its way when it was deleted', async () => {
+    const source = new MemoryDriver();
+    for (const key of ['a', 'b']) await source.write(key, OLD, { size: OLD.byteLength });
+    const driver = new HoldingDriver(new MemoryDriver(), { operations: ['write'] });
+    const tiers = [{ driver, quota: '4MiB' }];
+    await using hierarchy = await new Hierarchy({
+      ...{ source, tiers, placement: new PlacementHandler() },
+    }).open();
+    const placing = hierarchy.place('a');
+    await settled();
+    expect(driver.held).toHaveLength(1);
+    await source.delete('a', {});
+    await hierarchy.rescan();
+    await driver.releaseAll();
+    expect(await placing).toBe(1);
+    expect(hierarchy.stats()).toMatchObject({ placement: { placed: 0 }, tiers: [{ usedBytes: 0 }] });
+    await expect(hierarchy.read('a')).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
+  });
+
+  it('[V3] pin: stays as it was known', async () => {
+    await others();
+    await using hierarchy = (await start('pin')).hierarchy;
+    await hierarchy.place('a');
+    await fs.rm(file());
+    await hierarchy.rescan();
+    expect(await keysOf(hierarchy)).toEqual(['a', 'b']);
+    expect(await hierarchy.read('a')).toEqual(OLD);
+  });
+
+  it('[V2] a listing of nothing at all, as where nothing is mounted, takes nothing away', async () => {
+    await using hierarchy = (await start('refresh')).hierarchy;
+    await hierarchy.place('a');
+    await fs.rm(file());
+    await hierarchy.rescan();
+    expect(await keysOf(hierarchy)).toEqual(['a']);
+    expect(await hierarchy.read('a')).toEqual(OLD);
+  });
+
+  it('[V2] what became known while the listing was under way stays', async () => {
+    const source = new MemoryDriver();
+    for (const key of ['a', 'b']) await source.write(key, OLD, { size: OLD.byteLength });
+    const listing = new PausedListing(source);
+    await using hierarchy = await new Hierarchy({ source: listing }).open();
+    listing.atPage = async () => {
+      // The listing has shown no more than there was when it began.
+      await source.write('c', OLD, { size: OLD.byteLength });
+      await hierarchy.stat('c');
+      await source.delete('a', {});
+    };
+    await hierarchy.rescan();
+    expect(await keysOf(hierarchy)).toEqual(['a', 'b', 'c']);
+    listing.atPage = () => Promise.resolve();
+    await hierarchy.rescan();
+    expect(await keysOf(hierarchy)).toEqual(['b', 'c']);
+  });
+
+  it('[M1] is in no manifest that is saved afterwards', async () => {
+    await others();
+    const manifest = path.join(directory, 'manifest');
+    const open = () =>
+      new Hierarchy({
+        source: new FileSystemDriver({ root: path.join(directory, 'source') }),
+        manifest,
+      }).open();
+    const first = await open();
+    await fs.rm(file());
+    await first.rescan();
+    await first.close();
+    await using second = await open();
+    expect(await keysOf(second)).toEqual(['b']);
+    await expect(second.read('a')).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
+  });
+});
+
+/** Does something between the page of a listing and its end. */
+class PausedListing extends InterceptingDriver {
+  atPage = () => Promise.resolve();
+
+  override async *list(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    for await (const page of this.inner.list(options)) {
+      yield page;
+      await this.atPage();
+    }
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    return call.proceed();
+  }
+}

@@ -15,6 +15,7 @@ const changes = fc.oneof(
       direct: fc.boolean(),
     }),
   },
+  fc.record({ do: fc.constant('remove' as const), which: fc.nat() }),
   fc.record({ do: fc.constant('find' as const), key: texts }),
   fc.record({ do: fc.constant('image' as const) }),
   fc.record({ do: fc.constant('restore' as const) }),
@@ -56,12 +57,21 @@ describe('MetadataContainer', () => {
               direct: known?.direct ?? true,
             });
             expect(id).toBe([...model.keys()].indexOf(object.key));
+          } else if (change.do === 'remove' && model.size > 0) {
+            const id = change.which % model.size;
+            const entry = [...model.values()][id];
+            // Who removes an object has taken its copy out of service.
+            tested.setLevel(id, SOURCE);
+            tested.remove(id);
+            Object.assign(entry ?? {}, { size: 0, level: SOURCE, direct: true, isGone: true });
           } else if (change.do === 'level' && model.size > 0) {
             const id = change.which % model.size;
+            if (!tested.isKnown(id)) continue;
             tested.setLevel(id, change.level, change.direct);
             Object.assign([...model.values()][id] ?? {}, { level: change.level, direct: change.direct });
           } else if (change.do === 'find') {
-            expect(tested.find(change.key)).toBe([...model.keys()].indexOf(change.key));
+            const isGone = model.get(change.key)?.isGone === true;
+            expect(tested.find(change.key)).toBe(isGone ? ABSENT : [...model.keys()].indexOf(change.key));
           } else if (change.do === 'image') {
             images.push([tested.image(), atSource(model)]);
           } else if (change.do === 'restore') {

@@ -240,6 +240,15 @@ describe('openDataset', () => {
     expect(data.keys).toEqual(['data/', 'train/1.jpg']);
   });
 
+  it('[V2] does not read what was found gone since', async () => {
+    await using data = await openDataset({ source, progress: false });
+    await rm(path.join(source, 'b'));
+    await data.hierarchy.rescan();
+    const keys: string[] = [];
+    for await (const { key } of data.epochs({ shuffle: false })) keys.push(key);
+    expect(keys).toEqual(['a', 'c/d', 'e']);
+  });
+
   it('leaves nothing open where it fails, and says why', async () => {
     const empty = path.join(directory, 'empty');
     await mkdir(empty);

@@ -1,7 +1,9 @@
 import type { ListOptions, ObjectStat, StorageDriver } from '../driver/driver.js';
+import { ListedObjects } from '../namespace/listed-objects.js';
 import { ABSENT, type MetadataContainer } from '../namespace/metadata-container.js';
 import type { VersionPolicy } from '../placement/placement.js';
 import { onAbort, raceAbort, type OperationScope } from '../support/abort.js';
+import type { Clock } from '../support/clock.js';
 import { TieredError } from '../support/errors.js';
 import { assertKey } from './validation.js';
 
@@ -11,9 +13,10 @@ export interface CatalogParts {
   readonly versions: VersionPolicy;
   /** Runs the requests, and ends them when the hierarchy is closed. */
   readonly scope: OperationScope;
+  readonly clock: Clock;
   /** The present namespace. Loading a manifest replaces it. */
   readonly namespace: () => MetadataContainer;
-  /** Called when an object that may have a copy has changed. */
+  /** Called when an object that may have a copy has changed, or is gone. */
   readonly outdated: (id: number) => void;
   /** @throws TieredError if the hierarchy is not open, and the reason of a signal that has aborted. */
   readonly assertUsable: (signal: AbortSignal | undefined) => void;
@@ -26,6 +29,8 @@ export interface CatalogParts {
 export class Catalog {
   readonly #parts: CatalogParts;
   readonly #lookups = new Map<string, Promise<number>>();
+  /** What complete listings that are under way have shown. */
+  readonly #listings = new Set<ListedObjects>();
 
   constructor(parts: CatalogParts) {
     this.#parts = parts;
@@ -36,6 +41,12 @@ export class Catalog {
    * not served any more.
    */
   take(stat: ObjectStat): number {
+    const id = this.#takeIn(stat);
+    for (const listing of this.#listings) listing.see(id);
+    return id;
+  }
+
+  #takeIn(stat: ObjectStat): number {
     const { versions, outdated } = this.#parts;
     const namespace = this.#parts.namespace();
     const known = namespace.find(stat.key);
@@ -77,14 +88,57 @@ export class Catalog {
    * Lists the source, and takes each page in.
    * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list.
    */
-  async *list({ prefix, signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-    const { source, scope, assertUsable } = this.#parts;
+  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    const { source, assertUsable } = this.#parts;
     if (!source.capabilities.list) {
       const message = `${source.name} cannot list, and the namespace is not complete; take the keys from elsewhere.`;
       throw new TieredError('TIERED_UNSUPPORTED', message);
     }
-    // A listing may rest between two pages for as long as its reader likes. So close() ends it, and waits for
-    // one page only.
+    yield* this.takeIn(this.#pages(prefix, signal), prefix === '', () => assertUsable(signal));
+  }
+
+  /**
+   * Takes in the pages of a listing, and gives them on. What a complete one has not shown when it ends is
+   * gone: its copy is not served any more. With `pin` everything stays known.
+   * @param goesOn Throws when the listing is to end.
+   */
+  async *takeIn(
+    pages: AsyncIterable<readonly ObjectStat[]>,
+    isComplete: boolean,
+    goesOn: () => void,
+  ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    const namespace = this.#parts.namespace();
+    const listed = new ListedObjects(namespace);
+    this.#listings.add(listed);
+    try {
+      for await (const page of pages) {
+        goesOn();
+        for (const object of page) this.take(object);
+        yield page;
+      }
+      if (!isComplete || this.#parts.versions === 'pin') return;
+      for (const gone of listed.gone()) {
+        for (const id of gone) {
+          this.#parts.outdated(id);
+          namespace.remove(id);
+        }
+        await this.#parts.clock.turn();
+        goesOn();
+      }
+    } finally {
+      this.#listings.delete(listed);
+    }
+  }
+
+  /**
+   * The pages of the source's listing. It may rest between two pages for as long as its reader likes. So
+   * close() ends it, and waits for one page only.
+   */
+  async *#pages(
+    prefix: string,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    const { source, scope, assertUsable } = this.#parts;
     const end = new AbortController();
     const pages = source.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
     const nextPage = async (under: AbortSignal) => {
@@ -96,7 +150,6 @@ export class Catalog {
         assertUsable(signal);
         const page = await scope.run(signal, nextPage);
         if (page.done === true) return;
-        for (const object of page.value) this.take(object);
         yield page.value;
       }
     } finally {

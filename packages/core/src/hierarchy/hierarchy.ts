@@ -88,6 +88,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       source,
       versions,
       scope: this.#scope,
+      clock,
       namespace: () => this.#namespace,
       outdated: (id) => this.#path.drop(id, 'outdated'),
       assertUsable: (signal) => this.#assertUsable(signal),
@@ -170,13 +171,13 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     if (saved !== undefined) {
       this.#namespace = saved;
       ({ path: this.#path, host: this.#host } = this.#serve(saved));
-      this.emit('scan', { objects: saved.count, bytes: saved.bytes });
+      this.emit('scan', { objects: saved.known, bytes: saved.bytes });
       return;
     }
-    for await (const page of this.#source.list({ signal })) {
-      signal.throwIfAborted();
-      for (const object of page) this.#catalog.take(object);
-      this.emit('scan', { objects: this.#namespace.count, bytes: this.#namespace.bytes });
+    const pages = this.#catalog.takeIn(this.#source.list({ signal }), true, () => signal.throwIfAborted());
+    for await (const { length } of pages) {
+      if (length === 0) continue;
+      this.emit('scan', { objects: this.#namespace.known, bytes: this.#namespace.bytes });
     }
     await this.#manifest?.save(this.#namespace, signal);
   }
@@ -328,15 +329,19 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   async place(key: string, options: OperationOptions = NO_OPTIONS): Promise<number> {
     this.#assertUsable(options.signal);
-    const id = await this.#catalog.lookUp(key, options.signal);
+    const known = this.#namespace.find(key);
+    const id = known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known;
     const level = this.#namespace.levelOf(id);
     return level < this.#tiers.length ? level : this.#placement.place(this.#namespace.objectOf(id), options);
   }
 
   /**
    * Lists the source again, takes in what has changed as far as the `versions` policy allows, and saves the
-   * manifest. Use it between two epochs if the dataset grows. The event `scan` reports its progress. Objects
-   * that are gone from the source stay known.
+   * manifest. Use it between two epochs if the dataset changes. The event `scan` reports its progress.
+   *
+   * An object that the whole listing has not shown is gone: it is not listed any more, and a read of it asks
+   * the source. Its copy is deleted. With `versions: 'pin'`, and if the listing shows no object at all, as
+   * that of a directory where nothing is mounted, everything stays known.
    * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. After an abort, what was taken in
    * until then stays.
    */

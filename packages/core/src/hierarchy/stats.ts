@@ -88,7 +88,7 @@ export function snapshot(
       reservedBytes: ledgers[level]?.reservedBytes ?? 0,
     })),
     source: { driver: source.name, reads: sourceReads, readBytes: sourceBytes },
-    namespace: { objects: namespace.count, bytes: namespace.bytes },
+    namespace: { objects: namespace.known, bytes: namespace.bytes },
     placement: placed,
     activeReads: active,
   };

@@ -8,7 +8,7 @@ export interface NamespaceImage {
   readonly recordBytes: number;
   /** By id: where in the records its record is. */
   readonly references: readonly Uint32Array[];
-  /** By id: bytes of the object. */
+  /** By id: bytes of the object, or -1 if it is gone. */
   readonly sizes: readonly Float64Array[];
   readonly records: readonly Buffer[];
 }

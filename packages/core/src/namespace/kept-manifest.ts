@@ -23,7 +23,8 @@ export class KeptManifest {
   }
 
   /**
-   * Loads the namespace as it was saved; undefined if there is none that can be used.
+   * Loads the namespace as it was saved; undefined if there is none that can be used, or most of its objects
+   * are gone.
    * @throws TieredError `TIERED_CONFIG_INVALID` for the manifest of another source, which must not be
    * overwritten; and for a path that turns out to be inside the source now that the source is open and links
    * are resolved.
@@ -32,7 +33,10 @@ export class KeptManifest {
     const directory = await realpath(path.dirname(this.#path)).catch(() => undefined);
     if (directory !== undefined) assertOutside(this.#source, path.join(directory, path.basename(this.#path)));
     try {
-      return await loadManifest(this.#path, sourceLevel, { identity: identityOf(this.#source), signal });
+      const identity = identityOf(this.#source);
+      const saved = await loadManifest(this.#path, sourceLevel, { identity, signal });
+      // So that the entries of objects that are gone do not grow from start to start.
+      return saved.count > 2 * saved.known ? undefined : saved;
     } catch (error) {
       signal.throwIfAborted();
       if (isTieredError(error, 'TIERED_CONFIG_INVALID')) throw error;

@@ -12,7 +12,7 @@ export function* listed(
   for (let first = 0; first < namespace.count; first += PAGE) {
     const page: ObjectStat[] = [];
     for (let id = first; id < Math.min(first + PAGE, namespace.count); id++)
-      if (namespace.keyOf(id).startsWith(prefix)) page.push(namespace.describe(id));
+      if (namespace.isKnown(id) && namespace.keyOf(id).startsWith(prefix)) page.push(namespace.describe(id));
     yield page;
   }
 }

@@ -14,6 +14,8 @@ export { ABSENT };
 const MAX_LEVEL = 63;
 /** The seventh bit: what is on the level may be a part, or not verified yet. */
 const NOT_DIRECT = 64;
+/** In place of the size of an object that is gone. */
+const GONE = -1;
 
 /**
  * The namespace, for reading only. `find` gives an id, or -1. Every other method takes an id that was found.
@@ -21,8 +23,10 @@ const NOT_DIRECT = 64;
 export type Namespace = Pick<
   MetadataContainer,
   | 'count'
+  | 'known'
   | 'bytes'
   | 'find'
+  | 'isKnown'
   | 'keyOf'
   | 'sizeOf'
   | 'versionOf'
@@ -35,7 +39,8 @@ export type Namespace = Pick<
 /**
  * The namespace: every known object's size, version and level. An entry has a small whole number as its
  * **id**, from 0 in the order in which objects were first put, valid as long as the container. Readers look a
- * key up once and use the id from then on.
+ * key up once and use the id from then on. An object that is gone keeps its entry: it is found no more, and
+ * has its id again if it comes back.
  *
  * **Problem.** Fourteen million objects (ImageNet-22k) as objects and strings of JavaScript take gigabytes,
  * and minutes of the garbage collector's time. Every read needs a look-up, and a RAM tier serves millions of
@@ -48,8 +53,9 @@ export type Namespace = Pick<
  * growing adds a page, and never copies what is there. The *image* is those pages, lent to whoever saves them
  * (`saveManifest`).
  *
- * **Invariants.** Ids below `count` have a record, a size and a level. The index finds each of them by its
- * key, and finds nothing else. What an image shows does not change, whatever is put while it is being saved.
+ * **Invariants.** Ids below `count` have a record, a size and a level. `find` finds each of them by its key,
+ * unless it is gone, and finds nothing else. What an image shows does not change, whatever is put while it is
+ * being saved.
  *
  * **Bytes of an entry**: record 10 + key + version, rounded up to a multiple of 4 (a character is one byte,
  * or two in a string that has one above U+00FF); reference 4; size 8; level 1; index 6 to 12, and 6 more
@@ -68,6 +74,7 @@ export class MetadataContainer {
   readonly #levels = new PagedColumn((length) => new Uint8Array(length));
   readonly #index: KeyIndex;
   #count = 0;
+  #known = 0;
   #bytes = 0;
 
   /**
@@ -114,9 +121,14 @@ export class MetadataContainer {
     return this.#sourceLevel;
   }
 
-  /** How many objects it knows. */
+  /** How many ids it has given out, those of objects that are gone too. All ids are below this. */
   get count(): number {
     return this.#count;
+  }
+
+  /** How many objects it knows. */
+  get known(): number {
+    return this.#known;
   }
 
   /** Sum of the sizes of all objects, in bytes: the dataset's size once it was scanned. */
@@ -128,11 +140,29 @@ export class MetadataContainer {
   find(key: string): number {
     // Programs in JavaScript may pass any value.
     if (typeof key !== 'string' || key.length > LONGEST_TEXT) return ABSENT;
-    return this.#index.find(hashOfString(key), key);
+    const id = this.#index.find(hashOfString(key), key);
+    return id !== ABSENT && this.#sizes.get(id) === GONE ? ABSENT : id;
+  }
+
+  /** Whether the object of an id is there, as far as is known. False for one that is gone. */
+  isKnown(id: number): boolean {
+    this.#assertKnown(id);
+    return this.#sizes.get(id) !== GONE;
   }
 
   /**
-   * Adds an object at the source's level, or renews size and version of a known one. Returns the id. A
+   * Notes that an object is gone from the source. Its id stays its own: `put` makes it known again. No copy
+   * of it is served any more.
+   */
+  remove(id: number): void {
+    if (!this.isKnown(id)) return;
+    this.#bytes -= this.#sizes.get(id);
+    this.#known -= 1;
+    this.#sizes.set(id, GONE);
+  }
+
+  /**
+   * Adds an object at the source's level, or renews size and version of one that has an id. Returns the id. A
    * version replaces in place one that has as many bytes or more. `RecordArena` says what longer versions
    * leave behind.
    * @throws TypeError for what is not a description of an object, which is a bug of the driver.
@@ -154,6 +184,7 @@ export class MetadataContainer {
     this.#levels.set(id, this.#sourceLevel);
     this.#index.add(hash, reference);
     this.#count = id + 1;
+    this.#known += 1;
     this.#bytes += size;
     return id;
   }
@@ -164,10 +195,10 @@ export class MetadataContainer {
     return this.#records.keyAt(this.#references.get(id));
   }
 
-  /** Returns the size of an object in bytes. */
+  /** Returns the size of an object in bytes; 0 for one that is gone. */
   sizeOf(id: number): number {
     this.#assertKnown(id);
-    return this.#sizes.get(id);
+    return Math.max(0, this.#sizes.get(id));
   }
 
   /** Returns the version of an object in the source, as it is known. Makes a new text. */
@@ -239,16 +270,20 @@ export class MetadataContainer {
     const oldSize = this.#sizes.get(id);
     if (size === oldSize) return;
     this.#sizes.set(id, size);
-    this.#bytes += size - oldSize;
+    if (oldSize === GONE) this.#known += 1;
+    this.#bytes += size - Math.max(0, oldSize);
   }
 
   /** Takes in the next entries of the image, up to `end`. */
   #takeIn(end: number): void {
     for (let id = this.#count; id < end; id++) {
       const size = this.#sizes.get(id);
-      if (!isSize(size) || !this.#records.isRecordOf(id, this.#references.get(id)))
+      const isGone = size === GONE;
+      if (!(isGone || isSize(size)) || !this.#records.isRecordOf(id, this.#references.get(id)))
         throw noImage(`entry ${id} is none`);
       this.#levels.set(id, this.#sourceLevel);
+      if (isGone) continue;
+      this.#known += 1;
       this.#bytes += size;
     }
     if (!this.#index.addUpTo(end)) throw noImage('two entries have one key');

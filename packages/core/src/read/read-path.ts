@@ -106,7 +106,7 @@ export class ReadPath {
     const size = this.#namespace.sizeOf(id);
     const length = clampLength(key, size, offset, options.length);
     // Allocated for this caller, who may transfer its memory without affecting anybody else.
-    if (length === 0) return this.gave(new Uint8Array(0), onServed);
+    if (length === 0) return this.#nothingOf(id, key, new Uint8Array(0), onServed);
     this.begin(1);
     const tier = this.tierOf(id);
     this.#choice?.began(tier);
@@ -155,7 +155,7 @@ export class ReadPath {
     const { offset = 0, signal, onServed } = options;
     const size = this.#namespace.sizeOf(id);
     const length = clampLength(key, size, offset, target.byteLength);
-    if (length === 0) return this.gave(0, onServed);
+    if (length === 0) return this.#nothingOf(id, key, 0, onServed);
     const range = target.subarray(0, length);
     this.begin(1);
     const tier = this.tierOf(id);
@@ -311,6 +311,12 @@ export class ReadPath {
     return { id, key, size: this.#namespace.sizeOf(id), version: this.#namespace.versionOf(id) };
   }
 
+  /** As `gave`. @throws TieredError `TIERED_NOT_FOUND` if there are no bytes because the object is gone. */
+  #nothingOf<T>(id: number, key: string, nothing: T, onServed: OnServed | undefined): T {
+    if (!this.#namespace.isKnown(id)) throw gone(this.#parts.source, key);
+    return this.gave(nothing, onServed);
+  }
+
   /** Counts a read of no bytes, and returns its result. */
   gave<T>(nothing: T, onServed: OnServed | undefined): T {
     this.#empty += 1;
@@ -350,4 +356,13 @@ export class ReadPath {
     this.#tally.fault(tier, operation, this.#namespace.keyOf(id), error);
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id, 'missing');
   }
+}
+
+/** Makes the error of an object that a listing of the source has not shown any more. */
+function gone({ name }: StorageDriver, key: string): TieredError {
+  return new TieredError(
+    'TIERED_NOT_FOUND',
+    `${name}: ${JSON.stringify(key)} is gone, as the last listing says; read it by its key to have it looked for again.`,
+    { driver: name, operation: 'read', key },
+  );
 }

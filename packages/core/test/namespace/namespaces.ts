@@ -1,27 +1,33 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { MetadataContainer, ObjectStat } from '@tiered/core';
+import { ABSENT } from '@tiered/core/internal';
 import { hashOfString } from '../../src/namespace/key-hash.js';
 
 /** The number of tiers in these tests. */
 export const SOURCE = 2;
 
 /** An entry as a plain object. */
-export type Entry = ObjectStat & { level: number; direct: boolean };
+export type Entry = ObjectStat & { level: number; direct: boolean; isGone?: boolean };
 
 export const stat = (key: string, size: number, version = 'v1'): ObjectStat => ({ key, size, version });
 
 /** What must be true of a container, compared with a plain map that went through the same changes. */
 export function expectEqual(container: MetadataContainer, model: ReadonlyMap<string, Entry>): void {
   const entries = [...model.values()];
+  const known = entries.filter(({ isGone }) => isGone !== true);
   expect(container.count).toBe(model.size);
-  expect(container.bytes).toBe(entries.reduce((sum, { size }) => sum + size, 0));
+  expect(container.known).toBe(known.length);
+  expect(container.bytes).toBe(known.reduce((sum, { size }) => sum + size, 0));
   const described = entries.map((_, id) => ({
     ...container.describe(id),
     direct: container.directLevelOf(id) === container.levelOf(id),
+    ...(!container.isKnown(id) && { isGone: true }),
   }));
   expect(described).toEqual(entries);
-  expect(entries.map(({ key }) => container.find(key))).toEqual([...entries.keys()]);
+  expect(entries.map(({ key }) => container.find(key))).toEqual(
+    entries.map(({ isGone }, id) => (isGone === true ? ABSENT : id)),
+  );
 }
 
 /** Distinct keys of which the first two have equal hashes, and so on: found by trying. */

@@ -147,6 +147,7 @@ export class Farm {
   /** Makes the link of an object. Keys that are no paths have none. */
   #plant(id: number): void {
     const { namespace, placeOf } = this.#parts;
+    if (!namespace.isKnown(id)) return;
     const key = namespace.keyOf(id);
     if (!isPathKey(key) || key === FARM_MARK || key.startsWith(`${FARM_MARK}/`)) return;
     this.#makeDirectory(path.posix.dirname(key));

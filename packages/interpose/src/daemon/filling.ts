@@ -87,6 +87,7 @@ export class Filling {
         signal.throwIfAborted();
         room = this.#room();
       }
+      if (!namespace.isKnown(id)) continue;
       if (namespace.levelOf(id) < sourceLevel || namespace.sizeOf(id) > room) continue;
       room = this.#room();
       if (namespace.sizeOf(id) > room) continue;

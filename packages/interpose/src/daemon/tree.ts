@@ -83,8 +83,9 @@ export class Tree {
     directory.missing = [];
     try {
       for (let done = 1; missing.length > 0; done++) {
-        const name = path.posix.basename(this.#namespace.keyOf(missing.at(-1) ?? 0));
-        makeLink(path.join(this.#root, key, name));
+        const id = missing.at(-1) ?? 0;
+        const name = path.posix.basename(this.#namespace.keyOf(id));
+        if (this.#namespace.isKnown(id)) makeLink(path.join(this.#root, key, name));
         missing.pop();
         if (done % AT_A_TIME === 0) await this.#clock.turn();
         signal.throwIfAborted();

@@ -1,5 +1,6 @@
 import type { PrefetcherConfig } from '@tiered/config';
 import { TieredError, type Clock, type Hierarchy, type OperationOptions } from '@tiered/core';
+import { ABSENT } from '@tiered/core/internal';
 import { isDirectoryMark } from '@tiered/formats/internal';
 import {
   listSequence,
@@ -68,7 +69,10 @@ interface DatasetParts {
 export class Dataset implements AsyncDisposable {
   /** What reads it, with its tiers, statistics and events. */
   readonly hierarchy: Hierarchy;
-  /** The keys of all objects, in order of their UTF-16 code units. Marks of directories in S3 are none. */
+  /**
+   * The keys of all objects when it was opened, in order of their UTF-16 code units. Marks of directories in
+   * S3 are none.
+   */
   readonly keys: readonly string[];
   readonly #clock: Clock;
   readonly #settings: PrefetcherConfig;
@@ -117,14 +121,18 @@ export class Dataset implements AsyncDisposable {
    * for copies (`copy: true`).
    *
    * What it returns is a `Prefetcher`, with `epoch()` for one loop per epoch, `state()` for checkpoints
-   * (continue with `resume`), and `profile()`.
+   * (continue with `resume`), and `profile()`. Objects that `hierarchy.rescan()` found gone before are left
+   * out.
    * @throws TieredError `TIERED_CONFIG_INVALID` for options that do not exist or cannot work, or if `filter`
    * leaves nothing.
    */
   epochs(options: EpochsOptions = {}): Prefetcher {
     assertKnown('epochs', options, NAMES);
     const { epochs = 1, seed = 0, shuffle = true, filter, ...rest } = options;
-    const keys = filter === undefined ? this.keys : this.keys.filter(filter);
+    const { namespace } = this.hierarchy;
+    const areAllThere = namespace.known === namespace.count;
+    const there = areAllThere ? this.keys : this.keys.filter((key) => namespace.find(key) !== ABSENT);
+    const keys = filter === undefined ? there : there.filter(filter);
     if (keys.length === 0) {
       throw new TieredError('TIERED_CONFIG_INVALID', 'filter: expected one that leaves some of the objects');
     }

@@ -26,7 +26,7 @@ export async function takeOver(
   await shrinkToQuota(store, host, remove, closing);
   let isAllKnown = true;
   // A source without any object is more likely not mounted than emptied.
-  const isComplete = complete && namespace.count > 0;
+  const isComplete = complete && namespace.known > 0;
   await store.beginTakingOver(closing);
   for await (const page of store.pages()) {
     for (const copy of page) {

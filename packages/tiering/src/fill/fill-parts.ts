@@ -53,12 +53,12 @@ export interface FillParts extends FillObject {
   readonly closing: AbortSignal;
 }
 
-/** Whether the object is still the version that is being placed. */
+/** Whether the object is still there, and of the version that is being placed. */
 export function isCurrent(
   { namespace, versions }: PlacementHost,
   { id, version, size }: Omit<ObjectRef, 'key'>,
 ): boolean {
-  return versions === 'ignore' ? size === namespace.sizeOf(id) : version === namespace.versionOf(id);
+  return size === namespace.sizeOf(id) && (versions === 'ignore' || version === namespace.versionOf(id));
 }
 
 /** How a fill failed: on the side that bytes come from, or on the tier's. */

@@ -243,8 +243,9 @@ export class Fills {
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(object, tier.level, 'missing');
   }
 
-  /** The object, unless it is so large that not even a chunk of it fits into memory. */
+  /** The object, unless it is gone, or so large that not even a chunk of it fits into memory. */
   #candidate(object: ObjectRef): FillObject | undefined {
+    if (!this.#parts.host.namespace.isKnown(object.id)) return undefined;
     const chunkBytes = this.#parts.chunkSize.ofObject(object.size);
     return chunkBytes === undefined ? undefined : { ...object, chunkBytes };
   }

@@ -43,7 +43,7 @@ async function garbageOf(host: CommandHost, options: HierarchyOptions): Promise<
       'What is of no use can be told only where the source is listed; set scan: true, for a source that can list.',
     );
   }
-  if (source.namespace.count === 0) {
+  if (source.namespace.known === 0) {
     throw new TieredError(
       'TIERED_NOT_FOUND',
       `${options.source.name} has no objects. Is it mounted, and is the prefix right? Every copy would be of no use.`,

@@ -142,8 +142,8 @@ export async function inspectPlan(
     return;
   }
   const lines = sums.map(
-    ({ level, driver, objects: count, bytes, quotaBytes }) =>
-      `tier ${level}, ${driver}: ${countOf(count, 'object')}, ${formatBytes(bytes)} (${percentOf(bytes, quotaBytes)} of the quota)`,
+    ({ level, driver, objects: known, bytes, quotaBytes }) =>
+      `tier ${level}, ${driver}: ${countOf(known, 'object')}, ${formatBytes(bytes)} (${percentOf(bytes, quotaBytes)} of the quota)`,
   );
   lines.push(`source: ${countOf(left, 'object')}, ${formatBytes(leftBytes)}`);
   if (unread > 0) lines.push(`never read by worker ${training.worker}: ${countOf(unread, 'object')}`);
@@ -167,11 +167,11 @@ export async function inspectManifest(host: CommandHost, file: string, json: boo
   });
   await options.source.open({});
   try {
-    const { count, bytes } = await loadManifest(manifest, 0, { identity: identityOf(options.source) });
+    const { known, bytes } = await loadManifest(manifest, 0, { identity: identityOf(options.source) });
     const found = {
       manifest,
       source: options.source.name,
-      objects: count,
+      objects: known,
       bytes,
       fileBytes: saved.size,
       saved: saved.mtime.toISOString(),
@@ -179,7 +179,7 @@ export async function inspectManifest(host: CommandHost, file: string, json: boo
     host.write(
       json
         ? `${JSON.stringify(found, undefined, 2)}\n`
-        : `${manifest}: ${countOf(count, 'object')}, ${formatBytes(bytes)}, of ${found.source}\n` +
+        : `${manifest}: ${countOf(known, 'object')}, ${formatBytes(bytes)}, of ${found.source}\n` +
             `saved ${found.saved}, ${formatBytes(saved.size)}, with the right checksums\n`,
     );
   } finally {

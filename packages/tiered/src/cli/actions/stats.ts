@@ -27,7 +27,7 @@ export async function stats(host: CommandHost, file: string, json: boolean): Pro
   const tiers = await Promise.all(looks.tiers.map(figuresOf));
   const { namespace } = source.stats();
   const dataset = identityOf(options.source);
-  const optimum = source.namespace.count === 0 ? undefined : optimumOf(tiers, dataset, source);
+  const optimum = source.namespace.known === 0 ? undefined : optimumOf(tiers, dataset, source);
   if (json) {
     const found = { driver: options.source.name, dataset, ...namespace };
     host.write(`${JSON.stringify({ tiers, source: found, optimum }, undefined, 2)}\n`);

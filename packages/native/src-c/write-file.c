@@ -15,8 +15,8 @@
 
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 #define FILE_FLAGS (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
-/* Bits of a mode that the umask usually takes away. */
-#define FOR_OTHERS 077
+/* The bits of a mode that are rights. */
+#define RIGHTS 0777
 
 /* A file on its way. */
 struct writing {
@@ -103,12 +103,20 @@ static int64_t open_directories(struct writing *writing) {
   return writing->temporary_directory < 0 ? writing->temporary_directory : 0;
 }
 
+/* Gives a new file the rights that the umask took away. A file system without modes may give more. */
+static int64_t give_rights(int fd, mode_t wanted) {
+  struct stat made;
+  if (fstat(fd, &made) < 0) return -errno;
+  if ((wanted & RIGHTS & ~made.st_mode) == 0) return 0;
+  return fchmod(fd, wanted) < 0 ? -errno : 0;
+}
+
 static int64_t create(struct writing *writing) {
   struct write_file *job = writing->job;
   job->step = CREATE;
   writing->fd = openat(writing->temporary_directory, writing->temporary, FILE_FLAGS, job->mode);
   if (writing->fd < 0) return -errno;
-  return (job->mode & FOR_OTHERS) != 0 && fchmod(writing->fd, job->mode) < 0 ? -errno : 0;
+  return give_rights(writing->fd, job->mode);
 }
 
 static int64_t write_content(struct writing *writing) {

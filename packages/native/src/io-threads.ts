@@ -107,7 +107,7 @@ export interface FileToWrite extends OperationOptions {
    */
   readonly areFixed?: boolean | undefined;
   /**
-   * Mode of the file. Bits for others are set whatever the umask is. Default: 0o600, because only the owner
+   * Mode of the file, which has these rights whatever the umask is. Default: 0o600, because only the owner
    * may read what the SDK writes.
    */
   readonly mode?: number | undefined;

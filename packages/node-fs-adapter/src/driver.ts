@@ -137,8 +137,8 @@ export class FileSystemDriver implements StorageDriver {
     ]);
     const closed = new AbortController();
     const longEnough = this.#options.clock.sleep(LONGEST_CLOSE_MS, closed.signal).catch(() => undefined);
-    await Promise.race([closing, longEnough]).finally(() => closed.abort());
-    await this.#opened?.leave();
+    await Promise.race([closing, longEnough]);
+    await Promise.race([this.#opened?.leave(), longEnough]).finally(() => closed.abort());
     this.#opened = undefined;
   }
 

@@ -48,18 +48,46 @@ const of = (file: string, directory: string) => ({
   '.tiered/members': '700',
 });
 
-describe.skipIf(process.platform === 'win32').each([0o000, 0o022, 0o077])('under the umask %o', (mask) => {
-  it('[W4] what is written is for its owner alone', async () => {
-    underUmask(mask);
-    expect(await written({})).toEqual(of('600', '700'));
-  });
+describe.skipIf(process.platform === 'win32').each([0o000, 0o022, 0o077, 0o177, 0o277, 0o777])(
+  'under the umask %o',
+  (mask) => {
+    it('[W4] what is written is for its owner alone', async () => {
+      underUmask(mask);
+      expect(await written({})).toEqual(of('600', '700'));
+    });
 
-  it('[W4] what is written is for the group, or for everyone, if it is to be', async () => {
-    underUmask(mask);
-    expect(await written({ readableBy: 'group' })).toEqual(of('640', '750'));
-    expect(await written({ readableBy: 'everyone' })).toEqual(of('644', '755'));
-  });
-});
+    it('[W4] what is written is for the group, or for everyone, if it is to be', async () => {
+      underUmask(mask);
+      expect(await written({ readableBy: 'group' })).toEqual(of('640', '750'));
+      expect(await written({ readableBy: 'everyone' })).toEqual(of('644', '755'));
+    });
+  },
+);
+
+it.skipIf(process.platform === 'win32')(
+  '[W4] the index and the socket of a process are for their owner, whatever the umask is',
+  async () => {
+    underUmask(0o777);
+    const { root, driver } = await place({ writable: true });
+    const home = await driver.openIndex({});
+    expect(modes(root)).toMatchObject({
+      '.tiered/index.db': '600',
+      [`.tiered/members/${home.member}`]: '600',
+    });
+    await home.close();
+  },
+);
+
+it.skipIf(process.platform === 'win32')(
+  '[W4] directories pass on the group, if those above them do',
+  async () => {
+    underUmask(0o027);
+    const { root, driver } = await place({ writable: true, readableBy: 'everyone' });
+    fs.chmodSync(root, 0o2755);
+    await put(driver, 'dir/sub/object');
+    expect(modes(root)).toMatchObject({ dir: '2755', 'dir/sub': '2755' });
+  },
+);
 
 it.skipIf(process.platform === 'win32')('[W4] directories that are there stay as they are', async () => {
   const { root, driver } = await place({ writable: true });

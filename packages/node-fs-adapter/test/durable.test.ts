@@ -47,7 +47,9 @@ it('[W3] with fsync bytes, then directories, then names are on the disk before a
     'mkdir on/tier/.tiered/members',
     'fsync on/tier/.tiered',
     // That this process runs is not for after a power cut.
-    'rename PRESENCE.new PRESENCE',
+    'mkdir PRESENCE.new',
+    'rename PRESENCE.new/s PRESENCE',
+    'rmdir PRESENCE.new',
   ]);
   expect(inOrder(calls.get('written'))).toEqual([
     'fsync TEMPORARY',

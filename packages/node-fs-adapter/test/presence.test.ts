@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  for (const presence of shown) presence.end();
+  for (const presence of shown) void presence.end();
   fs.rmSync(directory, { recursive: true, force: true });
 });
 
@@ -28,8 +28,8 @@ describe('a presence', () => {
     const presence = await begin();
     expect(await isPresent(directory, presence.id)).toBe(true);
     expect(await presences(directory)).toEqual([presence.id]);
-    presence.end();
-    presence.end();
+    await presence.end();
+    await presence.end();
     expect(await isPresent(directory, presence.id)).toBe(false);
     expect(await presences(directory)).toEqual([]);
   });
@@ -39,7 +39,7 @@ describe('a presence', () => {
     fs.mkdirSync(long, { recursive: true });
     const presence = await begin(long);
     expect(await isPresent(long, presence.id)).toBe(true);
-    presence.end();
+    await presence.end();
     expect(await isPresent(long, presence.id)).toBe(false);
     expect(fs.readdirSync(long)).toEqual([]);
   });
@@ -47,12 +47,13 @@ describe('a presence', () => {
   it('is not shown any more when its socket was deleted', async () => {
     const presence = await begin();
     await removePresence(directory, presence.id);
-    expect(presence.isShown).toBe(false);
+    expect(await presence.isShown()).toBe(false);
     expect(await isPresent(directory, presence.id)).toBe(false);
   });
 
   it('that never came to be shown is among those that can be cleared up', async () => {
-    fs.writeFileSync(path.join(directory, 'some-id.new'), '');
+    fs.mkdirSync(path.join(directory, 'some-id.new'));
+    fs.writeFileSync(path.join(directory, 'some-id.new', 's'), '');
     expect(await presences(directory)).toEqual(['some-id.new']);
     expect(await isPresent(directory, 'some-id.new')).toBe(false);
     await removePresence(directory, 'some-id.new');

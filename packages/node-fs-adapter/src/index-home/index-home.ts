@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import type { IndexHome } from '@tiered/core/driver';
 import { hasErrno } from '../errors.js';
+import { closeFile, makeFile } from '../write/file-writes.js';
 import type { OpenFiles } from '../root/open-files.js';
 import type { RootDirectory } from '../root/root-directory.js';
 
@@ -81,7 +82,7 @@ export class DirectoryHome implements IndexHome {
  */
 async function makePrivateFile(filePath: string): Promise<void> {
   try {
-    await (await fs.promises.open(filePath, 'wx', MODE)).close();
+    await closeFile(await makeFile(filePath, MODE));
   } catch (error) {
     if (!hasErrno(error, 'EEXIST')) throw error;
   }

@@ -3,12 +3,14 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { hasErrno } from '../errors.js';
+import { makeDirectory, PRIVATE } from '../root/make-directories.js';
 
-/**
- * Ends the name of a socket that is bound and does not listen yet. To a connection it looks like one whose
- * process died.
- */
+/** Ends the name of a directory in which a socket is made. To a connection it looks like one who died. */
 const UNREADY = '.new';
+/** The name of a socket in there, which is bound and may not listen yet. */
+const SOCKET = 's';
+/** Only the owner may connect. Without the right to write, a connection fails as if nobody could know. */
+const MODE = 0o600;
 /** Tries to begin, where others clear up at the same time. */
 const TRIES = 3;
 /** The most bytes of a socket's path: a little less than the system's `sockaddr_un` takes. */
@@ -41,13 +43,8 @@ export class Presence {
       const id = randomUUID();
       // The connection itself is the answer.
       const server = net.createServer((socket) => socket.destroy());
-      const unready = id + UNREADY;
-      // Checked because binding in a missing directory fails with EACCES, which would mislead.
-      await fs.promises.access(directory);
-      await reached(directory, unready, (socketPath) => listen(server, socketPath));
       try {
-        // Renamed only now, because a socket looks dead between binding and listening.
-        await fs.promises.rename(path.join(directory, unready), path.join(directory, id));
+        await make(server, directory, id);
         server.unref();
         return new Presence(id, directory, server);
       } catch (error) {
@@ -59,19 +56,44 @@ export class Presence {
   }
 
   /** Whether others still find it. They do not if the directory was emptied or replaced. */
-  get isShown(): boolean {
-    return fs.existsSync(path.join(this.#directory, this.id));
+  isShown(): Promise<boolean> {
+    return fs.promises.access(path.join(this.#directory, this.id)).then(
+      () => true,
+      () => false,
+    );
   }
 
-  /** Ends. Idempotent. */
-  end(): void {
+  /** Ends: at once for others, and resolves when nothing is left of it. Idempotent. */
+  async end(): Promise<void> {
     if (!this.#server.listening) return;
     this.#server.close();
-    try {
-      fs.rmSync(path.join(this.#directory, this.id), { force: true });
-    } catch {
-      // The directory may have been replaced. A connection finds nobody there then.
-    }
+    // The directory may have been replaced. A connection finds nobody there then.
+    await removePresence(this.#directory, this.id).catch(() => undefined);
+  }
+}
+
+/**
+ * Makes a socket that listens, and gives it its name. It is renamed only then, because a socket looks dead
+ * between binding and listening.
+ *
+ * The event loop itself binds a socket, and when the server closes removes the path that was bound. Neither
+ * may wait for storage that hangs. So it is bound in a directory of its own: making that, in another thread,
+ * shows that the storage takes names. Later there is none at that path, so there is nothing to remove.
+ */
+async function make(server: net.Server, directory: string, id: string): Promise<void> {
+  const unready = path.join(directory, id + UNREADY);
+  await makeDirectory(unready, PRIVATE, false);
+  try {
+    const bound = path.join(unready, SOCKET);
+    await reached(unready, SOCKET, (socketPath) => listen(server, socketPath));
+    await fs.promises.chmod(bound, MODE);
+    await fs.promises.rename(bound, path.join(directory, id));
+  } catch (error) {
+    // Binding in a directory that is gone fails with EACCES, which would mislead.
+    await fs.promises.access(unready);
+    throw error;
+  } finally {
+    await removePresence(directory, id + UNREADY);
   }
 }
 
@@ -103,7 +125,7 @@ export async function presences(directory: string): Promise<string[]> {
 
 /** Removes what an id that is gone left. */
 export function removePresence(directory: string, id: string): Promise<void> {
-  return fs.promises.rm(path.join(directory, id), { force: true });
+  return fs.promises.rm(path.join(directory, id), { recursive: true, force: true });
 }
 
 /** Calls with the path of a socket, or with another path to it if the first is too long for the kernel. */

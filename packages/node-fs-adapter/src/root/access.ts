@@ -10,6 +10,9 @@ export interface Access {
   readonly directory: number;
 }
 
+/** Of a mode, all but the type of the file. */
+const ALL_BITS = 0o7777;
+
 const TO_READ: Record<ReadableBy, number> = { owner: 0, group: 0o040, everyone: 0o044 };
 
 /** Returns the modes for a choice of readers. Whoever may read a directory may enter it. */
@@ -19,9 +22,10 @@ export function accessOf(readableBy: ReadableBy): Access {
 }
 
 /**
- * Whether a mode gives rights to others than the owner. The umask may have removed them, so the mode has to
- * be set again.
+ * Returns the mode to set on what was just made and has fewer rights than it was to have, because the umask
+ * took them away; undefined if it has them all. More rights than wanted stay, as on file systems that know no
+ * modes. So do other bits, such as the one by which a directory passes its group on.
  */
-export function isForOthers(mode: number): boolean {
-  return (mode & 0o077) !== 0;
+export function modeToSet(wanted: number, has: number): number | undefined {
+  return (wanted & ~has) === 0 ? undefined : (has | wanted) & ALL_BITS;
 }

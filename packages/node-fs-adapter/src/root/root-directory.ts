@@ -1,18 +1,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { TieredError } from '@tiered/core';
-import { isForOthers, type Access } from './access.js';
+import type { Access } from './access.js';
 import { hasErrno } from '../errors.js';
 import { syncDirectory } from '../write/file-writes.js';
 import { leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
+import { makeDirectories, makeDirectory, PRIVATE } from './make-directories.js';
 import { isPresent, Presence, presences, removePresence } from '../index-home/presence.js';
 import { isInside } from '../read/thread/file-calls.js';
 
 /** Where temporary files are, below the root. */
 const TEMPORARY = path.join(PRIVATE_DIRECTORY, 'tmp');
-
-/** The mode of directories that are the driver's alone. */
-const PRIVATE = 0o700;
 
 /** How a driver uses its directory. */
 export interface RootOptions {
@@ -38,7 +36,8 @@ export class RootDirectory {
    * Directories that are being made; others of this process may see them before they are on the disk itself.
    */
   readonly #making = new Map<string, Promise<void>>();
-  #presence: Promise<Presence> | undefined;
+  #presence: Presence | undefined;
+  #showing: Promise<void> | undefined;
   #id = '';
   #named = 0;
   /** Directories that were made below it, less those that were removed. */
@@ -89,17 +88,15 @@ export class RootDirectory {
   }
 
   /** Shows, from now on, that this process uses the directory; again if the directory was emptied. */
-  async #show(): Promise<void> {
-    const presence = await this.#presence;
-    if (presence?.isShown === true) return;
-    presence?.end();
-    this.#presence = Presence.begin(this.#membersDirectory);
-    try {
-      this.#id = (await this.#presence).id;
-    } catch (error) {
-      this.#presence = undefined;
-      throw error;
-    }
+  #show(): Promise<void> {
+    return (this.#showing ??= this.#beginPresence().finally(() => (this.#showing = undefined)));
+  }
+
+  async #beginPresence(): Promise<void> {
+    if ((await this.#presence?.isShown()) === true) return;
+    await this.#presence?.end();
+    this.#presence = await Presence.begin(this.#membersDirectory);
+    this.#id = this.#presence.id;
   }
 
   async #clearUpAfterDead(): Promise<void> {
@@ -136,7 +133,8 @@ export class RootDirectory {
 
   /** Ends what shows that this process uses the directory. */
   async leave(): Promise<void> {
-    (await this.#presence)?.end();
+    await this.#showing?.catch(() => undefined);
+    await this.#presence?.end();
   }
 
   /** Where the object of a key is. @throws TieredError `TIERED_KEY_INVALID` */
@@ -291,31 +289,6 @@ function ownerOf(temporary: string): string {
 async function reach(root: string, { writable, access, fsync }: RootOptions): Promise<string> {
   if (writable) await makeDirectories(path.resolve(root), access.directory, fsync);
   return fs.promises.realpath(root);
-}
-
-/** Makes a directory of this mode, whatever the umask is. An existing one stays as it is. */
-async function makeDirectory(directory: string, mode: number, fsync: boolean): Promise<boolean> {
-  let isNew = true;
-  try {
-    await fs.promises.mkdir(directory, { mode });
-    if (isForOthers(mode)) await fs.promises.chmod(directory, mode);
-  } catch (error) {
-    if (!hasErrno(error, 'EEXIST')) throw error;
-    isNew = false;
-  }
-  // Also if another process has made it, because that one may not have synced it yet.
-  if (fsync) await syncDirectory(path.dirname(directory));
-  return isNew;
-}
-
-/** As `makeDirectory`, with those above it that are missing. @throws errors of the system. */
-async function makeDirectories(directory: string, mode: number, fsync: boolean): Promise<void> {
-  const stat = await fs.promises.stat(directory).catch((error: unknown) => {
-    if (!hasErrno(error, 'ENOENT')) throw error;
-  });
-  if (stat !== undefined) return;
-  await makeDirectories(path.dirname(directory), mode, fsync);
-  await makeDirectory(directory, mode, fsync);
 }
 
 function unavailable(driver: string, cause: unknown): TieredError {

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
-import { isForOthers } from '../root/access.js';
+import { promisify } from 'node:util';
+import { modeToSet } from '../root/access.js';
 import { hasErrno } from '../errors.js';
 
 /** `write(2)` takes 2 GiB at most; a round number below that. */
@@ -8,22 +9,34 @@ const MOST_AT_ONCE = 2 ** 30;
 /** For writing and reading, and only if there is no such file yet. */
 const NEW_FILE = 'wx+';
 
+const open = promisify(fs.open);
+const fstat = promisify(fs.fstat);
+const fchmod = promisify(fs.fchmod);
+
 /** Makes a file of this mode, whatever the umask is. */
 export async function makeFile(filePath: string, mode: number): Promise<number> {
-  const fd = await new Promise<number>((resolve, reject) => {
-    fs.open(filePath, NEW_FILE, mode, (error, opened) => (error ? reject(error) : resolve(opened)));
-  });
-  if (!isForOthers(mode)) return fd;
-  return new Promise((resolve, reject) => {
-    fs.fchmod(fd, mode, (error) => (error ? fs.close(fd, () => reject(error)) : resolve(fd)));
-  });
+  const fd = await open(filePath, NEW_FILE, mode);
+  try {
+    const toSet = modeToSet(mode, (await fstat(fd)).mode);
+    if (toSet !== undefined) await fchmod(fd, toSet);
+    return fd;
+  } catch (error) {
+    await closeFile(fd);
+    throw error;
+  }
 }
 
 /** As `makeFile`, blocking. */
 export function makeFileBlocking(filePath: string, mode: number): number {
   const fd = fs.openSync(filePath, NEW_FILE, mode);
-  if (isForOthers(mode)) fs.fchmodSync(fd, mode);
-  return fd;
+  try {
+    const toSet = modeToSet(mode, fs.fstatSync(fd).mode);
+    if (toSet !== undefined) fs.fchmodSync(fd, toSet);
+    return fd;
+  } catch (error) {
+    fs.closeSync(fd);
+    throw error;
+  }
 }
 
 /** Writes all bytes at a position; callbacks on bare descriptors, as in `readFully`. */

@@ -4,9 +4,11 @@ import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';
+import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 const REFUSED = expect.objectContaining({ code: 'TIERED_CONFIG_INVALID' }) as Error;
@@ -123,4 +125,106 @@ describe('levels that share storage', () => {
     const source = new FileSystemDriver({ root: real });
     await expect(hierarchyOf(source, at(path.join(link, 'cache'))).open()).rejects.toEqual(REFUSED);
   });
+
+  it.each(['', 'below', 'below/more'])(
+    '[L1] [R3] a link into the source as a tier, at %j, leaves nothing in the source',
+    async (below) => {
+      const directory = await temporaryDirectory();
+      const [real, link] = [path.join(directory, 'real'), path.join(directory, 'link')];
+      await fs.mkdir(path.join(real, 'empty'), { recursive: true });
+      await fs.symlink(path.join(real, 'empty'), link);
+      const source = new FileSystemDriver({ root: real });
+      await expect(hierarchyOf(source, at(path.join(link, below))).open()).rejects.toEqual(REFUSED);
+      expect(await fs.readdir(real, { recursive: true })).toEqual(['empty']);
+    },
+  );
+
+  it('[L1] that are apart for the kernel too are opened', async () => {
+    const directory = await temporaryDirectory();
+    const source = new FileSystemDriver({ root: path.join(directory, 'real') });
+    await fs.mkdir(path.join(directory, 'real'));
+    const hierarchy = hierarchyOf(
+      source,
+      at(path.join(directory, 'real2')),
+      at(path.join(directory, 'a b\\')),
+    );
+    await hierarchy.open();
+    await hierarchy.close();
+  });
 });
+
+/** A mount namespace of one's own, gone with its last process; some containers forbid it even to root. */
+const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', os.tmpdir()]).status === 0;
+
+describe.skipIf(!canMount && process.env['CI'] !== 'true')(
+  'levels that meet through a bind mount (unshare of util-linux, where containers allow it)',
+  () => {
+    /** What a hierarchy says that is opened where one directory is mounted at another. */
+    async function openedWith(mounted: string, at: string, ...levels: readonly string[]): Promise<string> {
+      const script = path.join(import.meta.dirname, 'children/open-levels.ts');
+      const node = [process.execPath, '--conditions=tiered-source', '--import', 'tsx', script, ...levels];
+      const shell = ['sh', '-c', 'mount --bind "$0" "$1" && shift && exec "$@"', mounted, at, ...node];
+      return (await promisify(execFile)('unshare', ['-rm', ...shell])).stdout;
+    }
+
+    /** A source with an empty directory, and one beside it to mount at; blanks are escaped by the kernel. */
+    async function place(): Promise<{
+      source: string;
+      inner: string;
+      beside: string;
+      look: () => Promise<string[]>;
+    }> {
+      const directory = await temporaryDirectory();
+      const [source, beside] = [path.join(directory, 'the source'), path.join(directory, 'be side')];
+      const inner = path.join(source, 'in ner');
+      await fs.mkdir(inner, { recursive: true });
+      await fs.mkdir(beside);
+      return { source, inner, beside, look: () => fs.readdir(directory, { recursive: true }) };
+    }
+
+    it('[L1] [R3] a tier that is the source, or a directory of it, is refused and leaves nothing', async () => {
+      const { source, inner, beside, look } = await place();
+      const before = await look();
+      expect(await openedWith(source, beside, source, '', beside)).toMatch(
+        /^TIERED_CONFIG_INVALID: tiers\[0\]: .* is where source is too/,
+      );
+      for (const tier of [beside, path.join(beside, 'new')]) {
+        expect(await openedWith(inner, beside, source, '', tier)).toMatch(
+          /^TIERED_CONFIG_INVALID: tiers\[0\]: .* is inside source/,
+        );
+        expect(await openedWith(inner, beside, beside, '', path.join(inner, 'new'))).toMatch(
+          /is inside source/,
+        );
+      }
+      expect(await look()).toEqual(before);
+    });
+
+    it('[L1] two tiers that are one directory are refused', async () => {
+      const { source, beside } = await place();
+      const [one, other] = [path.join(beside, 'one'), path.join(beside, 'other')];
+      await fs.mkdir(one);
+      await fs.mkdir(other);
+      expect(await openedWith(one, other, source, '', one, other)).toMatch(
+        /^TIERED_CONFIG_INVALID: tiers\[1\]: .* is where tiers\[0\] is too/,
+      );
+    });
+
+    it('[L1] [R3] a manifest inside the source is refused and not written', async () => {
+      const { source, inner, beside, look } = await place();
+      const before = await look();
+      expect(await openedWith(inner, beside, source, path.join(beside, 'manifest'))).toMatch(
+        /^TIERED_CONFIG_INVALID: manifest/,
+      );
+      expect(await look()).toEqual(before);
+    });
+
+    it('[L1] directories of one disk that are mounted apart are levels, unless one is mounted inside the other', async () => {
+      const { source, inner, beside } = await place();
+      const elsewhere = path.join(path.dirname(source), 'elsewhere');
+      await fs.mkdir(elsewhere);
+      expect(await openedWith(inner, beside, inner, '', elsewhere)).toBe('opened');
+      expect(await openedWith(elsewhere, inner, source, '', beside)).toBe('opened');
+      expect(await openedWith(elsewhere, inner, source, '', elsewhere)).toMatch(/is inside source/);
+    });
+  },
+);

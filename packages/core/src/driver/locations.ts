@@ -1,8 +1,12 @@
 import path from 'node:path';
 import type { StorageDriver } from './driver.js';
 import { TieredError } from '../support/errors.js';
+import { isWithin, placeOf, type Place } from '../support/place.js';
 
-interface Place {
+/** How locations of directories begin. */
+const SCHEME = 'file://';
+
+interface Located {
   readonly field: string;
   readonly location: string;
 }
@@ -21,7 +25,7 @@ export function assertApart(
     { field: 'source', driver: source },
     ...tiers.map(({ driver }, level) => ({ field: `tiers[${level}]`, driver })),
   ];
-  const places: Place[] = [];
+  const places: Located[] = [];
   for (const { field, driver } of levels) {
     const { location } = driver;
     if (location === undefined) continue;
@@ -35,13 +39,49 @@ export function assertApart(
 }
 
 /** Names the fields, and not the locations, which may come from the environment. */
-function overlap(inner: Place, outer: Place): TieredError {
-  const relation =
-    inner.location === outer.location ? `is where ${outer.field} is too` : `is inside ${outer.field}`;
+function overlap(inner: Located, outer: Located): TieredError {
+  const isOne = inner.location === outer.location;
+  return refusal(inner.field, isOne ? `is where ${outer.field} is too` : `is inside ${outer.field}`);
+}
+
+function refusal(field: string, relation: string): TieredError {
   return new TieredError(
     'TIERED_CONFIG_INVALID',
-    `${inner.field}: its storage ${relation}; give each level storage of its own.`,
+    `${field}: its storage ${relation}; give each level storage of its own.`,
   );
+}
+
+/** A level whose directory was found. */
+export interface Found {
+  readonly field: string;
+  readonly place: Place;
+}
+
+/**
+ * Finds the directory of a level before it is opened, as opening a tier makes files there. Undefined if it is
+ * none, or cannot be looked at: opening it then says why.
+ */
+export async function find(field: string, { location }: StorageDriver): Promise<Found | undefined> {
+  if (location?.startsWith(SCHEME) !== true) return undefined;
+  const place = await placeOf(path.resolve(location.slice(SCHEME.length))).catch(() => undefined);
+  return place && { field, place };
+}
+
+/**
+ * Refuses a level whose directory is that of another one, or inside it, or around it, whatever links and
+ * mounts lead there.
+ * @throws TieredError `TIERED_CONFIG_INVALID`, naming both.
+ */
+export async function assertElsewhere(level: Found, others: readonly Found[]): Promise<void> {
+  for (const other of others) {
+    const [isInside, isAround] = [
+      await isWithin(level.place, other.place),
+      await isWithin(other.place, level.place),
+    ];
+    if (isInside)
+      throw refusal(level.field, isAround ? `is where ${other.field} is too` : `is inside ${other.field}`);
+    if (isAround) throw refusal(other.field, `is inside ${level.field}`);
+  }
 }
 
 /**
@@ -50,9 +90,20 @@ function overlap(inner: Place, outer: Place): TieredError {
  * @throws TieredError `TIERED_CONFIG_INVALID`, which shows no path, for the same reason as above.
  */
 export function assertOutside({ location }: StorageDriver, manifest: string): void {
-  const file = `file://${path.posix.join('/', path.resolve(manifest).replaceAll(path.sep, '/'))}`;
-  if (location === undefined || !file.startsWith(location)) return;
-  throw new TieredError(
+  const file = `${SCHEME}${path.posix.join('/', path.resolve(manifest).replaceAll(path.sep, '/'))}`;
+  if (location !== undefined && file.startsWith(location)) throw insideSource();
+}
+
+/** As `assertOutside`, by whatever links and mounts the file is reached. */
+export async function assertReachedOutside(source: StorageDriver, manifest: string): Promise<void> {
+  const found = await find('source', source);
+  const directory = await placeOf(path.dirname(path.resolve(manifest))).catch(() => undefined);
+  if (found === undefined || directory === undefined) return;
+  if (await isWithin(directory, found.place)) throw insideSource();
+}
+
+function insideSource(): TieredError {
+  return new TieredError(
     'TIERED_CONFIG_INVALID',
     'manifest: it is inside source, which is never written, and where it would become an object; put it beside that directory.',
   );

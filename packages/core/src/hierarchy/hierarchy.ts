@@ -11,7 +11,6 @@ import { Catalog } from './catalog.js';
 import { SafeEmitter, type HierarchyEvents } from './events.js';
 import { checkedOptions, type CheckedHierarchyOptions, type HierarchyOptions } from './options.js';
 import { KeptManifest } from '../namespace/kept-manifest.js';
-import { assertApart } from '../driver/locations.js';
 import { ABSENT, MetadataContainer, type Namespace } from '../namespace/metadata-container.js';
 import { ObjectHandle } from './object-handle.js';
 import { listed } from '../namespace/listing.js';
@@ -157,8 +156,6 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     useOnce(this.#namespace, this, { field: 'metadata', made: 'MetadataContainer' });
     await openFor(this, this.#source, { signal });
     for (const tier of this.#tiers) await openAtStart(tier, signal, this.#host);
-    // Checked again before anything is deleted, because links are resolved now.
-    assertApart(this.#source, this.#tiers);
     if (this.#options.scan) await this.#knowSource(signal);
     await this.#placement.open(this.#host, { signal });
     signal.throwIfAborted();

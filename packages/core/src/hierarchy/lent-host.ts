@@ -1,5 +1,5 @@
 import type { Operation, OperationOptions, StorageDriver } from '../driver/driver.js';
-import { assertApart } from '../driver/locations.js';
+import { assertApart, assertElsewhere, find } from '../driver/locations.js';
 import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { ObjectRef } from '../namespace/object-ref.js';
 import type { CopyPlace, DropReason, PlacementHost, VersionPolicy } from '../placement/placement.js';
@@ -7,6 +7,7 @@ import type { AskedVersions } from '../read/asked-versions.js';
 import type { Clock } from '../support/clock.js';
 import type { CopyPlaces } from '../tier/copy-places.js';
 import type { TierTally } from '../tier/tier-tally.js';
+import { raceAbort } from '../support/abort.js';
 import type { Tier, TierUse } from '../tier/tier.js';
 import type { HierarchyEvents, SafeEmitter } from './events.js';
 
@@ -67,9 +68,22 @@ export class LentHost implements PlacementHost {
   }
 
   async openTier(tier: Tier, options: OperationOptions): Promise<void> {
+    await raceAbort(this.#assertElsewhere(tier), options.signal);
     await tier.open(options);
-    // Checked again, because links are resolved now.
+    // Checked again, because opened drivers know better where they are.
     assertApart(this.source, this.tiers);
+  }
+
+  /** Looks at no other tier's storage, which may hang. Those that were opened are known. */
+  async #assertElsewhere(tier: Tier): Promise<void> {
+    tier.found = await find(`tiers[${tier.level}]`, tier.driver);
+    if (tier.found === undefined) return;
+    const source = await find('source', this.source);
+    const others = this.tiers.filter((other) => other !== tier).map(({ found }) => found);
+    await assertElsewhere(
+      tier.found,
+      [source, ...others].filter((found) => found !== undefined),
+    );
   }
 
   versionToAskFor(version: string): string | undefined {

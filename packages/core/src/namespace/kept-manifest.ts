@@ -1,9 +1,7 @@
-import { realpath } from 'node:fs/promises';
-import path from 'node:path';
 import type { StorageDriver } from '../driver/driver.js';
 import { isTieredError } from '../support/errors.js';
 import type { HierarchyEvents, SafeEmitter } from '../hierarchy/events.js';
-import { assertOutside, identityOf } from '../driver/locations.js';
+import { assertReachedOutside, identityOf } from '../driver/locations.js';
 import { loadManifest, saveManifest } from './manifest.js';
 import type { MetadataContainer } from './metadata-container.js';
 
@@ -27,11 +25,10 @@ export class KeptManifest {
    * are gone.
    * @throws TieredError `TIERED_CONFIG_INVALID` for the manifest of another source, which must not be
    * overwritten; and for a path that turns out to be inside the source now that the source is open and links
-   * are resolved.
+   * and mounts are looked at.
    */
   async load(sourceLevel: number, signal: AbortSignal): Promise<MetadataContainer | undefined> {
-    const directory = await realpath(path.dirname(this.#path)).catch(() => undefined);
-    if (directory !== undefined) assertOutside(this.#source, path.join(directory, path.basename(this.#path)));
+    await assertReachedOutside(this.#source, this.#path);
     try {
       const identity = identityOf(this.#source);
       const saved = await loadManifest(this.#path, sourceLevel, { identity, signal });

@@ -21,10 +21,10 @@ export function isMistake(error: unknown): boolean {
 export async function openAtStart(
   tier: Tier,
   signal: AbortSignal,
-  host: Pick<PlacementHost, 'tierFault'>,
+  host: Pick<PlacementHost, 'openTier' | 'tierFault'>,
 ): Promise<void> {
   try {
-    await tier.open({ signal });
+    await host.openTier(tier, { signal });
   } catch (error) {
     signal.throwIfAborted();
     if (isMistake(error)) throw error;

@@ -10,6 +10,7 @@ import type {
 } from '../driver/driver.js';
 import { configError } from '../support/errors.js';
 import { MemoryDriver } from '../driver/memory-driver.js';
+import type { Found } from '../driver/locations.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
 import { disown, own } from '../driver/ownership.js';
 import { TierReads } from '../read/tier-reads.js';
@@ -82,6 +83,8 @@ export class Tier {
   readBytes = 0;
   /** Operations that failed and were served from elsewhere. */
   faults = 0;
+  /** Where its directory is, if it has one and was looked for. */
+  found: Found | undefined;
   #opening: Promise<void> | undefined;
   /** Undefined where the driver never waits. */
   readonly #underWay: TierReads | undefined;

@@ -38,6 +38,7 @@ export { loadManifest, saveManifest, type ManifestOptions } from './namespace/ma
 export { traceEnd, traceStart } from './tracing/operation.js';
 export { identityOf } from './driver/locations.js';
 export { isMistake } from './tier/open-tier.js';
+export { Tier } from './tier/tier.js';
 export { memoryFor } from './support/memory-for.js';
 export { ABSENT } from './namespace/metadata-container.js';
 export { gathered, readOutcome } from './driver/helpers.js';

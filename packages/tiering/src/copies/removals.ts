@@ -28,6 +28,8 @@ export class Removals {
   readonly #undeleted = new Map<string, Map<string, Undeleted>>();
   /** Names, as `level name`, whose copies must not be served again. */
   readonly #doomed = new Set<string>();
+  /** Deletions under way, by `level name`: one at a time of each, whoever asks for it. */
+  readonly #deleting = new Map<string, Promise<void>>();
   /** By level, bytes of copies that are being deleted. */
   readonly #leaving: number[];
   readonly #deletes = pLimit(DELETES);
@@ -51,10 +53,9 @@ export class Removals {
     const undeleted = this.#undeleted.get(key);
     for (const [doom, { tier, retry, mayBeNothing }] of undeleted ?? []) {
       if (!tier.writing.inService) continue;
-      undeleted?.delete(doom);
+      this.#forget(key, doom);
       void this.track(key, tier.level, this.#attempt(tier, key, doom, retry, mayBeNothing));
     }
-    if (undeleted?.size === 0) this.#undeleted.delete(key);
     return undeleted !== undefined || this.#underWay.has(key);
   }
 
@@ -79,7 +80,8 @@ export class Removals {
   }
 
   /**
-   * Deletes what lies under a name. Closing does not abort it: close() waits, and leaves nothing half done.
+   * Deletes what lies under a name, once for all who ask for it meanwhile. Closing does not abort it: close()
+   * waits, and leaves nothing half done.
    * @param mayBeNothing Whether there may be no file. Then a successful deletion says nothing about the tier.
    */
   delete(
@@ -111,19 +113,33 @@ export class Removals {
     attempt: () => Promise<void>,
     mayBeNothing: boolean,
   ): Promise<void> {
+    const sameDeletion = this.#deleting.get(doom);
+    if (sameDeletion !== undefined) return sameDeletion;
     this.#doomed.add(doom);
-    return this.#deletes(attempt).then(
-      () => {
-        this.#doomed.delete(doom);
-        if (!mayBeNothing) this.#host.tierWorked(tier, 'write');
-      },
-      (error: unknown) => {
-        const undeleted = this.#undeleted.get(key) ?? new Map<string, Undeleted>();
-        this.#undeleted.set(key, undeleted.set(doom, { tier, retry: attempt, mayBeNothing }));
-        this.#host.tierFault(tier, 'delete', key, error);
-        if (!this.#isTrying) this.#tryLater(1);
-      },
-    );
+    // One that waits to be tried again is tried with this.
+    this.#forget(key, doom);
+    const deletion = this.#deletes(attempt)
+      .finally(() => this.#deleting.delete(doom))
+      .then(
+        () => {
+          this.#doomed.delete(doom);
+          if (!mayBeNothing) this.#host.tierWorked(tier, 'write');
+        },
+        (error: unknown) => {
+          const undeleted = this.#undeleted.get(key) ?? new Map<string, Undeleted>();
+          this.#undeleted.set(key, undeleted.set(doom, { tier, retry: attempt, mayBeNothing }));
+          this.#host.tierFault(tier, 'delete', key, error);
+          if (!this.#isTrying) this.#tryLater(1);
+        },
+      );
+    this.#deleting.set(doom, deletion);
+    return deletion;
+  }
+
+  #forget(key: string, doom: string): void {
+    const undeleted = this.#undeleted.get(key);
+    undeleted?.delete(doom);
+    if (undeleted?.size === 0) this.#undeleted.delete(key);
   }
 
   /** Tries again after a pause. */

@@ -87,15 +87,22 @@ export class PrivateStore implements TierStore {
     if (!others) for (const copies of this.#copies.values()) yield copies;
   }
 
-  async remove({ key, name, bytes }: Copy): Promise<void> {
-    const known = this.#copies.get(key) ?? [];
-    const rest = known.filter((copy) => copy.name !== name);
-    await this.tier.driver.delete(name, {});
-    if (rest.length === known.length) return;
+  async remove(copy: Copy): Promise<void> {
+    // A name serves again: another copy may have it by now.
+    if (!this.#holds(copy)) return;
+    await this.tier.driver.delete(copy.name, {});
+    // What else came and went meanwhile, possibly this copy too, is in the books already.
+    if (!this.#holds(copy)) return;
+    const { key, name, bytes } = copy;
     this.#quota.used -= bytes;
     this.#names.delete(name);
+    const rest = (this.#copies.get(key) ?? []).filter((one) => one !== copy);
     if (rest.length > 0) this.#copies.set(key, rest);
     else this.#copies.delete(key);
+  }
+
+  #holds(copy: Copy): boolean {
+    return this.#copies.get(copy.key)?.includes(copy) === true;
   }
 
   shrink(held: number, lost: number): void {

@@ -1,3 +1,4 @@
+import { systemClock } from '@tiered/core';
 import { tagOf } from '@tiered/core/internal';
 import { IndexClient } from '../packages/tiering/src/tier/index/index-client.js';
 import { indexOf, type Place } from './training.js';
@@ -16,7 +17,11 @@ const LARGEST_BLOCK = 4096;
 
 /** Looks into the index of a tier, as another process would. */
 export async function indexContents(place: Place, level: number): Promise<IndexContents> {
-  const index = new IndexClient({ path: indexOf(place, level), durable: false, logPages: 128 }, 'test');
+  const index = new IndexClient(
+    { path: indexOf(place, level), durable: false, logPages: 128 },
+    'test',
+    systemClock,
+  );
   try {
     const tags = new Set(await index.call('tags', undefined));
     const { copies, occupied, claimed } = await index.call('state', { member: '' });

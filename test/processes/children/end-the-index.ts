@@ -13,7 +13,7 @@ const COPIES = 20_000;
 
 /** A thread that goes through all copies, again and again: it is in the database nearly always. */
 async function busyClient(): Promise<IndexClient> {
-  const client = new IndexClient({ path, durable: false, logPages: 128 }, 'a tier');
+  const client = new IndexClient({ path, durable: false, logPages: 128 }, 'a tier', systemClock);
   if ((await client.call('open', undefined)) === 'new') await fill(client);
   for (let calls = 0; calls < CALLS; calls++)
     void client.call('unknown', { tags: [-1] }).catch(() => undefined);

@@ -1,4 +1,4 @@
-import type { OperationOptions, StorageDriver } from '@tiered/core';
+import { systemClock, type OperationOptions, type StorageDriver } from '@tiered/core';
 import type { IndexHome } from '@tiered/core/driver';
 import type { Checksum } from '@tiered/core/internal';
 import { copyOf } from '../tier/index/copy-record.js';
@@ -39,7 +39,7 @@ export class IndexedSurvey implements TierSurvey {
   ): Promise<IndexedSurvey> {
     const home = await driver.openIndex({ signal });
     const { path } = home;
-    const client = new IndexClient({ path, durable: false, logPages: LOG_PAGES }, driver.name);
+    const client = new IndexClient({ path, durable: false, logPages: LOG_PAGES }, driver.name, systemClock);
     const survey = new IndexedSurvey(driver, checksum, home, client);
     try {
       await survey.#look();

@@ -33,6 +33,13 @@ export function damagedError(tier: Tier): TieredError {
   return tierError(tier, 'TIERED_DATA_CORRUPT', what, true);
 }
 
+/** The index did not answer a start in time. */
+export function heldError(tier: Tier): TieredError {
+  const what =
+    'the index of the tier does not answer: another process holds it, which may be stopped, or its disk hangs; reads go on without the tier, and it is tried again.';
+  return tierError(tier, 'TIERED_UNAVAILABLE', what, true);
+}
+
 /** Others freed what this process had claimed: to them it looked dead. */
 export function takenForDeadError(tier: Tier): TieredError {
   const what = 'another process took this one for dead and cleared up after it; placing goes on.';

@@ -48,6 +48,7 @@ async function writerOf(
   const client = new IndexClient(
     { path: path.join(directory, 'index.db'), durable: true, logPages: 8 },
     'a tier',
+    systemClock,
   );
   clients.push(client);
   const signal = new AbortController().signal;

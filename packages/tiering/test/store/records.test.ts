@@ -229,14 +229,14 @@ describe('the records of an index', () => {
     const first = open();
     /** Its process is not given the core after it has looked at the log. */
     const late = open();
+    first.join({ member: 'first', quota: QUOTA, dataset: 'data' });
+    late.join({ member: 'late', quota: QUOTA, dataset: 'data' });
     const keepLogShort = late.file.keepLogShort.bind(late.file);
     late.file.keepLogShort = () => {
       keepLogShort();
       const claims = Array.from({ length: 900 }, (_, tag) => claimOf(tag, 1));
       first.apply(batchOf('first', { claims }));
     };
-    first.join({ member: 'first', quota: QUOTA, dataset: 'data' });
-    late.join({ member: 'late', quota: QUOTA, dataset: 'data' });
     expect(() => late.apply(batchOf('late', { claims: [claimOf(1000, 1)] }))).toThrow(
       expect.objectContaining({ code: 'SQLITE_BUSY' }),
     );

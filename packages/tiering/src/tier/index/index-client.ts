@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { TieredError, type ErrorCode } from '@tiered/core';
+import { TieredError, type Clock, type ErrorCode } from '@tiered/core';
 import { INDEX_THREAD } from '../../thread-file.js';
 import { CLOSED, IN_CALL } from './thread/gate.js';
 import type { Calls } from './index-messages.js';
@@ -64,10 +64,13 @@ interface Waiting {
 }
 
 /**
- * Milliseconds for which the end of a process waits for a call under way, so that a disk that hangs does not
- * keep it longer.
+ * Milliseconds for which the end of a client, or of a process, waits for a call under way, so that a disk
+ * that hangs does not keep it longer.
  */
 const LONGEST_WAIT_MS = 1000;
+
+/** The reason for which the end of a thread is not waited for any more. */
+const EXITED = new Error('the thread of the index has ended');
 
 /**
  * The gates of all threads, which are closed when this process, or this thread, ends without closing its
@@ -86,6 +89,7 @@ function closeGates(): void {
  */
 export class IndexClient {
   readonly #driver: string;
+  readonly #clock: Clock;
   readonly #onDamage: () => void;
   readonly #thread: IndexThread;
   readonly #exited: Promise<void>;
@@ -98,10 +102,12 @@ export class IndexClient {
   /**
    * @param options Where the index is, and how it is kept.
    * @param driver The name of the driver, for messages.
+   * @param clock Bounds the wait at the end.
    * @param onDamage Is called once, before the first call fails because the index is damaged.
    */
-  constructor(options: IndexOptions, driver: string, onDamage: () => void = () => undefined) {
+  constructor(options: IndexOptions, driver: string, clock: Clock, onDamage: () => void = () => undefined) {
     this.#driver = driver;
+    this.#clock = clock;
     this.#onDamage = onDamage;
     this.#thread = indexThreads.begin(options, this.#gate);
     if (gates.size === 0) process.on('exit', closeGates);
@@ -146,14 +152,21 @@ export class IndexClient {
     });
   }
 
-  /** Closes the index, after the call under way. Calls that are not answered fail. Idempotent. */
+  /**
+   * Closes the index, after the call under way. Calls that are not answered fail. Idempotent. A call that
+   * hangs is waited for a second; the index is closed when it ends.
+   */
   async end(): Promise<void> {
     this.#over(undefined);
     Atomics.store(this.#gate, CLOSED, 1);
     this.#thread.ref();
     // Makes the thread look at the gate.
     this.#thread.postMessage(undefined);
-    await this.#exited;
+    const exited = new AbortController();
+    const late = this.#clock.sleep(LONGEST_WAIT_MS, exited.signal, { background: true });
+    await Promise.race([this.#exited, late]);
+    exited.abort(EXITED);
+    this.#thread.unref();
   }
 
   #answered({ id, result, failure }: Answer): void {
@@ -180,7 +193,9 @@ export class IndexClient {
       'TIERED_IO',
       true,
     ];
-    return new TieredError(ours, `${this.#driver}: the tier's index failed: ${message} (${code}).`, {
+    const what =
+      ours === 'TIERED_UNAVAILABLE' ? 'is held by another process, which may be stopped' : 'failed';
+    return new TieredError(ours, `${this.#driver}: the tier's index ${what}: ${message} (${code}).`, {
       driver: this.#driver,
       operation: 'openIndex',
       retryable,

@@ -6,10 +6,7 @@ import { inodeOf } from './thread/inode.js';
 import { PAGE_BYTES } from './thread/schema.js';
 import type { Calls } from './index-messages.js';
 import { damagedError, foreignIndexError } from '../errors.js';
-
-/** Milliseconds for which a start waits for another process that writes. */
-const PATIENCE_MS = 2000;
-const PAUSE_MS = 10;
+import type { Patiently } from './until-free.js';
 
 /** A 128th of the quota is for the write-ahead log, within these bounds, in pages. */
 const LOG_SHARE = 128;
@@ -60,13 +57,14 @@ export async function openIndex(
   home: IndexHome,
   tier: Tier,
   dataset: string,
-  patiently: <T>(call: () => Promise<T>) => Promise<T>,
+  clock: Clock,
+  patiently: Patiently,
 ): Promise<OpenedIndex> {
   for (let isRetry = false; ; isRetry = true) {
     const { path, durable, member } = home;
     const inode = inodeOf(path);
     const logPages = logPagesOf(tier.quotaBytes);
-    const client = new IndexClient({ path, durable, logPages }, tier.driver.name, () =>
+    const client = new IndexClient({ path, durable, logPages }, tier.driver.name, clock, () =>
       markDamaged(path, inode),
     );
     try {
@@ -135,22 +133,5 @@ function beginAnew(path: string, { driver }: Tier): void {
     const message = `${driver.name}: the index of the tier is damaged, and could not be begun anew: ${String(cause)}.`;
     const options = { cause, driver: driver.name, operation: 'openIndex', retryable: true } as const;
     throw new TieredError('TIERED_IO', message, options);
-  }
-}
-
-/** Repeats a call while another process writes, for as long as a start may take. */
-export async function untilFree<T>(
-  call: () => Promise<T>,
-  clock: Clock,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  const until = clock.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!isTieredError(error, 'TIERED_UNAVAILABLE') || !error.retryable || clock.now() > until) throw error;
-      await clock.sleep(PAUSE_MS, signal);
-    }
   }
 }

@@ -29,18 +29,19 @@ export class Leftovers {
   }
 
   /**
-   * Takes over what members that do not run have left, and what belongs to nobody.
+   * Takes over what members that do not run have left, and what belongs to nobody. Its files are deleted in
+   * the background; until they are, their bytes count.
    * @param patiently Repeats a call while another process writes, for as long as there is time.
    */
   async clearUp(patiently: <T>(call: () => Promise<T>) => Promise<T>): Promise<void> {
     const home = this.#home;
     const dead: string[] = [];
-    for (const id of await this.#client.call('members', undefined))
+    for (const id of await patiently(() => this.#client.call('members', undefined)))
       if (id !== home.member && !(await home.isRunning(id))) dead.push(id);
     // First, before the bytes of their temporary files are granted to anybody else.
     for (const id of dead) await home.clearUp(id);
     const unfinished = await patiently(() => this.#client.call('inherit', { member: home.member, dead }));
-    for (const row of unfinished) await this.#delete(row);
+    this.delete(unfinished);
   }
 
   /** Deletes files; what fails is tried again. */

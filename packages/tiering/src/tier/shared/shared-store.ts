@@ -10,7 +10,8 @@ import type { CopyRef } from '../index/index-messages.js';
 import { IndexWriter } from '../index/index-writer.js';
 import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
-import { openIndex, untilFree, type OpenedIndex } from '../index/open-index.js';
+import { openIndex, type OpenedIndex } from '../index/open-index.js';
+import { untilFree, type Patiently } from '../index/until-free.js';
 import { inodeOf } from '../index/thread/inode.js';
 import { Packing, rewritingRoom } from '../packed/packing.js';
 import type { SharedStoreParts } from './shared-store-parts.js';
@@ -78,7 +79,7 @@ export class SharedStore implements TierStore {
     this.#dataset = joined.dataset;
     this.#seen = joined.state.seq;
     const isComplete = this.#boot !== '' && joined.state.boot === this.#boot;
-    this.#complete = new Completeness(isComplete, (signal) => this.#sweep(signal));
+    this.#complete = new Completeness(isComplete, (signal, patiently) => this.#sweep(signal, patiently));
     this.#accounts = new Accounts(parts.tier, parts.home, joined.state, {
       onLost: () => this.#lose(),
       onEmptied: (segments) => this.#leftovers.delete(segments),
@@ -107,37 +108,41 @@ export class SharedStore implements TierStore {
   }
 
   /**
-   * Joins the members of the tier, and clears up after those that died.
+   * Joins the members of the tier, and clears up after those that died. Waits two seconds at most for
+   * whoever holds the index. An abort ends the wait at once.
    * @throws TieredError for an index that cannot be used now, or at all.
    */
   static async open(parts: SharedStoreParts, signal: AbortSignal | undefined): Promise<SharedStore> {
     const { home, tier, clock, dataset } = parts;
-    const patiently = <T>(call: () => Promise<T>) => untilFree(call, clock, signal);
-    let index: OpenedIndex | undefined;
+    const patiently: Patiently = (call) => untilFree(call, tier, clock, signal);
+    let store: SharedStore | undefined;
     try {
-      index = await openIndex(home, tier, dataset, patiently);
-      return await SharedStore.#begin(parts, index, patiently, signal);
+      store = new SharedStore(parts, await openIndex(home, tier, dataset, clock, patiently));
+      await store.#begin(patiently, signal);
+      return store;
     } catch (error) {
-      await index?.client.end();
+      if (store !== undefined) await store.#abandon();
       // Others would take what was begun here for work of a running member.
       await home.close();
       throw error;
     }
   }
 
-  static async #begin(
-    parts: SharedStoreParts,
-    index: OpenedIndex,
-    patiently: <T>(call: () => Promise<T>) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<SharedStore> {
-    const store = new SharedStore(parts, index);
-    await store.#leftovers.clearUp(patiently);
-    if (index.joined.state.boot === '') await store.#complete.reach(signal);
-    store.#writer.write();
-    await store.#writer.settled();
-    store.#looking = keepLooking(() => store.#look(), parts.clock, store.#closing.signal);
-    return store;
+  async #begin(patiently: Patiently, signal: AbortSignal | undefined): Promise<void> {
+    await this.#leftovers.clearUp(patiently);
+    if (this.#accounts.state.boot === '') await this.#complete.reach(signal, patiently);
+    this.#writer.write();
+    await patiently(() => this.#writer.settled());
+    this.#looking = keepLooking(() => this.#look(), this.#parts.clock, this.#closing.signal);
+  }
+
+  /** Ends what could not be begun. */
+  async #abandon(): Promise<void> {
+    this.#closing.abort(notCurrentError(this.tier));
+    // Calls under way fail, so that nothing waits for the index any more.
+    await this.#client.end();
+    await this.#leftovers.settled();
+    await this.#writer.settled();
   }
 
   get tier(): Tier {
@@ -297,14 +302,16 @@ export class SharedStore implements TierStore {
 
   async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
     this.#isSwept = isAllKnown;
-    await this.#complete.reach(signal);
+    await this.#complete.reach(signal, (call) => this.#writer.patiently(call));
     this.#parts.onRoom();
   }
 
-  #sweep(signal: AbortSignal | undefined): Promise<void> {
+  async #sweep(signal: AbortSignal | undefined, patiently: Patiently): Promise<void> {
     const before = this.#accounts.state.overhead;
-    const mine = { client: this.#client, writer: this.#writer, boot: this.#boot, before };
-    return completeIndex({ ...this.#parts, ...mine }, signal);
+    const mine = { client: this.#client, patiently, boot: this.#boot, before };
+    await completeIndex({ ...this.#parts, ...mine }, signal);
+    this.#writer.write();
+    await patiently(() => this.#writer.settled());
   }
 
   /**

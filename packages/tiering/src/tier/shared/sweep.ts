@@ -3,12 +3,12 @@ import type { IndexHome } from '@tiered/core/driver';
 import { tagOf } from '@tiered/core/internal';
 import type { IndexClient } from '../index/index-client.js';
 import { OWN_DIRECTORIES } from './accounts.js';
-import type { IndexWriter } from '../index/index-writer.js';
+import type { Patiently } from '../index/until-free.js';
 
 /** What completing an index needs. */
 export interface CompletingParts {
   readonly client: IndexClient;
-  readonly writer: IndexWriter;
+  readonly patiently: Patiently;
   readonly home: IndexHome;
   readonly tier: Tier;
   /** When the machine was started, and the index in which that was recorded. */
@@ -23,14 +23,12 @@ export interface CompletingParts {
  * nothing is placed, because unknown files fill the tier too.
  */
 export async function completeIndex(
-  { client, writer, home, tier, boot, before }: CompletingParts,
+  { client, patiently, home, tier, boot, before }: CompletingParts,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { directories } = await deleteUnknown(client, tier, signal);
   const overhead = home.isOnTier ? (directories + OWN_DIRECTORIES) * home.blockBytes : 0;
-  await writer.patiently(() => client.call('swept', { boot, overhead, before }));
-  writer.write();
-  await writer.settled();
+  await patiently(() => client.call('swept', { boot, overhead, before }));
 }
 
 /**

@@ -105,6 +105,22 @@ export class IndexFile {
   }
 
   /**
+   * A transaction that is made only while the log is as short as it has to be. All take this way that may be
+   * made again and again, whoever keeps the log from being shortened meanwhile.
+   *
+   * @template T
+   * @param {() => T} work
+   * @returns {T}
+   */
+  change(work) {
+    this.keepLogShort();
+    return this.transaction(() => {
+      this.refuseLongLog();
+      return work();
+    });
+  }
+
+  /**
    * @template T
    * @param {() => T} work
    * @returns {T}

@@ -56,7 +56,7 @@ export class Records {
 
   /** @type {Calls['join']} */
   join({ member, quota, dataset }) {
-    return this.file.transaction(() => {
+    return this.file.change(() => {
       this.file.run(
         'INSERT INTO datasets (name) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM datasets WHERE name = ?)',
         [dataset, dataset],
@@ -74,6 +74,7 @@ export class Records {
 
   /** @type {Calls['leave']} */
   leave({ member }) {
+    // However long the log is: each member leaves once, and until then the others count what it had.
     this.file.transaction(() => {
       purge(this.file, member);
       this.file.run('DELETE FROM members WHERE id = ?', [member]);
@@ -98,9 +99,7 @@ export class Records {
   /** @type {Calls['apply']} */
   apply(batch) {
     const { file } = this;
-    file.keepLogShort();
-    return file.transaction(() => {
-      file.refuseLongLog();
+    return file.change(() => {
       const { member } = batch;
       if (!file.has('members WHERE id = ?', [member]))
         return { isMember: false, refused: [], lost: [], emptied: [], state: stateOf(file, member) };
@@ -168,7 +167,7 @@ export class Records {
 
   /** @type {Calls['inherit']} */
   inherit({ member, dead }) {
-    return this.file.transaction(() => {
+    return this.file.change(() => {
       for (const id of dead) this.file.run('DELETE FROM members WHERE id = ?', [id]);
       keepWhole(this.file);
       const unfinished = takeOver(this.file, member);
@@ -193,7 +192,7 @@ export class Records {
   swept({ boot, overhead, before }) {
     // What has come since it was begun to measure comes on top.
     const sum = '? + max(0, overhead - ?)';
-    this.file.transaction(() =>
+    this.file.change(() =>
       this.file.run(`UPDATE meta SET boot = ?, overhead = ${sum}`, [boot, overhead, before]),
     );
   }

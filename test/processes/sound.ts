@@ -11,7 +11,7 @@ import { tierOf, type Place } from './place.js';
  */
 export function expectSoundIndex(place: Place, { mayMiss = false } = {}): void {
   // By one process: to start one takes longer than to answer.
-  const [integrity, meta, sums, copies, packed] = rowsOf(
+  const [integrity, meta, sums, copies, packed, counted] = rowsOf(
     place,
     'PRAGMA integrity_check',
     'SELECT copies, occupied, claimed FROM meta',
@@ -19,6 +19,7 @@ export function expectSoundIndex(place: Place, { mayMiss = false } = {}): void {
       coalesce(sum(occupied) FILTER (WHERE state = 0), 0) AS claimed FROM copies`,
     'SELECT tag, state FROM copies WHERE tag >= 0',
     'SELECT tag, state FROM copies WHERE tag < 0',
+    'SELECT directories FROM meta',
   );
   expect(integrity).toEqual([{ integrity_check: 'ok' }]);
   expect(meta).toEqual(sums);
@@ -28,9 +29,14 @@ export function expectSoundIndex(place: Place, { mayMiss = false } = {}): void {
     expect([state, segments.has(segmentOf(Number(tag)))]).toEqual([1, true]);
   const known = (copies ?? []).map(({ tag, state }) => `${String(tag)} ${String(state)}`);
   const root = tierOf(place);
-  const files = fs
+  const entries = fs
     .readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((file) => file.isFile() && !file.parentPath.includes('.tiered'))
+    .filter(({ name, parentPath }) => !path.join(parentPath, name).includes('.tiered'));
+  const directories = entries.filter((entry) => entry.isDirectory()).length;
+  if (mayMiss) expect(counted?.[0]?.['directories']).toBeGreaterThanOrEqual(directories);
+  else expect(counted).toEqual([{ directories }]);
+  const files = entries
+    .filter((file) => file.isFile())
     .map(({ name }) => `${tagOf(name)} 1`);
   if (mayMiss) expect(known).toEqual(expect.arrayContaining(files));
   else expect(files.sort()).toEqual(known.sort());

@@ -95,7 +95,6 @@ export class SimulatedDisk extends CopyingDriver {
       boot: `boot ${this.#boots}`,
       isOnTier: false,
       blockBytes: 1,
-      overheadBytes: 0,
       isRunning: async (id) => this.#running.has(id),
       others: async () => [...this.#running].filter((id) => id !== member),
       clearUp: async (id) => void this.#temporary.delete(id),

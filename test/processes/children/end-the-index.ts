@@ -26,7 +26,7 @@ async function fill(client: IndexClient): Promise<void> {
   const sizes = { size: 1, bytes: 1, occupied: 1 };
   const rowOf = (tag: number) => ({ key: `key ${tag}`, dataset: 1, tag, version: 'v', ...sizes });
   const claims = Array.from({ length: COPIES }, (_, tag) => rowOf(tag));
-  const nothing = { quota: undefined, seen: undefined, overhead: 0, wants: 0, spare: 0, hold: 0 };
+  const nothing = { quota: undefined, seen: undefined, directoryBytes: 0, wants: 0, spare: 0, hold: 0 };
   const noChanges = { placed: [], packed: [], sealed: [], moved: [], leaving: [], gone: [] };
   await client.call('apply', { member, ...nothing, claims, ...noChanges });
 }

@@ -24,7 +24,6 @@ export const indexes: readonly ConformanceTest[] = [
   }),
   indexTest('openIndex() measures in blocks', (home) => {
     assert.ok(Number.isSafeInteger(home.blockBytes) && home.blockBytes >= 1);
-    assert.ok(Number.isSafeInteger(home.overheadBytes));
   }),
   indexTest('clearUp() of who left nothing, and forget() of what is not there, do nothing', async (home) => {
     await home.clearUp('nobody');

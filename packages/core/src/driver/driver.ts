@@ -186,13 +186,11 @@ export interface IndexHome {
   readonly boot: string | undefined;
   /** Whether the index is on the storage of the tier itself, and takes room there. */
   readonly isOnTier: boolean;
-  /** Bytes of a block. An object takes a multiple of it on the storage. 1 where the storage has no blocks. */
-  readonly blockBytes: number;
   /**
-   * Bytes that the storage took for anything but objects, such as directories, since it was opened here. What
-   * it gave back is subtracted.
+   * Bytes of a block. On the storage an object takes a multiple of it, and a directory one block. 1 where the
+   * storage has no blocks.
    */
-  readonly overheadBytes: number;
+  readonly blockBytes: number;
   /** Whether the opening behind a member is running. True where that cannot be known. */
   isRunning(member: string): Promise<boolean>;
   /** Every other opening that is running, as far as can be known. */

@@ -42,7 +42,6 @@ export class IndexedMemoryDriver extends MemoryDriver {
       boot: 'this process',
       isOnTier: false,
       blockBytes: 1,
-      overheadBytes: 0,
       isRunning: async (id) => this.#running.has(id),
       others: async () => [...this.#running].filter((id) => id !== member),
       clearUp: async () => undefined,

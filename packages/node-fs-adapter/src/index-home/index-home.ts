@@ -24,11 +24,9 @@ export class DirectoryHome implements IndexHome {
   readonly isOnTier = true;
   readonly blockBytes: number;
   readonly #options: DirectoryHomeOptions;
-  readonly #directoriesBefore: number;
 
   private constructor(options: DirectoryHomeOptions, member: string, blockBytes: number) {
     this.#options = options;
-    this.#directoriesBefore = options.root.directoriesMade;
     this.member = member;
     this.path = options.root.indexPath;
     this.durable = options.fsync;
@@ -42,10 +40,6 @@ export class DirectoryHome implements IndexHome {
     await makePrivateFile(root.indexPath);
     const { bsize } = await fs.promises.statfs(root.realPath);
     return new DirectoryHome(options, member, Math.max(1, bsize));
-  }
-
-  get overheadBytes(): number {
-    return (this.#options.root.directoriesMade - this.#directoriesBefore) * this.blockBytes;
   }
 
   isRunning(member: string): Promise<boolean> {

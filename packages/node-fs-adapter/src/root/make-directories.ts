@@ -8,19 +8,16 @@ import { modeToSet } from './access.js';
 export const PRIVATE = 0o700;
 
 /** Makes a directory of this mode, whatever the umask is. An existing one stays as it is. */
-export async function makeDirectory(directory: string, mode: number, fsync: boolean): Promise<boolean> {
-  let isNew = true;
+export async function makeDirectory(directory: string, mode: number, fsync: boolean): Promise<void> {
   try {
     await fs.promises.mkdir(directory, { mode });
     const toSet = modeToSet(mode, (await fs.promises.stat(directory)).mode);
     if (toSet !== undefined) await fs.promises.chmod(directory, toSet);
   } catch (error) {
     if (!hasErrno(error, 'EEXIST')) throw error;
-    isNew = false;
   }
   // Also if another process has made it, because that one may not have synced it yet.
   if (fsync) await syncDirectory(path.dirname(directory));
-  return isNew;
 }
 
 /** As `makeDirectory`, with those above it that are missing. @throws errors of the system. */

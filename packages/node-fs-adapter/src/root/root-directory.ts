@@ -40,8 +40,6 @@ export class RootDirectory {
   #showing: Promise<void> | undefined;
   #id = '';
   #named = 0;
-  /** Directories that were made below it, less those that were removed. */
-  directoriesMade = 0;
 
   private constructor(realPath: string, { access, fsync }: RootOptions, driver: string) {
     this.realPath = realPath;
@@ -201,9 +199,7 @@ export class RootDirectory {
   }
 
   async #makeOne(directory: string): Promise<void> {
-    const making = makeDirectory(directory, this.access.directory, this.#fsync).then((isNew) => {
-      this.directoriesMade += Number(isNew);
-    });
+    const making = makeDirectory(directory, this.access.directory, this.#fsync);
     this.#making.set(directory, making);
     try {
       await making;
@@ -223,7 +219,6 @@ export class RootDirectory {
         // Not through a link, because an empty directory on its other side is not ours.
         if ((await fs.promises.realpath(above)) !== above) break;
         await fs.promises.rmdir(above);
-        this.directoriesMade -= 1;
       } catch (error) {
         if (hasErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) break;
         if (!hasErrno(error, 'ENOENT')) throw error;

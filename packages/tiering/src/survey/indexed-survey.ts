@@ -5,6 +5,7 @@ import { copyOf } from '../tier/index/copy-record.js';
 import { IndexClient } from '../tier/index/index-client.js';
 import type { CopyRow, IndexSurvey } from '../tier/index/index-messages.js';
 import { BEFORE_ALL } from '../tier/index/indexed-copies.js';
+import { directoryBytesOf } from '../tier/shared/accounts.js';
 import { foreignIndexError } from '../tier/errors.js';
 import { SurveyedCopy } from './surveyed-copy.js';
 import type { TierSummary, TierSurvey } from './tier-survey.js';
@@ -55,7 +56,8 @@ export class IndexedSurvey implements TierSurvey {
     const found = await this.#look();
     if (found === undefined) return { usedBytes: 0, quotaBytes: undefined, datasets: [], members: [] };
     const { state, members, datasets, unfinished } = found;
-    const { occupied, claimed, overhead, fileBytes } = state;
+    const { occupied, claimed, directories, fileBytes } = state;
+    const overhead = directoryBytesOf(this.#home, directories);
     const running = await Promise.all(members.map(({ id }) => this.#home.isRunning(id)));
     return {
       usedBytes: occupied - claimed + overhead + (this.#home.isOnTier ? fileBytes : 0),

@@ -6,7 +6,7 @@ export function batchOf(member: string, changes: Partial<Batch> = {}): Batch {
     member,
     quota: undefined,
     seen: undefined,
-    overhead: 0,
+    directoryBytes: 0,
     wants: 0,
     spare: 0,
     hold: 0,

@@ -34,7 +34,7 @@ const NO_HASTE = { isNeeded: false, on: () => () => undefined };
 
 const leases: Leases = {
   mostPages: transactionPagesOf(QUOTA),
-  terms: () => ({ wants: 0, spare: 0, hold: 0, overhead: 0 }),
+  terms: () => ({ wants: 0, spare: 0, hold: 0, directoryBytes: 0 }),
   applied: () => undefined,
   failed: () => undefined,
 };

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Records } from '../../src/tier/index/thread/records.js';
 import { batchOf } from './batches.js';
 import { SEGMENT } from '../../src/tier/index/thread/schema.js';
-import type { ClaimRow } from '../../src/tier/index/index-messages.js';
+import type { Batch, ClaimRow } from '../../src/tier/index/index-messages.js';
 
 const QUOTA = 100;
 
@@ -98,8 +98,19 @@ class Model {
     return [...this.copies.values()].reduce((sum, { row }) => sum + row.occupied, 0);
   }
 
+  /** Those that the keys of copies name. */
+  get directories(): number {
+    const above = [...this.copies.values()].flatMap(({ row: { key } }) => {
+      const names = key.split('/').slice(0, -1);
+      return names.map((_, depth) => names.slice(0, depth + 1).join('/'));
+    });
+    return new Set(above).size;
+  }
+
   get free(): number {
-    return QUOTA - this.occupied - this.leased.reduce((sum, one) => sum + one, 0);
+    return (
+      QUOTA - this.occupied - this.directories * DIRECTORY - this.leased.reduce((sum, one) => sum + one, 0)
+    );
   }
 
   of(state: string, by?: number) {
@@ -114,6 +125,12 @@ class Model {
   }
 }
 
+/** Bytes of a directory. */
+const DIRECTORY = 3;
+
+const apply = (records: Records, member: string, changes: Partial<Batch>) =>
+  records.apply(batchOf(member, { directoryBytes: DIRECTORY, ...changes }));
+
 const nameOf = (number: number) => `member ${number}`;
 
 function take(records: Records, model: Model, step: Step, tag: number): void {
@@ -122,29 +139,34 @@ function take(records: Records, model: Model, step: Step, tag: number): void {
   const pickOf = <T>(all: readonly T[], pick: number): T | undefined => all[pick % Math.max(1, all.length)];
   switch (step.do) {
     case 'lease': {
-      records.apply(batchOf(me, { wants: step.bytes }));
+      apply(records, me, { wants: step.bytes });
       model.purge();
       model.leased[number] = (model.leased[number] ?? 0) + Math.max(0, Math.min(step.bytes, model.free));
       break;
     }
     case 'claim': {
-      const row = claimOf(tag, Math.min(step.bytes, model.leased[number] ?? 0));
-      records.apply(batchOf(me, { claims: [row] }));
-      model.leased[number] = (model.leased[number] ?? 0) - row.occupied;
+      const key = ['', `a${tag % 2}/`, `a${tag % 2}/b${tag % 3}/`][tag % 5] ?? `a${tag % 2}//`;
+      const most = (model.leased[number] ?? 0) - (key.split('/').length - 1) * DIRECTORY;
+      if (most < 0) return;
+      const row = { ...claimOf(tag, Math.min(step.bytes, most)), key: `${key}${tag}` };
+      const before = model.directories;
+      apply(records, me, { claims: [row] });
       model.copies.set(tag, { row, state: 'claimed', by: number, waits: new Set() });
+      const taken = row.occupied + (model.directories - before) * DIRECTORY;
+      model.leased[number] = (model.leased[number] ?? 0) - taken;
       break;
     }
     case 'place': {
       const picked = pickOf(model.of('claimed', number), step.pick);
       if (picked === undefined) return;
-      records.apply(batchOf(me, { placed: [placedOf(picked.row)] }));
+      apply(records, me, { placed: [placedOf(picked.row)] });
       picked.state = 'placed';
       break;
     }
     case 'remove': {
       const picked = pickOf(model.of('placed'), step.pick);
       if (picked === undefined) return;
-      records.apply(batchOf(me, { leaving: [picked.row] }));
+      apply(records, me, { leaving: [picked.row] });
       picked.state = 'leaving';
       picked.by = number;
       break;
@@ -152,7 +174,7 @@ function take(records: Records, model: Model, step: Step, tag: number): void {
     case 'gone': {
       const picked = pickOf(model.of('leaving', number), step.pick);
       if (picked === undefined) return;
-      records.apply(batchOf(me, { gone: [picked.row] }));
+      apply(records, me, { gone: [picked.row] });
       picked.state = 'left';
       picked.waits = new Set([0, 1, 2].filter((other) => other !== number));
       break;
@@ -163,7 +185,7 @@ function take(records: Records, model: Model, step: Step, tag: number): void {
       expect(left.sort()).toEqual(
         [...model.of('leaving'), ...model.of('left')].map(({ row }) => row.tag).sort(),
       );
-      records.apply(batchOf(me, { seen: seq }));
+      apply(records, me, { seen: seq });
       for (const { waits } of model.of('left')) waits.delete(number);
       break;
     }
@@ -184,7 +206,7 @@ function take(records: Records, model: Model, step: Step, tag: number): void {
 }
 
 describe('the records of an index', () => {
-  it('[Q1] [T3] are those of a model: leases never exceed the quota, and bytes come back when no other member may have them open', () => {
+  it('[Q1] [T3] [T4] are those of a model: leases never exceed the quota, and bytes come back when no other member may have them open', () => {
     let runs = 0;
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -194,26 +216,31 @@ describe('the records of an index', () => {
           records.join({ member: nameOf(number), quota: QUOTA, dataset: 'data' });
         for (const [tag, one] of steps.entries()) {
           take(records, model, one, tag);
-          const { occupied, leased, claimed, copies } = records.state({ member: nameOf(0) });
-          expect({ occupied, leased, claimed, copies }).toEqual({
+          const { occupied, leased, claimed, copies, directories } = records.state({ member: nameOf(0) });
+          expect({ occupied, leased, claimed, copies, directories }).toEqual({
             occupied: model.occupied,
             leased: model.leased.reduce((sum, bytes) => sum + bytes, 0),
             claimed: model.of('claimed').reduce((sum, { row }) => sum + row.occupied, 0),
             copies: model.of('placed').length,
+            directories: model.directories,
           });
-          expect(occupied + leased).toBeLessThanOrEqual(QUOTA);
+          expect(occupied + leased + directories * DIRECTORY).toBeLessThanOrEqual(QUOTA);
         }
       }),
       { numRuns: 60 },
     );
   });
 
-  it('[Q1] directories are taken out of what was leased for them', () => {
+  it('[Q1] directories are taken out of what was leased for them, each once, and given back with the last copy below', () => {
     const records = open();
     records.join({ member: 'a', quota: QUOTA, dataset: 'data' });
-    records.apply(batchOf('a', { wants: 100 }));
-    const { state } = records.apply(batchOf('a', { overhead: 30 }));
-    expect({ leased: state.leased, overhead: state.overhead }).toEqual({ leased: 70, overhead: 30 });
+    apply(records, 'a', { wants: 100 });
+    const below = (key: string, tag: number) => ({ ...claimOf(tag, 10), key });
+    const claims = [below('a/b/1', 1), below('a/b/2', 2), below('c', 3)];
+    const { state } = apply(records, 'a', { claims });
+    expect({ leased: state.leased, directories: state.directories }).toEqual({ leased: 64, directories: 2 });
+    expect(apply(records, 'a', { gone: claims.slice(0, 1) }).state.directories).toBe(2);
+    expect(apply(records, 'a', { gone: claims }).state.directories).toBe(0);
   });
 
   it('[T3] a member that was taken for dead, and joins again, leaves nothing claimed for ever', () => {
@@ -281,7 +308,7 @@ it('no change and no look-up goes through all copies, however many there are; on
   const { dataset } = records.join({ member: 'a', quota: QUOTA, dataset: 'source' });
   const [placed, released] = [claimOf(1, 10), claimOf(2, 10)];
   records.apply(batchOf('a', { wants: 50 }));
-  records.apply(batchOf('a', { claims: [placed, released], seen: 0, quota: QUOTA, overhead: 1 }));
+  records.apply(batchOf('a', { claims: [placed, released], seen: 0, quota: QUOTA, directoryBytes: 1 }));
   records.apply(batchOf('a', { placed: [placedOf(placed)], gone: [released], spare: 1 }));
   records.apply(batchOf('a', { leaving: [placed], gone: [placed] }));
   fillSegment(records, 'a', 1, [0, 16]);
@@ -377,14 +404,19 @@ describe('segments', () => {
   it('[T1] an index of the form before is brought into this one, with all that is in it', () => {
     const records = joined('a');
     records.apply(batchOf('a', { wants: 50 }));
-    records.apply(batchOf('a', { claims: [claimOf(1, 10)] }));
-    records.apply(batchOf('a', { placed: [placedOf(claimOf(1, 10))] }));
-    records.file.exec('DROP INDEX packed; DROP INDEX sparse; PRAGMA user_version = 1;');
+    const claims = ['a/b/1', 'a/2', '3'].map((key, i) => ({ ...claimOf(i + 1, 10), key }));
+    records.apply(batchOf('a', { claims }));
+    records.apply(batchOf('a', { placed: claims.map(placedOf) }));
+    records.file.exec(`DROP TRIGGER file_came; DROP TRIGGER file_went; DROP TABLE directories;
+      ALTER TABLE meta RENAME COLUMN directories TO overhead; PRAGMA user_version = 2;`);
     const later = new Records({ path: path.join(directory, 'index.db'), durable: false, logPages: 8 });
     opened.push(later);
     expect(later.open()).toBe('known');
     later.join({ member: 'b', quota: QUOTA, dataset: 'data' });
-    expect(later.find({ dataset: 1, key: 'key 1' })).toHaveLength(1);
+    expect(later.find({ dataset: 1, key: 'a/2' })).toHaveLength(1);
+    expect(later.state({ member: 'b' }).directories).toBe(2);
+    later.leave({ member: 'a' });
+    expect(later.apply(batchOf('b', { leaving: claims, gone: claims })).state.directories).toBe(0);
     fillSegment(later, 'b', 5, [0]);
     expect(later.together({ tag: packedTag(5, 0) })).toHaveLength(1);
     expect(later.open()).toBe('known');

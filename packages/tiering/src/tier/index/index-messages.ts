@@ -51,8 +51,8 @@ export interface Batch {
   readonly quota: number | undefined;
   /** Up to this number it has nothing open of what left. */
   readonly seen: number | undefined;
-  /** Bytes by which directories and the like grew. */
-  readonly overhead: number;
+  /** Bytes that a directory takes. */
+  readonly directoryBytes: number;
   /**
    * Bytes that it would like to lease besides those it has, bytes that it gives back, and bytes that nobody
    * may lease.
@@ -94,7 +94,8 @@ export interface IndexState {
   /** Bytes of all copies, including those that are claimed or leaving; and bytes of the claimed ones. */
   readonly occupied: number;
   readonly claimed: number;
-  readonly overhead: number;
+  /** Directories that the files of copies need. */
+  readonly directories: number;
   /** Bytes of the index's own files, including its write-ahead log; and bytes of that log. */
   readonly fileBytes: number;
   readonly logBytes: number;
@@ -173,9 +174,6 @@ export interface Calls {
   leavingBytes(options: undefined): number;
   /** Those of the tags that are not in the index any more. */
   unknown(options: { readonly tags: readonly number[] }): readonly number[];
-  /**
-   * Records that everything on the storage is in the index, and the bytes of everything else there. `before`
-   * is what was recorded of those when the listing began.
-   */
-  swept(options: { readonly boot: string; readonly overhead: number; readonly before: number }): void;
+  /** Records that everything on the storage is in the index. */
+  swept(options: { readonly boot: string }): void;
 }

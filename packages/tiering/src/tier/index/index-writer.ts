@@ -106,11 +106,17 @@ const PAGES_A_PACKED_ROW = 2;
  */
 const KEY_CHARS_A_PAGE = 128;
 
+/** What comes or goes as a file may change the page of its directory. */
+const OF_FILES: readonly Change['kind'][] = ['claims', 'gone'];
+
 function pagesOf({ kind, row }: Entry): number {
   const hasSums = kind === 'placed' || kind === 'packed' || kind === 'moved';
   const sumsBytes = hasSums ? row.sums.byteLength : 0;
   const pages = kind === 'packed' ? PAGES_A_PACKED_ROW : PAGES_A_ROW;
-  return pages + Math.floor(row.key.length / KEY_CHARS_A_PAGE) + Math.floor(sumsBytes / PAGE_BYTES);
+  const ofDirectory = OF_FILES.includes(kind) && row.key.includes('/') ? 1 : 0;
+  return (
+    pages + ofDirectory + Math.floor(row.key.length / KEY_CHARS_A_PAGE) + Math.floor(sumsBytes / PAGE_BYTES)
+  );
 }
 
 /** The signals that end a writer. */
@@ -139,12 +145,12 @@ export interface IndexWriterParts {
 export interface Leases {
   /** Pages that one transaction may change: the log has room for this many beyond its length. */
   readonly mostPages: number;
-  /** The terms of the transaction: leases and directories. */
-  terms(): Pick<Batch, 'wants' | 'spare' | 'hold' | 'overhead'>;
+  /** The terms of the transaction: leases, and what directories take. */
+  terms(): Pick<Batch, 'wants' | 'spare' | 'hold' | 'directoryBytes'>;
   /** The transaction was made, with these claims. The store has to delete what was emptied. */
   applied(outcome: Applied, claims: readonly ClaimRow[]): void;
   /** The transaction failed, and nothing was changed. */
-  failed(terms: ReturnType<Leases['terms']>, claims: readonly ClaimRow[]): void;
+  failed(claims: readonly ClaimRow[]): void;
 }
 
 /**
@@ -345,7 +351,7 @@ export class IndexWriter {
         resolve(outcome.isMember && !(MAY_BE_REFUSED.includes(kind) && refused.has(row.tag)));
       }
     } catch (error) {
-      this.#leases.failed(terms, claims);
+      this.#leases.failed(claims);
       // Nobody waits for these, and nobody repeats them, so they go with the next transaction.
       this.#pending.quota ??= pending.quota;
       this.#pending.seen ??= pending.seen;

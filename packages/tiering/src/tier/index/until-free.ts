@@ -2,8 +2,13 @@ import { isTieredError, type Clock, type Tier } from '@tiered/core';
 import { onAbort, raceAbort } from '@tiered/core/internal';
 import { heldError } from '../errors.js';
 
-/** Milliseconds for which a start waits for an index that another process holds, or whose disk hangs. */
+/** Milliseconds for which a start waits for an index that another process holds. */
 const PATIENCE_MS = 2000;
+/**
+ * Milliseconds for which it waits for an answer. Longer, because on a busy machine an index takes seconds to
+ * answer for the first time: its thread has to begin.
+ */
+const ANSWER_MS = 10_000;
 const PAUSE_MS = 10;
 
 /** The reason for which a wait ends. */
@@ -26,7 +31,7 @@ export async function untilFree<T>(
   const until = clock.now() + PATIENCE_MS;
   const [patience, answered] = [new AbortController(), new AbortController()];
   const stopListening = onAbort(signal, (reason) => patience.abort(reason));
-  clock.sleep(PATIENCE_MS, answered.signal, { background: true }).then(
+  clock.sleep(ANSWER_MS, answered.signal, { background: true }).then(
     () => patience.abort(heldError(tier)),
     () => undefined,
   );

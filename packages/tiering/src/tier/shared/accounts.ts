@@ -7,7 +7,12 @@ import { logRoomOf, transactionPagesOf } from '../index/open-index.js';
 import { lowered } from '../own-quota.js';
 
 /** Directories of a tier without copies: its own, the private one and two in that one. */
-export const OWN_DIRECTORIES = 4;
+const OWN_DIRECTORIES = 4;
+
+/** Bytes that directories take on a tier: those that copies need, and its own. */
+export function directoryBytesOf({ blockBytes, isOnTier }: IndexHome, directories: number): number {
+  return blockBytes === 1 ? 0 : (directories + (isOnTier ? OWN_DIRECTORIES : 0)) * blockBytes;
+}
 
 /** Events that accounts report to their store. */
 export interface AccountsEvents {
@@ -30,8 +35,6 @@ export class Accounts implements Leases {
   #state: IndexState;
   #wasShared = false;
   #quota: number;
-  /** Bytes of directories that were recorded so far. */
-  #overhead = 0;
 
   constructor(tier: Tier, home: IndexHome, state: IndexState, events: AccountsEvents) {
     this.#tier = tier;
@@ -41,8 +44,6 @@ export class Accounts implements Leases {
     this.mostPages = transactionPagesOf(tier.quotaBytes);
     this.#state = this.#counted(state);
     this.lease = new Lease(this.#quota, home.blockBytes);
-    // In a new index no directories are recorded yet.
-    if (state.boot === '' && home.isOnTier) this.#overhead = -OWN_DIRECTORIES * home.blockBytes;
   }
 
   /** The sums as they were last seen. */
@@ -60,8 +61,8 @@ export class Accounts implements Leases {
   }
 
   get usedBytes(): number {
-    const { occupied, claimed, overhead, fileBytes } = this.#state;
-    return occupied - claimed + overhead + fileBytes;
+    const { occupied, claimed, directories, fileBytes } = this.#state;
+    return occupied - claimed + directoryBytesOf(this.#home, directories) + fileBytes;
   }
 
   get claimedBytes(): number {
@@ -78,8 +79,9 @@ export class Accounts implements Leases {
 
   /** Bytes that nobody has leased; negative if more is leased than there is. */
   get unleased(): number {
-    const { occupied, overhead, leased } = this.#state;
-    return this.quotaBytes - occupied - overhead - leased - this.#indexBytes - this.lease.hold;
+    const { occupied, directories, leased } = this.#state;
+    const overhead = directoryBytesOf(this.#home, directories) + this.#indexBytes;
+    return this.quotaBytes - occupied - overhead - leased - this.lease.hold;
   }
 
   /** See `TierStore.shrink`. Returns the bytes that this process lets the tier hold from now on. */
@@ -97,26 +99,30 @@ export class Accounts implements Leases {
   }
 
   terms(): ReturnType<Leases['terms']> {
-    const overhead = this.#home.overheadBytes - this.#overhead;
-    this.#overhead += overhead;
     const terms = this.lease.terms(Math.max(this.#state.wanted, -this.unleased));
-    // The index counts its own files among the bytes that nobody may lease.
-    return { ...terms, hold: terms.hold + this.#indexBytes, overhead };
+    const [ofNone, ofOne] = [directoryBytesOf(this.#home, 0), directoryBytesOf(this.#home, 1)];
+    // Its own files, and directories without copies, are to the index among the bytes that nobody may lease.
+    return { ...terms, hold: terms.hold + this.#indexBytes + ofNone, directoryBytes: ofOne - ofNone };
   }
 
   applied({ isMember, refused, emptied, state }: Applied, claims: readonly ClaimRow[]): void {
     const isRefused = new Set(refused);
-    for (const { tag, occupied } of claims) this.lease.recorded(occupied, isMember && !isRefused.has(tag));
+    for (const claim of claims)
+      this.lease.recorded(this.#taken(claim), isMember && !isRefused.has(claim.tag));
     this.lease.ended();
     this.learn(state);
     if (emptied.length > 0) this.#events.onEmptied(emptied);
     if (!isMember) this.#events.onLost();
   }
 
-  failed(terms: ReturnType<Leases['terms']>, claims: readonly ClaimRow[]): void {
-    this.#overhead -= terms.overhead;
+  failed(claims: readonly ClaimRow[]): void {
     this.lease.ended();
-    for (const { occupied } of claims) this.lease.recorded(occupied, false);
+    for (const claim of claims) this.lease.recorded(this.#taken(claim), false);
+  }
+
+  /** Bytes that were taken of the lease for a claim. */
+  #taken({ key, occupied }: ClaimRow): number {
+    return occupied + this.lease.directories(key);
   }
 
   /** Bytes of the index, including those that its log may grow to. */

@@ -4,7 +4,6 @@ import { packSums } from '../index/copy-record.js';
 import type { ClaimRow, CopyRef, CopyRow } from '../index/index-messages.js';
 import type { IndexWriter } from '../index/index-writer.js';
 import type { Lease } from './lease.js';
-import { once } from '../own-quota.js';
 import type { Candidate, Claim, Copy, CopyContent, PublishOptions, TierStore } from '../tier-store.js';
 
 /** What claims of files need from their store. */
@@ -26,8 +25,6 @@ export interface FileClaimsParts {
 interface Recorded {
   readonly row: ClaimRow;
   readonly isRecorded: Promise<boolean>;
-  /** Gives back the bytes that were taken for directories. */
-  readonly end: () => void;
 }
 
 /** Copies on their way to a tier that get a file of their own. */
@@ -45,15 +42,14 @@ export class FileClaims {
     const tag = newTag();
     const name = copyName(key, tag);
     const occupied = lease.occupied(bytes);
-    const above = lease.directories(name);
-    const isTaken = take(occupied + above);
+    const isTaken = take(occupied + lease.directories(key));
     if (isTaken !== true) return isTaken;
     const row = { key, dataset, tag, version, size, bytes, occupied };
     // Until the claim is recorded, what is written of the copy fills the disk, and its file is open. That is
     // worth a transaction.
     const isRecorded = writer.claim(row);
     if (bytes > chunkBytes) writer.write();
-    const claimed = { row, isRecorded, end: once(() => lease.giveBack(above)) };
+    const claimed = { row, isRecorded };
     // Awaited when the copy is published.
     claimed.isRecorded.catch(() => undefined);
     return {
@@ -73,7 +69,7 @@ export class FileClaims {
   }
 
   async #moveIn(
-    { row, isRecorded, end }: Recorded,
+    { row, isRecorded }: Recorded,
     content: CopyContent,
     { turn, signal }: PublishOptions,
     move: () => Promise<void>,
@@ -82,7 +78,7 @@ export class FileClaims {
     if (!(await raceAbort(isRecorded, signal)))
       throw store.current ? takenError(store.tier, row.key) : takenForDeadError(store.tier);
     if (!store.current) throw notCurrentError(store.tier);
-    const copy = await turn(async () => {
+    return turn(async () => {
       await move();
       // An index that was begun meanwhile may have been completed before the file was there. The caller that
       // gets this error removes the file.
@@ -90,8 +86,6 @@ export class FileClaims {
       // In the same turn: if the storage is full, everything that is there and not recorded is lost.
       return this.#placed(row, content);
     });
-    end();
-    return copy;
   }
 
   async #placed(row: ClaimRow, content: CopyContent): Promise<Copy> {
@@ -104,7 +98,7 @@ export class FileClaims {
     return { name: copyName(key, tag), tag, key, version, bytes, content, dataset, row: placed };
   }
 
-  async #release({ row, isRecorded, end }: Recorded, name: string): Promise<void> {
+  async #release({ row, isRecorded }: Recorded, name: string): Promise<void> {
     const { store, deleteFile } = this.#parts;
     if (await isRecorded.catch(() => false)) {
       // Also if others took this process for dead: nobody else would find what it published after they
@@ -113,6 +107,5 @@ export class FileClaims {
       // If this fails, the caller tries again.
       else await deleteFile(name, row);
     }
-    end();
   }
 }

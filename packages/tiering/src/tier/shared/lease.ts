@@ -64,9 +64,9 @@ export class Lease {
     return Math.ceil(bytes / this.#blockBytes) * this.#blockBytes;
   }
 
-  /** Bytes that the directories above a name take, if all have to be made. */
-  directories(name: string): number {
-    return this.#blockBytes === 1 ? 0 : (name.split('/').length - 1) * this.#blockBytes;
+  /** Bytes that the directories above the file of a copy take, if all have to be made. */
+  directories(key: string): number {
+    return this.#blockBytes === 1 ? 0 : (key.split('/').length - 1) * this.#blockBytes;
   }
 
   /**
@@ -106,12 +106,15 @@ export class Lease {
     return true;
   }
 
-  /** Gives back bytes that were taken for directories: those that were made are in the index. */
+  /** Gives back bytes that were taken and are not needed. */
   giveBack(occupied: number): void {
     this.#reserved -= occupied;
   }
 
-  /** A claim was recorded, and its bytes do not belong to the lease any more; or it was refused. */
+  /**
+   * A claim was recorded, with its directories, and its bytes do not belong to the lease any more; or it was
+   * refused.
+   */
   recorded(occupied: number, isGranted: boolean): void {
     this.#reserved -= occupied;
     if (isGranted) this.#leased -= occupied;

@@ -1,7 +1,7 @@
 import type { Tier } from '@tiered/core';
 import { copyName, isPacked } from '@tiered/core/internal';
 import type { IndexClient } from '../index/index-client.js';
-import { notCurrentError } from '../errors.js';
+import { heldError, notCurrentError } from '../errors.js';
 import { Accounts } from './accounts.js';
 import { Completeness } from './completeness.js';
 import { FileClaims, type FileClaimsParts } from './file-claims.js';
@@ -132,8 +132,17 @@ export class SharedStore implements TierStore {
     await this.#leftovers.clearUp(patiently);
     if (this.#accounts.state.boot === '') await this.#complete.reach(signal, patiently);
     this.#writer.write();
-    await patiently(() => this.#writer.settled());
+    await patiently(() => this.#written());
     this.#looking = keepLooking(() => this.#look(), this.#parts.clock, this.#closing.signal);
+  }
+
+  /**
+   * Resolves when what was to be written is.
+   * @throws TieredError `TIERED_UNAVAILABLE` while others hold that up.
+   */
+  async #written(): Promise<void> {
+    await Promise.race([this.#writer.settled(), this.#writer.heldUp()]);
+    if (this.#writer.isHeldUp) throw heldError(this.tier);
   }
 
   /** Ends what could not be begun. */
@@ -307,8 +316,7 @@ export class SharedStore implements TierStore {
   }
 
   async #sweep(signal: AbortSignal | undefined, patiently: Patiently): Promise<void> {
-    const before = this.#accounts.state.overhead;
-    const mine = { client: this.#client, patiently, boot: this.#boot, before };
+    const mine = { client: this.#client, patiently, boot: this.#boot };
     await completeIndex({ ...this.#parts, ...mine }, signal);
     this.#writer.write();
     await patiently(() => this.#writer.settled());

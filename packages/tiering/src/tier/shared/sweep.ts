@@ -1,20 +1,15 @@
 import type { Tier } from '@tiered/core';
-import type { IndexHome } from '@tiered/core/driver';
 import { tagOf } from '@tiered/core/internal';
 import type { IndexClient } from '../index/index-client.js';
-import { OWN_DIRECTORIES } from './accounts.js';
 import type { Patiently } from '../index/until-free.js';
 
 /** What completing an index needs. */
 export interface CompletingParts {
   readonly client: IndexClient;
   readonly patiently: Patiently;
-  readonly home: IndexHome;
   readonly tier: Tier;
   /** When the machine was started, and the index in which that was recorded. */
   readonly boot: string;
-  /** Bytes of directories as the index has recorded them. */
-  readonly before: number;
 }
 
 /**
@@ -23,30 +18,25 @@ export interface CompletingParts {
  * nothing is placed, because unknown files fill the tier too.
  */
 export async function completeIndex(
-  { client, patiently, home, tier, boot, before }: CompletingParts,
+  { client, patiently, tier, boot }: CompletingParts,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { directories } = await deleteUnknown(client, tier, signal);
-  const overhead = home.isOnTier ? (directories + OWN_DIRECTORIES) * home.blockBytes : 0;
-  await patiently(() => client.call('swept', { boot, overhead, before }));
+  await deleteUnknown(client, tier, signal);
+  await patiently(() => client.call('swept', { boot }));
 }
 
 /**
  * Deletes what is on a tier and not in its index: a power cut may have lost changes of the index. Costs a
- * listing; while it runs, memory of 8 bytes a copy, and of each directory's name.
- *
- * @returns The number of directories that the remaining files need.
+ * listing; while it runs, memory of 8 bytes a copy.
  */
 async function deleteUnknown(
   index: IndexClient,
   { driver }: Tier,
   signal: AbortSignal | undefined,
-): Promise<{ readonly directories: number }> {
+): Promise<void> {
   const tags = await index.call('tags', undefined);
-  const directories = new Set<string>();
   for await (const page of driver.list({ signal })) {
     const names = page.map(({ key }) => key).filter((name) => !includes(tags, tagOf(name)));
-    for (const { key } of page) addDirectories(directories, key);
     if (names.length === 0) continue;
     // Another process may have placed something since the tags were read: a name is in the index before it is
     // on the storage.
@@ -56,15 +46,6 @@ async function deleteUnknown(
       const tag = tagOf(name);
       if (tag === undefined || unknown.has(tag)) await driver.delete(name, { signal });
     }
-  }
-  return { directories: directories.size };
-}
-
-function addDirectories(directories: Set<string>, name: string): void {
-  for (let end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1)) {
-    const directory = name.slice(0, end);
-    if (directories.has(directory)) return;
-    directories.add(directory);
   }
 }
 

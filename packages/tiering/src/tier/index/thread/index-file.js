@@ -30,6 +30,8 @@ export class IndexFile {
     /** @type {Map<string, any>} */
     this.statements = new Map();
     this.db.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
+    // A directory that comes or goes may be the first or the last of the one above.
+    this.db.exec('PRAGMA recursive_triggers = ON');
     this.db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     this.db.exec(`PRAGMA wal_autocheckpoint = ${logPages >> 1}`);
     this.db.exec(`PRAGMA journal_size_limit = ${logPages * PAGE_BYTES}`);

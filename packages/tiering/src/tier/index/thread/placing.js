@@ -18,18 +18,25 @@ import { finish, holds, refOf, segmentOf } from './segment-rows.js';
  *
  * @param {IndexFile} file
  * @param {string} member
- * @param {readonly ClaimRow[]} claims
+ * @param {Pick<import('../index-messages.js').Batch, 'claims' | 'directoryBytes'>} batch
  */
-export function claimAll(file, member, claims) {
+export function claimAll(file, member, { claims, directoryBytes }) {
+  if (claims.length === 0) return [];
   const refused = [];
-  let granted = 0;
+  let granted = -directoriesOf(file) * directoryBytes;
   for (const row of claims) {
     if (claim(file, member, row)) granted += row.occupied;
     else refused.push(row.tag);
   }
+  granted += directoriesOf(file) * directoryBytes;
   // What was leased for them is in the copies from now on; what was refused is leased still.
   if (granted > 0) file.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [granted, member]);
   return refused;
+}
+
+/** @param {IndexFile} file */
+function directoriesOf(file) {
+  return Number(file.one('SELECT directories FROM meta')['directories']);
 }
 
 /**

@@ -3,9 +3,9 @@ import { copiesWhere, TAG, tagsWhere } from './copy-rows.js';
 import { IndexFile } from './index-file.js';
 import { gone, hasLeft, leavingBytes, letLeave, purge, takeOver } from './leaving.js';
 import { claimAll, move, pack, place, seal } from './placing.js';
-import { FORM, PACKED_INDEX, SCHEMA, SPARSE, SPARSE_INDEX, STATES, UNFINISHED } from './schema.js';
+import { FORM, SCHEMA, SPARSE, STATES, UNFINISHED, UPGRADE } from './schema.js';
 import { keepWhole, segmentOf, tagsIn } from './segment-rows.js';
-import { grow, lease, stateOf } from './sums.js';
+import { lease, stateOf } from './sums.js';
 import { datasetsOf, surveyOf } from './survey.js';
 
 /** @typedef {import('../index-messages.js').Calls} Calls */
@@ -32,7 +32,7 @@ export class Records {
       const form = this.file.form();
       if (form === FORM) return 'known';
       if (form === FORM - 1) {
-        this.file.exec(`${PACKED_INDEX} ${SPARSE_INDEX} PRAGMA user_version = ${FORM}`);
+        this.file.exec(UPGRADE);
         return 'known';
       }
       if (form !== 0) return 'foreign';
@@ -45,7 +45,7 @@ export class Records {
   survey() {
     const form = this.file.form();
     if (form === 0) return undefined;
-    if (form !== FORM && form !== FORM - 1) return 'foreign';
+    if (form !== FORM) return 'foreign';
     return surveyOf(this.file);
   }
 
@@ -107,8 +107,7 @@ export class Records {
         file.run('UPDATE members SET quota = ? WHERE id = ?', [batch.quota, member]);
       if (batch.seen !== undefined)
         file.run('UPDATE members SET seen = max(seen, ?) WHERE id = ?', [batch.seen, member]);
-      grow(file, member, batch.overhead);
-      const refused = claimAll(file, member, batch.claims);
+      const refused = claimAll(file, member, batch);
       const lost = [
         ...batch.placed.filter((copy) => !place(file, member, copy)),
         ...batch.packed.filter((copy) => !pack(file, member, copy)),
@@ -189,12 +188,8 @@ export class Records {
   }
 
   /** @type {Calls['swept']} */
-  swept({ boot, overhead, before }) {
-    // What has come since it was begun to measure comes on top.
-    const sum = '? + max(0, overhead - ?)';
-    this.file.change(() =>
-      this.file.run(`UPDATE meta SET boot = ?, overhead = ${sum}`, [boot, overhead, before]),
-    );
+  swept({ boot }) {
+    this.file.change(() => this.file.run('UPDATE meta SET boot = ?', [boot]));
   }
 
   close() {

@@ -4,7 +4,7 @@
  * Of this form of the index; one of another form is left alone, but for the one before, which is brought into
  * this.
  */
-export const FORM = 2;
+export const FORM = 3;
 
 /** Bytes of a page, as SQLite has them by itself. */
 export const PAGE_BYTES = 4096;
@@ -30,7 +30,7 @@ export const SEGMENT = Object.freeze({ key: '', dataset: 0, firstTag: -2, units:
  */
 export const UNFINISHED = `state <> ${STATES.placed}`;
 
-/** What is in a segment is found by it. An index of the form before does not have this one, nor the next. */
+/** What is in a segment is found by it. */
 export const PACKED_INDEX = 'CREATE INDEX packed ON copies (tag) WHERE tag < 0;';
 
 /**
@@ -39,6 +39,53 @@ export const PACKED_INDEX = 'CREATE INDEX packed ON copies (tag) WHERE tag < 0;'
  */
 export const SPARSE = `key = '' AND chunk > bytes`;
 export const SPARSE_INDEX = `CREATE INDEX sparse ON copies (tag) WHERE ${SPARSE};`;
+
+/**
+ * The directory that a key is in, with a slash behind it; empty if there is none.
+ *
+ * @param {string} key In SQL.
+ */
+const directoryOf = (key) => `rtrim(${key}, replace(${key}, '/', ''))`;
+const PARENT_OF_NEW = directoryOf('substr(new.path, 1, length(new.path) - 1)');
+const PARENT_OF_OLD = directoryOf('substr(old.path, 1, length(old.path) - 1)');
+
+/**
+ * The directories that files of copies need, and how many files and directories each holds. A copy's row is
+ * there before its directories are made, and until they are removed. So they are known whoever is killed
+ * when, and whoever makes or removes them. A long key needs fewer than it has slashes: they are counted.
+ */
+const DIRECTORIES = `
+CREATE TABLE directories (path TEXT PRIMARY KEY, holds INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER directory_came AFTER INSERT ON directories BEGIN
+  UPDATE meta SET directories = directories + 1;
+  INSERT INTO directories (path, holds) SELECT ${PARENT_OF_NEW}, 1 WHERE ${PARENT_OF_NEW} <> ''
+    ON CONFLICT (path) DO UPDATE SET holds = holds + 1;
+END;
+CREATE TRIGGER directory_went AFTER DELETE ON directories BEGIN
+  UPDATE meta SET directories = directories - 1;
+  UPDATE directories SET holds = holds - 1 WHERE path = ${PARENT_OF_OLD};
+  DELETE FROM directories WHERE path = ${PARENT_OF_OLD} AND holds < 1;
+END;
+CREATE TRIGGER file_came AFTER INSERT ON copies WHEN new.tag >= 0 BEGIN
+  INSERT INTO directories (path, holds) SELECT ${directoryOf('new.key')}, 1
+    WHERE ${directoryOf('new.key')} <> '' ON CONFLICT (path) DO UPDATE SET holds = holds + 1;
+END;
+CREATE TRIGGER file_went AFTER DELETE ON copies WHEN old.tag >= 0 BEGIN
+  UPDATE directories SET holds = holds - 1 WHERE path = ${directoryOf('old.key')};
+  DELETE FROM directories WHERE path = ${directoryOf('old.key')} AND holds < 1;
+END;
+`;
+
+/** Brings an index of the form before into this one. */
+export const UPGRADE = `
+ALTER TABLE meta RENAME COLUMN overhead TO directories;
+UPDATE meta SET directories = 0;
+${DIRECTORIES}
+INSERT INTO directories (path, holds) SELECT ${directoryOf('key')}, count(*) FROM copies
+  WHERE tag >= 0 AND ${directoryOf('key')} <> '' GROUP BY 1
+  ON CONFLICT (path) DO UPDATE SET holds = holds + excluded.holds;
+PRAGMA user_version = ${FORM};
+`;
 
 /**
  * The tables of an index. `occupied` counts what a copy takes on the storage, whole blocks; sums over all
@@ -51,7 +98,7 @@ CREATE TABLE meta (
   copies INTEGER NOT NULL DEFAULT 0,
   occupied INTEGER NOT NULL DEFAULT 0,
   claimed INTEGER NOT NULL DEFAULT 0,
-  overhead INTEGER NOT NULL DEFAULT 0,
+  directories INTEGER NOT NULL DEFAULT 0,
   seq INTEGER NOT NULL DEFAULT 0,
   boot TEXT NOT NULL DEFAULT ''
 );
@@ -94,5 +141,6 @@ CREATE TRIGGER copy_went AFTER DELETE ON copies BEGIN
   UPDATE meta SET occupied = occupied - old.occupied,
     claimed = claimed - iif(old.state = 0, old.occupied, 0), copies = copies - (old.state = 1);
 END;
+${DIRECTORIES}
 PRAGMA user_version = ${FORM};
 `;

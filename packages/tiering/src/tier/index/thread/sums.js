@@ -10,7 +10,7 @@
  * and the one that the last is of.
  */
 const STATE = Object.freeze([
-  ...['copies', 'occupied', 'claimed', 'overhead', 'seq', 'boot'],
+  ...['copies', 'occupied', 'claimed', 'directories', 'seq', 'boot'],
   '(SELECT coalesce(min(quota), 0) FROM members)',
   '(SELECT coalesce(max(quota), 0) FROM members)',
   '(SELECT coalesce(sum(leased), 0) FROM members)',
@@ -26,13 +26,13 @@ const STATE = Object.freeze([
  */
 export function stateOf(file, member) {
   const [row = []] = file.select(STATE, 'FROM meta', [member, member]);
-  const [copies, occupied, claimed, overhead, seq, boot, ...sums] = row;
+  const [copies, occupied, claimed, directories, seq, boot, ...sums] = row;
   const [quota, largestQuota, leased, members, wanted, mine] = sums;
   return {
     copies: Number(copies),
     occupied: Number(occupied),
     claimed: Number(claimed),
-    overhead: Number(overhead),
+    directories: Number(directories),
     seq: Number(seq),
     boot: String(boot),
     quota: Number(quota),
@@ -46,30 +46,16 @@ export function stateOf(file, member) {
 }
 
 /**
- * Directories and their like came, which were leased as the copies in them were, or went.
- *
- * @param {IndexFile} file
- * @param {string} member
- * @param {number} overhead
- */
-export function grow(file, member, overhead) {
-  if (overhead === 0) return;
-  file.run('UPDATE meta SET overhead = max(0, overhead + ?)', [overhead]);
-  if (overhead > 0)
-    file.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [overhead, member]);
-}
-
-/**
  * Gives a member what it would like to have of what is free, and takes what it gives back.
  *
  * @param {IndexFile} file
  * @param {import('../index-messages.js').Batch} batch
  */
-export function lease(file, { member, wants, spare, hold }) {
+export function lease(file, { member, wants, spare, hold, directoryBytes }) {
   if (wants === 0 && spare === 0) return;
   if (spare > 0) file.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [spare, member]);
-  const { quota, occupied, overhead, leased } = stateOf(file, member);
-  const free = quota - occupied - overhead - leased - hold;
+  const { quota, occupied, directories, leased } = stateOf(file, member);
+  const free = quota - occupied - directories * directoryBytes - leased - hold;
   const granted = Math.max(0, Math.min(wants, free));
   file.run('UPDATE members SET leased = leased + ?, wants = ? WHERE id = ?', [
     granted,

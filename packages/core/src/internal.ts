@@ -39,7 +39,7 @@ export { traceEnd, traceStart } from './tracing/operation.js';
 export { identityOf } from './driver/locations.js';
 export { isMistake } from './tier/open-tier.js';
 export { Tier } from './tier/tier.js';
-export { memoryFor } from './support/memory-for.js';
+export { memoryFor, tooLargeError } from './support/memory-for.js';
 export { ABSENT } from './namespace/metadata-container.js';
 export { gathered, readOutcome } from './driver/helpers.js';
 export { NOTHING_PLACED, sourceChanged } from './placement/placement.js';

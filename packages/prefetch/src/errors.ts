@@ -37,15 +37,6 @@ export function rangeInvalidError(key: string, offset: number): TieredError {
   );
 }
 
-/** The error of an object that is too large to get memory for. */
-export function tooLargeError(key: string, bytes: number, cause: unknown): TieredError {
-  return new TieredError(
-    'TIERED_TOO_LARGE',
-    `${JSON.stringify(key)} has ${bytes} bytes, for which there is no memory at once; read it in parts with Hierarchy.readInto.`,
-    { key, cause },
-  );
-}
-
 /** The error of an object that was never read whole, because its size was different after each read. */
 export function keepsChangingError(key: string, reads: number): TieredError {
   return new TieredError(

@@ -151,7 +151,7 @@ export class S3Driver implements StorageDriver {
   /** Follows the contract, as `readInto`. Takes memory only once the server has told the size. */
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     let target = memoryFor(0);
-    const memory = (bytes: number) => (target = memoryFor(bytes));
+    const memory = (bytes: number) => (target = memoryFor(bytes, key));
     const bytes = await this.#read('read', key, memory, { ...options, progress: undefined });
     return bytes === target.byteLength ? target : target.slice(0, bytes);
   }

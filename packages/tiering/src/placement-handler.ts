@@ -164,7 +164,7 @@ export class PlacementHandler implements Placement {
       if (fill === undefined) return this.#parts.ranges.read(this.#counted(range, options), options.signal);
       if (offset + length <= fill.bytes) return fill.read(offset, length, options.signal);
     }
-    const target = memoryFor(length);
+    const target = memoryFor(length, object.key);
     await raceAbort(this.#readParts(object, offset, target, options), options.signal);
     return target;
   }

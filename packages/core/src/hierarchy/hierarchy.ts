@@ -183,8 +183,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * Reads an object, or a range of it.
    * @param key The object.
    * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_KEY_INVALID`, `TIERED_RANGE_INVALID`, `TIERED_NOT_OPEN`,
-   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, or what the source failed with. An abort rejects with
-   * `signal.reason`. Work that others wait for goes on.
+   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, `TIERED_TOO_LARGE` if there is no memory for the bytes, or what
+   * the source failed with. An abort rejects with `signal.reason`. Work that others wait for goes on.
    */
   read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
     if (!readChannel.hasSubscribers) return this.#read(key, options);

@@ -350,7 +350,8 @@ export class ReadPath {
 
   /** Notes that a tier failed a read of an object. */
   tierFailed(tier: Tier, id: number, tag: Tag, operation: Operation, error: unknown): void {
-    if (this.#closing.signal.aborted) return;
+    // Nor has the source memory for the bytes: it says so.
+    if (this.#closing.signal.aborted || isTieredError(error, 'TIERED_TOO_LARGE')) return;
     // A copy that was moved away while the read was under way is not a fault of the tier.
     if (!this.isAt(tier, id, tag)) return;
     this.#tally.fault(tier, operation, this.#namespace.keyOf(id), error);

@@ -76,7 +76,7 @@ export class FileReader {
   /** Reads at once; undefined if the thread pool has to do it. */
   readBlocking(key: string, { offset, length, version }: ReadOptions): Uint8Array | undefined {
     return this.#mode.attempt(length, () => {
-      const bytes = memoryFor(length);
+      const bytes = memoryFor(length, key);
       const count = this.#fillBlocking(key, bytes, offset, version);
       return count === length ? bytes : bytes.subarray(0, count);
     });
@@ -97,7 +97,7 @@ export class FileReader {
     if (read !== undefined) return read;
     if (this.#native !== undefined) return this.#native.read(key, options);
     return this.#use('read', key, options, async (file) => {
-      const bytes = memoryFor(await roomFor(file, options, this.#calls));
+      const bytes = memoryFor(await roomFor(file, options, this.#calls), key);
       return bytes.subarray(0, await this.#fill(file, bytes, options.offset));
     });
   }

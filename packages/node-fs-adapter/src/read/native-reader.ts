@@ -71,7 +71,7 @@ export class NativeReader {
     const fill = { ...options, operation: 'read', areFixed: true } as const;
     const size = sizeIn(version);
     if (size === Infinity && length > MOST_UNSEEN) return this.#readUnseen(key, length, fill);
-    const bytes = memoryFor(Math.max(0, Math.min(length, size - offset)));
+    const bytes = memoryFor(Math.max(0, Math.min(length, size - offset)), key);
     return bytes.subarray(0, await this.#fill(key, bytes, fill));
   }
 
@@ -113,7 +113,7 @@ export class NativeReader {
   #readUnseen(key: string, length: number, fill: Fill): Promise<Uint8Array> {
     return this.#use(key, fill, async (file) => {
       const { size } = await statOf(file.fd);
-      const bytes = memoryFor(Math.max(0, Math.min(length, Number(size) - fill.offset)));
+      const bytes = memoryFor(Math.max(0, Math.min(length, Number(size) - fill.offset)), key);
       return bytes.subarray(0, await this.#fillFrom(file, key, bytes, fill));
     });
   }

@@ -1,8 +1,8 @@
+import { tooLargeError } from '@tiered/core/internal';
 import { prefetchChannel } from '@tiered/core/tracing';
 import type { Access } from '../sequence/access-sequence.js';
 import { blockOfItsOwn, type Block } from './arena.js';
 import { Entry } from './entry.js';
-import { tooLargeError } from '../errors.js';
 import type { LookAhead, Upcoming } from './look-ahead.js';
 import type { QueuePorts } from './queue-ports.js';
 import type { Room } from './room.js';

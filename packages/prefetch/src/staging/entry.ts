@@ -1,7 +1,6 @@
-import { invariant } from '@tiered/core/internal';
+import { invariant, tooLargeError } from '@tiered/core/internal';
 import type { Access } from '../sequence/access-sequence.js';
 import type { Block } from './arena.js';
-import { tooLargeError } from '../errors.js';
 import type { MemoryPort } from './queue-ports.js';
 import type { TracedSample } from './traced-sample.js';
 

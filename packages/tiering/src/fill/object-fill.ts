@@ -130,7 +130,7 @@ export class ObjectFill {
    * once; the fill goes on.
    */
   async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
-    const result = memoryFor(length);
+    const result = memoryFor(length, this.object.key);
     await raceAbort(this.readInto(result, offset, undefined), signal);
     return result;
   }

@@ -63,7 +63,7 @@ export class RangeReads {
     signal?.throwIfAborted();
     const running = this.#covering(range);
     if (running !== undefined) {
-      const bytes = memoryFor(range.length);
+      const bytes = memoryFor(range.length, range.object.key);
       return (await this.#join(running, range, bytes, signal)) ? bytes : this.read(range, signal);
     }
     const begun = this.#startShared(range);
@@ -144,7 +144,7 @@ export class RangeReads {
 
   #startShared(range: Range): Running {
     const abort = new AbortController();
-    const memory = memoryFor(range.length);
+    const memory = memoryFor(range.length, range.object.key);
     return this.#start(range, memory, abort.signal, { readers: 0, abort });
   }
 

@@ -1,5 +1,5 @@
 import { TieredError } from '@tiered/core';
-import { tooLargeError } from '../../errors.js';
+import { memoryFor } from '@tiered/core/internal';
 import type { Sample } from '../../sample.js';
 import type { Answer } from './client-connection.js';
 import type { ClientMemory } from './client-memory.js';
@@ -97,7 +97,7 @@ export class SampleAssembly implements Answer {
       this.#receive(this.#placed(head, head.piece));
       return;
     }
-    this.#next = { head, bytes: memoryFor(head) };
+    this.#next = { head, bytes: memoryFor(head.size, head.key) };
     this.#filled = 0;
     this.#finish();
   }
@@ -124,18 +124,6 @@ export class SampleAssembly implements Answer {
     if (this.#next === undefined || this.#filled < this.#next.bytes.byteLength) return;
     this.#receive(new ReceivedSample(this.#next.head, this.#next.bytes, this.#held));
     this.#next = undefined;
-  }
-}
-
-/**
- * Takes memory that is not zeroed, because all of it will be written. Users do not get a Buffer: its `slice`
- * is a view, where they expect a copy.
- */
-function memoryFor({ key, size }: SampleHead): Uint8Array {
-  try {
-    return new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
-  } catch (error) {
-    throw tooLargeError(key, size, error);
   }
 }
 

@@ -28,7 +28,7 @@ const schema = group('options of the driver', {
   blockingCalls: flag({
     title: 'Blocking calls',
     description:
-      'Whether small reads and writes may be blocking system calls as long as those are as fast as memory. Default: ' +
+      'Whether small reads may be blocking system calls as long as those are as fast as memory. Default: ' +
       'true for a tier, false for the source.',
   }).optional(),
   nativeThreads: wholeNumber(0, {

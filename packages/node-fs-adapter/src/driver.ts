@@ -20,7 +20,6 @@ import { notOpenError } from '@tiered/core/internal';
 import { accessOf } from './root/access.js';
 import { BatchReads } from './read/batch-reads.js';
 import { NativeBatches, type BatchThreads, type ThreadsRoot } from './read/batch-threads.js';
-import { BlockingMode } from './read/blocking-mode.js';
 import { fromFsError, hasErrno, isFault, notAFile } from './errors.js';
 import { FileReader } from './read/file-reader.js';
 import { FileWriter } from './write/file-writer.js';
@@ -65,7 +64,6 @@ export class FileSystemDriver implements StorageDriver {
   readonly #pool: ThreadPool;
   readonly #reader: FileReader;
   readonly #batches: BatchReads;
-  readonly #writeMode: BlockingMode;
   readonly #writers = new Set<FileWriter>();
   /** Writes files whose bytes are all there, and that need not be on the disk itself. */
   readonly #native: NativeWriter | undefined;
@@ -76,8 +74,7 @@ export class FileSystemDriver implements StorageDriver {
     this.#options = checkedOptions(options);
     this.name = `fs:${this.#options.root}`;
     this.#path = path.resolve(this.#options.root);
-    const { writable, nativeThreads, workerThreads, readerThreads, clock, blockingCalls, fsync } =
-      this.#options;
+    const { writable, nativeThreads, workerThreads, readerThreads, clock, fsync } = this.#options;
     this.capabilities = Object.freeze({
       list: true,
       write: writable,
@@ -94,8 +91,8 @@ export class FileSystemDriver implements StorageDriver {
     this.#reader = new FileReader(this, () => this.#root, this.#pool, this.#options);
     const makeThreads = threadsFor(nativeThreads > 0, readerThreads);
     this.#batches = new BatchReads(this, () => this.#root, this.#pool, makeThreads);
-    this.#writeMode = new BlockingMode(clock, this.#pool, blockingCalls);
-    if (writable && nativeThreads > 0 && !fsync) this.#native = new NativeWriter(this.name, () => this.#root);
+    if (writable && nativeThreads > 0 && !fsync)
+      this.#native = new NativeWriter(this.name, () => this.#root, this.#pool);
   }
 
   /** The directory: its real path while the driver is open, else as it was given. */
@@ -264,8 +261,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   #writeNatively(native: NativeWriter, key: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
-    return this.#touch('write', key, options.signal, async () => {
-      await native.write(key, bytes, options);
+    return this.#run('write', key, options.signal, async () => {
+      await this.#pool.watch(() => native.write(key, bytes, options));
       this.#reader.files.forget(key);
     });
   }
@@ -283,7 +280,7 @@ export class FileSystemDriver implements StorageDriver {
         fsync: this.#options.fsync,
         ifAbsent,
         driver: this.name,
-        mode: this.#writeMode,
+        pool: this.#pool,
         publishing: operation === 'write' ? operation : 'publish',
         run: (part, under, work) => this.#touch(operation === 'write' ? operation : part, key, under, work),
         published: () => this.#reader.files.forget(key),
@@ -313,14 +310,14 @@ export class FileSystemDriver implements StorageDriver {
     }
   }
 
-  /** As `#run`, for calls that are short on storage that answers. */
+  /** As `#run`, for calls of Node's pool that change something. */
   #touch<T>(
     operation: Operation,
     key: string,
     signal: AbortSignal | undefined,
     work: () => Promise<T>,
   ): Promise<T> {
-    return this.#run(operation, key, signal, () => this.#pool.watch(work));
+    return this.#run(operation, key, signal, () => this.#pool.change(signal, work));
   }
 
   async #explain(error: unknown, operation: Operation, key: string): Promise<unknown> {

@@ -42,10 +42,9 @@ export interface FileSystemDriverOptions {
    */
   readonly maxOpenFiles?: number | undefined;
   /**
-   * Whether the driver may use blocking system calls, as long as they are as fast as memory: for reads of up
-   * to 256 KiB, for writes of such parts, and for making files and moving them in. What native threads write
-   * never blocks. Default: as `writable`. A tier is a local disk whose files are mostly in the page cache; a
-   * source is shared and may be slow at any moment.
+   * Whether reads of up to 256 KiB may be blocking system calls, as long as those are as fast as memory.
+   * Writes never block. Default: as `writable`. A tier is a local disk whose files are mostly in the page
+   * cache; a source is shared and may be slow at any moment.
    */
   readonly blockingCalls?: boolean | undefined;
   /**

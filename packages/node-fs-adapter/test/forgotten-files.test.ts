@@ -79,9 +79,9 @@ class Readings {
   readonly #directory: string;
   readonly #openings: Opening[] = [];
 
-  constructor(directory: string, max: number, closeAtOnce: boolean) {
+  constructor(directory: string, max: number) {
     this.#directory = directory;
-    this.files = new OpenFiles(max, () => closeAtOnce, nodeCalls);
+    this.files = new OpenFiles(max, nodeCalls);
   }
 
   async read(one: Reading): Promise<void> {
@@ -117,9 +117,8 @@ it('[Q1] a file that is forgotten at any instant is said to be closed when none 
       fc.array(reading, { minLength: 1, maxLength: MOST }),
       fc.array(fc.nat(50), { minLength: 1, maxLength: 2 }),
       fc.integer({ min: 1, max: 2 }),
-      fc.boolean(),
-      async (all, instants, max, closeAtOnce) => {
-        const readings = new Readings(directory, max, closeAtOnce);
+      async (all, instants, max) => {
+        const readings = new Readings(directory, max);
         const forgetting = instants.map(async (instant) => {
           await microtasks(instant);
           const before = readings.held('gone');

@@ -48,7 +48,9 @@ export class FileReader {
     this.#pool = pool;
     if (workerThreads > 0) this.#slow = new SlowCalls(clock, workerThreads);
     this.#calls = this.#slow ?? nodeCalls;
-    this.files = new OpenFiles(maxOpenFiles, () => blockingCalls && pool.isProven, this.#calls);
+    this.files = new OpenFiles(maxOpenFiles, {
+      close: (fd) => pool.change(undefined, () => this.#calls.close(fd)),
+    });
     this.#mode = new BlockingMode(clock, pool, blockingCalls);
     if (nativeThreads > 0) this.#native = new NativeReader(driver, root, pool, this.files, nativeThreads);
   }
@@ -75,7 +77,7 @@ export class FileReader {
 
   /** Reads at once; undefined if the thread pool has to do it. */
   readBlocking(key: string, { offset, length, version }: ReadOptions): Uint8Array | undefined {
-    return this.#mode.attempt(length, () => {
+    return this.#attempt(length, () => {
       const bytes = memoryFor(length, key);
       const count = this.#fillBlocking(key, bytes, offset, version);
       return count === length ? bytes : bytes.subarray(0, count);
@@ -88,7 +90,12 @@ export class FileReader {
     target: Uint8Array,
     { offset, version }: ReadIntoOptions,
   ): number | undefined {
-    return this.#mode.attempt(target.byteLength, () => this.#fillBlocking(key, target, offset, version));
+    return this.#attempt(target.byteLength, () => this.#fillBlocking(key, target, offset, version));
+  }
+
+  /** Files that blocking reads have opened are closed in the thread pool, which bounds how many they open. */
+  #attempt<T>(length: number, read: () => T): T | undefined {
+    return this.files.isBehind ? undefined : this.#mode.attempt(length, read);
   }
 
   /** Reads in the thread pool, or after a turn of the event loop, if `readBlocking` waited for one. */

@@ -1,6 +1,6 @@
 import { TieredError, type Clock } from '@tiered/core';
 import type { Operation } from '@tiered/core/driver';
-import { Chain, onAbort, raceAbort } from '@tiered/core/internal';
+import { Chain, limited, onAbort, raceAbort } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 
 /** Threads that Node has for the calls of all parts of this process. Read once, as libuv does. */
@@ -11,6 +11,11 @@ export const THREADS = Math.max(1, Number.parseInt(process.env['UV_THREADPOOL_SI
  */
 export const SLOTS = Math.max(1, THREADS - 1);
 const slots = pLimit(SLOTS);
+/**
+ * Of those, calls that change something. A disk may take no writes for minutes and still be read, so if all
+ * of them hang, a thread is left for reads.
+ */
+const changes = pLimit(Math.max(1, SLOTS - 1));
 /** Calls that go on though nobody waits for them any more. */
 let leftBehind = 0;
 
@@ -78,6 +83,15 @@ export class ThreadPool {
       // An error is an answer too; one of the storage itself is followed by `doubt`.
       this.#isProven = this.#clock.now() - begun.value < SUSPECT_AFTER_MS;
     }
+  }
+
+  /**
+   * As `watch`, of a call that changes something. On a tier it waits for its turn, and an abort ends that.
+   * Once it has begun, its end is waited for.
+   */
+  change<T>(signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
+    if (!this.#mayLeave) return this.watch(call);
+    return limited(changes, signal, () => slots(() => this.watch(call)));
   }
 
   /**

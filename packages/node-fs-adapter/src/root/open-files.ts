@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import { Chain } from '@tiered/core/internal';
 import { LRUCache } from 'lru-cache';
 import type { FileLook, ReadCalls } from '../read/file-reads.js';
@@ -16,6 +15,9 @@ export interface OpenFile {
   /** What the file was when it was verified, if that was looked at here. */
   verified?: FileLook;
 }
+
+/** Descriptors that may wait to be closed before files are opened at once: a few turns of the event loop. */
+const MOST_CLOSING = 128;
 
 /** What is open of a key, or about to be. */
 interface Holding {
@@ -46,19 +48,16 @@ export class OpenFiles {
   readonly #opening = new Chain<Opening>();
   /** What is in use and not in the cache. */
   readonly #leaving = new Set<Entry>();
-  readonly #closeAtOnce: () => boolean;
   readonly #calls: Pick<ReadCalls, 'close'>;
   readonly #closing = new Set<Promise<void>>();
   #open = 0;
 
   /**
    * @param max Descriptors kept open while nobody uses them; reads under way may hold more.
-   * @param closeAtOnce Whether to close by a blocking call. On a local disk that costs a microsecond, and a
-   * trip through the thread pool twenty.
-   * @param calls Closes descriptors otherwise.
+   * @param calls Closes descriptors. The event loop never does: a file that was deleted goes with its last
+   * descriptor, and that is a write to the disk.
    */
-  constructor(max: number, closeAtOnce: () => boolean, calls: Pick<ReadCalls, 'close'>) {
-    this.#closeAtOnce = closeAtOnce;
+  constructor(max: number, calls: Pick<ReadCalls, 'close'>) {
     this.#calls = calls;
     this.#entries = new LRUCache({ max, dispose: (entry) => this.#retire(entry) });
   }
@@ -101,6 +100,11 @@ export class OpenFiles {
     } finally {
       this.#leave(entry);
     }
+  }
+
+  /** Whether many descriptors wait to be closed. */
+  get isBehind(): boolean {
+    return this.#closing.size >= MOST_CLOSING;
   }
 
   /** Whether the file is open and kept. */
@@ -201,15 +205,6 @@ export class OpenFiles {
   #close(entry: Entry): void {
     this.#leaving.delete(entry);
     letGo(entry);
-    if (this.#closeAtOnce()) {
-      this.#open -= 1;
-      try {
-        fs.closeSync(entry.fd);
-      } catch {
-        // As above.
-      }
-      return;
-    }
     const closed = () => {
       this.#open -= 1;
       this.#closing.delete(closing);

@@ -237,11 +237,6 @@ export class RootDirectory {
     return realPath;
   }
 
-  /** As `assertInside`, blocking. */
-  assertInsideBlocking(filePath: string, key: string): void {
-    if (!isInside(this.realPath, fs.realpathSync.native(filePath))) throw leavesRoot(this.#driver, key);
-  }
-
   /** Checks that an open descriptor is of a file inside. */
   async assertDescriptorInside(fd: number, filePath: string, key: string): Promise<void> {
     if (!this.saysInside(fd, key)) await this.assertInside(filePath, key);

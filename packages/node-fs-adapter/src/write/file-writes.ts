@@ -26,19 +26,6 @@ export async function makeFile(filePath: string, mode: number): Promise<number> 
   }
 }
 
-/** As `makeFile`, blocking. */
-export function makeFileBlocking(filePath: string, mode: number): number {
-  const fd = fs.openSync(filePath, NEW_FILE, mode);
-  try {
-    const toSet = modeToSet(mode, fs.fstatSync(fd).mode);
-    if (toSet !== undefined) fs.fchmodSync(fd, toSet);
-    return fd;
-  } catch (error) {
-    fs.closeSync(fd);
-    throw error;
-  }
-}
-
 /** Writes all bytes at a position; callbacks on bare descriptors, as in `readFully`. */
 export async function writeFully(fd: number, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.byteLength;) done += await writeOnce(fd, bytes, done, position + done);
@@ -49,14 +36,6 @@ function writeOnce(fd: number, bytes: Uint8Array, done: number, position: number
   return new Promise((resolve, reject) => {
     fs.write(fd, bytes, done, length, position, (error, count) => (error ? reject(error) : resolve(count)));
   });
-}
-
-/** As `writeFully`, blocking. Returns how many bytes it wrote. */
-export function writeFullyBlocking(fd: number, bytes: Uint8Array, position: number): number {
-  let done = 0;
-  while (done < bytes.byteLength)
-    done += fs.writeSync(fd, bytes, done, bytes.byteLength - done, position + done);
-  return done;
 }
 
 /** Syncs what was written to the disk itself. */

@@ -53,13 +53,6 @@ export function conflictOf(error: unknown, options: MoveInOptions): unknown {
   );
 }
 
-/** As `moveIn`, blocking, for a directory that exists already, and where another file may be replaced. */
-export function moveInBlocking(temporary: string, { root, key, filePath }: MoveInOptions): true {
-  root.assertInsideBlocking(path.dirname(filePath), key);
-  fs.renameSync(temporary, filePath);
-  return true;
-}
-
 /** Links the file, because a rename would replace an existing one. A link is made only if there is none. */
 async function linkIn(temporary: string, options: MoveInOptions): Promise<void> {
   try {

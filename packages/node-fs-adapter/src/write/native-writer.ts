@@ -3,6 +3,7 @@ import type { WriteOptions } from '@tiered/core/driver';
 import { notOpenError } from '@tiered/core/internal';
 import { IoThreads, NativeError } from '@tiered/native';
 import { openIn } from '../read/batch-threads.js';
+import type { ThreadPool } from '../read/thread-pool.js';
 import { hasErrno } from '../errors.js';
 import { leavesRoot } from '../root/keys.js';
 import { conflictOf, refusalOf, TRIES, type MoveInOptions } from './move-in.js';
@@ -23,15 +24,18 @@ const THREADS = 4;
 export class NativeWriter {
   readonly #driver: string;
   readonly #root: () => RootDirectory;
+  readonly #pool: ThreadPool;
   #io: IoThreads | undefined;
 
   /**
    * @param driver Named in errors.
    * @param root The root.
+   * @param pool Makes and removes directories.
    */
-  constructor(driver: string, root: () => RootDirectory) {
+  constructor(driver: string, root: () => RootDirectory, pool: ThreadPool) {
     this.#driver = driver;
     this.#root = root;
+    this.#pool = pool;
   }
 
   /** The most files that threads have open now. */
@@ -55,7 +59,8 @@ export class NativeWriter {
     try {
       await this.#moveIn(bytes, options, signal);
     } catch (error) {
-      await root.removeEmptyDirectoriesAbove(filePath).catch(() => undefined);
+      const clearUp = () => root.removeEmptyDirectoriesAbove(filePath);
+      await this.#pool.change(undefined, clearUp).catch(() => undefined);
       throw await this.#explained(error, options);
     }
   }
@@ -81,14 +86,15 @@ export class NativeWriter {
         ifAbsent,
       };
       try {
-        if (attempt > 1) await root.makeDirectory(path.dirname(filePath), key);
+        const makeDirectory = () => root.makeDirectory(path.dirname(filePath), key);
+        if (attempt > 1) await this.#pool.change(signal, makeDirectory);
         await this.#io.writeFile({ ...file, signal });
         return;
       } catch (error) {
         if (!hasErrno(error, 'ENOENT') || attempt === TRIES) throw error;
       }
       // Checked first, because no directories may be made in a root that is not ours any more.
-      await root.restorePrivateDirectory();
+      await this.#pool.change(signal, () => root.restorePrivateDirectory());
     }
   }
 

@@ -90,7 +90,7 @@ function closeGates(): void {
 export class IndexClient {
   readonly #driver: string;
   readonly #clock: Clock;
-  readonly #onDamage: () => void;
+  readonly #onDamage: () => Promise<void>;
   readonly #thread: IndexThread;
   readonly #exited: Promise<void>;
   readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
@@ -98,14 +98,16 @@ export class IndexClient {
   #asked = 0;
   #ended: Error | undefined;
   #isDamaged = false;
+  #noted: Promise<void> | undefined;
 
   /**
    * @param options Where the index is, and how it is kept.
    * @param driver The name of the driver, for messages.
    * @param clock Bounds the wait at the end.
-   * @param onDamage Is called once, before the first call fails because the index is damaged.
+   * @param onDamage Is called once, before the first call fails because the index is damaged. `end` waits for
+   * it. Never rejects.
    */
-  constructor(options: IndexOptions, driver: string, clock: Clock, onDamage: () => void = () => undefined) {
+  constructor(options: IndexOptions, driver: string, clock: Clock, onDamage = () => Promise.resolve()) {
     this.#driver = driver;
     this.#clock = clock;
     this.#onDamage = onDamage;
@@ -164,7 +166,7 @@ export class IndexClient {
     this.#thread.postMessage(undefined);
     const exited = new AbortController();
     const late = this.#clock.sleep(LONGEST_WAIT_MS, exited.signal, { background: true });
-    await Promise.race([this.#exited, late]);
+    await Promise.race([Promise.all([this.#exited, this.#noted]), late]);
     exited.abort(EXITED);
     this.#thread.unref();
   }
@@ -182,7 +184,7 @@ export class IndexClient {
     const error = this.#errorOf(failure);
     if (error.code === 'TIERED_DATA_CORRUPT' && !this.#isDamaged) {
       this.#isDamaged = true;
-      this.#onDamage();
+      this.#noted = this.#onDamage();
     }
     waiting.reject(error);
   }

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { isTieredError, TieredError, type Clock, type Tier } from '@tiered/core';
 import type { IndexHome } from '@tiered/core/driver';
 import { IndexClient } from './index-client.js';
@@ -7,6 +8,9 @@ import { PAGE_BYTES } from './thread/schema.js';
 import type { Calls } from './index-messages.js';
 import { damagedError, foreignIndexError } from '../errors.js';
 import type { Patiently } from './until-free.js';
+
+/** The mode of an index. */
+const PRIVATE = 0o600;
 
 /** A 128th of the quota is for the write-ahead log, within these bounds, in pages. */
 const LOG_SHARE = 128;
@@ -77,7 +81,7 @@ export async function openIndex(
       await client.end();
       if (isRetry || !isTieredError(error, 'TIERED_DATA_CORRUPT')) throw error;
       await patiently(() => assertAlone(home, tier));
-      beginAnew(path, tier);
+      await beginAnew(path, tier);
     }
   }
 }
@@ -102,12 +106,9 @@ async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
 /** Says which index was found damaged. */
 const markOf = (path: string) => `${path}-damaged`;
 
-function markDamaged(path: string, inode: bigint): void {
-  try {
-    fs.writeFileSync(markOf(path), String(inode), { mode: 0o600 });
-  } catch {
-    // On a full disk, or one that is gone. It may be found damaged again.
-  }
+async function markDamaged(path: string, inode: bigint): Promise<void> {
+  // On a full disk, or one that is gone, it may be found damaged again.
+  await writePrivately(markOf(path), String(inode)).catch(() => undefined);
 }
 
 /** Marks of other files than the one that is there now say nothing of it. */
@@ -123,15 +124,21 @@ function isMarked(path: string, inode: bigint): boolean {
  * There is always a file under the path: a process that comes now must find the new one, and not make
  * another.
  */
-function beginAnew(path: string, { driver }: Tier): void {
+async function beginAnew(path: string, { driver }: Tier): Promise<void> {
   try {
-    for (const file of [`${path}-wal`, `${path}-shm`]) fs.rmSync(file, { force: true });
-    fs.writeFileSync(`${path}.new`, '', { mode: 0o600 });
-    fs.renameSync(`${path}.new`, path);
-    fs.rmSync(markOf(path), { force: true });
+    for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
+    await writePrivately(`${path}.new`, '');
+    await rename(`${path}.new`, path);
+    await rm(markOf(path), { force: true });
   } catch (cause) {
     const message = `${driver.name}: the index of the tier is damaged, and could not be begun anew: ${String(cause)}.`;
     const options = { cause, driver: driver.name, operation: 'openIndex', retryable: true } as const;
     throw new TieredError('TIERED_IO', message, options);
   }
+}
+
+/** Only the owner may read it and write to it, whatever the umask is. */
+async function writePrivately(path: string, text: string): Promise<void> {
+  await writeFile(path, text, { mode: PRIVATE });
+  await chmod(path, PRIVATE);
 }

@@ -72,6 +72,30 @@ function promises(server: () => RealServer): void {
     driverConformance({ test: slowTest, factory });
   });
 
+  it(
+    '[O9] of several writers with ifAbsent one succeeds at most, however large the object is',
+    async () => {
+      const driver = await opened({ chunk: 8 * MIB });
+      for (const size of [1000, 18 * MIB]) {
+        const versions = [1, 2, 3, 4].map((seed) => someBytes(size, seed));
+        const write = (bytes: Uint8Array) => driver.write(`${size}`, bytes, { size, ifAbsent: true });
+        const outcomes = await Promise.allSettled(versions.map(write));
+        const errors = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+        // A server that cannot decide says so, and then there is none.
+        const isKept = !errors.every((error) => isTieredError(error, 'TIERED_UNSUPPORTED'));
+        expect(isKept).toBe(server().name !== 'Swift');
+        if (isKept) {
+          expect(errors).toHaveLength(3);
+          for (const error of errors) expect(error).toMatchObject({ code: 'TIERED_EXISTS' });
+          const [made = -1] = outcomes.flatMap(({ status }, i) => (status === 'fulfilled' ? [i] : []));
+          const there = await driver.read(`${size}`, { offset: 0, length: size });
+          expect(Buffer.compare(there, versions[made] ?? Buffer.alloc(0))).toBe(0);
+        } else await expect(driver.stat(`${size}`, {})).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
+      }
+    },
+    LONG_MS,
+  );
+
   describe('the driver, reading below a prefix', () => {
     const factory = async () => {
       const prefix = freshPrefix();

@@ -17,7 +17,7 @@ import {
   type WriteOptions,
 } from '@tiered/core/driver';
 import { gathered, memoryFor, notOpenError } from '@tiered/core/internal';
-import { assertAbsent, REPLACING, writeIfAbsent, type WriteHeaders } from './operations/absent-writes.js';
+import { assertAbsent, MOST_IF_ABSENT, tooLargeIfAbsent, writeIfAbsent } from './operations/absent-writes.js';
 import { etagOf, headerOf, lengthOf } from './http/answers.js';
 import { S3Client } from './http/client.js';
 import { Deletes } from './operations/deletes.js';
@@ -178,9 +178,10 @@ export class S3Driver implements StorageDriver {
    * wrong. If the last answer is lost, the object may be there although this rejects. An abort waits for the
    * answer to a request that publishes: the write succeeds if that request does.
    *
-   * `ifAbsent` is sent as If-None-Match. It is `TIERED_UNSUPPORTED` where the server answers 501, as Swift
-   * does. A server that silently ignores the header replaces objects. It costs a HEAD before a multipart
-   * upload, and after a lost answer.
+   * `ifAbsent` is sent as If-None-Match, always in one PUT, because not every server looks at it where parts
+   * are put together. It is `TIERED_UNSUPPORTED` for more than 64 MiB, and where the server answers 501, as
+   * Swift does. A server that silently ignores the header replaces objects. It costs a HEAD before an object
+   * of more than twice `chunk`, and after a lost answer.
    */
   write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     const { signal, size, ifAbsent = false } = options;
@@ -188,18 +189,17 @@ export class S3Driver implements StorageDriver {
       if (!this.capabilities.write) throw unsupported(this, 'write');
       const partBytes = this.#options.chunk;
       const pieces = (until = signal) => checkedPieces(this, key, data, { size, signal: until });
-      const inParts = size > 2 * partBytes;
-      const body = inParts ? undefined : await gathered(pieces(), data, () => memoryFor(size));
-      const write = async (headers: WriteHeaders) => {
-        if (inParts)
-          return uploadInParts(client, { key: objectKey, size, pieces, partBytes, headers, signal });
-        const all = { ...headers.begin, ...headers.publish };
-        const request = { method: 'PUT', key: objectKey, headers: all, body, isAwaited: true } as const;
-        await client.request(request, signal);
+      const isLarge = size > 2 * partBytes;
+      const inParts = isLarge && !ifAbsent;
+      if (ifAbsent && size > MOST_IF_ABSENT) throw tooLargeIfAbsent();
+      if (inParts) return uploadInParts(client, { key: objectKey, size, pieces, partBytes, signal });
+      if (ifAbsent && isLarge) await assertAbsent(client, objectKey, signal);
+      const body = await gathered(pieces(), data, () => memoryFor(size));
+      const put = async (headers: Readonly<Record<string, string>>) => {
+        await client.request({ method: 'PUT', key: objectKey, headers, body, isAwaited: true }, signal);
       };
-      if (!ifAbsent) return write(REPLACING);
-      if (inParts) await assertAbsent(client, objectKey, signal);
-      return writeIfAbsent(client, objectKey, signal, write);
+      if (!ifAbsent) return put({});
+      return writeIfAbsent(client, objectKey, signal, put);
     });
   }
 

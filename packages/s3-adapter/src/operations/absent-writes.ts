@@ -3,16 +3,14 @@ import { headerOf } from '../http/answers.js';
 import type { S3Client } from '../http/client.js';
 import { Failure } from '../http/failure.js';
 
-/** Headers of the requests of a write. */
-export interface WriteHeaders {
-  /** Headers of the request that begins the object. */
-  readonly begin: Readonly<Record<string, string>>;
-  /** Headers of the request that publishes it. */
-  readonly publish: Readonly<Record<string, string>>;
-}
+/** Headers of a request. */
+type Headers = Readonly<Record<string, string>>;
 
-/** The headers of a write that replaces an object. */
-export const REPLACING: WriteHeaders = { begin: {}, publish: {} };
+/**
+ * The most bytes of an object that is written only if there is none. Such a write is one PUT, in the memory
+ * of the object, and an abort waits for its answer.
+ */
+export const MOST_IF_ABSENT = 64 * 2 ** 20;
 
 /**
  * Identifies the write that made an object, so that a write whose answer was lost recognises its own object.
@@ -20,8 +18,10 @@ export const REPLACING: WriteHeaders = { begin: {}, publish: {} };
 const MARK = 'x-amz-meta-tiered-write';
 
 /**
- * Writes an object only if there is none: the server decides (`If-None-Match: *`). A write that was repeated
- * because its answer got lost may find its own object: that costs a HEAD, and is a success.
+ * Writes an object only if there is none: the server decides (`If-None-Match: *`). It is asked in the PUT of
+ * the object, as servers that know the header there may silently ignore it at the end of an upload in parts:
+ * of four writers radosgw 16 lets all win, and Swift up to four. A write that was repeated because its answer
+ * got lost may find its own object: that costs a HEAD, and is a success.
  * @throws Failure `TIERED_EXISTS` if there is an object, `TIERED_UNSUPPORTED` if the server does not support
  * such writes.
  */
@@ -29,23 +29,17 @@ export async function writeIfAbsent(
   client: S3Client,
   key: string,
   signal: AbortSignal | undefined,
-  write: (headers: WriteHeaders) => Promise<void>,
+  write: (headers: Headers) => Promise<void>,
 ): Promise<void> {
   const mark = randomUUID();
   try {
-    await write({ begin: { [MARK]: mark }, publish: { 'if-none-match': '*' } });
+    await write({ [MARK]: mark, 'if-none-match': '*' });
   } catch (error) {
     signal?.throwIfAborted();
-    const mayBeOurs = error instanceof Failure && error.attempts > 1 && ENDED.has(error.details.status ?? 0);
+    const mayBeOurs = error instanceof Failure && error.attempts > 1 && error.details.status === 412;
     if (!mayBeOurs || (await markOf(client, key, signal)) !== mark) throw error;
   }
 }
-
-/**
- * The statuses with which servers answer a request whose first attempt has published the object: 412, or 404
- * since the upload is gone.
- */
-const ENDED = new Set([404, 412]);
 
 /**
  * Checks that there is no object, before anything large is sent in vain.
@@ -77,4 +71,13 @@ async function markOf(
 ): Promise<string | undefined> {
   const { headers } = await client.request({ method: 'HEAD', key }, signal);
   return headerOf(headers, MARK);
+}
+
+/** An object that is too large to be written only if there is none. */
+export function tooLargeIfAbsent(): Failure {
+  return new Failure({
+    code: 'TooLargeIfAbsent',
+    means: 'TIERED_UNSUPPORTED',
+    advice: `objects of more than ${MOST_IF_ABSENT / 2 ** 20} MiB are uploaded in parts, where servers may ignore ifAbsent; leave it out, or write smaller objects`,
+  });
 }

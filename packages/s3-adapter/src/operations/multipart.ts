@@ -1,5 +1,4 @@
 import { onAbort } from '@tiered/core/internal';
-import type { WriteHeaders } from './absent-writes.js';
 import { etagOf, failureOf, headerOf } from '../http/answers.js';
 import type { S3Client } from '../http/client.js';
 import { wrongAnswer } from '../http/failure.js';
@@ -22,7 +21,6 @@ export interface Upload {
   /** Pieces of any size, until an abort. Throws unless they are `size` bytes in total. */
   readonly pieces: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
   readonly partBytes: number;
-  readonly headers: WriteHeaders;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -48,7 +46,7 @@ export async function uploadInParts(client: S3Client, upload: Upload): Promise<v
   const uploading = { client, key, uploadId, end };
   try {
     const etags = await sendParts(uploading, inParts(pieces(end.signal), partBytes));
-    await complete(uploading, etags, upload.headers);
+    await complete(uploading, etags);
   } catch (error) {
     end.abort(error);
     await abandon(uploading);
@@ -59,11 +57,8 @@ export async function uploadInParts(client: S3Client, upload: Upload): Promise<v
 }
 
 /** Begins an upload. An abort waits for the answer: without its id the upload could not be aborted. */
-async function begin(client: S3Client, { key, headers, signal }: Upload): Promise<string> {
-  const request = {
-    ...{ method: 'POST', key, query: { uploads: '' }, headers: headers.begin },
-    isAwaited: true,
-  } as const;
+async function begin(client: S3Client, { key, signal }: Upload): Promise<string> {
+  const request = { method: 'POST', key, query: { uploads: '' }, isAwaited: true } as const;
   const { status, body } = await client.request(request, signal);
   const id = textAt(body, 'InitiateMultipartUploadResult', 'UploadId');
   if (id === undefined || id === '')
@@ -110,16 +105,12 @@ async function sendPart(uploading: Uploading, partNumber: number, body: Uint8Arr
 }
 
 /** Publishes the object. An abort waits for the answer, so that a write that rejects has left nothing. */
-async function complete(
-  { client, key, uploadId, end }: Uploading,
-  etags: readonly string[],
-  { publish }: WriteHeaders,
-): Promise<void> {
+async function complete({ client, key, uploadId, end }: Uploading, etags: readonly string[]): Promise<void> {
   const parts = etags.map(
     (etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
   );
   const text = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`;
-  const headers = { 'content-type': 'application/xml', ...publish };
+  const headers = { 'content-type': 'application/xml' };
   const body = Buffer.from(text);
   const workMs = LEAST_WORK_MS + parts.length * WORK_MS_PER_PART;
   const request = {
@@ -135,7 +126,7 @@ async function complete(
     const answer = await client.send(request, undefined, end.signal);
     // The status was sent before the parts were put together. The body tells whether that succeeded.
     if (textAt(answer.body, 'CompleteMultipartUploadResult', 'Key') === undefined)
-      throw failureOf({ ...answer, status: 500 }, 'if-none-match' in publish ? 'if-none-match' : undefined);
+      throw failureOf({ ...answer, status: 500 }, undefined);
   });
 }
 

@@ -5,6 +5,7 @@ import { filePath, flag, group, oneOf, wholeNumber } from '@tiered/config/fields
 import type { DriverFactory } from '@tiered/core/driver';
 import { existingAt } from '@tiered/core/internal';
 import { FileSystemDriver } from './driver.js';
+import { LINKS } from './list/links.js';
 import { READERS } from './root/access.js';
 import type { FileSystemDriverOptions } from './options.js';
 
@@ -20,6 +21,12 @@ const schema = group('options of the driver', {
   readableBy: oneOf(READERS, {
     title: 'Readable by',
     description: 'Who may read what is written, whatever the umask is. Default: owner.',
+  }).optional(),
+  links: oneOf(LINKS, {
+    title: 'Links',
+    description:
+      'What happens with symbolic links of a source that lead out of the directory: inside leaves them out, refuse ' +
+      'makes the listing fail, follow reads what they lead to. Default: inside.',
   }).optional(),
   maxOpenFiles: wholeNumber(1, {
     title: 'Open files',

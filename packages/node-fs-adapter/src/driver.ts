@@ -43,9 +43,9 @@ const LONGEST_CLOSE_MS = 1000;
  * Keeps objects as files below a directory: a source on a shared file system, or a tier on a local disk.
  *
  * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are
- * `TIERED_KEY_INVALID`. Reads are positioned reads on descriptors that stay open between calls. The next
- * `stat` notices a file that was replaced under the same name. Where no version is asked for, a file is read
- * without a further check: a device in its place is read too.
+ * `TIERED_KEY_INVALID`, unless `links` lets links lead outside. Reads are positioned reads on descriptors
+ * that stay open between calls. The next `stat` notices a file that was replaced under the same name. Where
+ * no version is asked for, a file is read without a further check: a device in its place is read too.
  *
  * An abort is looked at before each system call, because a call that is under way cannot be stopped. Reads
  * and `stat` of a tier's objects end at once all the same, and leave their call behind. When so many calls
@@ -109,12 +109,10 @@ export class FileSystemDriver implements StorageDriver {
 
   open({ signal }: OperationOptions): Promise<void> {
     return this.#run('open', '', signal, async () => {
-      const { root, readableBy } = this.#options;
-      this.#opened = await RootDirectory.open(
-        root,
-        { ...this.#options, access: accessOf(readableBy) },
-        this.name,
-      );
+      const { root, readableBy, links } = this.#options;
+      const access = accessOf(readableBy);
+      const mayLeave = links === 'follow';
+      this.#opened = await RootDirectory.open(root, { ...this.#options, access, mayLeave }, this.name);
       this.#reader.open();
       this.#native?.open();
       this.#pool.doubt();
@@ -158,9 +156,9 @@ export class FileSystemDriver implements StorageDriver {
     return this.#run('stat', key, signal, () => this.#pool.run(caller, signal, look));
   }
 
-  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+  async *list(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     try {
-      yield* this.#walk(prefix, signal);
+      yield* this.#walk(options);
     } catch (error) {
       throw await this.#explain(error, 'list', '');
     }
@@ -234,7 +232,7 @@ export class FileSystemDriver implements StorageDriver {
       let objects = 0;
       let blocks = 0n;
       const measure = (stat: fs.BigIntStats) => void (blocks += stat.blocks);
-      for await (const page of this.#walk('', signal, measure)) {
+      for await (const page of this.#walk({ signal }, measure)) {
         objects += page.length;
         for (const { size } of page) bytes += size;
       }
@@ -252,12 +250,13 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   #walk(
-    prefix: string,
-    signal: AbortSignal | undefined,
+    { prefix = '', leftOut, signal }: ListOptions,
     measure?: (stat: fs.BigIntStats) => void,
   ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-    const { listConcurrency } = this.#options;
-    return walk({ root: this.#root.realPath, prefix, concurrency: listConcurrency, measure, signal });
+    const { listConcurrency: concurrency, links, writable } = this.#options;
+    const { realPath: root, boundary } = this.#root;
+    const what = { root, boundary, links, isSource: !writable, driver: this.name };
+    return walk({ ...what, prefix, concurrency, measure, leftOut, signal });
   }
 
   #writeNatively(native: NativeWriter, key: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {

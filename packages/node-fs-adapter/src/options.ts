@@ -2,6 +2,7 @@ import { systemClock, type Clock } from '@tiered/core';
 import { assertCounts, assertNoTilde, configError } from '@tiered/core/internal';
 import { native } from '@tiered/native';
 import { READERS, type ReadableBy } from './root/access.js';
+import { LINKS, type Links } from './list/links.js';
 import { THREADS } from './read/thread-pool.js';
 
 /** The most threads of one kind that a driver may have. */
@@ -22,6 +23,14 @@ export interface FileSystemDriverOptions {
    * if it holds files that the driver did not write. Default: false, because the source is never written.
    */
   readonly writable?: boolean | undefined;
+  /**
+   * What happens with symbolic links of a source that lead out of the root. `inside` refuses to read them,
+   * and leaves them out of listings, which tell that (`ListOptions.leftOut`). `refuse` makes a listing that meets
+   * one fail with `TIERED_KEY_INVALID`. `follow` reads whatever they lead to, for datasets that are made of
+   * links to files elsewhere; whoever can write into the root can then have any file read that this process
+   * may read. Links that stay inside the root are always followed. Default: `inside`. A tier takes no other.
+   */
+  readonly links?: Links | undefined;
   /**
    * Whether a write is on the disk itself before it counts as published: the file, then its name, and every
    * directory that was made on the way. The same holds for a delete. Costs a few trips to the disk per
@@ -101,8 +110,11 @@ export function checkedOptions(options: FileSystemDriverOptions): CheckedFileOpt
     workerThreads = 16,
     readerThreads = 2,
     readableBy = 'owner',
+    links = 'inside',
     clock = systemClock,
   } = options;
+  if (!LINKS.includes(links)) throw configError('links', LINKS.join(', '), links);
+  if (writable && links !== 'inside') throw configError('links', 'inside, as the driver is writable', links);
   if (!READERS.includes(readableBy)) throw configError('readableBy', READERS.join(', '), readableBy);
   assertCounts({ maxOpenFiles, listConcurrency });
   assertCounts({ nativeThreads, workerThreads, readerThreads }, 0);
@@ -116,6 +128,7 @@ export function checkedOptions(options: FileSystemDriverOptions): CheckedFileOpt
     writable,
     fsync,
     readableBy,
+    links,
     maxOpenFiles,
     listConcurrency,
     blockingCalls,

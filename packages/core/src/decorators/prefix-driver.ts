@@ -66,8 +66,17 @@ export class PrefixDriver implements StorageDriver {
     return { ...(await this.#inner.stat(this.#prefix + key, options)), key };
   }
 
-  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-    for await (const page of this.#inner.list({ prefix: this.#prefix + prefix, signal })) {
+  async *list({
+    prefix = '',
+    leftOut,
+    signal,
+  }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+    const options: ListOptions = {
+      prefix: this.#prefix + prefix,
+      leftOut: leftOut && ((key, why) => leftOut(key.slice(this.#prefix.length), why)),
+      signal,
+    };
+    for await (const page of this.#inner.list(options)) {
       // A key that equals the prefix would be the empty key here, so it is left out.
       const objects = page.filter(({ key }) => key.length > this.#prefix.length);
       if (objects.length === 0) continue;

@@ -67,8 +67,8 @@ export class RetryDriver extends InterceptingDriver {
 
   /** Begins again only until a page was given, because a page cannot be taken back. */
   override async *list({
-    prefix,
     signal,
+    ...options
   }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     let pages: AsyncIterator<readonly ObjectStat[]> | undefined;
     // The listing outlives the tries for its first page. It ends with their deadline, or with the caller's
@@ -77,7 +77,7 @@ export class RetryDriver extends InterceptingDriver {
     const stopListening = onAbort(signal, (reason) => end.abort(reason));
     const first = (attempt: AbortSignal) => {
       onAbort(attempt, (reason) => end.abort(reason));
-      pages = this.inner.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
+      pages = this.inner.list({ ...options, signal: end.signal })[Symbol.asyncIterator]();
       return pages.next();
     };
     try {

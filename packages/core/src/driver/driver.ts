@@ -55,6 +55,11 @@ export interface OperationOptions {
 export interface ListOptions extends OperationOptions {
   /** Only keys that start with these characters. Default: all. */
   readonly prefix?: string | undefined;
+  /**
+   * Called for what looks like an object and is not listed, with the reason in words, the same ones for the
+   * same reason: a symbolic link out of the storage, for example. Must not throw.
+   */
+  readonly leftOut?: ((key: string, why: string) => void) | undefined;
 }
 
 /** Options of `readInto`. The length of the target says how much is read. */

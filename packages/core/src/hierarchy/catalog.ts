@@ -7,6 +7,17 @@ import type { Clock } from '../support/clock.js';
 import { TieredError } from '../support/errors.js';
 import { assertKey } from './validation.js';
 
+/** What a listing left out for one reason, though it looks like objects. */
+export interface LeftOut {
+  readonly reason: string;
+  readonly count: number;
+  /** The first of them. */
+  readonly key: string;
+}
+
+/** Reasons that are counted by themselves; drivers have few. */
+const MOST_REASONS = 16;
+
 /** What a catalog works with. */
 export interface CatalogParts {
   readonly source: StorageDriver;
@@ -18,6 +29,8 @@ export interface CatalogParts {
   readonly namespace: () => MetadataContainer;
   /** Called when an object that may have a copy has changed, or is gone. */
   readonly outdated: (id: number) => void;
+  /** Called at the end of a listing for each reason that something was left out for. */
+  readonly leftOut: (left: LeftOut) => void;
   /** @throws TieredError if the hierarchy is not open, and the reason of a signal that has aborted. */
   readonly assertUsable: (signal: AbortSignal | undefined) => void;
 }
@@ -94,39 +107,51 @@ export class Catalog {
       const message = `${source.name} cannot list, and the namespace is not complete; take the keys from elsewhere.`;
       throw new TieredError('TIERED_UNSUPPORTED', message);
     }
-    yield* this.takeIn(this.#pages(prefix, signal), prefix === '', () => assertUsable(signal));
+    const pages = (options: ListOptions) => this.#pages({ ...options, prefix, signal });
+    yield* this.takeIn(pages, prefix === '', () => assertUsable(signal));
   }
 
   /**
    * Takes in the pages of a listing, and gives them on. What a complete one has not shown when it ends is
    * gone: its copy is not served any more. With `pin` everything stays known.
+   * @param list Begins the listing.
    * @param goesOn Throws when the listing is to end.
    */
   async *takeIn(
-    pages: AsyncIterable<readonly ObjectStat[]>,
+    list: (options: ListOptions) => AsyncIterable<readonly ObjectStat[]>,
     isComplete: boolean,
     goesOn: () => void,
   ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-    const namespace = this.#parts.namespace();
-    const listed = new ListedObjects(namespace);
+    const listed = new ListedObjects(this.#parts.namespace());
+    const left = new Map<string, LeftOut>();
     this.#listings.add(listed);
     try {
-      for await (const page of pages) {
+      const leftOut = (key: string, reason: string) => {
+        const { count, key: first } = left.get(reason) ?? { count: 0, key };
+        if (count > 0 || left.size < MOST_REASONS) left.set(reason, { reason, count: count + 1, key: first });
+      };
+      for await (const page of list({ leftOut })) {
         goesOn();
         for (const object of page) this.take(object);
         yield page;
       }
-      if (!isComplete || this.#parts.versions === 'pin') return;
-      for (const gone of listed.gone()) {
-        for (const id of gone) {
-          this.#parts.outdated(id);
-          namespace.remove(id);
-        }
-        await this.#parts.clock.turn();
-        goesOn();
-      }
+      if (isComplete && this.#parts.versions !== 'pin') await this.#letGo(listed, goesOn);
     } finally {
       this.#listings.delete(listed);
+    }
+    for (const one of left.values()) this.#parts.leftOut(one);
+  }
+
+  /** Forgets the objects that a listing that has ended did not show. */
+  async #letGo(listed: ListedObjects, goesOn: () => void): Promise<void> {
+    const { namespace, outdated, clock } = this.#parts;
+    for (const gone of listed.gone()) {
+      for (const id of gone) {
+        outdated(id);
+        namespace().remove(id);
+      }
+      await clock.turn();
+      goesOn();
     }
   }
 
@@ -134,13 +159,10 @@ export class Catalog {
    * The pages of the source's listing. It may rest between two pages for as long as its reader likes. So
    * close() ends it, and waits for one page only.
    */
-  async *#pages(
-    prefix: string,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
+  async *#pages({ signal, ...options }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     const { source, scope, assertUsable } = this.#parts;
     const end = new AbortController();
-    const pages = source.list({ prefix, signal: end.signal })[Symbol.asyncIterator]();
+    const pages = source.list({ ...options, signal: end.signal })[Symbol.asyncIterator]();
     const nextPage = async (under: AbortSignal) => {
       const stopListening = onAbort(under, (reason) => end.abort(reason));
       return pages.next().finally(stopListening);

@@ -8,6 +8,11 @@ export interface HierarchyEvents {
   /** A page of the source's listing was taken in. The numbers are totals of this listing so far. */
   scan: (progress: { readonly objects: number; readonly bytes: number }) => void;
   /**
+   * A listing of the source has ended, and left out what looks like objects: symbolic links out of its root,
+   * for example. Emitted once a listing for each reason, with how many there are, and the key of the first.
+   */
+  leftOut: (event: { readonly reason: string; readonly count: number; readonly key: string }) => void;
+  /**
    * The manifest could not be loaded, so the source is listed; or it could not be saved, so the next start
    * lists the source.
    */

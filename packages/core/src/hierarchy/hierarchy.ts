@@ -90,6 +90,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       clock,
       namespace: () => this.#namespace,
       outdated: (id) => this.#path.drop(id, 'outdated'),
+      leftOut: (left) => this.emit('leftOut', left),
       assertUsable: (signal) => this.#assertUsable(signal),
     });
     ({ path: this.#path, host: this.#host } = this.#serve(this.#namespace));
@@ -171,7 +172,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       this.emit('scan', { objects: saved.known, bytes: saved.bytes });
       return;
     }
-    const pages = this.#catalog.takeIn(this.#source.list({ signal }), true, () => signal.throwIfAborted());
+    const list = (listing: ListOptions) => this.#source.list({ ...listing, signal });
+    const pages = this.#catalog.takeIn(list, true, () => signal.throwIfAborted());
     for await (const { length } of pages) {
       if (length === 0) continue;
       this.emit('scan', { objects: this.#namespace.known, bytes: this.#namespace.bytes });

@@ -12,7 +12,7 @@ const QUIET_MS = 600_000;
 const MOST_LINES = 10;
 
 /** The events that become lines. */
-type Told = 'tierFault' | 'tierOutOfService' | 'tierShrunk' | 'manifestFailed';
+type Told = 'tierFault' | 'tierOutOfService' | 'tierShrunk' | 'manifestFailed' | 'leftOut';
 type Line = readonly [name: string, text: string];
 type Tellers = {
   readonly [Event in Told]: (payload: Parameters<HierarchyEvents[Event]>[0]) => Line | undefined;
@@ -20,12 +20,12 @@ type Tellers = {
 
 /**
  * Tells a program that listens to no event, by lines of a log, that a tier is not used or is smaller than
- * configured, so that the source is read instead. A training that is ten times slower for that reason should
- * say so.
+ * configured, so that the source is read instead, or that objects are left out. A training that is ten times
+ * slower for that reason, or that lacks samples, should say so.
  *
  * Bounded: there is one line for a tier and its state, repeated after ten minutes at the earliest. Lines hold
- * the name of a driver, which has no secrets, the path of a manifest, and the code of the error. They hold
- * neither keys nor messages of errors below.
+ * the name of a driver, which has no secrets, the path of a manifest, the code of the error, and the key of
+ * the first object that is left out. They hold no other keys, and no messages of errors below.
  */
 export class Unheard {
   readonly #events: SafeEmitter<HierarchyEvents>;
@@ -53,6 +53,12 @@ export class Unheard {
     tierShrunk: ({ level, quotaBytes }) => [
       `${level} full`,
       `the storage of ${this.#nameOf(level)} is full; it holds no more than ${formatBytes(quotaBytes)} until the next start`,
+    ],
+    leftOut: ({ reason, count, key }) => [
+      `left out ${reason}`,
+      count === 1
+        ? `the source has an object fewer than its storage: ${JSON.stringify(key)} is left out, as ${reason}`
+        : `the source has ${count} objects fewer than its storage: ${JSON.stringify(key)} is left out, as ${reason}, and so are others`,
     ],
     manifestFailed: ({ path, operation, error }) => [
       `manifest ${operation}`,

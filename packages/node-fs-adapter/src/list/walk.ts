@@ -2,9 +2,20 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { ObjectStat } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
-import { describe, describeLink, isDirectoryWithoutLinks } from './listing.js';
+import {
+  below,
+  descend,
+  follow,
+  OUTSIDE,
+  rootOf,
+  type Directory,
+  type Entering,
+  type Links,
+} from './links.js';
+import { describe } from './listing.js';
+import { assertNames, REPLACED } from './names.js';
 import { hasErrno } from '../errors.js';
-import { isPrivate } from '../root/keys.js';
+import { isPrivate, leavesRoot } from '../root/keys.js';
 
 /** Objects per page: enough to amortise the hand-over, and few enough to keep the event loop free. */
 const PAGE = 1000;
@@ -18,14 +29,28 @@ const ENTRIES_AT_ONCE = 256;
 
 /** A directory on the way through it. */
 interface Entered {
-  /** What its entries' keys begin with. */
-  readonly prefix: string;
+  readonly directory: Directory;
   readonly entries: fs.Dir;
+  /** Whether its names were compared with what is on the disk. */
+  areNamesSure: boolean;
+}
+
+/** A file or a link that is to be described. */
+interface Named {
+  readonly directory: Directory;
+  readonly name: string;
 }
 
 /** What a walk is through, and for which keys. */
 export interface WalkOptions {
   readonly root: string;
+  /** The directory that links may not leave. */
+  readonly boundary: string;
+  readonly links: Links;
+  /** Whether this is a source. A tier holds what its driver wrote: no links, and no odd names. */
+  readonly isSource: boolean;
+  /** The driver, for errors. */
+  readonly driver: string;
   readonly prefix: string;
   /** Operations of the file system under way at the same time. */
   readonly concurrency: number;
@@ -34,13 +59,15 @@ export interface WalkOptions {
    * which is otherwise left out. Costs a look at each directory.
    */
   readonly measure?: ((stat: fs.BigIntStats) => void) | undefined;
+  /** Told of links that are left out, and why. */
+  readonly leftOut?: ((key: string, why: string) => void) | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Lists the regular files below a root, in pages, in any order. Links to files inside the root are objects
- * too. Links to directories are not followed. What is neither a file nor a directory is left out, and so is a
- * file that vanishes meanwhile.
+ * Lists the regular files below a root, in pages, in any order. Links to files are objects too, and links to
+ * directories of a source are entered, unless they lead out of the root or in circles. What is neither a file
+ * nor a directory is left out, and so is a file that vanishes meanwhile.
  *
  * Directories are read and files described at the same time, with as many operations as allowed, because a
  * shared file system answers slowly, but many requests at a time. What is held does not grow with a
@@ -48,13 +75,14 @@ export interface WalkOptions {
  * to be taken.
  */
 export async function* walk(options: WalkOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-  const { root, prefix, signal } = options;
+  const { root, boundary, isSource, prefix, signal } = options;
   signal?.throwIfAborted();
   // A root that is gone is an error, and not an empty listing.
   await (await fs.promises.opendir(root)).close();
   // Only directories that can hold the prefix are walked.
-  const start = prefix.slice(0, prefix.lastIndexOf('/') + 1);
-  if (start !== '' && !(await isDirectoryWithoutLinks(root, start.slice(0, -1)))) return;
+  const above = prefix.slice(0, Math.max(0, prefix.lastIndexOf('/')));
+  const start = above === '' ? rootOf(root) : await descend({ root, boundary, entersLinks: isSource }, above);
+  if (start === undefined || (above === '' && prefix.startsWith('/'))) return;
   const walking = new Walk(options, start);
   const stopListening = onAbort(signal, (reason) => walking.fail(reason));
   try {
@@ -68,11 +96,11 @@ export async function* walk(options: WalkOptions): AsyncGenerator<readonly Objec
 class Walk {
   readonly #options: WalkOptions;
   /** Directories to be entered, the last first, so that there are never many. */
-  readonly #directories: string[];
+  readonly #directories: Directory[];
   /** Directories that were entered, and are not being read at the moment. */
   readonly #entered: Entered[] = [];
-  /** Keys to be described. */
-  readonly #keys: string[] = [];
+  /** Files and links to be described. */
+  readonly #named: Named[] = [];
   readonly #found: ObjectStat[] = [];
   #underWay = 0;
   #stopped = false;
@@ -80,7 +108,7 @@ class Walk {
   /** Tells whoever waits that an operation has ended. */
   #ended: () => void = () => undefined;
 
-  constructor(options: WalkOptions, start: string) {
+  constructor(options: WalkOptions, start: Directory) {
     this.#options = options;
     this.#directories = [start];
   }
@@ -119,16 +147,16 @@ class Walk {
 
   /** Begins what there is to do; false if there is nothing, or enough for the moment. */
   #startOne(): boolean {
-    if (this.#keys.length < AHEAD) {
+    if (this.#named.length < AHEAD) {
       const entered = this.#entered.pop();
       if (entered !== undefined) return this.#start(this.#read(entered));
       const directory = this.#directories.pop();
       if (directory !== undefined) return this.#start(this.#enter(directory));
     }
     if (this.#found.length >= PAGE + AHEAD) return false;
-    const key = this.#keys.pop();
-    if (key === undefined) return false;
-    this.#describe(key);
+    const named = this.#named.pop();
+    if (named === undefined) return false;
+    this.#describe(named);
     return true;
   }
 
@@ -148,13 +176,12 @@ class Walk {
     if (this.#underWay === 0 || this.#found.length >= PAGE) this.#ended();
   }
 
-  async #enter(prefix: string): Promise<void> {
+  async #enter(directory: Directory): Promise<void> {
     try {
-      const directory = path.join(this.#options.root, prefix);
       const { measure } = this.#options;
-      measure?.(await fs.promises.lstat(directory, { bigint: true }));
-      const entries = await fs.promises.opendir(directory, { bufferSize: ENTRIES_AT_ONCE });
-      await this.#read({ prefix, entries });
+      measure?.(await fs.promises.lstat(directory.realPath, { bigint: true }));
+      const entries = await fs.promises.opendir(directory.realPath, { bufferSize: ENTRIES_AT_ONCE });
+      await this.#read({ directory, entries, areNamesSure: !this.#options.isSource });
     } catch (error) {
       if (!hasErrno(error, 'ENOENT', 'ENOTDIR')) throw error;
     }
@@ -162,15 +189,19 @@ class Walk {
 
   /** Reads on in a directory until it ends or enough names are there. */
   async #read(entered: Entered): Promise<void> {
-    const { prefix, entries } = entered;
+    const { directory, entries } = entered;
     try {
-      while (this.#keys.length < AHEAD && !this.#stopped) {
+      while (this.#named.length < AHEAD && !this.#stopped) {
         const entry = await entries.read();
         if (entry === null) {
           await entries.close();
           return;
         }
-        this.#take(prefix + entry.name, entry);
+        if (!entered.areNamesSure && entry.name.includes(REPLACED)) {
+          await assertNames(directory.realPath, directory.prefix, this.#options.driver);
+          entered.areNamesSure = true;
+        }
+        this.#take(directory, entry);
       }
     } catch (error) {
       await entries.close().catch(() => undefined);
@@ -179,23 +210,29 @@ class Walk {
     this.#entered.push(entered);
   }
 
-  #take(key: string, entry: fs.Dirent): void {
+  #take(directory: Directory, entry: fs.Dirent): void {
     const { prefix } = this.#options;
+    const key = directory.prefix + entry.name;
     if (isPrivate(key) && this.#options.measure === undefined) return;
     if (entry.isDirectory()) {
-      const below = `${key}/`;
-      if (below.startsWith(prefix) || prefix.startsWith(below)) this.#directories.push(below);
-    } else if (key.startsWith(prefix) && (entry.isFile() || entry.isSymbolicLink())) {
-      this.#keys.push(key);
+      if (this.#mayHold(`${key}/`)) this.#enterOrLeave(key, below(directory, entry.name));
+    } else if (entry.isSymbolicLink() ? this.#mayHold(key) : entry.isFile() && key.startsWith(prefix)) {
+      this.#named.push({ directory, name: entry.name });
     } else return;
     this.#startAll();
   }
 
+  /** Whether what has this key, or is below it, may begin with the prefix. */
+  #mayHold(key: string): boolean {
+    const { prefix } = this.#options;
+    return key.startsWith(prefix) || prefix.startsWith(key);
+  }
+
   /** Uses a callback, which saves a promise for each of millions of files. Hardly any of them is a link. */
-  #describe(key: string): void {
-    const filePath = path.join(this.#options.root, key);
+  #describe(named: Named): void {
+    const key = named.directory.prefix + named.name;
     this.#underWay += 1;
-    fs.lstat(filePath, { bigint: true }, (error, stat) => {
+    fs.lstat(path.join(named.directory.realPath, named.name), { bigint: true }, (error, stat) => {
       if (error !== null) this.#end(hasErrno(error, 'ENOENT', 'ENOTDIR') ? undefined : error);
       else {
         this.#options.measure?.(stat);
@@ -204,15 +241,26 @@ class Walk {
           return;
         }
         if (stat.isFile()) this.#found.push(describe(key, stat));
-        else if (stat.isSymbolicLink() && !this.#stopped) this.#start(this.#follow(key, filePath));
+        else if (stat.isSymbolicLink() && !this.#stopped) this.#start(this.#follow(key, named));
         this.#end();
       }
     });
   }
 
-  async #follow(key: string, filePath: string): Promise<void> {
-    const found = await describeLink(this.#options.root, key, filePath);
-    if (found !== undefined) this.#found.push(found);
+  async #follow(key: string, { directory, name }: Named): Promise<void> {
+    const { boundary, isSource, prefix } = this.#options;
+    const target = await follow(boundary, directory, name);
+    if (target === undefined) return;
+    if ('object' in target) {
+      if (key.startsWith(prefix)) this.#found.push(target.object);
+    } else if (isSource && this.#mayHold(`${key}/`)) this.#enterOrLeave(key, target);
+  }
+
+  #enterOrLeave(key: string, entering: Entering): void {
+    const { links, driver, leftOut } = this.#options;
+    if ('directory' in entering) this.#directories.push(entering.directory);
+    else if (entering.leftOut === OUTSIDE && links === 'refuse') throw leavesRoot(driver, key);
+    else leftOut?.(key, entering.leftOut);
   }
 }
 

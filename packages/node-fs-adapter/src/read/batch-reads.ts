@@ -4,6 +4,7 @@ import type { BatchThreads, ThreadsRoot } from './batch-threads.js';
 import { timesOfMemory } from './blocking-mode.js';
 import { Pauses } from './pauses.js';
 import { readRest } from './read-rest.js';
+import { problemOf } from '../root/keys.js';
 import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
 
@@ -78,7 +79,7 @@ export class BatchReads {
     requests: readonly ReadRequest[],
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]> {
-    const { counts, ms } = await this.#pool.watch(() => threads.read(requests, options));
+    const { counts, ms } = await this.#pool.watch(() => threads.read(this.#asNamed(requests), options));
     // The storage may hang, and the event loop must not be the next to wait there.
     if (ms === undefined) this.#pool.doubt();
     const outcomes: ReadOutcome[] = [];
@@ -107,10 +108,18 @@ export class BatchReads {
     await threads?.close();
   }
 
+  /** The requests by the names that threads know files by. Nothing has an empty one. */
+  #asNamed(requests: readonly ReadRequest[]): readonly ReadRequest[] {
+    const below = this.#root().belowBoundary;
+    if (below === '') return requests;
+    const named = (key: string) => (problemOf(key) === undefined ? below + key : '');
+    return requests.map((request) => ({ ...request, key: named(request.key) }));
+  }
+
   #readyThreads(): BatchThreads | undefined {
     if (this.#start === undefined) return undefined;
     try {
-      this.#threads ??= this.#start({ root: this.#root().realPath, mayHang: this.#pool.mayLeave });
+      this.#threads ??= this.#start({ root: this.#root().boundary, mayHang: this.#pool.mayLeave });
     } catch (error) {
       // The root is gone, which single reads report for each object.
       if (isTieredError(error, 'TIERED_UNAVAILABLE')) return undefined;

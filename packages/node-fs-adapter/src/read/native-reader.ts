@@ -30,6 +30,8 @@ export class NativeReader {
   readonly #root: () => RootDirectory;
   readonly #pool: ThreadPool;
   readonly #files: OpenFiles;
+  /** What stands before keys, as threads know them. */
+  #below = '';
   readonly #threads: number;
   #io: IoThreads | undefined;
 
@@ -61,8 +63,9 @@ export class NativeReader {
 
   /** The root was opened. */
   open(): void {
-    const root = this.#root().realPath;
-    this.#io = new IoThreads({ root, threads: this.#threads, mayHang: this.#pool.mayLeave });
+    const { boundary, belowBoundary } = this.#root();
+    this.#below = belowBoundary;
+    this.#io = new IoThreads({ root: boundary, threads: this.#threads, mayHang: this.#pool.mayLeave });
   }
 
   /** As `FileSystemDriver.read`. */
@@ -101,7 +104,7 @@ export class NativeReader {
     target: Uint8Array,
     { offset, version, signal, areFixed }: Fill,
   ): Promise<number> {
-    const request = { key, offset, version, target };
+    const request = { key: this.#below + key, offset, version, target };
     const { outcomes } = await this.#open.readMany([request], { signal, areFixed });
     const [outcome = 0] = outcomes;
     if (outcome >= 0) return outcome;
@@ -147,7 +150,7 @@ export class NativeReader {
   #use<T>(key: string, fill: Fill, work: (file: OpenFile) => Promise<T>): Promise<T> {
     const { version, signal } = fill;
     const open = async () => ({
-      fd: await this.#open.open(key, { signal }),
+      fd: await this.#open.open(this.#below + key, { signal }),
       version,
       isVerified: false,
     });

@@ -19,6 +19,8 @@ export interface RootOptions {
   readonly fsync: boolean;
   /** The modes of what is made. */
   readonly access: Access;
+  /** Whether symbolic links may lead out of it. */
+  readonly mayLeave: boolean;
 }
 
 /**
@@ -30,6 +32,10 @@ export class RootDirectory {
   readonly realPath: string;
   /** The modes of what is made in it. */
   readonly access: Access;
+  /** The directory that symbolic links may not leave: this one, or that of the whole file system. */
+  readonly boundary: string;
+  /** What stands before keys to name files from the boundary. */
+  readonly belowBoundary: string;
   readonly #fsync: boolean;
   readonly #driver: string;
   /**
@@ -41,9 +47,11 @@ export class RootDirectory {
   #id = '';
   #named = 0;
 
-  private constructor(realPath: string, { access, fsync }: RootOptions, driver: string) {
+  private constructor(realPath: string, { access, fsync, mayLeave }: RootOptions, driver: string) {
     this.realPath = realPath;
     this.access = access;
+    this.boundary = mayLeave ? path.parse(realPath).root : realPath;
+    this.belowBoundary = mayLeave ? path.join(realPath.slice(this.boundary.length), path.sep) : '';
     this.#fsync = fsync;
     this.#driver = driver;
   }
@@ -233,7 +241,7 @@ export class RootDirectory {
    */
   async assertInside(filePath: string, key: string): Promise<string> {
     const realPath = await fs.promises.realpath(filePath);
-    if (!isInside(this.realPath, realPath)) throw leavesRoot(this.#driver, key);
+    if (!isInside(this.boundary, realPath)) throw leavesRoot(this.#driver, key);
     return realPath;
   }
 
@@ -251,7 +259,7 @@ export class RootDirectory {
     try {
       // Synchronous on purpose: procfs answers from memory in a microsecond, and a trip through the thread
       // pool costs more.
-      if (!isInside(this.realPath, fs.readlinkSync(`/proc/self/fd/${fd}`)))
+      if (!isInside(this.boundary, fs.readlinkSync(`/proc/self/fd/${fd}`)))
         throw leavesRoot(this.#driver, key);
       return true;
     } catch (error) {

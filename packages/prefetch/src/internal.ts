@@ -3,3 +3,4 @@
  */
 export { assertTrusted } from './sharing/client/socket-trust.js';
 export { listenPrivately } from './sharing/server/socket-path.js';
+export { ReusedMemory } from './staging/reused-memory.js';

@@ -1,8 +1,9 @@
 import type { Sample } from '@tiered/prefetch';
+import { ReusedMemory } from '@tiered/prefetch/internal';
 import { invariant } from '@tiered/core/internal';
 import Denque from 'denque';
 import type { Parts } from '../order/parts.js';
-import type { BatchPlan, Block } from '../reading/plan.js';
+import type { BatchPlan, Block, HeldBytes } from '../reading/plan.js';
 import type { BatchTask, MadeBatch } from './task.js';
 
 /** A batch that is being made, or is there. */
@@ -40,6 +41,8 @@ type Underway = Promise<PlannedBatch>;
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #batches = new Denque<Underway>();
+  /** Blocks that are kept. Workers see this memory itself. */
+  readonly #kept = new ReusedMemory();
   #running: Promise<void> | undefined;
   /** Called when there is room for another batch. */
   #onRoom: (() => void) | undefined;
@@ -109,13 +112,18 @@ export class Pipeline {
         const block = newBlocks[at++];
         invariant(block?.key === sample.key, `block ${sample.key} came in place of ${block?.key}`);
         onTaken(block);
-        if (keepsBlocks) {
-          block.bytes = inSharedMemory(sample.data);
-          sample.release();
-        } else [block.bytes, block.lent] = [sample.data, sample];
+        block.hold(keepsBlocks ? this.#keep(sample) : sample);
       }
     }
     return undefined;
+  }
+
+  /** Copies a block, which gives the memory of the prefetcher back. */
+  #keep(sample: Sample): HeldBytes {
+    const block = this.#kept.take(sample.data.byteLength);
+    block.bytes.set(sample.data);
+    sample.release();
+    return { data: block.bytes, release: () => block.free() };
   }
 
   async #make(plan: BatchPlan): Promise<PlannedBatch> {
@@ -153,10 +161,4 @@ export class Pipeline {
     const { parts: ofParts, samples } = located;
     return { epoch, seed, parts: ofParts, samples, keys, offsets, records, headers, within, blocks: ids };
   }
-}
-
-function inSharedMemory(bytes: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));
-  copy.set(bytes);
-  return copy;
 }

@@ -1,4 +1,3 @@
-import type { Sample } from '@tiered/prefetch';
 import type { Located } from '../order/parts.js';
 
 /** Bytes of an object that are read at once, and where they go. */
@@ -13,6 +12,12 @@ export interface Span {
   readonly at: number;
 }
 
+/** Bytes in memory that serves something else after the release. */
+export interface HeldBytes {
+  readonly data: Uint8Array;
+  release(): void;
+}
+
 /** What the prefetcher reads as one: parts of one or more objects, one behind the other. */
 export class Block {
   /** Its number, counted from 0. */
@@ -22,10 +27,8 @@ export class Block {
   readonly size: number;
   /** Uses of its samples by batches that have not been made yet. */
   left = 0;
-  /** Once it was taken from the prefetcher. */
-  bytes: Uint8Array | undefined;
-  /** The bytes, as long as they are lent. */
-  lent: Sample | undefined;
+  /** From when it was taken from the prefetcher until its last use. */
+  #held: HeldBytes | undefined;
 
   constructor(id: number, part: number, spans: readonly Span[]) {
     this.id = id;
@@ -39,13 +42,21 @@ export class Block {
     return String(this.id);
   }
 
+  get bytes(): Uint8Array | undefined {
+    return this.#held?.data;
+  }
+
+  /** It was taken from the prefetcher. */
+  hold(held: HeldBytes): void {
+    this.#held = held;
+  }
+
   /** One use less. After the last its memory is given back; returns whether this was the last. */
   used(): boolean {
     this.left -= 1;
     if (this.left > 0) return false;
-    this.bytes = undefined;
-    this.lent?.release();
-    this.lent = undefined;
+    this.#held?.release();
+    this.#held = undefined;
     return true;
   }
 }

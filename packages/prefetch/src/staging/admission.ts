@@ -1,7 +1,7 @@
 import { tooLargeError } from '@tiered/core/internal';
 import { prefetchChannel } from '@tiered/core/tracing';
 import type { Access } from '../sequence/access-sequence.js';
-import { blockOfItsOwn, type Block } from './arena.js';
+import { NO_BLOCK, type Block } from './arena.js';
 import { Entry } from './entry.js';
 import type { LookAhead, Upcoming } from './look-ahead.js';
 import type { QueuePorts } from './queue-ports.js';
@@ -114,7 +114,7 @@ export class Admission {
     } catch (error) {
       // It has no more accesses.
       ahead.end();
-      this.#broken = this.#enter(ahead.place, 0, blockOfItsOwn(0));
+      this.#broken = this.#enter(ahead.place, 0, NO_BLOCK);
       this.#broken.fail(error);
       return undefined;
     }
@@ -124,10 +124,7 @@ export class Admission {
     try {
       return this.#parts.room.take(size);
     } catch (error) {
-      this.fail(
-        this.#traced(this.#enter(access, 0, blockOfItsOwn(0))),
-        tooLargeError(access.key, size, error),
-      );
+      this.fail(this.#traced(this.#enter(access, 0, NO_BLOCK)), tooLargeError(access.key, size, error));
       return undefined;
     }
   }

@@ -1,7 +1,7 @@
-import { configError, invariant } from '@tiered/core/internal';
+import { invariant } from '@tiered/core/internal';
 import Denque from 'denque';
 
-/** Memory lent by an arena, or of its own where the arena has no room. */
+/** Memory lent by an arena, or outside of it where the arena has no room. */
 export interface Block {
   readonly bytes: Uint8Array;
   /** Gives it back. Once. */
@@ -53,12 +53,12 @@ export class Arena {
   #usedBytes = 0;
 
   /**
-   * @param memory Bytes that `limit` may grow to, of a `SharedArrayBuffer` of its own, or the buffer itself.
+   * @param buffer As long as `limit` may grow.
    * @param shared Where its bytes are counted as well.
    */
-  constructor(memory: number | ArrayBuffer, shared = { heldBytes: 0 }) {
+  constructor(buffer: SharedArrayBuffer | ArrayBuffer, shared = { heldBytes: 0 }) {
     this.#shared = shared;
-    this.buffer = typeof memory === 'number' ? new SharedArrayBuffer(memory) : memory;
+    this.buffer = buffer;
     this.#limit = this.buffer.byteLength;
   }
 
@@ -110,20 +110,5 @@ export function memoryOf(bytes: number): number {
   return Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT);
 }
 
-/**
- * Refuses more memory than an arena can have. Reserves it to find out, and gives it back at once: it is
- * address space only.
- * @throws TieredError `TIERED_CONFIG_INVALID`.
- */
-export function assertReservable(bytes: number, field: string): void {
-  try {
-    new SharedArrayBuffer(bytes);
-  } catch {
-    throw configError(field, 'bytes of address space that can be reserved at once', bytes);
-  }
-}
-
-/** Memory outside of any arena. */
-export function blockOfItsOwn(bytes: number): Block {
-  return { bytes: new Uint8Array(new SharedArrayBuffer(bytes)), free: () => undefined };
-}
+/** The memory of what could not be read at all. */
+export const NO_BLOCK: Block = { bytes: new Uint8Array(new SharedArrayBuffer(0)), free: () => undefined };

@@ -159,6 +159,8 @@ export class Producers {
 
   #leave(served: ServedQueue): void {
     if (!this.#queues.delete(served)) return;
+    served.memory.retire();
+    if (this.#queues.isEmpty) this.#memory.outside.rest();
     this.#share();
     this.#wake();
   }

@@ -1,5 +1,7 @@
-import { Arena, blockOfItsOwn, memoryOf, type Block } from './arena.js';
+import { configError } from '@tiered/core/internal';
+import { Arena, memoryOf, type Block } from './arena.js';
 import type { MemoryPort } from './queue-ports.js';
+import { leave, ReusedMemory, sharedMemory } from './reused-memory.js';
 
 /**
  * The memory that the queues of a buffer hold together. It includes queues that have ended while their
@@ -9,6 +11,8 @@ export class BufferMemory {
   heldBytes = 0;
   /** Bytes that they may hold. */
   limit: number;
+  /** What is held outside of arenas. */
+  readonly outside = new ReusedMemory();
 
   constructor(limit: number) {
     this.limit = limit;
@@ -24,7 +28,9 @@ export class BufferMemory {
 export class QueueMemory implements MemoryPort {
   readonly #shared: BufferMemory;
   readonly #arena: Arena;
+  readonly #buffer: SharedArrayBuffer;
   #ownBytes = 0;
+  #isAbandoned = false;
 
   /**
    * @param capacity Bytes that `limit` may grow to.
@@ -32,7 +38,8 @@ export class QueueMemory implements MemoryPort {
    */
   constructor(capacity: number, shared: BufferMemory) {
     this.#shared = shared;
-    this.#arena = new Arena(capacity, shared);
+    this.#buffer = sharedMemory(capacity);
+    this.#arena = new Arena(this.#buffer, shared);
   }
 
   /** Bytes that it may hold. */
@@ -61,19 +68,41 @@ export class QueueMemory implements MemoryPort {
   }
 
   outside(bytes: number): Block {
-    const block = blockOfItsOwn(bytes);
+    const block = this.#shared.outside.take(bytes);
     this.#count(memoryOf(bytes));
     return {
       bytes: block.bytes,
       free: () => {
         this.#count(-memoryOf(bytes));
-        block.free();
+        if (!this.#isAbandoned) block.free();
       },
     };
+  }
+
+  abandon(): void {
+    this.#isAbandoned = true;
+  }
+
+  /** Its queue takes no more memory. Others may have what it does not hold. */
+  retire(): void {
+    if (this.heldBytes === 0 && !this.#isAbandoned) leave([this.#buffer]);
   }
 
   #count(bytes: number): void {
     this.#ownBytes += bytes;
     this.#shared.heldBytes += bytes;
+  }
+}
+
+/**
+ * Refuses more memory than an arena can have. Reserves it to find out, for the first queue: it is address
+ * space only.
+ * @throws TieredError `TIERED_CONFIG_INVALID`.
+ */
+export function assertReservable(bytes: number, field: string): void {
+  try {
+    leave([sharedMemory(bytes)]);
+  } catch {
+    throw configError(field, 'bytes of address space that can be reserved at once', bytes);
   }
 }

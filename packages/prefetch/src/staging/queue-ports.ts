@@ -13,6 +13,11 @@ export interface MemoryPort {
    * @throws RangeError if no memory can be had.
    */
   outside(bytes: number): Block;
+  /**
+   * What is held will never be used again for something else: consumers may still look at it after the end,
+   * and reads that were aborted may still write to it.
+   */
+  abandon(): void;
   /** Whether there is room for a sample, or nothing beside it, with what other queues hold. */
   hasRoomFor(bytes: number): boolean;
 }

@@ -18,6 +18,10 @@ export class QueueSet implements Iterable<ServedQueue> {
     return this.#queues.delete(served);
   }
 
+  get isEmpty(): boolean {
+    return this.#queues.size === 0;
+  }
+
   /** Whether one of them has no room for its next sample. */
   get isFull(): boolean {
     for (const { queue } of this.#queues) if (queue.isFull && !queue.ended) return true;

@@ -206,6 +206,7 @@ export class SampleQueue {
     if (this.#failure !== undefined) return;
     this.#failure = { error, position: this.position() };
     this.#ahead.end();
+    if (this.#reads.size > 0 || this.lender.count > 0) this.#ports.memory.abandon();
     this.#stop.abort(error);
     void this.#named.end(error as Error);
     for (const entry of this.#window.entries()) {

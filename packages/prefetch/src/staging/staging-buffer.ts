@@ -3,16 +3,18 @@ import { assertCounts, configError, invariant, SafeEmitter } from '@tiered/core/
 import { adaptiveAutotuner } from '../autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningEvent } from '../autotuner/autotuner.js';
 import type { Profile } from '../observe/profile.js';
-import { assertReservable } from './arena.js';
 import { Producers, type OpenedQueue, type OpenParts } from './producers.js';
+import { assertReservable } from './queue-memory.js';
 
 /** Options of `StagingBuffer`. */
 export interface StagingBufferOptions {
   /**
    * Bytes of samples that are being read, wait, or are held by consumers. Tuning stays within this budget. It
    * is address space only until it is used. A sample larger than its queue's share is read when it is alone.
-   * Consumers that hold all of the memory still get the next sample, in memory beyond the budget. A
-   * prefetcher made while others hold all of it reads ahead as they give memory back. Default: 256 MiB.
+   * Consumers that hold all of the memory still get the next sample, in memory beyond the budget, which is
+   * kept for the next that needs it. So a process with larger objects takes `memory` and the largest of them.
+   * A prefetcher made while others hold all of it reads ahead as they give memory back.
+   * Default: 256 MiB.
    */
   readonly memory?: ByteSize | undefined;
   /** A fixed number of producers. Default: the autotuner chooses. */

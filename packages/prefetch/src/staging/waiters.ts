@@ -28,46 +28,47 @@ export class Waiters {
     this.#onChange = onChange;
   }
 
+  /** Consumers that wait. One that is just being served has what it waited for. */
   get count(): number {
-    return this.#waiting;
+    return this.#isServing ? this.#waiting - 1 : this.#waiting;
   }
 
   /** Waits until this consumer is first and is served, or all are rejected. An abort leaves the queue. */
   wait(wanted: Pick<Waiter, 'most' | 'epoch'>, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
-    return this.during(
-      new Promise((resolve, reject) => {
-        let stopListening = () => {};
-        const settled = () => {
-          waiter.isGone = true;
-          stopListening();
-        };
-        const waiter = {
-          ...wanted,
-          isGone: false,
-          resolve: (samples: readonly Sample[]) => {
-            settled();
-            resolve(samples);
-          },
-          reject: (error: unknown) => {
-            settled();
-            reject(error);
-          },
-        };
-        this.#queue.push(waiter);
-        stopListening = onAbort(signal, (reason) => waiter.reject(reason));
-      }),
-    );
+    return new Promise((resolve, reject) => {
+      const ended = this.#begin();
+      let stopListening = () => {};
+      const settled = () => {
+        // One that is being served may have been rejected meanwhile.
+        if (waiter.isGone) return;
+        waiter.isGone = true;
+        stopListening();
+        ended();
+      };
+      const waiter = {
+        ...wanted,
+        isGone: false,
+        resolve: (samples: readonly Sample[]) => {
+          settled();
+          resolve(samples);
+        },
+        reject: (error: unknown) => {
+          settled();
+          reject(error);
+        },
+      };
+      this.#queue.push(waiter);
+      stopListening = onAbort(signal, (reason) => waiter.reject(reason));
+    });
   }
 
   /** Counts a consumer as waiting until the promise settles. */
   async during<T>(promise: Promise<T>): Promise<T> {
-    const start = this.#clock.now();
-    this.#change(1);
+    const ended = this.#begin();
     try {
       return await promise;
     } finally {
-      this.#change(-1);
-      this.stallMs += this.#clock.now() - start;
+      ended();
     }
   }
 
@@ -80,17 +81,20 @@ export class Waiters {
    */
   serve(collect: (waiter: Waiter) => readonly Sample[] | undefined): void {
     if (this.#isServing) return;
-    this.#isServing = true;
     for (let waiter = this.first(); waiter !== undefined; waiter = this.first()) {
+      let settle: () => void;
+      this.#isServing = true;
       try {
         const samples = collect(waiter);
-        if (samples === undefined) break;
-        waiter.resolve(samples);
+        if (samples === undefined) return;
+        settle = () => waiter.resolve(samples);
       } catch (error) {
-        waiter.reject(error);
+        settle = () => waiter.reject(error);
+      } finally {
+        this.#isServing = false;
       }
+      settle();
     }
-    this.#isServing = false;
   }
 
   /** The consumer that has waited longest; undefined if nobody waits for the next sample. */
@@ -103,6 +107,16 @@ export class Waiters {
     const waiting = this.#queue.toArray();
     this.#queue.clear();
     for (const waiter of waiting) if (!waiter.isGone) waiter.reject(error);
+  }
+
+  /** Another consumer waits; returns what to call when it does not any more. */
+  #begin(): () => void {
+    const start = this.#clock.now();
+    this.#change(1);
+    return () => {
+      this.#change(-1);
+      this.stallMs += this.#clock.now() - start;
+    };
   }
 
   #change(by: number): void {

@@ -21,7 +21,7 @@ describe('an arena', () => {
   it('[P2] lends each byte once, within its limit, whatever comes back in which order', () => {
     fc.assert(
       fc.property(steps, (script) => {
-        const arena = new Arena(CAPACITY);
+        const arena = new Arena(new SharedArrayBuffer(CAPACITY));
         const out: { block: Block; mark: number }[] = [];
         for (const [mark, step] of script.entries()) {
           if ('limit' in step) arena.limit = step.limit;
@@ -46,7 +46,7 @@ describe('an arena', () => {
   });
 
   it('takes as many pieces as fit, and one for each that came back in order', () => {
-    const arena = new Arena(640);
+    const arena = new Arena(new SharedArrayBuffer(640));
     const blocks = Array.from({ length: 10 }, () => arena.take(64));
     expect(blocks).not.toContain(undefined);
     expect(arena.take(1)).toBeUndefined();
@@ -58,13 +58,13 @@ describe('an arena', () => {
   });
 
   it('throws at whoever gives a piece back twice', () => {
-    const block = new Arena(64).take(10);
+    const block = new Arena(new SharedArrayBuffer(64)).take(10);
     block?.free();
     expect(() => block?.free()).toThrow();
   });
 
   it('begins anew where the limit has grown, once it is empty', () => {
-    const arena = new Arena(1000);
+    const arena = new Arena(new SharedArrayBuffer(1000));
     arena.limit = 100;
     expect(arena.take(200)).toBeUndefined();
     arena.limit = 1000;

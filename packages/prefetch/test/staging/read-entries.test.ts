@@ -4,10 +4,10 @@ import { prefetchChannel, type PrefetchTrace } from '@tiered/core/tracing';
 import fc from 'fast-check';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, it, onTestFinished } from 'vitest';
-import { blockOfItsOwn } from '../../src/staging/arena.js';
 import { Entry } from '../../src/staging/entry.js';
 import { BufferMemory, QueueMemory } from '../../src/staging/queue-memory.js';
 import { readEntries } from '../../src/staging/read-entries.js';
+import { ReusedMemory } from '../../src/staging/reused-memory.js';
 import { TracedSample } from '../../src/staging/traced-sample.js';
 import { charge, keys, settled, withCode } from '../helpers.js';
 
@@ -59,7 +59,14 @@ function sourceOf(
 }
 
 const entryOf = (i: number, memory = new QueueMemory(0, new BufferMemory(0))) =>
-  new Entry({ key: `${i}`, epoch: 0, position: i }, SIZE, i, blockOfItsOwn(SIZE), memory, () => undefined);
+  new Entry(
+    { key: `${i}`, epoch: 0, position: i },
+    SIZE,
+    i,
+    new ReusedMemory().take(SIZE),
+    memory,
+    () => undefined,
+  );
 
 it('[P3] an object that cannot be read fails its own sample, whatever its neighbours in the batch are', async () => {
   await fc.assert(

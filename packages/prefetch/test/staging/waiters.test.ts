@@ -22,3 +22,16 @@ it('[P6] who is just being served gets the sample, though what is taken makes th
   await failed;
   expect(waiters.count).toBe(0);
 });
+
+it('[P2] who is just being served does not wait, so that nothing is read beyond the memory for it', async () => {
+  const waiters = new Waiters(new ManualClock(), () => undefined);
+  const waiting = [1, 2].map(() => waiters.wait({ most: 1, epoch: undefined }, undefined));
+  const counts: number[] = [];
+  const left = [{ key: 'first' }, { key: 'second' }] as Sample[];
+  waiters.serve(() => {
+    counts.push(waiters.count);
+    return left.splice(0, 1);
+  });
+  expect([...counts, waiters.count]).toEqual([1, 0, 0]);
+  expect((await Promise.all(waiting)).flat().map(({ key }) => key)).toEqual(['first', 'second']);
+});

@@ -1,9 +1,9 @@
 import type { Clock, Hierarchy } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
 import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
 import { fillOrder, frequencyPlan } from '@tiered/tiering/plans';
 import type { Parts } from './order/parts.js';
-import { batchesOf, type Job } from './reading/planner.js';
+import { hierarchyOf, readsOf } from './reading/object-reads.js';
+import type { Job } from './reading/planner.js';
 
 /** How a loader has its hierarchy keep what this rank will read most often. */
 export interface ClairvoyantOptions {
@@ -55,10 +55,7 @@ export class Clairvoyant {
   /** @throws TieredError `TIERED_CONFIG_INVALID` for parts of several hierarchies. */
   constructor(parts: ClairvoyantParts) {
     this.#parts = parts;
-    const [hierarchy, ...others] = new Set(parts.parts.list.map(({ samples }) => samples.hierarchy));
-    if (hierarchy === undefined || others.length > 0)
-      throw configError('clairvoyant', 'parts of one hierarchy', `${1 + others.length}`);
-    this.#hierarchy = hierarchy;
+    this.#hierarchy = hierarchyOf(parts.parts);
     this.#planned = this.#plan();
     this.#planned.catch(() => undefined);
   }
@@ -80,9 +77,9 @@ export class Clairvoyant {
   }
 
   async #plan(): Promise<void> {
-    const { savedMs = SAVED_MS, policy, signal } = this.#parts;
+    const { savedMs = SAVED_MS, policy, parts, job, clock, signal } = this.#parts;
     const { namespace } = this.#hierarchy;
-    const { frequency, first } = await this.#accesses();
+    const { frequency, first } = await readsOf(parts, job, clock, signal);
     const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));
     const quotas = this.#hierarchy.stats().tiers.map(({ quotaBytes }) => quotaBytes);
     const plan = frequencyPlan({ frequency, first, sizes, quotas, savedMs });
@@ -98,32 +95,5 @@ export class Clairvoyant {
         if (!signal.aborted) this.#error = error;
       },
     );
-  }
-
-  /** How often, and when first, objects are read, by their numbers in the namespace. */
-  async #accesses(): Promise<{ readonly frequency: Uint32Array; readonly first: Uint32Array }> {
-    const { parts, job, signal, clock } = this.#parts;
-    const { namespace } = this.#hierarchy;
-    const idsOf = parts.list.map(({ samples }) =>
-      Int32Array.from(samples.keys, (key) => namespace.find(key)),
-    );
-    const frequency = new Uint32Array(namespace.count);
-    const first = new Uint32Array(namespace.count);
-    let access = 0;
-    for (let epoch = job.start.epoch; epoch < job.epochs; epoch++) {
-      await clock.turn();
-      signal.throwIfAborted();
-      for (const numbers of batchesOf(job, epoch)) {
-        const { parts: partsOf, records } = parts.locate(numbers);
-        for (let i = 0; i < records.length; i++) {
-          const [part = 0, record = 0] = [partsOf[i], records[i]];
-          const id = idsOf[part]?.[parts.list[part]?.samples.objectOf(record) ?? 0] ?? -1;
-          if (frequency[id] === 0) first[id] = access;
-          frequency[id] = (frequency[id] ?? 0) + 1;
-          access += 1;
-        }
-      }
-    }
-    return { frequency, first };
   }
 }

@@ -13,14 +13,14 @@ import { figuresOf, type LoaderFigures } from './observe/figures.js';
 import { reportOf } from './observe/report.js';
 import { checkedOptions, type CheckedOptions, type DataLoaderOptions } from './options.js';
 import { refuseNoBatches } from './order/no-batches.js';
-import { orderingOf, type Ordering } from './order/make-order.js';
+import type { Ordering } from './order/make-order.js';
 import { Parts, type LoaderPart } from './order/parts.js';
 import { BlockSource } from './reading/block-source.js';
 import { InRuns } from './reading/in-runs.js';
+import { jobOf } from './reading/job.js';
 import { accessesOf, Planner, sharesOf } from './reading/planner.js';
-import { runsOf, type Runs } from './reading/runs.js';
 import { Scattered } from './reading/scattered.js';
-import { assertForm, assertState, orderHash, type LoaderState } from './state.js';
+import { orderHash, type LoaderState } from './state.js';
 import { makingOf } from './workers/making.js';
 import type { WorkerPool } from './workers/worker-pool.js';
 
@@ -82,35 +82,24 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     options: DataLoaderOptions<S, T, C>,
   ) {
     const checked = checkedOptions(options);
-    const { resume, prefetch = {}, signal, epochSamples, clairvoyant } = options;
-    const { epochs, seed, ranks } = checked;
-    if (resume !== undefined) assertForm(resume);
+    const { prefetch = {}, signal, clairvoyant } = options;
+    const { seed } = checked;
     this.#options = checked;
     this.#parts = new Parts(samples);
     this.#damage = new DamageLimit(options);
     this.#clock = prefetch.clock ?? systemClock;
     this.#signal = signal;
-    this.#lanes = resume?.lanes ?? ranks;
     const parts = this.#parts as Parts;
-    let known: readonly Runs[] | undefined;
-    const runs = () => (known ??= runsOf(parts));
-    this.#ordering = orderingOf({
-      parts,
-      runs,
-      seed,
-      shuffle: checked.shuffle,
-      lanes: this.#lanes,
-      epochSamples,
-    });
-    const { order, reads } = this.#ordering;
-    if (resume !== undefined) assertState(resume, order, parts, epochs);
-    this.#position = { epoch: resume?.epoch ?? 0, done: resume?.done ?? 0 };
+    const { job, ordering, lanes, runs } = jobOf(parts, checked, options);
+    this.#lanes = lanes;
+    this.#ordering = ordering;
+    const { order, reads } = ordering;
+    this.#position = job.start;
     this.batchesPerEpoch = sharesOf({ order, ...checked }, 0).batches;
     if (this.batchesPerEpoch === 0) refuseNoBatches(order, checked);
     let blocks = 0;
     const newId = () => blocks++;
     const reading = reads === 'singly' ? new Scattered(parts, newId) : new InRuns(parts, runs(), newId);
-    const job = { order, ...checked, start: this.#position };
     const planner = new Planner({ ...job, parts, reading });
     const source = new BlockSource(parts);
     const accesses = accessesOf(planner, (block) => source.planned(block));

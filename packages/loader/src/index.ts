@@ -26,6 +26,7 @@ export { type EpochLimit } from './observe/limit.js';
 export { type SourceFigures } from './observe/optimum.js';
 export { type DataLoaderOptions, type WindowShuffle } from './options.js';
 export { type LoaderPart } from './order/parts.js';
+export { objectReads, type ObjectReads, type ObjectReadsOptions } from './reading/object-reads.js';
 export { splitSamples, type SplitOptions } from './order/split.js';
 export { type ThreadedLoader } from './threaded/serve-loader.js';
 export { ThreadLoader, type ThreadBatch, type ThreadLoaderOptions } from './threaded/thread-loader.js';

@@ -1,6 +1,6 @@
 import { configError } from '@tiered/core/internal';
+import type { SharesOptions } from '@tiered/prefetch/internal';
 import type { EpochOrder } from './epoch-order.js';
-import type { SharesOptions } from './shares.js';
 
 /**
  * Says that `dropLast` leaves out every sample, so that a training would end at once, and look as if it had

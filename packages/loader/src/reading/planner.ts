@@ -1,7 +1,7 @@
+import { Shares } from '@tiered/prefetch/internal';
 import Denque from 'denque';
 import type { Located, Parts } from '../order/parts.js';
 import type { EpochOrder } from '../order/epoch-order.js';
-import { Shares } from '../order/shares.js';
 import type { BatchPlan, Block } from './plan.js';
 import type { Placed } from './scattered.js';
 

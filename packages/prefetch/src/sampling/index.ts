@@ -15,6 +15,7 @@ export {
   type GlobalBatchSamplerOptions,
   type GlobalCheckpoint,
 } from './global-batch-sampler.js';
+export { rankSampler, type RankSamplerOptions } from './rank-sampler.js';
 export { redistribute, type RedistributeOptions } from './redistribute.js';
 export { samplerSequence } from './sampler-sequence.js';
 export { type Sampler } from './sampler.js';

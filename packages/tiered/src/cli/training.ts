@@ -1,5 +1,6 @@
 import { TieredError } from '@tiered/core';
 import type { Command } from 'commander';
+import { mapping } from './mapping.js';
 import { positiveWhole, wholeNumber } from './numbers.js';
 
 /** The order of a training, as commands are told it. */
@@ -9,12 +10,22 @@ export interface TrainingOptions {
   readonly epochs: number;
   readonly workers: number;
   readonly worker: number;
+  /** Samples of a batch of one worker. */
   readonly batchSize?: number;
+  readonly dropLast?: boolean;
   readonly torch?: boolean;
 }
 
+/** What a plan is made from. */
+export interface PlanOptions extends TrainingOptions {
+  /** The name of the format. Without one, objects are samples. */
+  readonly format?: string;
+  readonly formatOptions?: Readonly<Record<string, unknown>>;
+  readonly indexes?: string;
+}
+
 /** These say more of an order, and nothing without one. */
-const NEED_SEED = ['epochs', 'workers', 'worker', 'batchSize', 'torch'];
+const NEED_SEED = ['epochs', 'workers', 'worker', 'batchSize', 'dropLast', 'torch', 'format', 'indexes'];
 
 /** Adds the options that say in which order a training reads. */
 export function addTrainingOptions(command: Command): Command {
@@ -25,11 +36,23 @@ export function addTrainingOptions(command: Command): Command {
     .option('--worker <n>', 'the one that is meant, from 0 on', wholeNumber, 0)
     .option(
       '--batch-size <n>',
-      'samples of a global batch; needed for several workers, without --torch',
+      'samples of a batch of one worker; needed with --drop-last, without --torch',
       positiveWhole,
     )
+    .option('--drop-last', 'the training leaves out what does not fill a batch for every worker')
     .option('--torch', "the order of PyTorch's DistributedSampler, over the keys in their order")
     .hook('preAction', assertSeed);
+}
+
+/** Adds the options of a plan: those of the order, and those that say where the samples are. */
+export function addPlanOptions(command: Command): Command {
+  return addTrainingOptions(command)
+    .option(
+      '--format <name>',
+      'how samples lie in objects, as the loader is told; default: each object is a sample',
+    )
+    .option('--format-options <json>', 'options of the format, such as \'{"recordBytes":3073}\'', mapping)
+    .option('--indexes <directory>', 'what "tiered index" wrote, so that no object is read for --format');
 }
 
 function assertSeed(command: Command): void {

@@ -1,13 +1,7 @@
-import {
-  loadConfig,
-  type HierarchyConfig,
-  type LoadedConfig,
-  type SourceConfig,
-  type TierConfig,
-} from '@tiered/config';
+import { loadConfig, type HierarchyConfig, type SourceConfig, type TierConfig } from '@tiered/config';
 import { isTieredError, systemClock, type Clock, type OperationOptions } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
+import { policyOf } from '../configuration/policy.js';
 import { ListingProgress, type Terminal } from '../progress.js';
 import { Dataset } from './dataset.js';
 import { assertKnown, type OptionNames } from './known-options.js';
@@ -99,7 +93,7 @@ async function opened(
       signal,
       clock,
       prefetcher: config.prefetcher,
-      policy: policyOf(config),
+      policy: policyOf(config.hierarchy),
     });
     if (config.monitor !== undefined) await dataset.monitorAt(config.monitor);
     return dataset;
@@ -109,11 +103,6 @@ async function opened(
   } finally {
     listing?.stop();
   }
-}
-
-/** The policy of the placement, if it is one of this SDK. */
-function policyOf({ hierarchy: { placement } }: LoadedConfig): PlacementPolicy | undefined {
-  return placement instanceof PlacementHandler ? placement.policy : undefined;
 }
 
 function assertOptions(options: DatasetOptions): void {

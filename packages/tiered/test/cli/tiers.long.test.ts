@@ -117,7 +117,7 @@ describe('tiered inspect', () => {
   it.each([
     [[], '--seed: expected'],
     [['--epochs', '2'], '--epochs: expected with --seed'],
-    [['--seed', '1', '--workers', '2'], '--batch-size: expected'],
+    [['--seed', '1', '--workers', '2', '--drop-last'], '--batch-size: expected'],
     [['--seed', '1', '--workers', '2', '--worker', '2', '--torch'], '--worker: expected'],
     [['--seed', '1', '--torch', '--batch-size', '2'], '--batch-size: expected nothing'],
   ])('refuses %j', async (args, message) => {

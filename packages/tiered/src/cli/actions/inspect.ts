@@ -4,9 +4,10 @@ import { identityOf, loadManifest } from '@tiered/core/internal';
 import type { SurveyedCopy } from '@tiered/tiering/survey';
 import { stat } from 'node:fs/promises';
 import type { CommandHost } from '../host.js';
-import type { TrainingOptions } from '../training.js';
-import { keysIn, lookAtTiers, objectsOf, openSource, type TierLook } from './look.js';
-import { nextAccesses, planOf, samplerOf } from './training.js';
+import type { PlanOptions, TrainingOptions } from '../training.js';
+import { keysIn, lookAtTiers, openSource, type TierLook } from './look.js';
+import { planOf } from './plan.js';
+import { nextAccesses, samplerOf } from './training.js';
 import { countOf, percentOf } from './words.js';
 
 /** Accesses that are told of an object. */
@@ -109,7 +110,7 @@ function copyText({ copy, isCurrent }: Inspected): string {
 }
 
 /** What `tiered inspect plan` is told. */
-export interface InspectPlanOptions extends TrainingOptions {
+export interface InspectPlanOptions extends PlanOptions {
   readonly keys?: boolean;
   readonly json?: boolean;
 }
@@ -122,19 +123,19 @@ export async function inspectPlan(
 ): Promise<void> {
   const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   await using source = await openSource(host, options);
-  const objects = await objectsOf(source);
   const { tiers = [] } = options;
   const quotas = tiers.map(({ quota }) => parseBytes(quota));
-  const { levels, left, leftBytes, unread } = await planOf(objects, quotas, training);
+  const { levels, left, leftBytes, unread } = await planOf(host, source, quotas, training);
   if (listsKeys) {
-    for (const planned of levels) for (const { key } of planned) host.write(`${key}\n`);
+    for (const key of levels.flat()) host.write(`${key}\n`);
     return;
   }
+  const { namespace } = source;
   const sums = levels.map((planned, level) => ({
     level,
     driver: tiers[level]?.driver.name ?? '',
     objects: planned.length,
-    bytes: planned.reduce((sum, { size }) => sum + size, 0),
+    bytes: planned.reduce((sum, key) => sum + namespace.sizeOf(namespace.find(key)), 0),
     quotaBytes: quotas[level] ?? 0,
   }));
   if (json) {

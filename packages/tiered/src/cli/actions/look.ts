@@ -1,4 +1,5 @@
 import { Hierarchy, parseBytes, type HierarchyOptions, type StorageDriver } from '@tiered/core';
+import { isDirectoryMark } from '@tiered/formats/internal';
 import { surveyTier, type TierSurvey } from '@tiered/tiering/survey';
 import { readdir } from 'node:fs/promises';
 import { ListingProgress } from '../../progress.js';
@@ -74,9 +75,13 @@ export async function objectsOf(
   return objects.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 }
 
-/** The keys of the objects that are meant, in their order. Nothing else of any object is kept meanwhile. */
+/**
+ * The keys of the objects that are meant, in their order, as a dataset has them: without marks of directories
+ * in S3. Nothing else of any object is kept meanwhile.
+ */
 export async function keysIn(source: Hierarchy, isMeant: (key: string) => boolean): Promise<string[]> {
   const keys: string[] = [];
-  for await (const page of source.list()) for (const { key } of page) if (isMeant(key)) keys.push(key);
+  for await (const page of source.list())
+    for (const { key, size } of page) if (!isDirectoryMark(key, size) && isMeant(key)) keys.push(key);
   return keys.sort();
 }

@@ -1,10 +1,11 @@
-import { TieredError, type Hierarchy } from '@tiered/core';
+import { TieredError, type Hierarchy, type HierarchyOptions } from '@tiered/core';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import picomatch from 'picomatch';
-import type { TrainingOptions } from '../training.js';
+import type { CommandHost } from '../host.js';
+import type { PlanOptions } from '../training.js';
 import { objectsOf } from './look.js';
-import { planOf } from './training.js';
+import { followerOf, planOf, quotasFor } from './plan.js';
 
 /** Which objects are meant. All that is given has to be true of them. */
 export interface SelectionOptions {
@@ -14,41 +15,68 @@ export interface SelectionOptions {
   readonly keys?: string;
 }
 
+/** What is to be on tiers that stay when this command ends. */
+export interface Selected {
+  /** Each once, in the order in which they are to be fetched. */
+  readonly keys: readonly string[];
+  /** Whether they are those of a plan. */
+  readonly isPlan: boolean;
+}
+
 /**
- * The keys of the objects that are meant, each once: in the order of the file of keys; else, with a seed, in
- * the order of the plan; else in their own order.
- * @throws TieredError `TIERED_CONFIG_INVALID` if nothing is meant, or for options that do not go together.
+ * The keys of the objects that are meant: in the order of the file of keys; else, with a seed, in the order
+ * of the plan; else in their own order. A policy that follows plans gets the plan.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if nothing is meant, for options that do not go together, and
+ * for a policy that follows plans where there is none.
  */
 export async function selected(
+  host: CommandHost,
   source: Hierarchy,
-  quotas: readonly number[],
-  options: SelectionOptions & TrainingOptions,
-): Promise<string[]> {
+  config: HierarchyOptions,
+  options: SelectionOptions & PlanOptions,
+): Promise<Selected> {
   const { prefix = '', pattern, keys, ...training } = options;
   if (keys !== undefined && training.seed !== undefined)
     throw new TieredError('TIERED_CONFIG_INVALID', '--keys: expected without --seed; each gives an order');
+  const isPlan = training.seed !== undefined;
+  if (!isPlan) assertNoPlanNeeded(config);
   const matches = pattern === undefined ? () => true : picomatch(pattern, { dot: true });
   const isMeant = (key: string) => key.startsWith(prefix) && matches(key);
-  const chosen = (await inOrder(source, quotas, keys, training)).filter(isMeant);
+  const all = isPlan
+    ? await planned(host, source, config, training)
+    : keys === undefined
+      ? (await objectsOf(source)).map(({ key }) => key)
+      : await linesOf(keys);
+  const chosen = all.filter(isMeant);
   if (chosen.length === 0)
     throw new TieredError(
       'TIERED_CONFIG_INVALID',
       'No object is meant; check the prefix, the pattern and the keys.',
     );
-  return [...new Set(chosen)];
+  return { keys: [...new Set(chosen)], isPlan };
 }
 
-async function inOrder(
+function assertNoPlanNeeded(config: HierarchyOptions): void {
+  const follower = followerOf(config);
+  if (follower === undefined) return;
+  throw new TieredError(
+    'TIERED_CONFIG_INVALID',
+    `placement.policy: ${follower.name} places what a plan says, and there is none. Give the order of the training, ` +
+      'from which the plan follows: --seed, with --epochs, --workers and --worker.',
+  );
+}
+
+async function planned(
+  host: CommandHost,
   source: Hierarchy,
-  quotas: readonly number[],
-  keys: string | undefined,
-  training: TrainingOptions,
+  config: HierarchyOptions,
+  training: PlanOptions,
 ): Promise<string[]> {
-  if (keys !== undefined) return linesOf(keys);
-  const objects = await objectsOf(source);
-  if (training.seed === undefined) return objects.map(({ key }) => key);
-  const { levels } = await planOf(objects, quotas, training);
-  return levels.flat().map(({ key }) => key);
+  const { plan, levels } = await planOf(host, source, quotasFor(config), training);
+  const { namespace } = source;
+  followerOf(config)?.follow({ plan, sampleOf: (key) => namespace.find(key) });
+  const stays = (level: number) => config.tiers?.[level]?.driver.location !== undefined;
+  return levels.filter((_, level) => stays(level)).flat();
 }
 
 async function linesOf(file: string): Promise<string[]> {

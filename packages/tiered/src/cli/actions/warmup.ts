@@ -11,7 +11,7 @@ import { ABSENT, identityOf } from '@tiered/core/internal';
 import { placeInOrder } from '@tiered/tiering';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
-import type { TrainingOptions } from '../training.js';
+import type { PlanOptions } from '../training.js';
 import { untilInterrupted } from './interrupt.js';
 import { levelsText } from './levels-text.js';
 import { lookAtTiers, openSource } from './look.js';
@@ -19,7 +19,7 @@ import { selected, type SelectionOptions } from './selection.js';
 import { countOf, percentOf } from './words.js';
 
 /** What `tiered warmup` is told. */
-export interface WarmupOptions extends TrainingOptions, SelectionOptions {
+export interface WarmupOptions extends PlanOptions, SelectionOptions {
   readonly budget?: string;
   readonly check?: boolean;
   readonly json?: boolean;
@@ -33,10 +33,7 @@ export async function warmup(host: CommandHost, file: string, options: WarmupOpt
   const config = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   const budget = options.budget === undefined ? Infinity : parseBytes(options.budget, '--budget');
   if (options.check === true) await checkTiers(host, config, options);
-  else
-    await untilInterrupted(host.clock, (signal) =>
-      fillTiers(host, withoutMemory(config), { budget, signal }, options),
-    );
+  else await untilInterrupted(host.clock, (signal) => fillTiers(host, config, { budget, signal }, options));
 }
 
 /** What is in memory ends with this command, so memory tiers take nothing. */
@@ -52,14 +49,13 @@ async function fillTiers(
   { budget, signal }: { readonly budget: number; readonly signal: AbortSignal },
   options: WarmupOptions,
 ): Promise<void> {
-  await using hierarchy = new Hierarchy(config);
+  await using hierarchy = new Hierarchy(withoutMemory(config));
   const faults = new Map<number, unknown>();
   hierarchy.on('tierFault', ({ level, error }) => faults.set(level, error));
   hierarchy.on('tierOutOfService', () => undefined);
   const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
   await hierarchy.open({ signal }).finally(() => listing.stop());
-  const quotas = (config.tiers ?? []).map(({ quota }) => parseBytes(quota));
-  const keys = await selected(hierarchy, quotas, options);
+  const { keys, isPlan } = await selected(host, hierarchy, config, options);
   // Copies that are there already cost nothing of the budget.
   await hierarchy.idle({ signal });
   const bar = new ProgressBar(host.terminal, host.clock, 'placing');
@@ -83,10 +79,10 @@ async function fillTiers(
     const found = { objects: keys.length, ...counts, fetchedBytes, beyondBudget, tiers: stats.tiers };
     host.write(`${JSON.stringify(found, undefined, 2)}\n`);
   } else {
-    const isPlan = options.seed !== undefined && keys.length < stats.namespace.objects;
-    const meant = isPlan
-      ? `${keys.length.toLocaleString('en')} of ${countOf(stats.namespace.objects, 'object')} are planned for the tiers`
-      : countOf(keys.length, 'object');
+    const meant =
+      isPlan && keys.length < stats.namespace.objects
+        ? `${keys.length.toLocaleString('en')} of ${countOf(stats.namespace.objects, 'object')} are planned for the tiers`
+        : countOf(keys.length, 'object');
     const why = counts.left > 0 && faults.size === 0 ? ', as no tier has room' : '';
     const beyond = beyondBudget > 0 ? `, ${countOf(beyondBudget, 'object')} beyond the budget` : '';
     host.write(
@@ -155,8 +151,7 @@ async function checkTiers(
 ): Promise<void> {
   await using source = await openSource(host, config);
   await using looks = await lookAtTiers(config);
-  const quotas = looks.tiers.map(({ quotaBytes }) => quotaBytes);
-  const missing = new Set(await selected(source, quotas, options));
+  const missing = new Set((await selected(host, source, config, options)).keys);
   const wanted = missing.size;
   const dataset = identityOf(config.source);
   const { namespace } = source;

@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { IndexSamplesOptions } from '../actions/index-samples.js';
 import type { CommandHost } from '../host.js';
+import { mapping } from '../mapping.js';
 
 /** `tiered index`. */
 export function indexCommand(host: CommandHost): Command {
@@ -21,16 +22,4 @@ export function indexCommand(host: CommandHost): Command {
       const { indexSamples } = await import('../actions/index-samples.js');
       await indexSamples(host, file, options);
     });
-}
-
-function mapping(text: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Readonly<Record<string, unknown>>;
-  throw new InvalidArgumentError('Give a mapping as JSON.');
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { InspectKeyOptions, InspectPlanOptions } from '../actions/inspect.js';
 import type { CommandHost } from '../host.js';
 import { wholeNumber } from '../numbers.js';
-import { addTrainingOptions } from '../training.js';
+import { addPlanOptions, addTrainingOptions } from '../training.js';
 
 /** `tiered inspect`. */
 export function inspectCommand(host: CommandHost): Command {
@@ -24,7 +24,7 @@ export function inspectCommand(host: CommandHost): Command {
       const { inspectKey } = await import('../actions/inspect.js');
       await inspectKey(host, file, key, options);
     });
-  addTrainingOptions(
+  addPlanOptions(
     inspect
       .command('plan')
       .argument('<config>', 'the configuration')

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { WarmupOptions } from '../actions/warmup.js';
 import type { CommandHost } from '../host.js';
-import { addTrainingOptions } from '../training.js';
+import { addPlanOptions } from '../training.js';
 
 /** `tiered warmup`. */
 export function warmupCommand(host: CommandHost): Command {
@@ -14,7 +14,7 @@ export function warmupCommand(host: CommandHost): Command {
     .option('--budget <size>', 'fetches at most this much from the source, such as 50GiB; default: no limit')
     .option('--check', 'fetches nothing; says what is missing, and fails if anything is')
     .option('--json', 'the result as JSON');
-  return addTrainingOptions(command)
+  return addPlanOptions(command)
     .description(
       'Fills the tiers ahead of a training, as far as they have room: in the order of the keys, or, with --seed, in the order ' +
         'in which the training first reads what it should keep. Memory tiers are left to the training.',

@@ -12,6 +12,9 @@ export interface SharesOptions {
 }
 
 /**
+ * Says which rank of a training reads which sample: the one function for loaders, and for all who foresee
+ * them.
+ *
  * The batches of all ranks in the rest of an epoch. In batch k the ranks take turns: the sample at position p
  * goes to rank p modulo ranks. So every rank has as many batches as the others, with as many samples. Where
  * the last samples do not go around, the first of the epoch are read once more, as PyTorch's
@@ -33,6 +36,11 @@ export class Shares {
     const left = length - done;
     this.#positions = dropLast ? left - (left % this.#global) : Math.ceil(left / ranks) * ranks;
     this.batches = Math.ceil(this.#positions / this.#global);
+  }
+
+  /** Samples of every rank, in all its batches. */
+  get samples(): number {
+    return this.#positions / this.#options.ranks;
   }
 
   /** Samples of a rank in a batch. */

@@ -1,0 +1,89 @@
+import { someBytes } from '@tiered/core/testing';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { openDataset, type Dataset } from 'tiered';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { tiered } from './run-tiered.js';
+
+const OBJECTS = 120;
+const BYTES = 8192;
+const JOB = { seed: 7, epochs: 10, rank: 2, ranks: 4 };
+const ORDER = ['--seed', '7', '--epochs', '10', '--workers', '4', '--worker', '2'];
+const IMAGES = ['--format', 'image-folder'];
+
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-warmup-'));
+  file = path.join(directory, 'tiers.yaml');
+  for (const kind of ['cat', 'dog']) await mkdir(path.join(directory, 'data', kind), { recursive: true });
+  for (let i = 0; i < OBJECTS; i++)
+    await writeFile(path.join(directory, 'data', i % 2 ? 'cat' : 'dog', `${i}.png`), someBytes(BYTES, i));
+  // No sample: it must not shift the numbers of the others.
+  await writeFile(path.join(directory, 'data', 'README.md'), 'pictures');
+  return () => rm(directory, { recursive: true });
+});
+
+/** A configuration with so much memory and disk, in bytes. */
+async function configured(memory: number, disk: number, policy = 'planFollower'): Promise<void> {
+  const tiers = [
+    ...(memory === 0 ? [] : [{ driver: 'memory', quota: memory }]),
+    { driver: 'fs', root: './cache', quota: disk },
+  ];
+  const placement = { policy, chunk: '8KiB' };
+  await writeFile(file, JSON.stringify({ source: { driver: 'fs', root: './data' }, tiers, placement }));
+}
+
+/** How often rank 2 of 4 reads each object. */
+async function readsOf(data: Dataset): Promise<Map<string, number>> {
+  const reads = new Map<string, number>();
+  const loader = await data.loader({ format: 'image-folder', batchSize: 5, ...JOB });
+  for await (const batch of loader)
+    for (const [i, sample] of batch.samples.entries()) {
+      const set = batch.setOf(i);
+      const key = set?.placeOf(set.recordOf(sample)).key ?? '';
+      reads.set(key, (reads.get(key) ?? 0) + 1);
+    }
+  return reads;
+}
+
+describe('a plan for one of several ranks', () => {
+  it('[D9] has the objects that the rank of a loader reads most often', async () => {
+    await configured(0, 600_000, 'firstFit');
+    const { code, out } = await tiered('inspect', 'plan', file, '--keys', ...ORDER, ...IMAGES);
+    expect(code).toBe(0);
+    const keys = out.trimEnd().split('\n');
+    await using data = await openDataset({ source: path.join(directory, 'data'), progress: false });
+    const reads = await readsOf(data);
+    const most = [...reads.values()].sort((a, b) => b - a).slice(0, keys.length);
+    expect(keys.map((key) => reads.get(key) ?? 0).sort((a, b) => b - a)).toEqual(most);
+    expect(most.at(-1)).toBeGreaterThan(Math.min(...reads.values()));
+  });
+});
+
+describe('a warmup for a policy that follows plans', () => {
+  it.each([[[]], [['--check']], [['--prefix', 'cat/']]])(
+    'says that it has no plan, with %j',
+    async (args) => {
+      await configured(0, 2 ** 20);
+      const { code, messages } = await tiered('warmup', file, ...args);
+      expect(code).toBe(2);
+      expect(messages).toContain('placement.policy: planFollower places what a plan says, and there is none');
+      expect(messages).toContain('--seed');
+    },
+  );
+
+  it.each([
+    [['--seed', '1', '--drop-last'], '--batch-size: expected'],
+    [['--seed', '1', '--indexes', 'there'], '--indexes: expected with --format'],
+    [['--seed', '1', '--format-options', '{}'], '--format-options: expected with --format'],
+    [['--seed', '1', '--torch', '--format', 'csv'], '--format: expected nothing with --torch'],
+  ])('refuses %j', async (args, message) => {
+    await configured(0, 2 ** 20);
+    expect(await tiered('warmup', file, ...args)).toMatchObject({
+      code: 2,
+      messages: expect.stringContaining(message) as string,
+    });
+  });
+});

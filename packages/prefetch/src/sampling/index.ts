@@ -19,5 +19,16 @@ export { rankSampler, type RankSamplerOptions } from './rank-sampler.js';
 export { redistribute, type RedistributeOptions } from './redistribute.js';
 export { samplerSequence } from './sampler-sequence.js';
 export { type Sampler } from './sampler.js';
+export {
+  torchBatchSampler,
+  type TorchBatchSampler,
+  type TorchBatchSamplerOptions,
+} from './torch-batch-sampler.js';
 export { torchDistributedSampler, type TorchDistributedSamplerOptions } from './torch-distributed-sampler.js';
+export { type TorchGeneratorOptions } from './torch-epochs.js';
+export { torchRandomSampler, type TorchRandomSamplerOptions } from './torch-random-sampler.js';
 export { torchRandperm } from './torch-randperm.js';
+export {
+  torchWeightedRandomSampler,
+  type TorchWeightedRandomSamplerOptions,
+} from './torch-weighted-random-sampler.js';

@@ -1,7 +1,8 @@
 import { assertCounts } from '@tiered/core/internal';
 import { ArrangedSampler } from './arranged-sampler.js';
 import type { Sampler } from './sampler.js';
-import { assertTorchSeed, assertTorchSize, torchRandperm } from './torch-randperm.js';
+import { assertTorchSeed } from './torch-generator.js';
+import { assertTorchSize, torchRandperm } from './torch-randperm.js';
 
 /** Options of `torchDistributedSampler`: those of PyTorch's, with the names used here. */
 export interface TorchDistributedSamplerOptions {

@@ -1,36 +1,10 @@
-import {
-  torchDistributedSampler,
-  torchRandperm,
-  type TorchDistributedSamplerOptions,
-} from '@tiered/prefetch/sampling';
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { torchDistributedSampler, torchRandperm } from '@tiered/prefetch/sampling';
 import { expect, it } from 'vitest';
 import { withCode } from '../helpers.js';
 import { epochOf } from './helpers.js';
+import { expectDrawn, readTorchVectors } from './torch-vectors.js';
 
-/*
- * What a real PyTorch drew. From the root of the repository, with PyTorch installed (Debian: python3-torch):
- *
- *   python3 tools/torch-vectors.py > packages/prefetch/test/sampling/torch-vectors.json
- *   npx prettier --write packages/prefetch/test/sampling/torch-vectors.json
- */
-const vectors = JSON.parse(readFileSync(new URL('torch-vectors.json', import.meta.url), 'utf8')) as {
-  readonly randperm: readonly (Drawn & { readonly n: number; readonly seed: number })[];
-  readonly distributed: readonly (Drawn &
-    Required<TorchDistributedSamplerOptions> & { readonly epoch: number })[];
-};
-
-/** Numbers as they are, or the SHA-256 of them as 32-bit little-endian words. */
-interface Drawn {
-  readonly numbers?: readonly number[] | undefined;
-  readonly sha256?: string | undefined;
-}
-
-function expectDrawn(drawn: Uint32Array, { numbers, sha256 }: Drawn, what: string): void {
-  if (numbers !== undefined) expect([...drawn], what).toEqual(numbers);
-  else expect(createHash('sha256').update(drawn).digest('hex'), what).toBe(sha256);
-}
+const vectors = readTorchVectors();
 
 it.each([...new Set(vectors.randperm.map(({ n }) => n))])(
   '[S3] torchRandperm(%d, seed) is the permutation of torch.randperm',

@@ -1,5 +1,11 @@
 /** What every worker of a training reads, in sample numbers, before anything is read. @module */
 export {
+  accessAnalysis,
+  accessDistribution,
+  type AccessAnalysis,
+  type AccessAnalysisOptions,
+} from './access-analysis.js';
+export {
   accessTables,
   firstAccesses,
   frequencyTable,

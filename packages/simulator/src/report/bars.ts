@@ -2,6 +2,7 @@ import { BarChart, type BarSeriesOption } from 'echarts/charts';
 import { GridComponent, LegendComponent, TitleComponent } from 'echarts/components';
 import { init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
+import { documentOf } from './document.js';
 
 use([BarChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
@@ -40,12 +41,6 @@ const MARGIN = 30;
 const FAINT = '#7b8794';
 
 /**
- * What ECharts writes for a pointer that is over something. It numbers it anew in each chart of a process;
- * without it, the same bars are the same document. Text cannot look like it: there, quotes are escaped.
- */
-const HOVER = / class="zr\d+-cls-\d+"|<style >[^]*?<\/style>/g;
-
-/**
  * Draws bars that are divided into parts. Labels and names are text, whatever is in them.
  * @returns A whole SVG document, which can stand in a page as it is.
  */
@@ -81,9 +76,7 @@ export function renderBars({ labels, parts, unit, width, labelWidth, title, ink 
     },
     series: parts.map(seriesOf),
   });
-  const svg = chart.renderToSVGString();
-  chart.dispose();
-  return svg.replace(HOVER, '');
+  return documentOf(chart);
 }
 
 function seriesOf({ name, color, values }: BarPart): BarSeriesOption {

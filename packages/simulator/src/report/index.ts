@@ -1,4 +1,5 @@
 /** Shows results as a table, as CSV and as a chart. @module */
+export { renderAccesses, type Accesses } from './accesses.js';
 export { renderBars, type BarPart, type Bars } from './bars.js';
 export { renderChart } from './chart.js';
 export { renderCsv } from './csv.js';

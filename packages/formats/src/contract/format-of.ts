@@ -4,6 +4,7 @@ import type { SampleFormat } from './format.js';
 /** The formats of this package by name, each loaded when it is first asked for. */
 const FORMATS: Readonly<Record<string, () => Promise<(options: never) => SampleFormat<unknown>>>> = {
   csv: async () => (await import('../lines/index.js')).csv,
+  hdf5: async () => (await import('../hdf5/index.js')).hdf5,
   'image-folder': async () => (await import('../image-folder/index.js')).imageFolder,
   'json-lines': async () => (await import('../lines/index.js')).jsonLines,
   mds: async () => (await import('../mds/index.js')).mds,

@@ -1,5 +1,5 @@
 import { Random } from '@tiered/core';
-import { assertCounts } from '@tiered/core/internal';
+import { assertCounts, configError } from '@tiered/core/internal';
 import { assertIndex } from '../sequence/access-sequence.js';
 import type { PrefetcherState } from '../state.js';
 import { ArrangedSampler } from './arranged-sampler.js';
@@ -64,7 +64,7 @@ export interface GlobalBatchSampler extends Sampler {
  *
  * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample. The two epochs
  * drawn last are kept.
- * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, and where `dropLast` leaves no batch.
  */
 export function globalBatchSampler(options: GlobalBatchSamplerOptions): GlobalBatchSampler {
   return new BatchSampler(options);
@@ -81,6 +81,13 @@ class BatchSampler extends ArrangedSampler implements GlobalBatchSampler {
     assertCounts({ epochs, workers, batchSize });
     // Refuses a bad seed here, not in the first epoch.
     new Random(seed);
+    // As in a loader: a training would end at once, and look as if it had been done.
+    if (dropLast && samples > 0 && samples < batchSize)
+      throw configError(
+        'batchSize',
+        `at most ${samples} with dropLast, as an epoch has no more samples`,
+        batchSize,
+      );
     const accesses = dropLast ? samples - (samples % batchSize) : samples;
     const cut = new BatchCut(accesses, batchSize, workers);
     super({

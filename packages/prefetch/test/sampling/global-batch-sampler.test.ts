@@ -51,6 +51,15 @@ describe('a sampler by global batches', () => {
     );
   });
 
+  it('refuses dropLast that leaves no batch', () => {
+    const options = { samples: 21, seed: 1, workers: 2, dropLast: true };
+    expect(() => globalBatchSampler({ ...options, batchSize: 50 })).toThrow(
+      'batchSize: expected at most 21 with dropLast, as an epoch has no more samples, got 50',
+    );
+    expect(globalBatchSampler({ ...options, batchSize: 21 }).batches).toBe(1);
+    expect(globalBatchSampler({ ...options, batchSize: 50, dropLast: false }).batches).toBe(1);
+  });
+
   it('gives the same accesses in whatever order they are asked for, one by one or by epoch', () => {
     fc.assert(
       fc.property(

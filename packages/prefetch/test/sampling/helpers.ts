@@ -3,14 +3,16 @@ import type { GlobalBatchSamplerOptions, Sampler } from '@tiered/prefetch/sampli
 import fc from 'fast-check';
 
 /** Any settings of a sampler by global batches, also those that leave workers or batches without samples. */
-export const settings = fc.record({
-  samples: fc.nat(60),
-  epochs: fc.integer({ min: 1, max: 4 }),
-  seed: fc.maxSafeNat(),
-  workers: fc.integer({ min: 1, max: 9 }),
-  batchSize: fc.integer({ min: 1, max: 20 }),
-  dropLast: fc.boolean(),
-});
+export const settings = fc
+  .record({
+    samples: fc.nat(60),
+    epochs: fc.integer({ min: 1, max: 4 }),
+    seed: fc.maxSafeNat(),
+    workers: fc.integer({ min: 1, max: 9 }),
+    batchSize: fc.integer({ min: 1, max: 20 }),
+    dropLast: fc.boolean(),
+  })
+  .filter(({ samples, batchSize, dropLast }) => !dropLast || samples === 0 || samples >= batchSize);
 
 /** The order that no worker count may change: the samples of an epoch, batch by batch. */
 export function globalOrder(options: GlobalBatchSamplerOptions, epoch: number): number[][] {

@@ -35,9 +35,7 @@ export function expectSoundIndex(place: Place, { mayMiss = false } = {}): void {
   const directories = entries.filter((entry) => entry.isDirectory()).length;
   if (mayMiss) expect(counted?.[0]?.['directories']).toBeGreaterThanOrEqual(directories);
   else expect(counted).toEqual([{ directories }]);
-  const files = entries
-    .filter((file) => file.isFile())
-    .map(({ name }) => `${tagOf(name)} 1`);
+  const files = entries.filter((file) => file.isFile()).map(({ name }) => `${tagOf(name)} 1`);
   if (mayMiss) expect(known).toEqual(expect.arrayContaining(files));
   else expect(files.sort()).toEqual(known.sort());
   expect(fs.readdirSync(path.join(root, '.tiered', 'tmp'))).toEqual([]);

@@ -144,6 +144,7 @@ describe('a packed tier', () => {
     expect(placed).toBeGreaterThan(40);
     await first.hierarchy.close();
     const second = await start(storage, tier, { quota: 25_000, chunk: 1000 });
+    await second.hierarchy.idle();
     const { bytes } = await tier.usage({});
     expect(bytes).toBeLessThanOrEqual(25_000);
     // Segments of some ten copies each: what remains is not less than one short of the quota.

@@ -1,6 +1,9 @@
 import type { PlacementHost } from '@tiered/core/placement';
-import { ABSENT } from '@tiered/core/internal';
+import { ABSENT, isPacked } from '@tiered/core/internal';
 import type { Copy, TierStore } from '../tier/tier-store.js';
+
+/** Copies that are removed together. Bounds what an end waits for. */
+const BATCH = 256;
 
 /** Decides what happens to the copies that a tier holds already. */
 export interface TakingOver {
@@ -14,7 +17,10 @@ export interface TakingOver {
   readonly remove: (copy: Copy) => Promise<void>;
 }
 
-/** Goes through all copies of a tier, a page at a time, and gives the event loop a turn between pages. */
+/**
+ * Meets the quota of a tier, then goes through all of its copies, a page at a time, and gives the event loop
+ * a turn between pages.
+ */
 export async function takeOver(
   store: TierStore,
   host: PlacementHost,
@@ -22,7 +28,6 @@ export async function takeOver(
   { matches, adopt, outdated, remove }: TakingOver,
 ): Promise<void> {
   const { namespace, complete, clock } = host;
-  // Done already when the process started, unless the tier did not work then.
   await shrinkToQuota(store, host, remove, closing);
   let isAllKnown = true;
   // A source without any object is more likely not mounted than emptied.
@@ -43,28 +48,51 @@ export async function takeOver(
 
 /**
  * Removes copies until the tier holds its quota, which is smaller than at the last start, or than that of
- * other members. This dataset's own copies go first.
+ * other members. This dataset's own copies go first. Until it has ended, the tier has room for nothing.
  */
-export async function shrinkToQuota(
+async function shrinkToQuota(
   store: TierStore,
   host: PlacementHost,
   remove: (copy: Copy) => Promise<void>,
-  signal: AbortSignal | undefined,
+  closing: AbortSignal,
 ): Promise<void> {
-  const { level } = store.tier;
-  // A copy that was removed counts until every member has let go of it. Removing more does not speed that up.
-  const holds = async () => store.excessBytes === 0 || store.excessBytes <= (await store.leavingBytes());
   for (const others of [false, true]) {
-    if (await holds()) return;
+    if (store.excessBytes === 0) return;
     for await (const page of store.pages({ others })) {
-      for (const copy of page) {
-        if (signal?.aborted === true || (await holds())) return;
-        for (const one of (await store.together?.(copy)) ?? [copy]) {
-          await remove(one);
-          // Copies of another dataset in the same segment are no objects of this one.
-          if (!others && one.row?.dataset === copy.row?.dataset) host.dropped(one.key, level, 'evicted');
-        }
+      for (let rest = page; rest.length > 0;) {
+        // A copy that was removed counts until every member has let go of it. Removing more does not speed
+        // that up.
+        const excess = store.excessBytes - (await store.leavingBytes());
+        if (excess <= 0 || closing.aborted) return;
+        const { some, after } = await firstOf(store, rest, excess);
+        rest = after;
+        await Promise.all(some.map(remove));
+        // Copies of another dataset are no objects of this one.
+        if (!others) for (const { key } of some) host.dropped(key, store.tier.level, 'evicted');
       }
     }
   }
+}
+
+/**
+ * The first copies that take this many bytes, a batch at most; and the copies after them. What a segment
+ * takes is known only once it is gone, so it is a batch of its own.
+ */
+async function firstOf(
+  store: TierStore,
+  copies: readonly Copy[],
+  bytes: number,
+): Promise<{ readonly some: readonly Copy[]; readonly after: readonly Copy[] }> {
+  const some: Copy[] = [];
+  let left = bytes;
+  for (const [i, copy] of copies.entries()) {
+    if (left <= 0 || some.length === BATCH) return { some, after: copies.slice(i) };
+    if (isPacked(copy.tag)) {
+      if (some.length > 0) return { some, after: copies.slice(i) };
+      return { some: (await store.together?.(copy)) ?? [copy], after: copies.slice(i + 1) };
+    }
+    some.push(copy);
+    left -= copy.row?.occupied ?? copy.bytes;
+  }
+  return { some, after: [] };
 }

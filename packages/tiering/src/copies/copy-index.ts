@@ -3,7 +3,7 @@ import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { ABSENT, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { Haste } from '../fill/haste.js';
 import type { Claim, Copy, TierStore } from '../tier/tier-store.js';
-import { shrinkToQuota, takeOver } from './adoption.js';
+import { takeOver } from './adoption.js';
 import { isLasting } from './lasting.js';
 import { Removals } from './removals.js';
 import { TierStores } from './tier-stores.js';
@@ -64,18 +64,13 @@ export class CopyIndex {
 
   /**
    * Opens the tiers. A tier that does not work at the moment is skipped, and opened again later. Copies on
-   * the others are adopted when they are asked for.
+   * the others are adopted when they are asked for. What exceeds a quota leaves later, in the background.
    */
   static async open(parts: CopyIndexParts, options: OperationOptions): Promise<CopyIndex> {
     const copies = new CopyIndex(parts);
     try {
       await copies.stores.open(options);
-      for (const store of copies.stores.all) {
-        const remove = (copy: Copy) => copies.remove(store, copy);
-        const shrunk = shrinkToQuota(store, parts.host, remove, options.signal);
-        await shrunk.catch((error: unknown) => copies.#fault(store.tier, '', error));
-        options.signal?.throwIfAborted();
-      }
+      options.signal?.throwIfAborted();
     } catch (error) {
       await copies.close();
       throw error;

@@ -103,6 +103,8 @@ async function make(server: net.Server, directory: string, id: string): Promise<
  */
 export async function isPresent(directory: string, id: string): Promise<boolean> {
   try {
+    // The event loop itself connects. Another thread looks first, as the storage may hang.
+    await fs.promises.lstat(path.join(directory, id));
     await reached(directory, id, connect);
     return true;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { globalBatchSampler } from '@tiered/prefetch/sampling';
+import { globalBatchSampler, type Sampler } from '@tiered/prefetch/sampling';
 import { simulate, type Simulation } from '@tiered/simulator';
 import { strategyNamed } from '@tiered/simulator/config';
 import { ault, fetchFromSource, fetchLocal, sampleSizes, type SystemModel } from '@tiered/simulator/model';
@@ -128,6 +128,50 @@ describe('a simulation', () => {
       strategyNamed('lru'),
     );
     expect(evicting.epochEnds[0]).toBeCloseTo(200 / 50, 5);
+  });
+
+  it('lets a worker that is ahead of another believe in a copy that is not there yet', async () => {
+    // Worker 0 reads sample 0 of 100 MB, and then sample 1 of 1 MB; worker 1 the other way round.
+    const order = (worker: number, epoch: number) => Uint32Array.of((worker + epoch) % 2);
+    const sampler: Sampler = {
+      samples: 2,
+      epochs: 2,
+      workers: 2,
+      epochLength: () => 1,
+      epoch: order,
+      at: (worker, epoch) => order(worker, epoch)[0] ?? 0,
+    };
+    const system: SystemModel = {
+      ...alone,
+      workers: 2,
+      computeMBps: 1e9,
+      preprocessMBps: 1e9,
+      networkMBps: 1e9,
+      staging: { ...alone.staging, read: { points: [[1, 1e9]] } },
+      source: { points: [[2, 20]] },
+      levels: [{ name: 'ram', capacityMB: 1000, threads: 1, read: { points: [[1, 1e9]] } }],
+    };
+    const simulation = { ...setup([100, 1], system, 2), sampler };
+    const { seconds, misjudged, sources } = await resultOf(simulation, strategyNamed('deepio-ordered'));
+    // Worker 1 is through with sample 1 after 0.1 s, and worker 0 brings sample 0 only after 10 s.
+    expect(misjudged).toBe(1 / 4);
+    expect(sources.find(({ from }) => from === 'source')?.megabytes).toBeCloseTo(201);
+    expect(seconds).toBeCloseTo(10.1, 3);
+    const staged = await resultOf(simulation, strategyNamed('lbann-preloading'));
+    expect(staged.misjudged, 'what is there before the training').toBe(0);
+  });
+
+  it('misjudges hardly anything by progress, as the paper says', async () => {
+    for (const [name, factor] of [
+      ['2', 50],
+      ['3', 200],
+      ['5', 1],
+    ] as const) {
+      const { misjudged } = await resultOf(scaled(name, factor), noPfs());
+      expect(misjudged, name).toBeLessThan(1e-3);
+    }
+    for (const strategy of ['first-fit', 'lru', 'staging-buffer', 'naive'])
+      expect((await resultOf(scaled('2', 500), strategyNamed(strategy))).misjudged, strategy).toBe(0);
   });
 
   it('is the same for the same seed, and for strategies together as for each alone', async () => {

@@ -36,6 +36,11 @@ export interface SimulationResult {
    * read in every epoch.
    */
   readonly notCovered: number;
+  /**
+   * Part of all accesses for which a worker believed by its own progress that there was a copy, and there was
+   * none yet, from 0 to 1: the false positives of section 5.2.2. They read the source.
+   */
+  readonly misjudged: number;
   /** Whether any worker may read any sample. */
   readonly fullRandomization: boolean;
 }
@@ -51,6 +56,8 @@ export class Outcome {
   #stagingSeconds = 0;
   /** Accesses that nobody made. */
   notCovered = 0;
+  /** Accesses that believed in a copy too early. */
+  misjudged = 0;
 
   constructor(world: World, strategy: Strategy) {
     this.#world = world;
@@ -95,6 +102,7 @@ export class Outcome {
       epochEnds: this.#epochEnds,
       sources: total === 0 ? [] : sources,
       notCovered: this.notCovered / (samples * epochs),
+      misjudged: this.misjudged / (samples * epochs),
       fullRandomization: this.#strategy.fullRandomization !== false,
     };
   }

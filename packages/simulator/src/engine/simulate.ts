@@ -41,9 +41,10 @@ export interface SimulateOptions extends OperationOptions {
 /**
  * Simulates a training under each of these strategies: how long it would take, and where it would read from.
  *
- * All workers are simulated, each of their accesses, step by step. Which worker has which sample is exact.
- * Others infer it from their own progress, as NoPFS estimates it (section 5.2.2). Time follows `Timeline`.
- * All strategies see the same orders.
+ * All workers are simulated, each of their accesses, step by step. A worker believes that another has a
+ * sample as soon as its own progress has come to the access that brings it (section 5.2.2). Whoever asks
+ * before the copy is there reads the source: `misjudged` counts that. Time follows `Timeline`. All strategies
+ * see the same orders.
  *
  * Time is linear in epochs x samples x strategies, memory in samples x workers x strategies (a byte each for
  * those that keep copies). The event loop gets a turn after each epoch of each strategy.
@@ -111,6 +112,11 @@ class Run {
   readonly #copies: Pick<Copies, 'table' | 'stride'>;
   /** Whether the level that a sample is brought to affects its cost. */
   readonly #placingCosts: boolean;
+  /**
+   * When each sample first came to a worker that has it for others, in seconds; 0 also for those that were
+   * there before training began.
+   */
+  readonly #since: Float32Array;
   readonly #bytes: Float64Array;
   readonly #touched: Uint8Array;
 
@@ -142,6 +148,8 @@ class Run {
       table: new Uint8Array(world.sampler.workers + 1).fill(NOWHERE),
       stride: 0,
     };
+    // Where nobody reads from others, nothing ever comes for them.
+    this.#since = new Float32Array(run.copies?.shared === true ? world.sampler.samples : 0);
     for (const [number, level] of system.levels.entries()) {
       this.#localCosts[number] = fetchLocal(1, level) / 1e6;
       this.#remoteCosts[number] = fetchRemote(system, 1, level) / 1e6;
@@ -202,10 +210,16 @@ class Run {
       const local = this.#localCosts[level] ?? Infinity;
       const remote = this.#remoteCosts[table[sample * stride] ?? NOWHERE] ?? Infinity;
       const to = destination === undefined || local < Infinity ? NOWHERE : destination(worker, sample);
-      const where = this.#timeline.prefetched(worker, bytes, local, remote, to);
+      const since = this.#since[sample] ?? 0;
+      const where = this.#timeline.prefetched(worker, bytes, local, remote, to, since);
       this.#outcome.fetched(where === FROM_LOCAL ? FROM_LOCAL + level : where, bytes, this.#timeline.fetched);
+      if (this.#timeline.misjudged) this.#outcome.misjudged += 1;
       if (where === FROM_LOCAL) served?.(worker, sample, level);
-      else if (where === FROM_SOURCE) brought?.(worker, sample);
+      else if (where === FROM_SOURCE) {
+        brought?.(worker, sample);
+        // Until now nobody had it.
+        if (remote === Infinity && this.#since.length > 0) this.#since[sample] = this.#timeline.available;
+      }
     }
   }
 

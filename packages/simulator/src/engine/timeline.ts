@@ -56,6 +56,10 @@ export class Timeline {
   readonly #secondsLately: Float64Array;
   /** Seconds of the last fetch, without waiting for a share of the source. */
   fetched = 0;
+  /** When the last sample was in the staging buffer. */
+  available = 0;
+  /** Whether the last sample was believed to be there, and was not. */
+  misjudged = false;
 
   constructor(system: SystemModel, assumptions: Assumptions) {
     const { workers, staging } = system;
@@ -106,22 +110,33 @@ export class Timeline {
    * @param local Seconds per byte from a storage class of the worker's own; Infinity if none has it.
    * @param remote Seconds per byte from another worker; Infinity if none has it.
    * @param level The level it is brought to if it comes from the source, or `NOWHERE`.
+   * @param since When the copies came that `local` and `remote` are of. Who begins before that finds none,
+   * and reads the source.
    * @returns `FROM_SOURCE`, `FROM_REMOTE` or `FROM_LOCAL`.
    */
-  prefetched(worker: number, bytes: number, local: number, remote: number, level: number): number {
+  prefetched(
+    worker: number,
+    bytes: number,
+    local: number,
+    remote: number,
+    level: number,
+    since: number,
+  ): number {
     const threads = this.#threads[worker] as Float64Array;
     const thread = firstFree(threads);
     const room = (this.#rings[worker] as StagingRing).roomFor(bytes);
     const start = Math.max(threads[thread] ?? 0, room, this.#fronts[worker] ?? 0);
     this.#fronts[worker] = start;
-    const fromLocal = bytes * local;
-    const fromRemote = bytes * remote;
+    const isThere = start >= since;
+    const fromLocal = isThere ? bytes * local : Infinity;
+    const fromRemote = isThere ? bytes * remote : Infinity;
     const sourceCost = level === NOWHERE ? this.#sourceCost : (this.#placeCosts[level] ?? this.#sourceCost);
     const fromSource = bytes * (sourceCost[worker] ?? 0);
     const wait =
       this.#assumptions.sourceShare === 'thread' ? 0 : Math.max(0, (this.#lanes[worker] ?? 0) - start);
     let from = FROM_SOURCE;
     let seconds = wait + fromSource;
+    this.misjudged = !isThere && bytes * Math.min(local, remote) <= seconds;
     this.fetched = fromSource;
     if (fromLocal <= seconds && !(fromRemote < fromLocal)) {
       from = FROM_LOCAL;
@@ -135,6 +150,7 @@ export class Timeline {
     }
     const available = start + seconds + bytes * this.#writeCost;
     threads[thread] = available;
+    this.available = available;
     this.#consume(worker, bytes, available);
     (this.#rings[worker] as StagingRing).push(bytes, this.done[worker] ?? 0);
     return from;

@@ -62,13 +62,14 @@ export class Copies {
   readonly table: Uint8Array;
   /** Entries of a sample in the table. */
   readonly stride: number;
-  readonly #shared: boolean;
+  /** Whether workers read from each other. */
+  readonly shared: boolean;
 
   /** @param shared Whether workers read from each other. */
   constructor({ sampler: { samples, workers } }: World, shared: boolean) {
     this.stride = workers + 1;
     this.table = new Uint8Array(samples * this.stride).fill(NOWHERE);
-    this.#shared = shared;
+    this.shared = shared;
   }
 
   /** Returns the level that has a sample on a worker, or is planned to; `NOWHERE` if there is none. */
@@ -85,7 +86,7 @@ export class Copies {
   put(worker: number, sample: number, level: number): void {
     const row = sample * this.stride;
     this.table[row + 1 + worker] = level;
-    if (this.#shared && level < (this.table[row] ?? NOWHERE)) this.table[row] = level;
+    if (this.shared && level < (this.table[row] ?? NOWHERE)) this.table[row] = level;
   }
 
   /** The level that a sample is planned for on a worker and is not on yet; `NOWHERE` if there is none. */

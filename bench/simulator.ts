@@ -135,7 +135,7 @@ function find<T extends { readonly name: string } | { readonly strategy: string 
 }
 
 function row(text: string, result: SimulationResult): Row {
-  const { strategy, refused, seconds, stallSeconds, sources, notCovered } = result;
+  const { strategy, refused, seconds, stallSeconds, sources, notCovered, misjudged } = result;
   const source = sources.find(({ from }) => from === 'source')?.share ?? 0;
   return {
     case: text,
@@ -144,5 +144,6 @@ function row(text: string, result: SimulationResult): Row {
     'x bound': refused === undefined ? seconds / (seconds - stallSeconds) : 0,
     'source %': 100 * source,
     'not covered %': 100 * notCovered,
+    'misjudged %': 100 * misjudged,
   };
 }

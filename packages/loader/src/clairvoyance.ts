@@ -1,6 +1,6 @@
 import type { Clock, Hierarchy } from '@tiered/core';
 import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
-import { fillOrder, frequencyPlan } from '@tiered/tiering/plans';
+import { fillOrder, frequencyPlan, roomsOf } from '@tiered/tiering/plans';
 import type { Parts } from './order/parts.js';
 import { hierarchyOf, readsOf } from './reading/object-reads.js';
 import type { Job } from './reading/planner.js';
@@ -81,7 +81,7 @@ export class Clairvoyant {
     const { namespace } = this.#hierarchy;
     const { frequency, first } = await readsOf(parts, job, clock, signal);
     const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));
-    const quotas = this.#hierarchy.stats().tiers.map(({ quotaBytes }) => quotaBytes);
+    const quotas = await roomsOf(this.#hierarchy.tiers, namespace);
     const plan = frequencyPlan({ frequency, first, sizes, quotas, savedMs });
     policy.follow({ plan, sampleOf: (key) => namespace.find(key) });
     const order = fillOrder({ plan, first });

@@ -113,6 +113,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     });
   }
 
+  /** What its tiers are, the fastest first. */
+  get tiers(): readonly Pick<Tier, 'level' | 'driver' | 'quotaBytes' | 'layout'>[] {
+    return this.#tiers;
+  }
+
   /** Every known object and its level. */
   get namespace(): Namespace {
     return this.#namespace;

@@ -1,5 +1,5 @@
 import { someBytes } from '@tiered/core/testing';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { openDataset, type Dataset } from 'tiered';
@@ -35,6 +35,15 @@ async function configured(memory: number, disk: number, policy = 'planFollower')
   await writeFile(file, JSON.stringify({ source: { driver: 'fs', root: './data' }, tiers, placement }));
 }
 
+/** Where the objects are that the disk has. */
+async function onDisk(): Promise<string[]> {
+  const names = await readdir(path.join(directory, 'cache'), { recursive: true });
+  return names
+    .filter((name) => name.includes('@'))
+    .map((name) => name.split('@')[0] ?? '')
+    .sort();
+}
+
 /** How often rank 2 of 4 reads each object. */
 async function readsOf(data: Dataset): Promise<Map<string, number>> {
   const reads = new Map<string, number>();
@@ -63,6 +72,25 @@ describe('a plan for one of several ranks', () => {
 });
 
 describe('a warmup for a policy that follows plans', () => {
+  it('[D9] brings what the training is to have on disk, and leaves its memory to it', async () => {
+    const memory = 20 * BYTES;
+    await configured(memory, 2 ** 20);
+    const { code, out } = await tiered('warmup', file, ...ORDER, ...IMAGES);
+    expect(code).toBe(0);
+    expect(out).toContain('planned for the tiers: 0 stay in the source');
+    expect(await tiered('warmup', file, '--check', ...ORDER, ...IMAGES)).toMatchObject({ code: 0 });
+    const before = await onDisk();
+    expect(before.length).toBeGreaterThan(20);
+    await using data = await openDataset(file);
+    const loader = await data.loader({ format: 'image-folder', batchSize: 5, ...JOB, clairvoyant: true });
+    for await (const batch of loader) expect(batch.size).toBe(5);
+    await data.hierarchy.idle();
+    expect(await onDisk()).toEqual(before);
+    // Only what memory takes was placed.
+    expect(data.hierarchy.stats().tiers[0]?.usedBytes).toBe(memory);
+    expect(data.hierarchy.stats().placement.placed).toBe(20);
+  });
+
   it.each([[[]], [['--check']], [['--prefix', 'cat/']]])(
     'says that it has no plan, with %j',
     async (args) => {

@@ -5,6 +5,12 @@ import { sortedBy } from './sorted-by.js';
 /** The entry of a plan for a sample that is on no level, but stays in the source. */
 export const UNPLANNED = 255;
 
+/** A level that says itself which samples it has room for. */
+export interface PlanRoom {
+  /** Counts a sample, if there is room for it. Returns whether there is. */
+  take(sample: number): boolean;
+}
+
 /** Options of `frequencyPlan`: what one worker will read, and what it has room for. */
 export interface FrequencyPlanOptions {
   /** How often the worker will read each sample. The number of a sample is its index here. */
@@ -15,8 +21,11 @@ export interface FrequencyPlanOptions {
   readonly first: ArrayLike<number>;
   /** Bytes of each sample. */
   readonly sizes: ArrayLike<number>;
-  /** Bytes that each level holds, the fastest first. At most 255 levels. */
-  readonly quotas: readonly number[];
+  /**
+   * What each level holds, the fastest first: bytes, or a room that says itself what has a place in it. At
+   * most 255 levels. Tiers take more than the bytes of objects: `tierSpaces` makes rooms that count that.
+   */
+  readonly quotas: readonly (number | PlanRoom)[];
   /**
    * Milliseconds that a copy of a sample of this many bytes saves each time it is read, at least 0. For a
    * source that takes 10 ms to answer and gives 100 MB/s: `(bytes) => 10 + bytes / 100e3`. With r reads at a
@@ -50,18 +59,27 @@ export function frequencyPlan(options: FrequencyPlanOptions): Uint8Array {
   const { frequency, sizes, quotas } = options;
   if (quotas.length > UNPLANNED) throw configError('quotas', `at most ${UNPLANNED} levels`, quotas.length);
   const plan = new Uint8Array(frequency.length).fill(UNPLANNED);
-  const free = Float64Array.from(quotas);
+  const rooms = quotas.map((quota) => (typeof quota === 'number' ? roomOf(quota, sizes) : quota));
   const wanted = mostWantedFirst(options);
   for (let at = 0; at < wanted.length; at++) {
     const sample = wanted[at] ?? 0;
-    const size = sizes[sample] ?? 0;
-    let level = 0;
-    while (level < free.length && (free[level] ?? 0) < size) level += 1;
-    if (level === free.length) continue;
-    plan[sample] = level;
-    free[level] = (free[level] ?? 0) - size;
+    const level = rooms.findIndex((room) => room.take(sample));
+    if (level !== -1) plan[sample] = level;
   }
   return plan;
+}
+
+/** Room for so many bytes of samples. */
+function roomOf(quota: number, sizes: ArrayLike<number>): PlanRoom {
+  let free = quota;
+  return {
+    take: (sample) => {
+      const size = sizes[sample] ?? 0;
+      if (size > free) return false;
+      free -= size;
+      return true;
+    },
+  };
 }
 
 /** The samples that are read at all, the worthiest byte first, then by first access. */

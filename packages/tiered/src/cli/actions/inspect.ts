@@ -1,12 +1,12 @@
 import { loadHierarchyOptions } from '@tiered/config';
-import { formatBytes, parseBytes, TieredError, type Hierarchy } from '@tiered/core';
+import { formatBytes, TieredError, type Hierarchy } from '@tiered/core';
 import { identityOf, loadManifest } from '@tiered/core/internal';
 import type { SurveyedCopy } from '@tiered/tiering/survey';
 import { stat } from 'node:fs/promises';
 import type { CommandHost } from '../host.js';
 import type { PlanOptions, TrainingOptions } from '../training.js';
 import { keysIn, lookAtTiers, openSource, type TierLook } from './look.js';
-import { planOf } from './plan.js';
+import { planOf, tiersOf } from './plan.js';
 import { nextAccesses, samplerOf } from './training.js';
 import { countOf, percentOf } from './words.js';
 
@@ -124,19 +124,19 @@ export async function inspectPlan(
   const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
   await using source = await openSource(host, options);
   const { tiers = [] } = options;
-  const quotas = tiers.map(({ quota }) => parseBytes(quota));
-  const { levels, left, leftBytes, unread } = await planOf(host, source, quotas, training);
+  const planned = tiersOf(options);
+  const { levels, left, leftBytes, unread } = await planOf(host, source, planned, training);
   if (listsKeys) {
     for (const key of levels.flat()) host.write(`${key}\n`);
     return;
   }
   const { namespace } = source;
-  const sums = levels.map((planned, level) => ({
+  const sums = levels.map((keys, level) => ({
     level,
     driver: tiers[level]?.driver.name ?? '',
-    objects: planned.length,
-    bytes: planned.reduce((sum, key) => sum + namespace.sizeOf(namespace.find(key)), 0),
-    quotaBytes: quotas[level] ?? 0,
+    objects: keys.length,
+    bytes: keys.reduce((sum, key) => sum + namespace.sizeOf(namespace.find(key)), 0),
+    quotaBytes: planned[level]?.quotaBytes ?? 0,
   }));
   if (json) {
     host.write(`${JSON.stringify({ tiers: sums, left, leftBytes, unread }, undefined, 2)}\n`);

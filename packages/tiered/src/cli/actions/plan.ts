@@ -4,7 +4,7 @@ import { formatOf, openSamples } from '@tiered/formats';
 import { objectReads, type ObjectReads } from '@tiered/loader';
 import { accessTables } from '@tiered/prefetch/sampling';
 import { isPlanFollower, type PlanFollower } from '@tiered/tiering';
-import { fillOrder, frequencyPlan, UNPLANNED } from '@tiered/tiering/plans';
+import { fillOrder, frequencyPlan, roomsOf, UNPLANNED, type SpaceOptions } from '@tiered/tiering/plans';
 import { policyOf } from '../../configuration/policy.js';
 import type { CommandHost } from '../host.js';
 import type { PlanOptions } from '../training.js';
@@ -26,19 +26,20 @@ export interface Plan {
 /**
  * Plans what a worker of a training keeps, as its loader does.
  * @param source The objects, which are listed.
- * @param quotas Bytes of each level.
+ * @param tiers As `tiersAhead` or `tiersOf` gives them.
  */
 export async function planOf(
   host: CommandHost,
   source: Hierarchy,
-  quotas: readonly number[],
+  tiers: readonly SpaceOptions[],
   options: PlanOptions,
 ): Promise<Plan> {
   const { namespace } = source;
   const { frequency, first } = await readsOf(host, source, options);
   const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));
+  const quotas = await roomsOf(tiers, namespace);
   const plan = frequencyPlan({ frequency, first, sizes, quotas });
-  const levels = quotas.map((_, level) =>
+  const levels = tiers.map((_, level) =>
     Array.from(fillOrder({ plan, first, level }), (id) => namespace.keyOf(id)),
   );
   let [left, leftBytes, unread] = [0, 0, 0];
@@ -85,13 +86,18 @@ export function followerOf(config: HierarchyOptions): PlanFollower | undefined {
   return policy !== undefined && isPlanFollower(policy) ? policy : undefined;
 }
 
+/** The tiers of a configuration, for who asks what they have room for. */
+export function tiersOf({ tiers = [] }: HierarchyOptions): SpaceOptions[] {
+  return tiers.map(({ driver, quota, layout }) => ({ driver, quotaBytes: parseBytes(quota), layout }));
+}
+
 /**
- * Bytes of each level that are planned ahead of a training. What is in memory ends with a command. So memory
- * counts only where the training follows a plan too: it then brings itself what is planned for memory.
+ * The tiers that are planned ahead of a training. What is in memory ends with a command. So memory counts
+ * only where the training follows a plan too: it then brings itself what is planned for memory.
  */
-export function quotasFor(config: HierarchyOptions): number[] {
+export function tiersAhead(config: HierarchyOptions): SpaceOptions[] {
   const isFollowed = followerOf(config) !== undefined;
-  return (config.tiers ?? []).map(({ driver, quota }) =>
-    driver.location === undefined && !isFollowed ? 0 : parseBytes(quota),
+  return tiersOf(config).map((tier) =>
+    tier.driver.location === undefined && !isFollowed ? { ...tier, quotaBytes: 0 } : tier,
   );
 }

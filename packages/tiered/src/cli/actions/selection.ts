@@ -5,7 +5,7 @@ import picomatch from 'picomatch';
 import type { CommandHost } from '../host.js';
 import type { PlanOptions } from '../training.js';
 import { objectsOf } from './look.js';
-import { followerOf, planOf, quotasFor } from './plan.js';
+import { followerOf, planOf, tiersAhead } from './plan.js';
 
 /** Which objects are meant. All that is given has to be true of them. */
 export interface SelectionOptions {
@@ -72,7 +72,7 @@ async function planned(
   config: HierarchyOptions,
   training: PlanOptions,
 ): Promise<string[]> {
-  const { plan, levels } = await planOf(host, source, quotasFor(config), training);
+  const { plan, levels } = await planOf(host, source, tiersAhead(config), training);
   const { namespace } = source;
   followerOf(config)?.follow({ plan, sampleOf: (key) => namespace.find(key) });
   const stays = (level: number) => config.tiers?.[level]?.driver.location !== undefined;

@@ -1,13 +1,16 @@
-import { loadHierarchy, loadHierarchyOptions } from '@tiered/config';
-import { formatBytes, parseBytes, TieredError } from '@tiered/core';
+import { loadHierarchyOptions } from '@tiered/config';
+import { formatBytes, parseBytes, TieredError, type Hierarchy, type HierarchyOptions } from '@tiered/core';
 import { simulate, variantsOf, type Change, type SimulationResult } from '@tiered/simulator';
 import { systemOf, type CalibrationProfile } from '@tiered/simulator/calibration';
 import type { SystemModel } from '@tiered/simulator/model';
 import { renderChart, renderTable, type ReportRow } from '@tiered/simulator/report';
 import { strategyNamed } from '@tiered/simulator/config';
+import { bytesWithRoom } from '@tiered/tiering/plans';
 import { writeFile } from 'node:fs/promises';
-import { ListingProgress, ProgressBar } from '../../progress.js';
+import { ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
+import { openSource } from './look.js';
+import { tiersOf } from './plan.js';
 import { readProfile } from './profile-file.js';
 
 /** What `tiered simulate profile` is told. */
@@ -42,13 +45,16 @@ export async function simulateProfile(
   const { config, whatIf = [], epochs, svg, json = false } = options;
   const profile = await readProfile(file);
   const changes = whatIf.map(changeOf);
-  const system = await planned(profile, options);
-  const sizesMB = await sizesOf(host, config);
+  const loaded = await loadHierarchyOptions(config, { clock: host.clock, model: false });
+  const system = planned(profile, loaded, options);
+  await using source = await openedSource(host, loaded, config);
+  const sizesMB = await sizesOf(source);
   const bar = new ProgressBar(host.terminal, host.clock, 'simulating');
   const variants = [{ setup: '', system }, ...(changes.length > 0 ? variantsOf(system, changes) : [])];
   const rows: ReportRow[] = [];
   for (const [index, { setup, system: changed }] of variants.entries()) {
-    const simulation = { dataset: { sizesMB }, system: changed, epochs, batchSize: 1 };
+    const room = await withRoom(changed, loaded, source);
+    const simulation = { dataset: { sizesMB }, system: room, epochs, batchSize: 1 };
     const [result] = await simulate(simulation, [strategyNamed(POLICY)], { clock: host.clock });
     if (result !== undefined) rows.push({ setup: setup === '' ? 'today' : setup, result });
     bar.update(index + 1, variants.length);
@@ -77,11 +83,11 @@ function changeOf(text: string): Change {
 }
 
 /** The system as it was measured, with the quotas of the configuration. Tiers are called ram, disk, disk2. */
-async function planned(
+function planned(
   profile: CalibrationProfile,
-  { config, readers, computeMBps = profile.computeMBps ?? AT_ONCE_MBPS }: SimulateProfileOptions,
-): Promise<SystemModel> {
-  const { tiers = [] } = await loadHierarchyOptions(config);
+  { tiers = [] }: HierarchyOptions,
+  { readers, computeMBps = profile.computeMBps ?? AT_ONCE_MBPS }: SimulateProfileOptions,
+): SystemModel {
   const system = systemOf(profile, {
     workers: 1,
     networkMBps: AT_ONCE_MBPS,
@@ -105,15 +111,41 @@ async function planned(
   return { ...system, levels };
 }
 
-/** The sizes of all objects of the source, in 10^6 bytes. */
-async function sizesOf(host: CommandHost, config: string): Promise<number[]> {
-  await using hierarchy = await loadHierarchy(config, { clock: host.clock });
-  const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
-  await hierarchy.open().finally(() => listing.stop());
+/** Opens the source alone, which has objects. */
+async function openedSource(host: CommandHost, config: HierarchyOptions, file: string): Promise<Hierarchy> {
+  const source = await openSource(host, config);
+  if (source.namespace.known > 0) return source;
+  await source.close();
+  throw new TieredError('TIERED_NOT_FOUND', `${file}: the source has no objects to simulate.`);
+}
+
+/** The sizes of all objects, in 10^6 bytes. */
+async function sizesOf(source: Hierarchy): Promise<number[]> {
   const sizes: number[] = [];
-  for await (const page of hierarchy.list()) for (const { size } of page) sizes.push(size / 1e6);
-  if (sizes.length > 0) return sizes;
-  throw new TieredError('TIERED_NOT_FOUND', `${config}: the source has no objects to simulate.`);
+  for await (const page of source.list()) for (const { size } of page) sizes.push(size / 1e6);
+  return sizes;
+}
+
+/**
+ * Tiers take more than the bytes of objects: the capacity of the model is what a tier of that quota has room
+ * for.
+ */
+async function withRoom(
+  system: SystemModel,
+  config: HierarchyOptions,
+  { namespace }: Hierarchy,
+): Promise<SystemModel> {
+  const tiers = tiersOf(config);
+  const levels = await Promise.all(
+    system.levels.map(async (level, i) => {
+      const { [i]: tier } = tiers;
+      if (tier === undefined) return level;
+      const quotaBytes = level.capacityMB * 1e6;
+      const [bytes = 0] = await bytesWithRoom([{ ...tier, quotaBytes }], namespace);
+      return bytes === namespace.bytes ? level : { ...level, capacityMB: bytes / 1e6 };
+    }),
+  );
+  return { ...system, levels };
 }
 
 /** One sentence for today, and one for each change. */

@@ -1,10 +1,12 @@
 import { loadHierarchyOptions } from '@tiered/config';
-import { formatBytes, type Hierarchy } from '@tiered/core';
+import { formatBytes, type Hierarchy, type HierarchyOptions } from '@tiered/core';
 import { identityOf } from '@tiered/core/internal';
+import { bytesWithRoom } from '@tiered/tiering/plans';
 import type { TierSummary } from '@tiered/tiering/survey';
 import { statfs } from 'node:fs/promises';
 import type { CommandHost } from '../host.js';
 import { directoryOf, lookAtTiers, openSource, type TierLook } from './look.js';
+import { tiersOf } from './plan.js';
 import { countOf, percentOf } from './words.js';
 
 /** What `tiered stats` says of a tier. */
@@ -27,7 +29,7 @@ export async function stats(host: CommandHost, file: string, json: boolean): Pro
   const tiers = await Promise.all(looks.tiers.map(figuresOf));
   const { namespace } = source.stats();
   const dataset = identityOf(options.source);
-  const optimum = source.namespace.known === 0 ? undefined : optimumOf(tiers, dataset, source);
+  const optimum = source.namespace.known === 0 ? undefined : await optimumOf(tiers, options, source);
   if (json) {
     const found = { driver: options.source.name, dataset, ...namespace };
     host.write(`${JSON.stringify({ tiers, source: found, optimum }, undefined, 2)}\n`);
@@ -82,14 +84,19 @@ interface Optimum {
   readonly datasetBytes: number;
 }
 
-function optimumOf(tiers: readonly TierFigures[], dataset: string, source: Hierarchy): Optimum {
+async function optimumOf(
+  tiers: readonly TierFigures[],
+  options: HierarchyOptions,
+  source: Hierarchy,
+): Promise<Optimum> {
+  const dataset = identityOf(options.source);
   const datasetBytes = source.stats().namespace.bytes;
   const held = tiers.flatMap(({ summary }) => summary?.datasets ?? []).filter(({ name }) => name === dataset);
-  const room = tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);
+  const room = await bytesWithRoom(tiersOf(options), source.namespace);
   return {
     datasetBytes,
     heldBytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
-    roomBytes: Math.min(room, datasetBytes),
+    roomBytes: room.reduce((sum, bytes) => sum + bytes, 0),
   };
 }
 

@@ -31,6 +31,11 @@ export function rewritingRoom(quotaBytes: number): number {
   return Math.floor(mostBytes(quotaBytes) / 2);
 }
 
+/** Bytes that a whole copy takes in a segment; undefined if it gets a file of its own. */
+export function packedBytes(bytes: number): number | undefined {
+  return bytes === 0 || bytes > LARGEST ? undefined : aligned(bytes);
+}
+
 const ENDED = new Error('what was gathered is being written');
 
 /** What packing needs from its store. */
@@ -102,8 +107,8 @@ export class Packing {
   /** Bytes of the lease that a copy takes; undefined if the copy gets a file of its own. */
   roomFor({ size, chunkBytes }: Candidate, bytes: number): number | undefined {
     const isPart = bytes < size || bytes > chunkBytes;
-    if (bytes === 0 || bytes > LARGEST || isPart) return undefined;
-    return this.#parts.lease.occupied(aligned(bytes));
+    const packed = isPart ? undefined : packedBytes(bytes);
+    return packed === undefined ? undefined : this.#parts.lease.occupied(packed);
   }
 
   /** A claim for a copy whose room was taken from the lease. */

@@ -1,8 +1,8 @@
 import type { Clock, Hierarchy } from '@tiered/core';
 import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
-import { fillOrder, frequencyPlan, roomsOf } from '@tiered/tiering/plans';
+import { fillOrder, frequencyPlan, roomsOf, savedMsBy } from '@tiered/tiering/plans';
 import type { Parts } from './order/parts.js';
-import { hierarchyOf, readsOf } from './reading/object-reads.js';
+import { hierarchyOf, readsOf } from './reading/reads-of-job.js';
 import type { Job } from './reading/planner.js';
 
 /** How a loader has its hierarchy keep what this rank will read most often. */
@@ -10,14 +10,12 @@ export interface ClairvoyantOptions {
   /** The policy of the hierarchy's `PlacementHandler`, made by `planFollower`. */
   readonly policy: PlanFollower;
   /**
-   * Milliseconds that a copy of an object of this many bytes saves each time a part of it is read. Default: 5
-   * ms and 100 MB/s, as of a shared file system or an object store: small objects come first, because they
-   * cost the source its latency for few bytes.
+   * Milliseconds that a copy of an object of this many bytes saves each time a part of it is read. Default:
+   * what the model of the hierarchy has measured, else 5 ms and 100 MB/s (`savedMsBy` of
+   * `@tiered/tiering/plans`), which `tiered warmup` goes by as well.
    */
   readonly savedMs?: ((bytes: number) => number) | undefined;
 }
-
-const SAVED_MS = (bytes: number) => 5 + bytes / 100_000;
 
 /** What clairvoyance did so far. */
 export interface Clairvoyance {
@@ -77,7 +75,7 @@ export class Clairvoyant {
   }
 
   async #plan(): Promise<void> {
-    const { savedMs = SAVED_MS, policy, parts, job, clock, signal } = this.#parts;
+    const { savedMs = savedMsBy(this.#hierarchy.model), policy, parts, job, clock, signal } = this.#parts;
     const { namespace } = this.#hierarchy;
     const { frequency, first } = await readsOf(parts, job, clock, signal);
     const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));

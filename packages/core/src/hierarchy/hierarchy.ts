@@ -16,7 +16,7 @@ import { ObjectHandle } from './object-handle.js';
 import { listed } from '../namespace/listing.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
 import { openAtStart } from '../tier/open-tier.js';
-import { PlaceChoice } from '../read/place-choice.js';
+import { PlaceChoice, type FetchModel } from '../read/place-choice.js';
 import type { Placement, PlacementHost } from '../placement/placement.js';
 import type {
   HierarchyReadIntoOptions,
@@ -111,6 +111,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       renew: (key) => this.#catalog.renew(key),
       readInto: (key, target, options) => this.#readInto(key, target, options),
     });
+  }
+
+  /** What was measured of its storage, if it was given. */
+  get model(): FetchModel | undefined {
+    return this.#options.model;
   }
 
   /** What its tiers are, the fastest first. */

@@ -14,6 +14,12 @@ export interface FetchModel {
    * @param underWay Reads under way at this place, this one included.
    */
   fetchMs(level: number, bytes: number, underWay: number): number;
+  /**
+   * Returns the milliseconds of the source that a copy of an object of this many bytes saves each time it is
+   * read, at least 0: its share of the latency, and its bytes. Plans go by it. Default: what plans assume of
+   * a source that nobody has measured.
+   */
+  readonly savedMs?: ((bytes: number) => number) | undefined;
 }
 
 /** Chooses between a copy and the source by a model, and counts the reads under way for the model. */

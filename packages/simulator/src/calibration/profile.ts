@@ -76,14 +76,22 @@ export function unsteadyIn({ source, tiers }: CalibrationProfile): string[] {
  * The model by which `Hierarchy` chooses places: s / (r_j(p) / p), with as many reads under way as there are
  * (section 4). Set nothing on `tiers` and `source` that the hierarchy does not have: levels are counted as
  * the profile counts them.
+ *
+ * What a copy saves (`savedMs`) is split into latency and bytes: what one read at a time takes beyond its
+ * bytes at the highest rate is latency, which as many reads share as are worthwhile for the source.
  */
-export function fetchModelOf({ tiers, source }: CalibrationProfile): FetchModel {
+export function fetchModelOf({ tiers, source, objectBytes }: CalibrationProfile): FetchModel {
+  const most = Math.max(...source.read.points.map(([, rate]) => rate));
+  const alone = throughput(source.read, 1);
+  const latencyMs = Math.max(0, objectBytes / 1000 / alone - objectBytes / 1000 / most);
+  const shared = latencyMs / fewestOf(source.read);
   const curves = [...tiers, source].map(({ read }) => read);
   return {
     fetchMs: (level, bytes, underWay) => {
       const points = curves[level];
       return points === undefined ? Infinity : bytes / 1000 / (throughput(points, underWay) / underWay);
     },
+    savedMs: (bytes) => shared + bytes / 1000 / most,
   };
 }
 

@@ -1,5 +1,5 @@
 import { someBytes } from '@tiered/core/testing';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { openDataset, type Dataset } from 'tiered';
@@ -68,6 +68,53 @@ describe('a plan for one of several ranks', () => {
     const most = [...reads.values()].sort((a, b) => b - a).slice(0, keys.length);
     expect(keys.map((key) => reads.get(key) ?? 0).sort((a, b) => b - a)).toEqual(most);
     expect(most.at(-1)).toBeGreaterThan(Math.min(...reads.values()));
+  });
+});
+
+describe('the worth of objects in a plan', () => {
+  const place = (read: number[][]) => ({ name: 'place', read: { points: read } });
+  const measured = (points: number[][]) => ({
+    version: 1,
+    objectBytes: 100_000,
+    source: place(points),
+    tiers: [place([[1, 1000]])],
+  });
+  const planned = async () => {
+    const order = ['--seed', '7', '--epochs', '3', '--workers', '2', ...IMAGES];
+    const { out } = await tiered('inspect', 'plan', file, '--keys', ...order);
+    return out.split('\n').filter((key) => key.includes('large')).length;
+  };
+  beforeEach(async () => {
+    for (let i = 0; i < 40; i++)
+      await writeFile(path.join(directory, 'data', 'cat', `large${i}.png`), someBytes(20 * BYTES, i));
+  });
+
+  it.each([
+    ['takes small objects first where nothing was measured', undefined, false],
+    [
+      'takes them first where latency was measured',
+      [
+        [1, 5],
+        [64, 300],
+      ],
+      false,
+    ],
+    [
+      'goes by frequency where the source only counts bytes',
+      [
+        [1, 100],
+        [8, 100],
+      ],
+      true,
+    ],
+  ])('[D9] %s', async (_, points, hasLarge) => {
+    await configured(0, 2 ** 20, 'firstFit');
+    if (points !== undefined) {
+      const config = JSON.parse(await readFile(file, 'utf8')) as object;
+      await writeFile(path.join(directory, 'profile.json'), JSON.stringify(measured(points)));
+      await writeFile(file, JSON.stringify({ ...config, model: './profile.json' }));
+    }
+    expect((await planned()) > 0).toBe(hasLarge);
   });
 });
 

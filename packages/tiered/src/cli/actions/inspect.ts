@@ -121,11 +121,16 @@ export async function inspectPlan(
   file: string,
   { keys: listsKeys = false, json = false, ...training }: InspectPlanOptions,
 ): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
+  const options = await loadHierarchyOptions(file, { clock: host.clock });
   await using source = await openSource(host, options);
   const { tiers = [] } = options;
   const planned = tiersOf(options);
-  const { levels, left, leftBytes, unread } = await planOf(host, source, planned, training);
+  const { levels, left, leftBytes, unread } = await planOf(
+    host,
+    source,
+    { ...options, tiers: planned },
+    training,
+  );
   if (listsKeys) {
     for (const key of levels.flat()) host.write(`${key}\n`);
     return;

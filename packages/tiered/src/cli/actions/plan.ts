@@ -4,7 +4,14 @@ import { formatOf, openSamples } from '@tiered/formats';
 import { objectReads, type ObjectReads } from '@tiered/loader';
 import { accessTables } from '@tiered/prefetch/sampling';
 import { isPlanFollower, type PlanFollower } from '@tiered/tiering';
-import { fillOrder, frequencyPlan, roomsOf, UNPLANNED, type SpaceOptions } from '@tiered/tiering/plans';
+import {
+  fillOrder,
+  frequencyPlan,
+  roomsOf,
+  savedMsBy,
+  UNPLANNED,
+  type SpaceOptions,
+} from '@tiered/tiering/plans';
 import { policyOf } from '../../configuration/policy.js';
 import type { CommandHost } from '../host.js';
 import type { PlanOptions } from '../training.js';
@@ -23,22 +30,27 @@ export interface Plan {
   readonly unread: number;
 }
 
+/** What a plan is made for. */
+interface Planned extends Pick<HierarchyOptions, 'model'> {
+  /** As `tiersAhead` or `tiersOf` gives them. */
+  readonly tiers: readonly SpaceOptions[];
+}
+
 /**
  * Plans what a worker of a training keeps, as its loader does.
  * @param source The objects, which are listed.
- * @param tiers As `tiersAhead` or `tiersOf` gives them.
  */
 export async function planOf(
   host: CommandHost,
   source: Hierarchy,
-  tiers: readonly SpaceOptions[],
+  { tiers, model }: Planned,
   options: PlanOptions,
 ): Promise<Plan> {
   const { namespace } = source;
   const { frequency, first } = await readsOf(host, source, options);
   const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));
   const quotas = await roomsOf(tiers, namespace);
-  const plan = frequencyPlan({ frequency, first, sizes, quotas });
+  const plan = frequencyPlan({ frequency, first, sizes, quotas, savedMs: savedMsBy(model) });
   const levels = tiers.map((_, level) =>
     Array.from(fillOrder({ plan, first, level }), (id) => namespace.keyOf(id)),
   );

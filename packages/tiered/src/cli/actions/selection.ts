@@ -72,7 +72,7 @@ async function planned(
   config: HierarchyOptions,
   training: PlanOptions,
 ): Promise<string[]> {
-  const { plan, levels } = await planOf(host, source, tiersAhead(config), training);
+  const { plan, levels } = await planOf(host, source, { ...config, tiers: tiersAhead(config) }, training);
   const { namespace } = source;
   followerOf(config)?.follow({ plan, sampleOf: (key) => namespace.find(key) });
   const stays = (level: number) => config.tiers?.[level]?.driver.location !== undefined;

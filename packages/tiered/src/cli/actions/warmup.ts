@@ -30,7 +30,7 @@ export interface WarmupOptions extends PlanOptions, SelectionOptions {
  * ends it; what is on the tiers by then stays.
  */
 export async function warmup(host: CommandHost, file: string, options: WarmupOptions): Promise<void> {
-  const config = await loadHierarchyOptions(file, { clock: host.clock, model: false });
+  const config = await loadHierarchyOptions(file, { clock: host.clock, model: options.seed !== undefined });
   const budget = options.budget === undefined ? Infinity : parseBytes(options.budget, '--budget');
   if (options.check === true) await checkTiers(host, config, options);
   else await untilInterrupted(host.clock, (signal) => fillTiers(host, config, { budget, signal }, options));

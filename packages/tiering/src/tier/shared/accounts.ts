@@ -7,7 +7,7 @@ import { logRoomOf, transactionPagesOf } from '../index/open-index.js';
 import { lowered } from '../own-quota.js';
 
 /** Directories of a tier without copies: its own, the private one and two in that one. */
-const OWN_DIRECTORIES = 4;
+export const OWN_DIRECTORIES = 4;
 
 /** Bytes that directories take on a tier: those that copies need, and its own. */
 export function directoryBytesOf({ blockBytes, isOnTier }: IndexHome, directories: number): number {

@@ -32,7 +32,10 @@ const steps = [
   // Without them, the tests fail that need a real S3 server, a browser, frameworks in Python or
   // compilers of Rust and Go, or record system calls, and the tests and benches that need a slow file
   // system.
-  { name: 'servers', command: 'bash tools/servers/install.sh swift fuse strace chromium frameworks rust go' },
+  {
+    name: 'servers',
+    command: 'bash tools/servers/install.sh swift fuse strace squashfs chromium frameworks rust go',
+  },
   { name: 'tests', command: 'npm run test:all --', tests: true },
   // Where the native part is not available: its own tests are skipped.
   {

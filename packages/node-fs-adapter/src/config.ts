@@ -1,7 +1,7 @@
 /** Makes the driver from a configuration file. @module */
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { filePath, flag, group, oneOf, wholeNumber } from '@tiered/config/fields';
+import { filePath, flag, group, oneOf, text, wholeNumber } from '@tiered/config/fields';
 import type { DriverFactory } from '@tiered/core/driver';
 import { existingAt } from '@tiered/core/internal';
 import { FileSystemDriver } from './driver.js';
@@ -27,6 +27,12 @@ const schema = group('options of the driver', {
     description:
       'What happens with symbolic links of a source that lead out of the directory: inside leaves them out, refuse ' +
       'makes the listing fail, follow reads what they lead to. Default: inside.',
+  }).optional(),
+  identity: text('a name without blanks', {
+    title: 'Identity',
+    description:
+      'Names the data of a source, for copies and manifests: the same name for the same data at another mount point. ' +
+      'Default: the directory and its file system.',
   }).optional(),
   maxOpenFiles: wholeNumber(1, {
     title: 'Open files',

@@ -29,6 +29,7 @@ import { describe } from './list/listing.js';
 import { checkedOptions, type CheckedFileOptions, type FileSystemDriverOptions } from './options.js';
 import { readParts } from './read/part-reads.js';
 import { ReaderThreads } from './read/reader-threads.js';
+import { fileSystemOf } from './root/file-system.js';
 import { RootDirectory } from './root/root-directory.js';
 import { SLOTS, THREADS, ThreadPool } from './read/thread-pool.js';
 import { walk } from './list/walk.js';
@@ -68,6 +69,8 @@ export class FileSystemDriver implements StorageDriver {
   /** Writes files whose bytes are all there, and that need not be on the disk itself. */
   readonly #native: NativeWriter | undefined;
   #opened: RootDirectory | undefined;
+  /** What tells the file system of a source from another at its path, since it was opened. */
+  #fileSystem: string | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor(options: FileSystemDriverOptions) {
@@ -101,6 +104,13 @@ export class FileSystemDriver implements StorageDriver {
     return `file://${path.posix.join('/', directory.replaceAll(path.sep, '/'), '/')}`;
   }
 
+  /** The name that the options give to the data, else the place with what tells its file system apart. */
+  get identity(): string | undefined {
+    const { identity } = this.#options;
+    if (identity !== undefined) return `data:${identity}/`;
+    return this.#fileSystem === undefined ? undefined : `${this.location}#${this.#fileSystem}`;
+  }
+
   /** Descriptors that are open now: kept files, those of reader threads, and writers that have not ended. */
   get openFiles(): number {
     const writing = this.#writers.size + (this.#native?.openFiles ?? 0);
@@ -113,6 +123,7 @@ export class FileSystemDriver implements StorageDriver {
       const access = accessOf(readableBy);
       const mayLeave = links === 'follow';
       this.#opened = await RootDirectory.open(root, { ...this.#options, access, mayLeave }, this.name);
+      this.#fileSystem = this.#options.writable ? undefined : await fileSystemOf(this.#opened.realPath);
       this.#reader.open();
       this.#native?.open();
       this.#pool.doubt();

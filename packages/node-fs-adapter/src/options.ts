@@ -32,6 +32,13 @@ export interface FileSystemDriverOptions {
    */
   readonly links?: Links | undefined;
   /**
+   * Names the data of a source, so that copies on tiers, and a manifest, are of this data wherever it is
+   * mounted: give two mount points one name if they show the same files with the same times and inodes. Take
+   * another name for other data. Default: the path, and on Linux what tells the file system at that path from
+   * another one, as far as that is known (servers, images, disks). Only for sources.
+   */
+  readonly identity?: string | undefined;
+  /**
    * Whether a write is on the disk itself before it counts as published: the file, then its name, and every
    * directory that was made on the way. The same holds for a delete. Costs a few trips to the disk per
    * object. Default: false, because a tier is a cache: after a power cut, what it cannot prove is fetched
@@ -92,8 +99,11 @@ export interface FileSystemDriverOptions {
 
 /** The options with their defaults. */
 export type CheckedFileOptions = {
-  readonly [Field in keyof FileSystemDriverOptions]-?: Exclude<FileSystemDriverOptions[Field], undefined>;
-};
+  readonly [Field in Exclude<keyof FileSystemDriverOptions, 'identity'>]-?: Exclude<
+    FileSystemDriverOptions[Field],
+    undefined
+  >;
+} & Pick<FileSystemDriverOptions, 'identity'>;
 
 /**
  * Checks the options and fills in the defaults. Numbers of threads are 0 for kinds that are not used here.
@@ -111,11 +121,16 @@ export function checkedOptions(options: FileSystemDriverOptions): CheckedFileOpt
     readerThreads = 2,
     readableBy = 'owner',
     links = 'inside',
+    identity,
     clock = systemClock,
   } = options;
   if (!LINKS.includes(links)) throw configError('links', LINKS.join(', '), links);
   if (writable && links !== 'inside') throw configError('links', 'inside, as the driver is writable', links);
   if (!READERS.includes(readableBy)) throw configError('readableBy', READERS.join(', '), readableBy);
+  if (identity !== undefined && (typeof identity !== 'string' || !/^\S{1,1000}$/.test(identity)))
+    throw configError('identity', 'a name without blanks, of at most 1,000 characters', identity);
+  if (writable && identity !== undefined)
+    throw configError('identity', 'none, as the driver is writable', identity);
   assertCounts({ maxOpenFiles, listConcurrency });
   assertCounts({ nativeThreads, workerThreads, readerThreads }, 0);
   for (const [field, threads] of Object.entries({ nativeThreads, workerThreads, readerThreads })) {
@@ -129,6 +144,7 @@ export function checkedOptions(options: FileSystemDriverOptions): CheckedFileOpt
     fsync,
     readableBy,
     links,
+    identity,
     maxOpenFiles,
     listConcurrency,
     blockingCalls,

@@ -64,6 +64,7 @@ export class S3Driver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   readonly location: string;
+  readonly identity = undefined;
   readonly #options: CheckedS3Options;
   readonly #endpoint: Endpoint;
   #opened: Opened | undefined;

@@ -60,6 +60,10 @@ export abstract class InterceptingDriver implements StorageDriver {
     this.capabilities = inner.capabilities;
   }
 
+  get identity(): string | undefined {
+    return this.inner.identity;
+  }
+
   get location(): string | undefined {
     return this.inner.location;
   }

@@ -54,6 +54,12 @@ export class PrefixDriver implements StorageDriver {
     return location === undefined ? undefined : location + this.#prefix;
   }
 
+  get identity(): string | undefined {
+    const { identity, location = '' } = this.#inner;
+    if (identity?.startsWith(location) !== true) return identity && identity + this.#prefix;
+    return location + this.#prefix + identity.slice(location.length);
+  }
+
   open(options: OperationOptions): Promise<void> {
     return openFor(this, this.#inner, options);
   }

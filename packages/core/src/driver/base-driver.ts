@@ -77,6 +77,10 @@ export abstract class BaseDriver implements StorageDriver {
     }
   }
 
+  get identity(): string | undefined {
+    return undefined;
+  }
+
   get location(): string | undefined {
     return this.#location;
   }

@@ -247,6 +247,13 @@ export interface StorageDriver {
    * can reach, such as memory.
    */
   readonly location: string | undefined;
+  /**
+   * Names the data behind the location, from one start to the next, where the location alone does not:
+   * another file system may be mounted at the same path. What was kept of a storage (copies, a manifest) is
+   * valid for the same identity. Begins with the location and a `#`, unless a user has named the data. May
+   * change with `open`. Undefined: the location.
+   */
+  readonly identity: string | undefined;
 
   /** Makes the driver ready. May be called again after `close`. */
   open(options: OperationOptions): Promise<void>;
@@ -306,4 +313,6 @@ export interface StorageDriver {
 
 /** The names of what reaches a driver's storage: methods of `StorageDriver`, and of its writers. */
 export type Operation =
-  Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'location' | 'close'> | 'writeAt' | 'publish';
+  | Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'location' | 'identity' | 'close'>
+  | 'writeAt'
+  | 'publish';

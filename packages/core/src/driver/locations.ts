@@ -108,11 +108,3 @@ function insideSource(): TieredError {
     'manifest: it is inside source, which is never written, and where it would become an object; put it beside that directory.',
   );
 }
-
-/**
- * Returns what identifies a storage from one start to the next. What was kept of a storage is valid for the
- * same storage only.
- */
-export function identityOf({ location, name }: StorageDriver): string {
-  return location ?? name;
-}

@@ -58,6 +58,7 @@ export class MemoryDriver implements StorageDriver {
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   readonly location = undefined;
+  readonly identity = undefined;
   readonly #objects = new Map<string, StoredObject>();
   readonly #quota: number;
   #bytes = 0;

@@ -21,6 +21,13 @@ export interface HierarchyEvents {
     readonly operation: 'load' | 'save';
     readonly error: unknown;
   }) => void;
+  /**
+   * Other data is at the place of the source than a tier has copies of: another file system is mounted there,
+   * for example. These copies are not served. They stay on the tier, and count, in case that data comes back.
+   * Told once for each tier and data; what is there is fetched anew. If it is the same data, give it a name
+   * (`identity` of `FileSystemDriver`).
+   */
+  sourceReplaced: (event: { readonly level: number; readonly source: string }) => void;
   /** An object, or its first `bytes`, is on a tier and is served from there from now on. */
   placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;
   /** A copy was dropped: it is not served any more, and is being deleted. */

@@ -126,6 +126,10 @@ export class LentHost implements PlacementHost {
     this.#tally.served(tier, bytes);
   }
 
+  sourceReplaced({ level }: Tier): void {
+    this.#events.emit('sourceReplaced', { level, source: this.source.name });
+  }
+
   tierShrunk({ level }: Tier, quotaBytes: number): void {
     this.#events.emit('tierShrunk', { level, quotaBytes });
   }

@@ -12,7 +12,7 @@ const QUIET_MS = 600_000;
 const MOST_LINES = 10;
 
 /** The events that become lines. */
-type Told = 'tierFault' | 'tierOutOfService' | 'tierShrunk' | 'manifestFailed' | 'leftOut';
+type Told = 'tierFault' | 'tierOutOfService' | 'tierShrunk' | 'manifestFailed' | 'leftOut' | 'sourceReplaced';
 type Line = readonly [name: string, text: string];
 type Tellers = {
   readonly [Event in Told]: (payload: Parameters<HierarchyEvents[Event]>[0]) => Line | undefined;
@@ -59,6 +59,11 @@ export class Unheard {
       count === 1
         ? `the source has an object fewer than its storage: ${JSON.stringify(key)} is left out, as ${reason}`
         : `the source has ${count} objects fewer than its storage: ${JSON.stringify(key)} is left out, as ${reason}, and so are others`,
+    ],
+    sourceReplaced: ({ level, source }) => [
+      `${level} replaced`,
+      `${source} has other data than ${this.#nameOf(level)} has copies of, such as another file system at that path; the data is ` +
+        `fetched anew, and these copies take their room until the tier is emptied`,
     ],
     manifestFailed: ({ path, operation, error }) => [
       `manifest ${operation}`,

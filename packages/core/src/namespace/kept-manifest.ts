@@ -1,7 +1,8 @@
 import type { StorageDriver } from '../driver/driver.js';
 import { isTieredError } from '../support/errors.js';
 import type { HierarchyEvents, SafeEmitter } from '../hierarchy/events.js';
-import { assertReachedOutside, identityOf } from '../driver/locations.js';
+import { addressOf, formerIdentityOf, identityOf } from '../driver/identity.js';
+import { assertReachedOutside } from '../driver/locations.js';
 import { loadManifest, saveManifest } from './manifest.js';
 import type { MetadataContainer } from './metadata-container.js';
 
@@ -30,8 +31,12 @@ export class KeptManifest {
   async load(sourceLevel: number, signal: AbortSignal): Promise<MetadataContainer | undefined> {
     await assertReachedOutside(this.#source, this.#path);
     try {
-      const identity = identityOf(this.#source);
-      const saved = await loadManifest(this.#path, sourceLevel, { identity, signal });
+      const saved = await loadManifest(this.#path, sourceLevel, {
+        identity: identityOf(this.#source),
+        place: addressOf(this.#source),
+        formerly: formerIdentityOf(this.#source),
+        signal,
+      });
       // So that the entries of objects that are gone do not grow from start to start.
       return saved.count > 2 * saved.known ? undefined : saved;
     } catch (error) {

@@ -4,6 +4,7 @@ import { loadChecksum } from '../support/checksum.js';
 import type { OperationOptions } from '../driver/driver.js';
 import { configError, isTieredError, TieredError, type ErrorCode } from '../support/errors.js';
 import { MetadataContainer } from './metadata-container.js';
+import { isIdentityAt } from '../driver/identity.js';
 import { blankImage, sectionBytes, sectionsOf, type NamespaceImage } from './image.js';
 import {
   announcedBytes,
@@ -24,6 +25,14 @@ export interface ManifestOptions extends OperationOptions {
    * 4,096 bytes at most.
    */
   readonly identity: string;
+}
+
+/** Options of `loadManifest`. */
+export interface LoadOptions extends ManifestOptions {
+  /** Where the source is, see `addressOf`. */
+  readonly place?: string | undefined;
+  /** What the source was called before. A manifest of that name is loaded too. */
+  readonly formerly?: string | undefined;
 }
 
 /**
@@ -78,14 +87,15 @@ export async function saveManifest(
  * @param path The manifest.
  * @param sourceLevel As the constructor of `MetadataContainer` takes it.
  * @throws TieredError `TIERED_NOT_FOUND` if there is no file; `TIERED_DATA_CORRUPT` if it is damaged, cut
- * short or not a manifest; `TIERED_CONFIG_INVALID` if it is of another source or of another format;
+ * short or not a manifest; `TIERED_SOURCE_CHANGED` if it is of other data that was at the place of the
+ * source; `TIERED_CONFIG_INVALID` if it is of another source or of another format;
  * `TIERED_PERMISSION`, `TIERED_IO`; `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with
  * `signal.reason`. In all these cases the source can be listed instead.
  */
 export async function loadManifest(
   path: string,
   sourceLevel: number,
-  { identity, signal }: ManifestOptions,
+  { identity, place, formerly, signal }: LoadOptions,
 ): Promise<MetadataContainer> {
   assertUsable(identity);
   signal?.throwIfAborted();
@@ -93,7 +103,7 @@ export async function loadManifest(
     // Without O_NONBLOCK, opening a pipe of that name would wait.
     const file = await fs.promises.open(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
     try {
-      const image = await read(file, path, identity, signal);
+      const image = await read(file, path, { identity, place, formerly, signal });
       return await MetadataContainer.restore(image, sourceLevel, signal);
     } finally {
       await file.close();
@@ -131,14 +141,16 @@ async function write(
 async function read(
   file: FileHandle,
   path: string,
-  identity: string,
-  signal: AbortSignal | undefined,
+  { identity, place, formerly, signal }: LoadOptions,
 ): Promise<NamespaceImage> {
   const checksum = await loadChecksum();
   const stat = await file.stat();
   if (!stat.isFile()) throw corrupt('it is no file');
   const { header, end } = await readHeader(file, path);
-  if (header.identity !== identity) throw ofAnother(path, 'source', header.identity, identity);
+  if (header.identity !== identity && header.identity !== formerly) {
+    const wasHere = place !== undefined && isIdentityAt(place, header.identity);
+    throw ofAnother(path, 'source', header.identity, identity, wasHere ? 'TIERED_SOURCE_CHANGED' : undefined);
+  }
   // Checked before any memory is allocated: the file must be as long as its header says.
   if (!canHold(header.recordBytes, header.count) || end + sectionBytes(header) !== stat.size)
     throw corrupt('its length does not fit');
@@ -221,9 +233,10 @@ function ofAnother(
   what: string,
   found: string | number,
   expected: string | number,
+  code: ErrorCode = 'TIERED_CONFIG_INVALID',
 ): TieredError {
   return new TieredError(
-    'TIERED_CONFIG_INVALID',
+    code,
     `${path} is a manifest of another ${what}, ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}. ${ADVICE}`,
   );
 }

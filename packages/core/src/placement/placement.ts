@@ -67,6 +67,8 @@ export interface PlacementHost {
   tierWorked(tier: Tier, use: TierUse): void;
   /** Reports that a tier served a read of so many bytes. */
   tierServed(tier: Tier, bytes: number): void;
+  /** Reports that a tier has copies of other data that was at the place of the source before. */
+  sourceReplaced(tier: Tier): void;
   /**
    * Reports that the storage of a tier was full before its quota was. The tier holds no more than this from
    * now on.

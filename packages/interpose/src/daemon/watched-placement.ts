@@ -166,6 +166,10 @@ class WatchedHost implements PlacementHost {
     this.#host.tierServed(tier, bytes);
   }
 
+  sourceReplaced(tier: Tier): void {
+    this.#host.sourceReplaced(tier);
+  }
+
   tierShrunk(tier: Tier, quotaBytes: number): void {
     this.#host.tierShrunk(tier, quotaBytes);
   }

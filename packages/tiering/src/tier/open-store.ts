@@ -1,6 +1,6 @@
 import type { OperationOptions, Tier } from '@tiered/core';
 import type { PlacementHost } from '@tiered/core/placement';
-import { identityOf, isMistake, type Checksum } from '@tiered/core/internal';
+import { addressOf, formerIdentityOf, identityOf, isMistake, type Checksum } from '@tiered/core/internal';
 import type { Haste } from '../fill/haste.js';
 import { BucketStore } from './bucket/bucket-store.js';
 import { ClosedStore } from './closed-store.js';
@@ -42,8 +42,14 @@ export async function openStore(
   await host.openTier(tier, { signal });
   if (capabilities.index) {
     const home = await tier.driver.openIndex({ signal });
-    const dataset = identityOf(host.source);
-    return SharedStore.open({ tier, home, dataset, checksum, clock: host.clock, ...events }, signal);
+    const { source, clock } = host;
+    const named = {
+      dataset: identityOf(source),
+      place: addressOf(source),
+      formerly: formerIdentityOf(source),
+      onReplaced: () => host.sourceReplaced(tier),
+    };
+    return SharedStore.open({ tier, home, ...named, checksum, clock, ...events }, signal);
   }
   if (location !== undefined) return BucketStore.open({ tier, host, checksum, onTaken }, { signal });
   await empty(tier, signal);

@@ -1,6 +1,6 @@
 import { loadHierarchyOptions } from '@tiered/config';
 import { formatBytes, TieredError, type Hierarchy } from '@tiered/core';
-import { identityOf, loadManifest } from '@tiered/core/internal';
+import { formerIdentityOf, identityOf, loadManifest } from '@tiered/core/internal';
 import type { SurveyedCopy } from '@tiered/tiering/survey';
 import { stat } from 'node:fs/promises';
 import type { CommandHost } from '../host.js';
@@ -173,7 +173,10 @@ export async function inspectManifest(host: CommandHost, file: string, json: boo
   });
   await options.source.open({});
   try {
-    const { known, bytes } = await loadManifest(manifest, 0, { identity: identityOf(options.source) });
+    const { known, bytes } = await loadManifest(manifest, 0, {
+      identity: identityOf(options.source),
+      formerly: formerIdentityOf(options.source),
+    });
     const found = {
       manifest,
       source: options.source.name,

@@ -141,8 +141,20 @@ export interface Calls {
   survey(options: undefined): IndexSurvey | 'foreign' | undefined;
   /** The names of the sources; none if the index is empty. */
   datasets(options: undefined): readonly { readonly id: number; readonly name: string }[];
-  join(options: { readonly member: string; readonly quota: number; readonly dataset: string }): {
+  /**
+   * Joins a member for a dataset. What was recorded of it by an older name is found by the new one from then
+   * on, unless the index has named others at its place since.
+   */
+  join(options: {
+    readonly member: string;
+    readonly quota: number;
+    readonly dataset: string;
+    readonly place?: string;
+    readonly formerly?: string | undefined;
+  }): {
     readonly dataset: number;
+    /** Whether the dataset is new in the index, and has others at its place before it that have copies. */
+    readonly isReplaced: boolean;
     readonly state: IndexState;
   };
   leave(options: { readonly member: string }): void;

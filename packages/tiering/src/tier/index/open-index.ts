@@ -53,6 +53,16 @@ export interface OpenedIndex {
   readonly inode: bigint;
 }
 
+/** What a dataset is called in an index. */
+export interface DatasetName {
+  /** See `identityOf`. */
+  readonly dataset: string;
+  /** Where it is, see `addressOf`. */
+  readonly place: string;
+  /** What it was called before, if its copies are to be taken over; see `formerIdentityOf`. */
+  readonly formerly: string | undefined;
+}
+
 /**
  * Opens the index, and joins its members for a dataset. A damaged one is begun anew if nobody else uses it.
  * Some damage shows only later: it is marked, and found by who opens the index next.
@@ -60,12 +70,13 @@ export interface OpenedIndex {
 export async function openIndex(
   home: IndexHome,
   tier: Tier,
-  dataset: string,
+  { dataset, place, formerly }: DatasetName,
   clock: Clock,
   patiently: Patiently,
 ): Promise<OpenedIndex> {
   for (let isRetry = false; ; isRetry = true) {
     const { path, durable, member } = home;
+    const joining = { member, quota: tier.quotaBytes, dataset, place, formerly };
     const inode = inodeOf(path);
     const logPages = logPagesOf(tier.quotaBytes);
     const client = new IndexClient({ path, durable, logPages }, tier.driver.name, clock, () =>
@@ -75,7 +86,7 @@ export async function openIndex(
       if (isMarked(path, inode)) throw damagedError(tier);
       if ((await patiently(() => client.call('open', undefined))) === 'foreign')
         throw foreignIndexError(tier);
-      const joined = await patiently(() => client.call('join', { member, quota: tier.quotaBytes, dataset }));
+      const joined = await patiently(() => client.call('join', joining));
       return { client, joined, inode };
     } catch (error) {
       await client.end();

@@ -2,14 +2,17 @@ import type { Clock, Tier } from '@tiered/core';
 import type { IndexHome } from '@tiered/core/driver';
 import type { Checksum } from '@tiered/core/internal';
 import type { Haste } from '../../fill/haste.js';
+import type { DatasetName } from '../index/open-index.js';
 import type { Copy } from '../tier-store.js';
 
 /** What a `SharedStore` needs. */
-export interface SharedStoreParts {
+export interface SharedStoreParts extends DatasetName {
   readonly tier: Tier;
   readonly home: IndexHome;
   /** The dataset whose objects are placed. Copies of other datasets are left alone. */
   readonly dataset: string;
+  /** The tier has copies of what was at the place before, and none of the dataset. */
+  readonly onReplaced: () => void;
   readonly checksum: Checksum;
   readonly clock: Clock;
   /** Another process removed a copy of this dataset. The copy must not be served any more. */

@@ -113,11 +113,13 @@ export class SharedStore implements TierStore {
    * @throws TieredError for an index that cannot be used now, or at all.
    */
   static async open(parts: SharedStoreParts, signal: AbortSignal | undefined): Promise<SharedStore> {
-    const { home, tier, clock, dataset } = parts;
+    const { home, tier, clock } = parts;
     const patiently: Patiently = (call) => untilFree(call, tier, clock, signal);
     let store: SharedStore | undefined;
     try {
-      store = new SharedStore(parts, await openIndex(home, tier, dataset, clock, patiently));
+      const index = await openIndex(home, tier, parts, clock, patiently);
+      if (index.joined.isReplaced) parts.onReplaced();
+      store = new SharedStore(parts, index);
       await store.#begin(patiently, signal);
       return store;
     } catch (error) {

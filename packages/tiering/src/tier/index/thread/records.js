@@ -55,8 +55,9 @@ export class Records {
   }
 
   /** @type {Calls['join']} */
-  join({ member, quota, dataset }) {
+  join({ member, quota, dataset, place, formerly }) {
     return this.file.change(() => {
+      const isReplaced = this.#rename(dataset, place, formerly);
       this.file.run(
         'INSERT INTO datasets (name) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM datasets WHERE name = ?)',
         [dataset, dataset],
@@ -68,8 +69,31 @@ export class Records {
         quota,
       ]);
       const [[id] = []] = this.file.select(['id'], 'FROM datasets WHERE name = ?', [dataset]);
-      return { dataset: Number(id), state: stateOf(this.file, member) };
+      return { dataset: Number(id), isReplaced, state: stateOf(this.file, member) };
     });
+  }
+
+  /**
+   * Gives a dataset that is recorded by an older name its present one.
+   *
+   * @param {string} dataset
+   * @param {string | undefined} place
+   * @param {string | undefined} formerly
+   * @returns {boolean} Whether the dataset is new, and others are recorded that were at its place.
+   */
+  #rename(dataset, place, formerly) {
+    if (place === undefined || this.file.has('datasets WHERE name = ?', [dataset])) return false;
+    const atPlace = 'substr(name, 1, length(?)) = ?';
+    const marked = [`${place}#`, `${place}#`];
+    const areOthers = this.file.has(`datasets WHERE ${atPlace}`, marked);
+    if (formerly !== undefined && !areOthers)
+      this.file.run('UPDATE datasets SET name = ? WHERE name = ?', [dataset, formerly]);
+    const others = `datasets WHERE (name = ? OR ${atPlace}) AND name <> ?`;
+    const names = [place, ...marked, dataset];
+    return (
+      this.file.has(others, names) &&
+      this.file.has(`copies WHERE state = ${STATES.placed} AND dataset IN (SELECT id FROM ${others})`, names)
+    );
   }
 
   /** @type {Calls['leave']} */

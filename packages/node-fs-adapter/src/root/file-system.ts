@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { isInside } from '../read/thread/file-calls.js';
+
+/** A mount, as the kernel lists it. */
+interface Mount {
+  /** `major:minor`, which changes with every mount of many file systems. */
+  readonly device: string;
+  /** Which directory of its file system is mounted. */
+  readonly root: string;
+  readonly at: string;
+  readonly type: string;
+  /** What is mounted: a device, or what a server exports. */
+  readonly source: string;
+}
+
+/** File systems of servers, whose source names the data wherever it is mounted. */
+const REMOTE = /^(?:nfs4?|cifs|smb3|lustre|ceph|glusterfs|beegfs|gpfs|9p|virtiofs|afs|fuse\..+)$/;
+/** File systems that are made once and never change. They have no times of birth, and often no others. */
+const IMAGES = /^(?:squashfs|erofs|iso9660|cramfs|romfs|fuse\.squashfuse(?:_ll)?)$/;
+/** File systems on disks. Their roots were born when they were made. */
+const DISKS = /^(?:ext[234]|xfs|btrfs|f2fs|zfs|bcachefs)$/;
+
+/**
+ * What tells the file system below a directory from another one at the same path, and stays as it is when the
+ * same one is mounted again: a short text, which begins with its kind. Device numbers do not stay, and
+ * versions of files are equal in images that were made alike.
+ * - Of a server's: what the server exports, by the name that it was mounted by.
+ * - Of an image: the file that it is in, with its size and time; without a loop device, the device and the
+ *   numbers of blocks and files.
+ * - Of a disk: when its root was made, and the file that it is in if there is one.
+ * @param directory A real path.
+ * @param mountinfo What the kernel says of mounts.
+ * @returns undefined where none of that is known, as for overlays, memory, and systems other than Linux.
+ */
+export async function fileSystemOf(
+  directory: string,
+  mountinfo: Promise<string> = fs.promises.readFile('/proc/self/mountinfo', 'utf8').catch(() => ''),
+): Promise<string | undefined> {
+  const mount = mountOf(directory, await mountinfo);
+  const facts = mount && (await factsOf(mount));
+  if (facts === undefined) return undefined;
+  const [kind] = facts;
+  return `${kind}-${createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 16)}`;
+}
+
+async function factsOf({ device, root, at, type, source }: Mount): Promise<readonly string[] | undefined> {
+  if (IMAGES.test(type)) {
+    const file = await backingFile(device);
+    const { blocks, files, bsize } = await fs.promises.statfs(at);
+    return [
+      'image',
+      type,
+      file === undefined ? source : await described(file),
+      `${bsize} ${blocks} ${files}`,
+    ];
+  }
+  if (REMOTE.test(type)) return ['remote', source, root];
+  if (!DISKS.test(type)) return undefined;
+  const file = await backingFile(device);
+  const { birthtimeNs } = await fs.promises.stat(at, { bigint: true });
+  if (file === undefined && birthtimeNs === 0n) return undefined;
+  return ['disk', type, file ?? '', String(birthtimeNs)];
+}
+
+/** The mount that a directory is in: the last one of those whose place is nearest. */
+function mountOf(directory: string, mountinfo: string): Mount | undefined {
+  let found: Mount | undefined;
+  for (const line of mountinfo.split('\n')) {
+    const [, , device, root, at, ...rest] = line.split(' ');
+    const [type, source] = rest.slice(rest.indexOf('-') + 1);
+    if (device === undefined || root === undefined || at === undefined || type === undefined) continue;
+    const mount = { device, root: plain(root), at: plain(at), type, source: plain(source ?? '') };
+    if (isInside(mount.at, directory) && mount.at.length >= (found?.at.length ?? 0)) found = mount;
+  }
+  return found;
+}
+
+/** The kernel writes blanks and the like as octal numbers. */
+function plain(text: string): string {
+  return text.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+}
+
+/** The file of a loop device; undefined if the device is none. */
+async function backingFile(device: string): Promise<string | undefined> {
+  const named = await fs.promises
+    .readFile(path.join('/sys/dev/block', device, 'loop/backing_file'), 'utf8')
+    .catch(() => undefined);
+  return named?.replace(/\n$/, '');
+}
+
+/** A file with its size and time, if it can be seen from here. */
+async function described(file: string): Promise<string> {
+  const stat = await fs.promises.stat(file, { bigint: true }).catch(() => undefined);
+  return `${file} ${stat?.size} ${stat?.mtimeNs}`;
+}

@@ -256,9 +256,11 @@ export class Producers {
     return served.size.limits(served, this.#tuner.tuning.producers, concurrency, free);
   }
 
-  #moved({ queue, memory, epochs }: ServedQueue, { samples, bytes, epoch }: Taken): void {
+  #moved({ epochs }: ServedQueue, { samples, bytes, epoch }: Taken): void {
     const { samples: most, memoryBytes } = this.#tuner.tuning;
-    const usage = Number.isFinite(most) ? queue.readySamples / most : memory.heldBytes / memoryBytes;
+    const usage = Number.isFinite(most)
+      ? this.#queues.readySamples / most
+      : this.#memory.heldBytes / memoryBytes;
     this.#meter.usage(Math.min(100, usage * 100));
     if (samples === 0) return;
     if (epoch !== epochs.epoch) epochs.enter(epoch, this.#settings, this.#meter);

@@ -37,6 +37,13 @@ export class QueueSet implements Iterable<ServedQueue> {
     return undefined;
   }
 
+  /** Samples that are there for consumers. */
+  get readySamples(): number {
+    let ready = 0;
+    for (const { queue } of this.#queues) ready += queue.readySamples;
+    return ready;
+  }
+
   /** Producers that are of use for the sources. */
   get mostProducers(): number {
     let most = 1;

@@ -13,6 +13,7 @@ import {
   throttled,
   warmDisk,
 } from './prefetch/sources.js';
+import { againstPrisma } from './prefetch/prisma.js';
 import { manyProcesses } from './prefetch/processes.js';
 import { makeFiles, type Dataset } from './prefetch/work.js';
 
@@ -61,6 +62,7 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
     of(warmDisk, small, 36_000),
   ])
     parts.push(await againstGrid(comparison, options));
+  parts.push(await againstPrisma(of(throttled, small, 6000), options));
   parts.push(await stalls(of(throttled, small, 1500), options));
   parts.push(await manyConsumers(of(warmDisk, small, 36_000), options));
   parts.push(await manyProcesses(of(warmDisk, small, 18_000), options));

@@ -26,9 +26,10 @@ export interface FileSystemDriverOptions {
   /**
    * What happens with symbolic links of a source that lead out of the root. `inside` refuses to read them,
    * and leaves them out of listings, which tell that (`ListOptions.leftOut`). `refuse` makes a listing that
-   * meets one fail with `TIERED_KEY_INVALID`. `follow` reads whatever they lead to, for datasets that are made
-   * of links to files elsewhere; whoever can write into the root can then have any file read that this process
-   * may read. Links that stay inside the root are always followed. Default: `inside`. A tier takes no other.
+   * meets one fail with `TIERED_KEY_INVALID`. `follow` reads whatever they lead to, for datasets that are
+   * made of links to files elsewhere; whoever can write into the root can then have any file read that this
+   * process may read. Links that stay inside the root are always followed. Default: `inside`. A tier takes no
+   * other.
    */
   readonly links?: Links | undefined;
   /**

@@ -8,7 +8,7 @@ import { TieredError } from '../support/errors.js';
 import { assertKey } from './validation.js';
 
 /** What a listing left out for one reason, though it looks like objects. */
-export interface LeftOut {
+interface LeftOut {
   readonly reason: string;
   readonly count: number;
   /** The first of them. */

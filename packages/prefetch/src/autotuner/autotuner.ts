@@ -45,8 +45,8 @@ export interface TuningObservation {
   readonly usableProducers: number;
   /**
    * PRISMA's records of buffer usage, one each time a sample is put in or taken out. Each is the share in use
-   * of `tuning.samples`, or of `tuning.memoryBytes` if `samples` is `Infinity`, in percent: of all prefetchers
-   * on the buffer together, as both are theirs together.
+   * of `tuning.samples`, or of `tuning.memoryBytes` if `samples` is `Infinity`, in percent: of all
+   * prefetchers on the buffer together, as both are theirs together.
    */
   readonly usage: { readonly records: number; readonly sum: number; readonly sumOfSquares: number };
 }

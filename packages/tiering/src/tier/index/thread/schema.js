@@ -31,14 +31,14 @@ export const SEGMENT = Object.freeze({ key: '', dataset: 0, firstTag: -2, units:
 export const UNFINISHED = `state <> ${STATES.placed}`;
 
 /** What is in a segment is found by it. */
-export const PACKED_INDEX = 'CREATE INDEX packed ON copies (tag) WHERE tag < 0;';
+const PACKED_INDEX = 'CREATE INDEX packed ON copies (tag) WHERE tag < 0;';
 
 /**
  * Which segments are less than half full, in the words of the index over them; to be repeated as `UNFINISHED`
  * is.
  */
 export const SPARSE = `key = '' AND chunk > bytes`;
-export const SPARSE_INDEX = `CREATE INDEX sparse ON copies (tag) WHERE ${SPARSE};`;
+const SPARSE_INDEX = `CREATE INDEX sparse ON copies (tag) WHERE ${SPARSE};`;
 
 /**
  * The directory that a key is in, with a slash behind it; empty if there is none.

@@ -40,6 +40,7 @@ export { addressOf, formerIdentityOf, identityOf } from './driver/identity.js';
 export { isMistake } from './tier/open-tier.js';
 export { Tier } from './tier/tier.js';
 export { memoryFor, tooLargeError } from './support/memory-for.js';
+export { mountinfo, mountsOf, nearestMount, type Mount } from './support/mounts.js';
 export { ABSENT } from './namespace/metadata-container.js';
 export { gathered, readOutcome } from './driver/helpers.js';
 export { NOTHING_PLACED, sourceChanged } from './placement/placement.js';

@@ -1,6 +1,7 @@
 import { open, readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { existingAt } from './existing-at.js';
+import { isBelow, mountinfo, mountsOf } from './mounts.js';
 
 /** A directory that the kernel finds at a path, and on a device. */
 interface Mounted {
@@ -34,12 +35,12 @@ export async function placeOf(where: string): Promise<Place> {
 
 /** Whether a directory is another one or inside it, through links and bind mounts too. */
 export async function isWithin(inner: Place, outer: Place): Promise<boolean> {
-  if (isBelow(path.join(inner.real, inner.rest), path.join(outer.real, outer.rest))) return true;
+  if (isBelow(path.join(outer.real, outer.rest), path.join(inner.real, inner.rest))) return true;
   const [one] = inner.mounted;
   if (one === undefined) return false;
   for (const other of outer.mounted) {
     if (one.device !== other.device) continue;
-    if (!isBelow(path.join(one.at, inner.rest), path.join(other.at, outer.rest))) continue;
+    if (!isBelow(path.join(other.at, outer.rest), path.join(one.at, inner.rest))) continue;
     if (await areOne(one, other)) return true;
   }
   return false;
@@ -54,10 +55,6 @@ function areOne(one: Mounted, other: Mounted): Promise<boolean> {
   return isSame(path.join(shallow.real, path.relative(shallow.at, deep.at)), deep.real);
 }
 
-function isBelow(inner: string, outer: string): boolean {
-  return inner === outer || inner.startsWith(outer.endsWith(path.sep) ? outer : outer + path.sep);
-}
-
 async function isSame(one: string, other: string): Promise<boolean> {
   try {
     const [first, second] = await Promise.all([stat(one, { bigint: true }), stat(other, { bigint: true })]);
@@ -69,22 +66,15 @@ async function isSame(one: string, other: string): Promise<boolean> {
 
 /** The mount that a directory is on is found by its number, as mounts may cover one another. */
 async function mountedAt(real: string): Promise<Mounted[]> {
-  if (process.platform !== 'linux') return [];
+  const mounts = mountsOf(await mountinfo());
+  if (mounts.length === 0) return [];
   const handle = await open(real, 'r');
   const about = await readFile(`/proc/self/fdinfo/${handle.fd}`, 'utf8').finally(() => handle.close());
-  const id = /^mnt_id:\s*(\d+)$/m.exec(about)?.[1];
+  const own = /^mnt_id:\s*(\d+)$/m.exec(about)?.[1];
   const found: Mounted[] = [];
-  for (const line of (await readFile('/proc/self/mountinfo', 'utf8')).split('\n')) {
-    // `36 35 98:0 /root /point options ...`, see `man 5 proc_pid_mountinfo`.
-    const [mount, , device = '', ...paths] = line.split(' ');
-    const [root = '', point = ''] = paths.map(unescaped);
-    if (mount === id) found.unshift({ real, device, at: path.join(root, path.relative(point, real)) });
-    else if (point !== real && isBelow(point, real)) found.push({ real: point, device, at: root });
+  for (const { id, device, root, at } of mounts) {
+    if (id === own) found.unshift({ real, device, at: path.join(root, path.relative(at, real)) });
+    else if (at !== real && isBelow(at, real)) found.push({ real: at, device, at: root });
   }
   return found[0]?.real === real ? found : [];
-}
-
-/** Blanks and the like are written as octal numbers, byte by byte. */
-function unescaped(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
 }

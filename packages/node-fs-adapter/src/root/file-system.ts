@@ -1,19 +1,7 @@
+import { mountinfo, mountsOf, nearestMount, type Mount } from '@tiered/core/internal';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { isInside } from '../read/thread/file-calls.js';
-
-/** A mount, as the kernel lists it. */
-interface Mount {
-  /** `major:minor`, which changes with every mount of many file systems. */
-  readonly device: string;
-  /** Which directory of its file system is mounted. */
-  readonly root: string;
-  readonly at: string;
-  readonly type: string;
-  /** What is mounted: a device, or what a server exports. */
-  readonly source: string;
-}
 
 /** File systems of servers, whose source names the data wherever it is mounted. */
 const REMOTE = /^(?:nfs4?|cifs|smb3|lustre|ceph|glusterfs|beegfs|gpfs|9p|virtiofs|afs|fuse\..+)$/;
@@ -31,14 +19,14 @@ const DISKS = /^(?:ext[234]|xfs|btrfs|f2fs|zfs|bcachefs)$/;
  *   numbers of blocks and files.
  * - Of a disk: when its root was made, and the file that it is in if there is one.
  * @param directory A real path.
- * @param mountinfo What the kernel says of mounts.
+ * @param mounts What the kernel says of mounts.
  * @returns undefined where none of that is known, as for overlays, memory, and systems other than Linux.
  */
 export async function fileSystemOf(
   directory: string,
-  mountinfo: Promise<string> = fs.promises.readFile('/proc/self/mountinfo', 'utf8').catch(() => ''),
+  mounts: Promise<string> = mountinfo().catch(() => ''),
 ): Promise<string | undefined> {
-  const mount = mountOf(directory, await mountinfo);
+  const mount = nearestMount(directory, mountsOf(await mounts));
   const facts = mount && (await factsOf(mount));
   if (facts === undefined) return undefined;
   const [kind] = facts;
@@ -62,24 +50,6 @@ async function factsOf({ device, root, at, type, source }: Mount): Promise<reado
   const { birthtimeNs } = await fs.promises.stat(at, { bigint: true });
   if (file === undefined && birthtimeNs === 0n) return undefined;
   return ['disk', type, file ?? '', String(birthtimeNs)];
-}
-
-/** The mount that a directory is in: the last one of those whose place is nearest. */
-function mountOf(directory: string, mountinfo: string): Mount | undefined {
-  let found: Mount | undefined;
-  for (const line of mountinfo.split('\n')) {
-    const [, , device, root, at, ...rest] = line.split(' ');
-    const [type, source] = rest.slice(rest.indexOf('-') + 1);
-    if (device === undefined || root === undefined || at === undefined || type === undefined) continue;
-    const mount = { device, root: plain(root), at: plain(at), type, source: plain(source ?? '') };
-    if (isInside(mount.at, directory) && mount.at.length >= (found?.at.length ?? 0)) found = mount;
-  }
-  return found;
-}
-
-/** The kernel writes blanks and the like as octal numbers. */
-function plain(text: string): string {
-  return text.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
 /** The file of a loop device; undefined if the device is none. */

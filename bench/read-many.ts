@@ -9,6 +9,7 @@ import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './
 import { CReader } from './lib/c-reader.js';
 import type { RoundProcess } from './lib/round-process.js';
 import { withScratch } from './lib/scratch.js';
+import { measurePieces } from './read-many/pieces.js';
 
 const MIB = 1024 * 1024;
 const C = 'C, 2 threads';
@@ -39,7 +40,8 @@ function cases(quick: boolean): Case[] {
 }
 
 const bench: Bench = {
-  summary: 'whole files in batches into shared memory, against a program in C (all in the page cache)',
+  summary:
+    'whole files in batches into shared memory, against a program in C, and pieces of one file (all in the page cache)',
   run: (options) =>
     withScratch(async (scratch) => {
       const rows: Row[] = [];
@@ -48,6 +50,7 @@ const bench: Bench = {
         const directory = path.join(scratch, which.name.replaceAll(' ', '-'));
         await measure(which, directory, options, rows, checks);
       }
+      await measurePieces(scratch, options, rows, checks);
       return { rows, checks };
     }),
 };

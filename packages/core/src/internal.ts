@@ -1,6 +1,7 @@
 /**
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
+export { allEnded } from './support/all-ended.js';
 export { onAbort, OperationScope, raceAbort } from './support/abort.js';
 export { copyName, newTag, tagOf } from './tier/copy-name.js';
 export {

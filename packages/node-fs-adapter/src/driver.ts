@@ -18,7 +18,7 @@ import {
 } from '@tiered/core/driver';
 import { notOpenError } from '@tiered/core/internal';
 import { accessOf } from './root/access.js';
-import { BatchReads } from './read/batch-reads.js';
+import { BatchReads, type SingleReads } from './read/batch-reads.js';
 import { NativeBatches, type BatchThreads, type ThreadsRoot } from './read/batch-threads.js';
 import { fromFsError, hasErrno, isFault, notAFile } from './errors.js';
 import { FileReader } from './read/file-reader.js';
@@ -93,7 +93,13 @@ export class FileSystemDriver implements StorageDriver {
     this.#pool = new ThreadPool(clock, writable);
     this.#reader = new FileReader(this, () => this.#root, this.#pool, this.#options);
     const makeThreads = threadsFor(nativeThreads > 0, readerThreads);
-    this.#batches = new BatchReads(this, () => this.#root, this.#pool, makeThreads);
+    const single: SingleReads = {
+      readInto: (key, target, range) => this.readInto(key, target, range),
+      readPieces: (request, { signal }) =>
+        this.#run('readInto', request.key, signal, () => this.#reader.readPieces(request, { signal })),
+    };
+    this.#batches = new BatchReads(single, () => this.#root, this.#pool, makeThreads);
+    this.#writeMode = new BlockingMode(clock, this.#pool, blockingCalls);
     if (writable && nativeThreads > 0 && !fsync)
       this.#native = new NativeWriter(this.name, () => this.#root, this.#pool);
   }

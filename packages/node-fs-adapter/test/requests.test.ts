@@ -17,6 +17,12 @@ function counted(lines: readonly string[] | undefined): Record<string, number> {
   return counts;
 }
 
+/** How often each call was begun on an object. */
+function ofKey(key: string, lines: readonly string[] | undefined): Record<string, number> {
+  const calls = Object.entries(counted(lines)).filter(([line]) => line.endsWith(` ${key}`));
+  return Object.fromEntries(calls.map(([line, n]) => [line.split(' ')[0], n])) as Record<string, number>;
+}
+
 /** So many of each of these calls on each object. */
 function each(calls: Record<string, number>): Record<string, number> {
   const entries = KEYS.flatMap((key) => Object.entries(calls).map(([call, n]) => [`${call} ${key}`, n]));
@@ -33,6 +39,16 @@ describe('[K3] what a read asks of the storage', () => {
       expect(counted(calls.get('any version'))).toEqual(each({ open: 1, read: 2 }));
     },
   );
+
+  it('is the file once for each thread that reads pieces of it, and the bytes', async () => {
+    const NODES_THREADS = 4;
+    const { open = 0, ...rest } = ofKey(
+      'a',
+      (await recorded('pieces', (await withFiles()).root)).get('pieces'),
+    );
+    expect(open).toBeLessThanOrEqual(NODES_THREADS);
+    expect(rest).toEqual({ read: 1000 });
+  });
 
   it.skipIf(onLinux.skip)('is the same in a thread, where a look may be a request', async () => {
     const NFS = 0x6969;

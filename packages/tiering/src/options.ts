@@ -1,5 +1,6 @@
-import type { ByteSize } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { parseBytes, type ByteSize } from '@tiered/core';
+import { assertCounts, configError } from '@tiered/core/internal';
+import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
 
 /** Options of `PlacementHandler`. */
@@ -45,8 +46,22 @@ export interface PlacementHandlerOptions {
   readonly whenBehind?: 'wait' | 'goOn' | undefined;
 }
 
+const WHEN_BEHIND = ['wait', 'goOn'] as const;
+
+/**
+ * The options with their defaults.
+ * @throws TieredError `TIERED_CONFIG_INVALID`
+ */
+export function checkedHandlerOptions(options: PlacementHandlerOptions) {
+  const { policy = firstFit, concurrency = 6, chunk, memory = '256MiB', whenBehind = 'wait' } = options;
+  assertCounts({ concurrency });
+  if (!WHEN_BEHIND.includes(whenBehind)) throw configError('whenBehind', '"wait" or "goOn"', whenBehind);
+  assertPolicy(policy);
+  return { policy, concurrency, chunk, memoryBytes: parseBytes(memory, 'memory'), whenBehind };
+}
+
 /** @throws TieredError `TIERED_CONFIG_INVALID` for what is no policy. */
-export function assertPolicy(policy: PlacementPolicy): void {
+function assertPolicy(policy: PlacementPolicy): void {
   if (typeof (policy as Partial<PlacementPolicy>).place === 'function') return;
   throw configError(
     'policy',

@@ -1,6 +1,5 @@
 import {
   isTieredError,
-  parseBytes,
   type DropReason,
   type OperationOptions,
   type ReadOutcome,
@@ -15,11 +14,9 @@ import type {
   TracedOptions,
 } from '@tiered/core/placement';
 import {
+  allEnded,
   closedError,
-  assertCounts,
-  configError,
   invariant,
-  loadChecksum,
   memoryFor,
   NOTHING_PLACED,
   OperationScope,
@@ -29,26 +26,18 @@ import {
 } from '@tiered/core/internal';
 import { inSingleRanges } from '@tiered/core/driver';
 import pLimit from 'p-limit';
-import { allEnded } from './support/all-ended.js';
 import type { VerifiedReader } from './copies/verified-reader.js';
 import { ChunkSize } from './source/chunk-size.js';
-import { CopyIndex } from './copies/copy-index.js';
-import { Haste } from './fill/haste.js';
-import { MemoryBudget } from './fill/memory-budget.js';
 import { isCurrent } from './fill/fill-parts.js';
 import type { ObjectFill } from './fill/object-fill.js';
-import { assertPolicy, type PlacementHandlerOptions } from './options.js';
-import { statsOf, type HandlerParts } from './stats.js';
-import { Fills } from './fill/fills.js';
+import { checkedHandlerOptions, type PlacementHandlerOptions } from './options.js';
+import { openParts, type HandlerParts } from './handler-parts.js';
+import { statsOf } from './stats.js';
 import { placeNow } from './fill/place-now.js';
 import { evictNow } from './eviction/evict-now.js';
-import { firstFit } from './policies/first-fit.js';
 import type { PlacementPolicy } from './policies/policy.js';
-import { RangeReads, type Range } from './source/range-reads.js';
+import type { Range } from './source/range-reads.js';
 import { ServedReads, type Reading } from './served-reads.js';
-import { SourceGate } from './source/gate.js';
-import { SourceReads } from './source/reads.js';
-import { Writers } from './fill/writers.js';
 
 const NOTHING = Promise.resolve();
 
@@ -57,8 +46,6 @@ const MOST_ASKS = 16;
 
 /** Calls of `place` that are worked on at the same time; the others wait for these. */
 const PLACES_AT_A_TIME = 256;
-
-const WHEN_BEHIND = ['wait', 'goOn'] as const;
 
 /**
  * Places objects on tiers while they are read (MONARCH, CCGrid'22, section III).
@@ -102,15 +89,12 @@ export class PlacementHandler implements Placement {
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor(options: PlacementHandlerOptions = {}) {
-    const { policy = firstFit, concurrency = 6, chunk, memory = '256MiB', whenBehind = 'wait' } = options;
-    assertCounts({ concurrency });
-    if (!WHEN_BEHIND.includes(whenBehind)) throw configError('whenBehind', '"wait" or "goOn"', whenBehind);
+    const { policy, concurrency, chunk, memoryBytes, whenBehind } = checkedHandlerOptions(options);
     this.#readersWait = whenBehind === 'wait';
-    assertPolicy(policy);
     this.policy = policy;
     this.seesHits = policy.evicts === true || policy.promote !== undefined;
     this.#concurrency = concurrency;
-    this.#memoryBytes = parseBytes(memory, 'memory');
+    this.#memoryBytes = memoryBytes;
     this.#chunkSize = new ChunkSize(chunk, this.#memoryBytes);
   }
 
@@ -122,33 +106,19 @@ export class PlacementHandler implements Placement {
 
   /** Opens the tiers, and begins to adopt their copies that are of the present versions. */
   async open(host: PlacementHost, options: OperationOptions): Promise<void> {
-    const checksum = await loadChecksum();
-    const budget = new MemoryBudget(this.#memoryBytes, host.clock);
-    const gate = new SourceGate(this.#concurrency);
-    const source = new SourceReads(host, this.#chunkSize);
-    const haste = new Haste(budget);
-    const closing = this.#closing.signal;
-    const tierReads = this.#tierReads;
-    const copies = await CopyIndex.open({ host, checksum, tierReads, closing, haste }, options);
-    const fills = new Fills({
-      host,
-      policy: this.policy,
-      copies,
-      source,
-      gate,
-      budget,
-      checksum,
-      chunkSize: this.#chunkSize,
-      writers: new Writers(this.#concurrency, host.clock),
-      lanes: this.#concurrency,
-      readersWait: this.#readersWait,
-      tierReads,
-      closing,
-    });
-    copies.onRoom = () => fills.goOn();
-    copies.onAdopted = (known, level) => fills.adopted(known, level);
-    copies.stores.begin();
-    this.#attached = { host, budget, haste, source, ranges: new RangeReads(source, gate), copies, fills };
+    this.#attached = await openParts(
+      {
+        host,
+        policy: this.policy,
+        concurrency: this.#concurrency,
+        chunkSize: this.#chunkSize,
+        memoryBytes: this.#memoryBytes,
+        readersWait: this.#readersWait,
+        tierReads: this.#tierReads,
+        closing: this.#closing.signal,
+      },
+      options,
+    );
   }
 
   read(object: ObjectRef, offset: number, length: number, options: TracedOptions): Promise<Uint8Array> {
@@ -181,10 +151,27 @@ export class PlacementHandler implements Placement {
 
   async readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]> {
     // Objects that are being placed are fetched in chunks that readers share, so a batch gains nothing.
-    const readOne = ({ object, offset, target }: PlacementRead) =>
-      readOutcome(this.readInto(object, offset, target, options).then(() => target.byteLength));
-    const { requests, join } = inSingleRanges(reads);
-    return join(await Promise.all(requests.map(readOne)));
+    const readOne = async (read: PlacementRead) => {
+      const { object, offset, target, pieces } = read;
+      if (pieces === undefined) await this.readInto(object, offset, target, options);
+      else await this.#served.count(options, (reading) => this.#readPieces(read, pieces, reading));
+      return target.byteLength;
+    };
+    return Promise.all(reads.map((read) => readOutcome(readOne(read))));
+  }
+
+  /** Reads pieces in one request if the object stays in the source, else wherever each of them is. */
+  async #readPieces(read: PlacementRead, pieces: Float64Array, reading: Reading): Promise<void> {
+    this.#closing.signal.throwIfAborted();
+    const { object, offset, target } = read;
+    const range = { object, offset, length: object.size - offset };
+    const copy = this.#mayBeHeld(object.id) ? await this.#usableCopy(object, reading.signal) : undefined;
+    if (copy === undefined && (await this.#fillOrLater(range, reading)) === undefined) {
+      reading.by.own = true;
+      return this.#parts.ranges.readPieces(range, target, pieces, reading.signal);
+    }
+    const { requests } = inSingleRanges([read]);
+    await allEnded(requests.map((one) => this.#readParts(object, one.offset, one.target, reading)));
   }
 
   place(object: ObjectRef, { signal }: OperationOptions): Promise<number> {

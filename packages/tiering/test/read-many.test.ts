@@ -63,6 +63,39 @@ describe('readMany of a hierarchy with tiers', () => {
     await hierarchy.close();
   });
 
+  it('[F1] [N1] asks the source once for all pieces of an object that stays there, and counts one read', async () => {
+    const source = new Batches();
+    for (const [key, bytes] of objectsOf(SIZES)) await source.write(key, bytes, { size: bytes.byteLength });
+    const hierarchy = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: 0 }]);
+    const pieces = Float64Array.from({ length: 400 }, (_, i) => (i % 2 === 0 ? i / 2 : 1));
+    const target = new Uint8Array(200);
+    expect(await hierarchy.readMany([{ key: '2', target, offset: 50, pieces }])).toEqual([{ bytes: 200 }]);
+    expect(target).toEqual(objectsOf(SIZES).get('2')?.subarray(50, 250));
+    expect(source.asked).toEqual([['2']]);
+    expect(hierarchy.stats()).toMatchObject({
+      reads: { total: 1, fromSource: 1 },
+      source: { reads: 1, readBytes: 200 },
+    });
+    await hierarchy.close();
+    assertNothingHeld(hierarchy.stats());
+  });
+
+  it('[R1] [N1] pieces of an object that is being placed come from its chunks, as one read', async () => {
+    const source = new MetricsDriver(await memoryWith(objectsOf(SIZES)));
+    const hierarchy = await startHierarchy(source, [{ driver: new MemoryDriver(), quota: 1000 }]);
+    const pieces = Float64Array.of(390, 10, 0, 10, 5, 3);
+    const target = new Uint8Array(23);
+    expect(await hierarchy.readMany([{ key: '3', target, pieces }])).toEqual([{ bytes: 23 }]);
+    const bytes = objectsOf(SIZES).get('3') ?? new Uint8Array();
+    expect([...target]).toEqual([...bytes.subarray(390), ...bytes.subarray(0, 10), ...bytes.subarray(5, 8)]);
+    await hierarchy.idle();
+    expect(hierarchy.stats()).toMatchObject({
+      reads: { total: 1, fromSource: 1 },
+      source: { readBytes: 400 },
+    });
+    await hierarchy.close();
+  });
+
   it('[R2] a tier that fails, or gives too little, is counted and passed over', async () => {
     for (const kind of ['fail', 'truncate', 'fail-after'] as const) {
       const clock = new ManualClock();

@@ -128,6 +128,26 @@ export const batches: readonly ConformanceTest[] = [
     assertBytes(single, bytes.subarray(7, 17), 'the range behind the pieces');
     await assertFailed(outcomes[2], 'TIERED_NOT_FOUND');
   }),
+  ...batchTest('puts 1,000 pieces of an object one behind the other', async ({ driver, put }, memoryOf) => {
+    const bytes = someBytes(5000, 20);
+    await put('object', bytes);
+    const { version } = await driver.stat('object', {});
+    const pieces = Float64Array.from({ length: 2000 }, (_, i) => (i % 2 === 0 ? 4997 - 4 * (i >> 1) : 3));
+    pieces.set([4997, 3], 998);
+    const target = memoryOf(3000);
+    const outcomes = await driver.readMany([{ key: 'object', offset: 0, target, pieces, version }], {});
+    assert.deepEqual(outcomes, [{ bytes: 3000 }]);
+    const expected = Uint8Array.from({ length: 3000 }, (_, at) => {
+      const piece = Math.floor(at / 3);
+      return bytes[(pieces[2 * piece] ?? 0) + (at % 3)] ?? 0;
+    });
+    assertBytes(target, expected, 'the pieces');
+    // One of many that the object cuts short.
+    pieces.set([4999, 3], 998);
+    assert.deepEqual(await driver.readMany([{ key: 'object', offset: 0, target, pieces }], {}), [
+      { bytes: 3 * 499 + 1 },
+    ]);
+  }),
   ...batchTest('ends pieces where the object cuts one short', async ({ driver, put }, memoryOf) => {
     const bytes = someBytes(300, 19);
     await put('object', bytes);

@@ -28,4 +28,4 @@ export {
   type OptionsSchema,
 } from '../factories.js';
 export { bufferedWriter, checkedPieces, notFound, readEach, unsupported, versionChanged } from './helpers.js';
-export { inSingleRanges, type SingleRanges } from './pieces.js';
+export { inRuns, inSingleRanges, type Runs, type SingleRanges } from './pieces.js';

@@ -18,7 +18,7 @@ export interface SingleRanges<R> {
 /** For drivers that know no better way to read pieces than one by one. */
 export function inSingleRanges<R extends Ranged>(requests: readonly R[]): SingleRanges<R> {
   if (requests.every(({ pieces }) => pieces === undefined)) return { requests, join: (outcomes) => outcomes };
-  const singles = requests.map((request) => rangesOf(request));
+  const singles = requests.map((request) => runsOf(request, Infinity));
   return {
     requests: singles.flat(),
     join: (outcomes) => {
@@ -32,33 +32,64 @@ export function inSingleRanges<R extends Ranged>(requests: readonly R[]): Single
   };
 }
 
-/** The ranges of a read, in order; itself if it has one. */
-function rangesOf<R extends Ranged>(request: R): R[] {
+/** The pieces of a read in runs, which can be read at the same time. */
+export interface Runs<R> {
+  /** A read for each run. One of a single piece has no pieces. */
+  readonly requests: readonly R[];
+  /** The bytes of the read, of what each run gave. */
+  readonly joinCounts: (counts: readonly number[]) => number;
+}
+
+/** For drivers that read pieces one after the other, so many at the same time. */
+export function inRuns<R extends Ranged>(request: R, most: number): Runs<R> {
+  const requests = runsOf(request, most);
+  return { requests, joinCounts: (counts) => bytesUpToShort(requests, counts) };
+}
+
+/** The runs of a read, in order; itself if it has one range. */
+function runsOf<R extends Ranged>(request: R, most: number): R[] {
   const { pieces, offset, target } = request;
   if (pieces === undefined) return [request];
   // Whether the object is there is asked all the same.
   if (pieces.length === 0) return [{ ...request, pieces: undefined, target: target.subarray(0, 0) }];
-  const ranges: R[] = [];
+  const runs: R[] = [];
+  const numbers = 2 * Math.max(1, Math.ceil(pieces.length / 2 / most));
   let filled = 0;
-  for (let i = 0; i < pieces.length; i += 2) {
-    const [from = 0, length = 0] = [pieces[i], pieces[i + 1]];
-    const piece = target.subarray(filled, filled + length);
-    ranges.push({ ...request, pieces: undefined, offset: offset + from, target: piece });
-    filled += length;
+  for (let i = 0; i < pieces.length; i += numbers) {
+    const run = pieces.subarray(i, i + numbers);
+    const bytes = bytesOf(run);
+    const part = { ...request, pieces: run, target: target.subarray(filled, filled + bytes) };
+    runs.push(run.length > 2 ? part : { ...part, pieces: undefined, offset: offset + (run[0] ?? 0) });
+    filled += bytes;
   }
-  return ranges;
+  return runs;
+}
+
+/** The bytes of pieces together. */
+function bytesOf(pieces: Float64Array): number {
+  let bytes = 0;
+  for (let i = 1; i < pieces.length; i += 2) bytes += pieces[i] ?? 0;
+  return bytes;
 }
 
 /** The bytes up to the first range that was not filled, or the first error. */
 function joined(ranges: readonly Ranged[], outcomes: readonly ReadOutcome[]): ReadOutcome {
   const failed = outcomes.find((outcome) => 'error' in outcome);
   if (failed !== undefined) return failed;
+  return {
+    bytes: bytesUpToShort(
+      ranges,
+      outcomes.map((outcome) => ('bytes' in outcome ? outcome.bytes : 0)),
+    ),
+  };
+}
+
+function bytesUpToShort(ranges: readonly Ranged[], counts: readonly number[]): number {
   let bytes = 0;
   for (const [i, { target }] of ranges.entries()) {
-    const outcome = outcomes[i] ?? { bytes: 0 };
-    const count = 'bytes' in outcome ? outcome.bytes : 0;
+    const count = counts[i] ?? 0;
     bytes += count;
     if (count < target.byteLength) break;
   }
-  return { bytes };
+  return bytes;
 }

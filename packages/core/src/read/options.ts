@@ -25,7 +25,8 @@ export interface HierarchyReadRequest {
    * Several ranges of the object in place of one: pairs of a first byte, counted from `offset`, and a length.
    * Their bytes go into the target one behind the other. They have to fill it exactly, and to be within the
    * object, else the read fails with `TIERED_RANGE_INVALID`. A read with a thousand pieces costs the event
-   * loop little more than one. Default: one range.
+   * loop little more than one, unless the object is being placed (`npm run bench -- read-many`). Default: one
+   * range.
    */
   readonly pieces?: Float64Array | undefined;
 }

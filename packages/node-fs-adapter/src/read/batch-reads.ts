@@ -1,5 +1,6 @@
 import { isTieredError, type OperationOptions, type ReadOutcome, type StorageDriver } from '@tiered/core';
-import { inSingleRanges, readEach, type ReadRequest } from '@tiered/core/driver';
+import { readOutcome } from '@tiered/core/internal';
+import { inSingleRanges, type ReadRequest } from '@tiered/core/driver';
 import type { BatchThreads, ThreadsRoot } from './batch-threads.js';
 import { timesOfMemory } from './blocking-mode.js';
 import { Pauses } from './pauses.js';
@@ -20,6 +21,12 @@ const LAST_PAUSE = 64;
  */
 const SLICE_MS = 4;
 
+/** Reads of one object each. */
+export interface SingleReads extends Pick<StorageDriver, 'readInto'> {
+  /** As `readInto`, of a request with pieces. */
+  readonly readPieces: (request: ReadRequest, options: OperationOptions) => Promise<number>;
+}
+
 /**
  * Reads batches in one of two ways. *Threads* read into shared memory by blocking calls. For files that are
  * in memory this is several times as fast as promises. The *driver's single reads*, all under way at once,
@@ -30,7 +37,7 @@ const SLICE_MS = 4;
  * single reads.
  */
 export class BatchReads {
-  readonly #driver: StorageDriver;
+  readonly #single: SingleReads;
   readonly #root: () => RootDirectory;
   readonly #pool: ThreadPool;
   readonly #start: ((root: ThreadsRoot) => BatchThreads) | undefined;
@@ -38,18 +45,18 @@ export class BatchReads {
   #threads: BatchThreads | undefined;
 
   /**
-   * @param driver Makes the single reads.
+   * @param single Makes the single reads.
    * @param root The root.
    * @param pool Knows whether the storage answers.
    * @param start Makes the threads, with the first batch; undefined if there must be none.
    */
   constructor(
-    driver: StorageDriver,
+    single: SingleReads,
     root: () => RootDirectory,
     pool: ThreadPool,
     start: ((root: ThreadsRoot) => BatchThreads) | undefined,
   ) {
-    this.#driver = driver;
+    this.#single = single;
     this.#root = root;
     this.#pool = pool;
     this.#start = start;
@@ -68,7 +75,7 @@ export class BatchReads {
     const threads =
       options.signal?.aborted !== true && areShared(requests) ? this.#readyThreads() : undefined;
     if (threads === undefined || !this.#pool.isProven || this.#pauses.leaveOut())
-      return readEach(this.#driver, requests, options);
+      return this.#singly(requests, options);
     if (threads.readPieces) return this.#readBy(threads, requests, options);
     const { requests: ranges, join } = inSingleRanges(requests);
     return join(await this.#readBy(threads, ranges, options));
@@ -98,7 +105,19 @@ export class BatchReads {
     const isOfUse = unread.length < requests.length && ms !== undefined;
     this.#pauses.learn(isOfUse ? timesOfMemory(ms - SLICE_MS, ranges, bytes) : Infinity);
     // What no thread could read is read singly.
-    return readRest(requests, unread, outcomes, (rest) => readEach(this.#driver, rest, options));
+    return readRest(requests, unread, outcomes, (rest) => this.#singly(rest, options));
+  }
+
+  /** Makes single reads, all at once. */
+  #singly(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
+    const { signal } = options;
+    const readOne = (request: ReadRequest) => {
+      const { key, target, offset, version, pieces } = request;
+      if (pieces !== undefined && pieces.length > 0) return this.#single.readPieces(request, options);
+      const range = pieces === undefined ? target : target.subarray(0, 0);
+      return this.#single.readInto(key, range, { offset, version, signal });
+    };
+    return Promise.all(requests.map((request) => readOutcome(readOne(request))));
   }
 
   /** Ends the threads. No batch is under way. */

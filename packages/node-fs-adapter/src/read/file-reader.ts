@@ -1,7 +1,16 @@
 import fs from 'node:fs';
 import type { StorageDriver } from '@tiered/core';
-import { versionChanged, type Operation, type ReadIntoOptions, type ReadOptions } from '@tiered/core/driver';
-import { memoryFor } from '@tiered/core/internal';
+import type { OperationOptions } from '@tiered/core';
+import {
+  inRuns,
+  inSingleRanges,
+  versionChanged,
+  type Operation,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type ReadRequest,
+} from '@tiered/core/driver';
+import { allEnded, memoryFor } from '@tiered/core/internal';
 import { BlockingMode } from './blocking-mode.js';
 import { nodeCalls, openForReadingBlocking, readFully, type FileLook, type ReadCalls } from './file-reads.js';
 import { isSame } from '../list/listing.js';
@@ -12,7 +21,7 @@ import type { CheckedFileOptions } from '../options.js';
 import { readFullyBlocking, sizeIn, versionOf } from './thread/file-calls.js';
 import type { RootDirectory } from '../root/root-directory.js';
 import { SlowCalls } from './slow-calls.js';
-import type { ThreadPool } from './thread-pool.js';
+import { THREADS, type ThreadPool } from './thread-pool.js';
 import { MOST_UNSEEN, PIECE } from './sizes.js';
 
 /**
@@ -114,12 +123,39 @@ export class FileReader {
     const read = await this.afterTurn(() => this.readIntoBlocking(key, target, options));
     if (read !== undefined) return read;
     if (this.#native !== undefined) return this.#native.readInto(key, target, options);
-    const { offset, signal, progress } = options;
-    return this.#use('readInto', key, options, (file) => {
-      if (signal !== undefined && this.#pool.mayLeave) return this.#readByScratch(key, file, target, options);
-      if (progress === undefined) return this.#fill(file, target, offset);
-      return this.#readInPieces(key, file, target, options, undefined);
+    return this.#use('readInto', key, options, (file) => this.#fillFrom(file, key, target, options));
+  }
+
+  /**
+   * Reads several pieces, as `readInto` reads one range. Opens the file once for each read that is made at
+   * the same time, or less often.
+   */
+  async readPieces(request: ReadRequest, options: OperationOptions): Promise<number> {
+    if (this.#native !== undefined) return this.#native.readPieces(request, options);
+    const { requests, joinCounts } = inRuns(request, THREADS);
+    return joinCounts(await allEnded(requests.map((run) => this.#readRun(run, options))));
+  }
+
+  /** Reads pieces one after the other, up to the first that the file cuts short. */
+  #readRun(run: ReadRequest, { signal }: OperationOptions): Promise<number> {
+    const { key, version } = run;
+    return this.#use('readInto', key, { offset: 0, version, signal }, async (file) => {
+      let filled = 0;
+      for (const { target, offset } of inSingleRanges([run]).requests) {
+        signal?.throwIfAborted();
+        const count = await this.#fillFrom(file, key, target, { offset, signal });
+        filled += count;
+        if (count < target.byteLength) break;
+      }
+      return filled;
     });
+  }
+
+  #fillFrom(file: OpenFile, key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    const { offset, signal, progress } = options;
+    if (signal !== undefined && this.#pool.mayLeave) return this.#readByScratch(key, file, target, options);
+    if (progress === undefined) return this.#fill(file, target, offset);
+    return this.#readInPieces(key, file, target, options, undefined);
   }
 
   #fill(file: OpenFile, target: Uint8Array, position: number): Promise<number> {

@@ -1,6 +1,13 @@
-import type { StorageDriver } from '@tiered/core';
-import { versionChanged, type Operation, type ReadIntoOptions, type ReadOptions } from '@tiered/core/driver';
-import { memoryFor, notOpenError } from '@tiered/core/internal';
+import type { OperationOptions, StorageDriver } from '@tiered/core';
+import {
+  inRuns,
+  versionChanged,
+  type Operation,
+  type ReadIntoOptions,
+  type ReadOptions,
+  type ReadRequest,
+} from '@tiered/core/driver';
+import { allEnded, memoryFor, notOpenError } from '@tiered/core/internal';
 import { IoThreads, NativeError } from '@tiered/native';
 import { openIn } from './batch-threads.js';
 import { notAFile } from '../errors.js';
@@ -83,6 +90,26 @@ export class NativeReader {
     return this.#fill(key, target, { ...options, operation: 'readInto', areFixed: options.isFixed === true });
   }
 
+  /**
+   * Reads several pieces. As long as there is a thread for each, they are read at the same time from one
+   * descriptor. More of them are one job, in as many runs as there are threads, each of which opens the file.
+   */
+  readPieces(request: ReadRequest, { signal }: OperationOptions): Promise<number> {
+    const { key, offset, version } = request;
+    const fill = { offset, version, signal, operation: 'readInto', areFixed: false } as const;
+    const { requests: runs, joinCounts } = inRuns(request, this.#threads);
+    if (runs.every(({ pieces }) => pieces === undefined))
+      return this.#use(key, fill, async (file) => {
+        const reads = runs.map((run) =>
+          this.#fillFrom(file, key, run.target, { ...fill, offset: run.offset }),
+        );
+        return joinCounts(await allEnded(reads));
+      });
+    return this.#watch(key, fill, () =>
+      this.#files.during(key, async () => joinCounts(await this.#readBatch(key, runs, fill))),
+    );
+  }
+
   /** Ends the threads. Reads under way are aborted. */
   async close(): Promise<void> {
     const io = this.#io;
@@ -99,17 +126,24 @@ export class NativeReader {
     return this.#watch(key, fill, () => this.#files.during(key, () => this.#readWhole(key, target, fill)));
   }
 
-  async #readWhole(
+  async #readWhole(key: string, target: Uint8Array, fill: Fill): Promise<number> {
+    const { offset, version } = fill;
+    const [count = 0] = await this.#readBatch(key, [{ key, offset, version, target }], fill);
+    return count;
+  }
+
+  /** Reads parts of a file that this opens by itself, and throws what the first that failed has met. */
+  async #readBatch(
     key: string,
-    target: Uint8Array,
-    { offset, version, signal, areFixed }: Fill,
-  ): Promise<number> {
-    const request = { key: this.#below + key, offset, version, target };
-    const { outcomes } = await this.#open.readMany([request], { signal, areFixed });
-    const [outcome = 0] = outcomes;
-    if (outcome >= 0) return outcome;
+    requests: readonly ReadRequest[],
+    { signal, areFixed }: Fill,
+  ): Promise<number[]> {
+    const inRoot = requests.map((request) => ({ ...request, key: this.#below + key }));
+    const { outcomes } = await this.#open.readMany(inRoot, { signal, areFixed });
+    const failed = outcomes.find((outcome) => outcome < 0);
+    if (failed === undefined) return [...outcomes];
     signal?.throwIfAborted();
-    throw new NativeError(outcome, 'read', JSON.stringify(key));
+    throw new NativeError(failed, 'read', JSON.stringify(key));
   }
 
   /** Reads as much of an open file as there is, without knowing its size. */

@@ -48,6 +48,14 @@ async function reads(driver: FileSystemDriver): Promise<void> {
   mark('end');
 }
 
+async function pieces(driver: FileSystemDriver): Promise<void> {
+  const [target, all] = [new Uint8Array(1000), new Float64Array(2000)];
+  for (let i = 0; i < 2000; i += 2) all.set([i % 5, 1], i);
+  mark('pieces');
+  await driver.readMany([{ key: 'a', offset: 0, target, pieces: all }], {});
+  mark('end');
+}
+
 async function writes(driver: FileSystemDriver): Promise<void> {
   mark('written');
   await driver.write('new/er/object', new Uint8Array(5), { size: 5 });
@@ -70,6 +78,7 @@ mark('opened');
 await driver.open({});
 if (what === 'writes') await writes(driver);
 else if (what === 'batches') await batches(driver);
+else if (what === 'pieces') await pieces(driver);
 else await reads(driver);
 await driver.close();
 process.exit();

@@ -1,7 +1,6 @@
 import { isTieredError } from '@tiered/core';
 import type { ObjectRef } from '@tiered/core/placement';
-import { invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
-import { allEnded } from '../support/all-ended.js';
+import { allEnded, invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
 import { Arriving } from './arriving.js';
 import { GrowingCopy } from './growing-copy.js';
 import { partsOf, callerHasFill, type RangePart, type FillFailure, type FillParts } from './fill-parts.js';

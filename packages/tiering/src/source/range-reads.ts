@@ -1,13 +1,12 @@
 import type { ObjectRef } from '@tiered/core/placement';
 import { memoryFor, OperationScope, raceAbort } from '@tiered/core/internal';
+import { CoveringRanges, type Span } from './covering-ranges.js';
 import type { SourceGate } from './gate.js';
 import type { SourceReads } from './reads.js';
 
 /** A range of an object that is read without being placed. */
-export interface Range {
+export interface Range extends Span {
   readonly object: ObjectRef;
-  readonly offset: number;
-  readonly length: number;
 }
 
 /** A request under way, and its readers. */
@@ -34,7 +33,8 @@ interface Running extends Range {
 export class RangeReads {
   readonly #source: SourceReads;
   readonly #gate: SourceGate;
-  readonly #running = new Map<number, Set<Running>>();
+  /** By object and version. */
+  readonly #running = new Map<string, CoveringRanges<Running>>();
   readonly #scope = new OperationScope();
   #bytes = 0;
 
@@ -82,18 +82,34 @@ export class RangeReads {
     if (!(await this.#join(running, range, target, signal))) await this.readInto(range, target, signal);
   }
 
+  /**
+   * As `readInto`, of several pieces. They are a request of their own, which nobody shares: to look for each
+   * piece among those of others costs more than the sharing gains.
+   */
+  async readPieces(
+    { object, offset }: Range,
+    target: Uint8Array,
+    pieces: Float64Array,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { byteLength } = target;
+    this.#bytes += byteLength;
+    try {
+      await this.#scope.run(signal, (under) =>
+        this.#gate.foreground(() => this.#source.pieces(object, target, offset, pieces, under)),
+      );
+    } finally {
+      this.#bytes -= byteLength;
+    }
+  }
+
   /** Aborts all requests, and waits until none is left. */
   close(reason: Error): Promise<void> {
     return this.#scope.close(reason);
   }
 
-  #covering({ object: { id, version }, offset, length }: Range): Running | undefined {
-    for (const running of this.#running.get(id) ?? []) {
-      const ends = running.offset + running.length;
-      if (running.object.version === version && offset >= running.offset && offset + length <= ends)
-        return running;
-    }
-    return undefined;
+  #covering(range: Range): Running | undefined {
+    return this.#running.get(contentOf(range))?.find(range);
   }
 
   /**
@@ -175,8 +191,10 @@ export class RangeReads {
         },
       );
     const running: Running = { ...range, memory, arrived, onArrival, shared, signal };
-    const siblings = this.#running.get(object.id) ?? new Set();
-    this.#running.set(object.id, siblings.add(running));
+    const content = contentOf(range);
+    const siblings = this.#running.get(content) ?? new CoveringRanges();
+    siblings.add(running);
+    this.#running.set(content, siblings);
     // Its readers may all have left when it fails.
     arrived.catch(() => undefined);
     return running;
@@ -195,12 +213,17 @@ export class RangeReads {
   }
 
   #forget(running: Running): boolean {
-    const { id } = running.object;
-    const siblings = this.#running.get(id);
-    if (siblings?.delete(running) !== true) return false;
-    if (siblings.size === 0) this.#running.delete(id);
+    const content = contentOf(running);
+    const siblings = this.#running.get(content);
+    if (siblings?.remove(running) !== true) return false;
+    if (siblings.isEmpty) this.#running.delete(content);
     return true;
   }
+}
+
+/** Names what a range is a part of. */
+function contentOf({ object: { id, version } }: Range): string {
+  return `${id} ${version}`;
 }
 
 /** Whether the memory for a range is still there. Transferred to another thread, it is empty. */

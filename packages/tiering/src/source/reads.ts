@@ -39,17 +39,45 @@ export class SourceReads {
     const { source } = this.#host;
     const version = this.#host.versionToAskFor(object.version);
     const start = this.#clock.now();
-    this.#requests += 1;
-    const got = await source.readInto(object.key, target, {
-      offset,
-      version,
-      signal,
-      progress,
-      isFixed: progress !== undefined,
+    await this.#counted(object, target, offset, () =>
+      source.readInto(object.key, target, {
+        offset,
+        version,
+        signal,
+        progress,
+        isFixed: progress !== undefined,
+      }),
+    );
+    this.#chunkSize.observe(target.byteLength, this.#clock.now() - start);
+  }
+
+  /** As `into`, of several pieces in one request. */
+  async pieces(
+    object: ObjectRef,
+    target: Uint8Array,
+    offset: number,
+    pieces: Float64Array,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { source } = this.#host;
+    const version = this.#host.versionToAskFor(object.version);
+    const request = { key: object.key, target, offset, version, pieces };
+    await this.#counted(object, target, offset, async () => {
+      const [outcome = { bytes: 0 }] = await source.readMany([request], { signal });
+      if ('error' in outcome) throw outcome.error;
+      return outcome.bytes;
     });
+  }
+
+  async #counted(
+    { key }: ObjectRef,
+    { byteLength: wanted }: Uint8Array,
+    offset: number,
+    request: () => Promise<number>,
+  ): Promise<void> {
+    this.#requests += 1;
+    const got = await request();
     this.#bytes += got;
-    const wanted = target.byteLength;
-    if (got < wanted) throw sourceChanged(source, object.key, { offset, got, wanted });
-    this.#chunkSize.observe(wanted, this.#clock.now() - start);
+    if (got < wanted) throw sourceChanged(this.#host.source, key, { offset, got, wanted });
   }
 }

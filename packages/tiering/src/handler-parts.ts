@@ -1,0 +1,69 @@
+import type { OperationOptions } from '@tiered/core';
+import { loadChecksum, type OperationScope } from '@tiered/core/internal';
+import type { PlacementHost } from '@tiered/core/placement';
+import { CopyIndex } from './copies/copy-index.js';
+import { Fills } from './fill/fills.js';
+import { Haste } from './fill/haste.js';
+import { MemoryBudget } from './fill/memory-budget.js';
+import { Writers } from './fill/writers.js';
+import type { PlacementPolicy } from './policies/policy.js';
+import type { ChunkSize } from './source/chunk-size.js';
+import { SourceGate } from './source/gate.js';
+import { RangeReads } from './source/range-reads.js';
+import { SourceReads } from './source/reads.js';
+
+/** The parts of a handler whose hierarchy has started. */
+export interface HandlerParts {
+  readonly host: PlacementHost;
+  readonly budget: MemoryBudget;
+  readonly haste: Haste;
+  readonly source: SourceReads;
+  readonly ranges: RangeReads;
+  readonly copies: CopyIndex;
+  readonly fills: Fills;
+}
+
+/** What the parts are made of. */
+interface Wanted {
+  readonly host: PlacementHost;
+  readonly policy: PlacementPolicy;
+  /** Requests of the background at a time, and writes of tiers. */
+  readonly concurrency: number;
+  readonly chunkSize: ChunkSize;
+  readonly memoryBytes: number;
+  readonly readersWait: boolean;
+  readonly tierReads: OperationScope;
+  readonly closing: AbortSignal;
+}
+
+/** Opens the tiers, joins the parts together, and begins to adopt copies. */
+export async function openParts(
+  { host, policy, concurrency, chunkSize, memoryBytes, readersWait, tierReads, closing }: Wanted,
+  options: OperationOptions,
+): Promise<HandlerParts> {
+  const checksum = await loadChecksum();
+  const budget = new MemoryBudget(memoryBytes, host.clock);
+  const gate = new SourceGate(concurrency);
+  const source = new SourceReads(host, chunkSize);
+  const haste = new Haste(budget);
+  const copies = await CopyIndex.open({ host, checksum, tierReads, closing, haste }, options);
+  const fills = new Fills({
+    host,
+    policy,
+    copies,
+    source,
+    gate,
+    budget,
+    checksum,
+    chunkSize,
+    writers: new Writers(concurrency, host.clock),
+    lanes: concurrency,
+    readersWait,
+    tierReads,
+    closing,
+  });
+  copies.onRoom = () => fills.goOn();
+  copies.onAdopted = (known, level) => fills.adopted(known, level);
+  copies.stores.begin();
+  return { host, budget, haste, source, ranges: new RangeReads(source, gate), copies, fills };
+}

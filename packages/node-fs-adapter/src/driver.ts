@@ -48,8 +48,8 @@ const LONGEST_CLOSE_MS = 1000;
  * that stay open between calls. The next `stat` notices a file that was replaced under the same name. Where
  * no version is asked for, a file is read without a further check: a device in its place is read too.
  *
- * An abort is looked at before each system call, because a call that is under way cannot be stopped. Reads
- * and `stat` of a tier's objects end at once all the same, and leave their call behind. When so many calls
+ * An abort is looked at before each system call, because a call that is under way cannot be stopped. Listings,
+ * and reads and `stat` of a tier's objects, end at once all the same, and leave their calls behind. When so many calls
  * hang that few threads of Node's pool are left, further ones are `TIERED_UNAVAILABLE`, retryable.
  *
  * Small reads of a tier block for as long as they are as fast as memory. For as long, threads read batches
@@ -68,6 +68,8 @@ export class FileSystemDriver implements StorageDriver {
   readonly #writers = new Set<FileWriter>();
   /** Writes files whose bytes are all there, and that need not be on the disk itself. */
   readonly #native: NativeWriter | undefined;
+  /** Ends of listings that an abort has ended, while calls of theirs may hang. */
+  readonly #left = new Set<Promise<void>>();
   #opened: RootDirectory | undefined;
   /** What tells the file system of a source from another at its path, since it was opened. */
   #fileSystem: string | undefined;
@@ -146,6 +148,7 @@ export class FileSystemDriver implements StorageDriver {
       this.#reader.close(),
       this.#batches.close(),
       this.#native?.close(),
+      ...this.#left,
     ]);
     const closed = new AbortController();
     const longEnough = this.#options.clock.sleep(LONGEST_CLOSE_MS, closed.signal).catch(() => undefined);
@@ -273,7 +276,11 @@ export class FileSystemDriver implements StorageDriver {
     const { listConcurrency: concurrency, links, writable } = this.#options;
     const { realPath: root, boundary } = this.#root;
     const what = { root, boundary, links, isSource: !writable, driver: this.name };
-    return walk({ ...what, prefix, concurrency, measure, leftOut, signal });
+    const left = (ended: Promise<void>) => {
+      this.#left.add(ended);
+      void ended.finally(() => this.#left.delete(ended));
+    };
+    return walk({ ...what, prefix, concurrency, measure, leftOut, signal, left });
   }
 
   #writeNatively(native: NativeWriter, key: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {

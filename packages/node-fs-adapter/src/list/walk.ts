@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { ObjectStat } from '@tiered/core';
-import { onAbort } from '@tiered/core/internal';
+import { onAbort, raceAbort } from '@tiered/core/internal';
 import {
   below,
   descend,
@@ -61,7 +61,10 @@ export interface WalkOptions {
   readonly measure?: ((stat: fs.BigIntStats) => void) | undefined;
   /** Told of links that are left out, and why. */
   readonly leftOut?: ((key: string, why: string) => void) | undefined;
+  /** Ends the walk at once. */
   readonly signal: AbortSignal | undefined;
+  /** Told when an abort has left calls behind that hang, with the end of all of them. */
+  readonly left: (ended: Promise<void>) => void;
 }
 
 /**
@@ -75,13 +78,16 @@ export interface WalkOptions {
  * to be taken.
  */
 export async function* walk(options: WalkOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-  const { root, boundary, isSource, prefix, signal } = options;
+  const { root, boundary, isSource, prefix, signal, left } = options;
   signal?.throwIfAborted();
   // A root that is gone is an error, and not an empty listing.
-  await (await fs.promises.opendir(root)).close();
+  await raceAbort(assertDirectory(root), signal);
   // Only directories that can hold the prefix are walked.
   const above = prefix.slice(0, Math.max(0, prefix.lastIndexOf('/')));
-  const start = above === '' ? rootOf(root) : await descend({ root, boundary, entersLinks: isSource }, above);
+  const start =
+    above === ''
+      ? rootOf(root)
+      : await raceAbort(descend({ root, boundary, entersLinks: isSource }, above), signal);
   if (start === undefined || (above === '' && prefix.startsWith('/'))) return;
   const walking = new Walk(options, start);
   const stopListening = onAbort(signal, (reason) => walking.fail(reason));
@@ -89,8 +95,14 @@ export async function* walk(options: WalkOptions): AsyncGenerator<readonly Objec
     for (let page = await walking.next(); page.length > 0; page = await walking.next()) yield page;
   } finally {
     stopListening();
-    await walking.stop();
+    const stopped = walking.stop();
+    if (signal?.aborted === true) left(stopped);
+    else await stopped;
   }
+}
+
+async function assertDirectory(directory: string): Promise<void> {
+  await (await fs.promises.opendir(directory)).close();
 }
 
 class Walk {

@@ -3,6 +3,7 @@ import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { native } from '@tiered/native';
 import path from 'node:path';
 import { SlowMount } from '../tools/fuse/slow-mount.js';
+import { measureLoop } from './blocking/loop.js';
 import { alternate, median, medianMs, ratio, type Setups, type Timings } from './lib/alternate.js';
 import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 import { CReader } from './lib/c-reader.js';
@@ -35,13 +36,14 @@ const STORAGES: readonly Storage[] = [
 
 const bench: Bench = {
   summary:
-    'files of 100 KB from a file system whose calls block (FUSE), against C with as many threads and promises on Node’s own',
+    'files of 100 KB from a file system whose calls block (FUSE), against C with as many threads and promises on Node’s own; and how long each call of a hierarchy keeps the event loop',
   run: (options) =>
     withScratch(async (scratch) => {
       const rows: Row[] = [];
       const checks: Check[] = [];
+      await measureLoop(scratch, options, rows, checks);
       const missing = await SlowMount.missing();
-      if (missing !== undefined) return { rows: [{ source: `skipped: ${missing}` }], checks };
+      if (missing !== undefined) return { rows: [...rows, { source: `skipped: ${missing}` }], checks };
       options.progress('making the data');
       const files = await makeFiles(path.join(scratch, 'files'), '100 KB', options.quick ? 300 : 1500, BYTES);
       for (const storage of STORAGES) await measure(storage, files, scratch, options, rows, checks);

@@ -48,9 +48,10 @@ const LONGEST_CLOSE_MS = 1000;
  * that stay open between calls. The next `stat` notices a file that was replaced under the same name. Where
  * no version is asked for, a file is read without a further check: a device in its place is read too.
  *
- * An abort is looked at before each system call, because a call that is under way cannot be stopped. Listings,
- * and reads and `stat` of a tier's objects, end at once all the same, and leave their calls behind. When so many calls
- * hang that few threads of Node's pool are left, further ones are `TIERED_UNAVAILABLE`, retryable.
+ * An abort is looked at before each system call, because a call that is under way cannot be stopped.
+ * Listings, and reads and `stat` of a tier's objects, end at once all the same, and leave their calls behind.
+ * When so many calls hang that few threads of Node's pool are left, further ones are `TIERED_UNAVAILABLE`,
+ * retryable.
  *
  * Small reads of a tier block for as long as they are as fast as memory. For as long, threads read batches
  * into shared memory. Native threads make all other reads, up to `nativeThreads` at a time, where
@@ -101,7 +102,6 @@ export class FileSystemDriver implements StorageDriver {
         this.#run('readInto', request.key, signal, () => this.#reader.readPieces(request, { signal })),
     };
     this.#batches = new BatchReads(single, () => this.#root, this.#pool, makeThreads);
-    this.#writeMode = new BlockingMode(clock, this.#pool, blockingCalls);
     if (writable && nativeThreads > 0 && !fsync)
       this.#native = new NativeWriter(this.name, () => this.#root, this.#pool);
   }

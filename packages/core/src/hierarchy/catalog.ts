@@ -134,6 +134,8 @@ export class Catalog {
         goesOn();
         for (const object of page) this.take(object);
         yield page;
+        // A driver may have all pages at hand.
+        await this.#parts.clock.turn();
       }
       if (isComplete && this.#parts.versions !== 'pin') await this.#letGo(listed, goesOn);
     } finally {

@@ -324,7 +324,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       yield* this.#catalog.list(options);
       return;
     }
-    for (const page of listed(this.#namespace, options.prefix)) {
+    for await (const page of listed(this.#namespace, this.#options.clock, options.prefix)) {
       this.#assertUsable(options.signal);
       if (page.length > 0) yield page;
     }

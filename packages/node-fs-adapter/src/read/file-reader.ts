@@ -61,7 +61,8 @@ export class FileReader {
       close: (fd) => pool.change(undefined, () => this.#calls.close(fd)),
     });
     this.#mode = new BlockingMode(clock, pool, blockingCalls);
-    if (nativeThreads > 0) this.#native = new NativeReader(driver, root, pool, this.files, nativeThreads);
+    if (nativeThreads > 0)
+      this.#native = new NativeReader(driver, root, pool, this.files, nativeThreads, clock);
   }
 
   /** The most descriptors that are open now. */

@@ -1,4 +1,4 @@
-import type { OperationOptions, StorageDriver } from '@tiered/core';
+import type { Clock, OperationOptions, StorageDriver } from '@tiered/core';
 import {
   inRuns,
   versionChanged,
@@ -17,7 +17,7 @@ import type { OpenFile, OpenFiles } from '../root/open-files.js';
 import { sizeIn } from './thread/file-calls.js';
 import type { RootDirectory } from '../root/root-directory.js';
 import type { ThreadPool } from './thread-pool.js';
-import { MOST_UNSEEN, PIECE } from './sizes.js';
+import { COPIED_AT_ONCE, MOST_UNSEEN, PIECE } from './sizes.js';
 
 /** A read into memory of the caller's, or of our own. */
 interface Fill extends ReadIntoOptions {
@@ -40,6 +40,7 @@ export class NativeReader {
   /** What stands before keys, as threads know them. */
   #below = '';
   readonly #threads: number;
+  readonly #clock: Clock;
   #io: IoThreads | undefined;
 
   /**
@@ -48,6 +49,7 @@ export class NativeReader {
    * @param pool Is told how the storage answers.
    * @param files The descriptors.
    * @param threads Reads at a time, 1 to 256.
+   * @param clock Lets the event loop turn between copies.
    */
   constructor(
     driver: StorageDriver,
@@ -55,12 +57,14 @@ export class NativeReader {
     pool: ThreadPool,
     files: OpenFiles,
     threads: number,
+    clock: Clock,
   ) {
     this.#driver = driver;
     this.#root = root;
     this.#pool = pool;
     this.#files = files;
     this.#threads = threads;
+    this.#clock = clock;
   }
 
   /** The most files that threads have open now. */
@@ -118,9 +122,10 @@ export class NativeReader {
   }
 
   #fill(key: string, target: Uint8Array, fill: Fill): Promise<number> {
-    const { offset, version, progress } = fill;
+    const { offset, version } = fill;
     const length = target.byteLength;
-    const isWhole = offset === 0 && length >= sizeIn(version) && (progress === undefined || length <= PIECE);
+    const size = sizeIn(version);
+    const isWhole = offset === 0 && length >= size && Math.min(length, size) <= mostAtOnce(target, fill);
     if (!isWhole || this.#files.has(key))
       return this.#use(key, fill, (file) => this.#fillFrom(file, key, target, fill));
     return this.#watch(key, fill, () => this.#files.during(key, () => this.#readWhole(key, target, fill)));
@@ -157,7 +162,7 @@ export class NativeReader {
 
   async #fillFrom(file: OpenFile, key: string, target: Uint8Array, fill: Fill): Promise<number> {
     const { offset, signal, progress, areFixed } = fill;
-    const most = progress === undefined ? target.byteLength : PIECE;
+    const most = mostAtOnce(target, fill);
     for (let filled = 0; ;) {
       const piece = target.subarray(filled, filled + most);
       const options = { version: file.version, signal, areFixed };
@@ -165,6 +170,8 @@ export class NativeReader {
       this.#assertThere(file, key, fill, isUnlinked);
       filled += bytes;
       if (bytes < piece.byteLength || filled === target.byteLength) return filled;
+      // Else copies that come fast enough follow one another without a turn.
+      if (isCopied(target, fill)) await this.#clock.turn();
       signal?.throwIfAborted();
       progress?.(filled);
     }
@@ -223,4 +230,15 @@ export class NativeReader {
     if (this.#io === undefined) throw notOpenError(this.#driver.name);
     return this.#io;
   }
+}
+
+/** The most bytes of one job: no more than is to be reported, or copied, at a time. */
+function mostAtOnce(target: Uint8Array, fill: Fill): number {
+  if (fill.progress !== undefined) return PIECE;
+  return isCopied(target, fill) ? COPIED_AT_ONCE : Infinity;
+}
+
+/** Whether the event loop's thread copies what was read, because the memory may be taken away meanwhile. */
+function isCopied({ buffer }: Uint8Array, { areFixed }: Fill): boolean {
+  return !areFixed && !(buffer instanceof SharedArrayBuffer);
 }

@@ -74,7 +74,7 @@ async function mountedAt(real: string): Promise<Mounted[]> {
   const found: Mounted[] = [];
   for (const { id, device, root, at } of mounts) {
     if (id === own) found.unshift({ real, device, at: path.join(root, path.relative(at, real)) });
-    else if (at !== real && isBelow(at, real)) found.push({ real: at, device, at: root });
+    else if (at !== real && isBelow(real, at)) found.push({ real: at, device, at: root });
   }
   return found[0]?.real === real ? found : [];
 }

@@ -110,8 +110,8 @@ export class Timeline {
    * @param local Seconds per byte from a storage class of the worker's own; Infinity if none has it.
    * @param remote Seconds per byte from another worker; Infinity if none has it.
    * @param level The level it is brought to if it comes from the source, or `NOWHERE`.
-   * @param since When the copies came that `local` and `remote` are of. Who begins before that finds none,
-   * and reads the source.
+   * @param since When the copy came that `remote` is of. A worker that begins before that finds none, and
+   * reads the source. What it has itself, it knows.
    * @returns `FROM_SOURCE`, `FROM_REMOTE` or `FROM_LOCAL`.
    */
   prefetched(
@@ -128,7 +128,7 @@ export class Timeline {
     const start = Math.max(threads[thread] ?? 0, room, this.#fronts[worker] ?? 0);
     this.#fronts[worker] = start;
     const isThere = start >= since;
-    const fromLocal = isThere ? bytes * local : Infinity;
+    const fromLocal = bytes * local;
     const fromRemote = isThere ? bytes * remote : Infinity;
     const sourceCost = level === NOWHERE ? this.#sourceCost : (this.#placeCosts[level] ?? this.#sourceCost);
     const fromSource = bytes * (sourceCost[worker] ?? 0);
@@ -136,7 +136,7 @@ export class Timeline {
       this.#assumptions.sourceShare === 'thread' ? 0 : Math.max(0, (this.#lanes[worker] ?? 0) - start);
     let from = FROM_SOURCE;
     let seconds = wait + fromSource;
-    this.misjudged = !isThere && bytes * Math.min(local, remote) <= seconds;
+    this.misjudged = !isThere && bytes * remote <= Math.min(seconds, fromLocal);
     this.fetched = fromSource;
     if (fromLocal <= seconds && !(fromRemote < fromLocal)) {
       from = FROM_LOCAL;

@@ -60,10 +60,14 @@ const copyOf = (place: Place, i: number) => {
   return name === undefined ? undefined : path.join(root, name);
 };
 
-function flip(file: string, position: number, bit = 0): void {
+function put(file: string, position: number, byte: number): void {
   const bytes = fs.readFileSync(file);
-  bytes[position] = (bytes[position] ?? 0) ^ (1 << bit);
+  bytes[position] = byte;
   fs.writeFileSync(file, bytes);
+}
+
+function flip(file: string, position: number, bit = 0): void {
+  put(file, position, (fs.readFileSync(file)[position] ?? 0) ^ (1 << bit));
 }
 
 describe('damage to a copy between two lives is found when it is read, counted, told and made good', () => {
@@ -171,7 +175,8 @@ describe('damage to the index between two lives', () => {
     ['an index without its last pages', (index: string) => fs.truncateSync(index, 2 * 4096)],
     // As SQLite has them in the header: they are found damaged by a look, by a statement and by a write.
     ['an index of an unknown format', (index: string) => flip(index, 47, 1)],
-    ['an index that says it is empty', (index: string) => flip(index, 63, 1)],
+    ['an index that says it is empty', (index: string) => put(index, 63, 0)],
+    ['an index that says it is of another form', (index: string) => flip(index, 63)],
     ['an index with pages of another length', (index: string) => flip(index, 20, 3)],
   ])('[R1] [Q1] %s: nothing is trusted, and all of it is deleted by the next start', async (_, damage) => {
     const place = await trained(SIZES.uneven, [QUOTA]);

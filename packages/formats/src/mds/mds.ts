@@ -10,8 +10,11 @@ import { isShardStart, placesIn, START, tableEnd } from './shard-table.js';
 import { directoryOf, readSourceIndex, type IndexedShard, type SourceIndex } from './source-index.js';
 import { hashProblem, wholeIn, wholeTable, type WholeShard } from './whole-shard.js';
 
+/** How shards may be compressed. */
+const CODECS = ['gzip', 'zstd', 'brotli', 'snappy'] as const;
+
 /** Options of `mds`. */
-export interface MdsOptions extends ShardOptions<'gzip' | 'zstd' | 'brotli' | 'snappy'> {
+export interface MdsOptions extends ShardOptions<(typeof CODECS)[number]> {
   /** The columns that are decoded. Default: all. */
   readonly columns?: readonly string[] | undefined;
 }
@@ -50,14 +53,14 @@ function mdsOf(
 ): SampleFormat<MdsSample> {
   if (columns !== undefined && (columns.length === 0 || new Set(columns).size < columns.length))
     throw configError('columns', 'at least one name, and none twice', columns);
-  const shards = maybeCompressed<MdsSample, 'gzip' | 'zstd' | 'brotli' | 'snappy'>(
+  const shards = maybeCompressed<MdsSample, (typeof CODECS)[number]>(
     {
       startBytes: START,
       isPlain: isShardStart,
       index: (window, indexOptions) => index(window, columns, indexOptions),
       decode: (record) => decode(record, columns),
     },
-    ['gzip', 'zstd', 'brotli', 'snappy'],
+    CODECS,
     options,
   );
   return {

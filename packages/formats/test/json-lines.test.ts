@@ -12,10 +12,10 @@ const { samples: known } = JSON.parse(fs.readFileSync(path.join(folder, 'content
 };
 
 const anySamples = fc.array(fc.json({ noUnicodeString: false }), { maxLength: 8 });
-const anyEnding = fc.constantFrom('\n', '\r\n', '\n\n', '\n \t\r\n');
+const anyEnding = fc.constantFrom('\n', '\r\n', '\r', '\n\n', '\r\r', '\n \t\r\n');
 
 describe('json-lines', () => {
-  it.each(['ascii.jsonl', 'windows.jsonl'])('reads %s of Python', async (name) => {
+  it.each(['ascii.jsonl', 'windows.jsonl', 'mac.jsonl'])('reads %s of Python', async (name) => {
     expect(await samplesOf(jsonLines(), fs.readFileSync(path.join(folder, name)))).toEqual(known);
   });
 
@@ -41,6 +41,15 @@ describe('json-lines', () => {
     const { samples, reads } = await readObject(jsonLines(), bytes);
     expect(samples).toEqual(lines.map((line): unknown => JSON.parse(line)));
     expect(reads.map(({ length }) => length)).toEqual([2 ** 20, 2 ** 20, bytes.byteLength - 2 ** 21]);
+  });
+
+  it('ends a line at a CR alone, between other endings and at the end of a piece', async () => {
+    const first = JSON.stringify('x'.repeat(2 ** 20 - 3));
+    const { samples, table } = await readObject(jsonLines(), Buffer.from(`${first}\r\n1\r2\n3\r\r\n4\r`));
+    expect(samples).toEqual([JSON.parse(first), 1, 2, 3, 4]);
+    const start = first.length;
+    expect([...table.offsets]).toEqual([0, start + 2, start + 4, start + 6, start + 10]);
+    expect([...table.lengths]).toEqual([start, 1, 1, 1, 1]);
   });
 
   it('gives samples or an error for whatever happens to the bytes', () =>

@@ -26,15 +26,17 @@ export interface JsonLinesOptions extends ShardOptions<'gzip' | 'zstd'> {
 
 const INTEGERS: readonly LargeIntegers[] = ['bigint', 'text', 'number', 'error'];
 const LF = 10;
+const CR = 13;
 /** What JSON takes for white space in a line. */
-const BLANK: readonly number[] = [9, 13, 32];
+const BLANK: readonly number[] = [9, 32];
 
 /**
  * Lines of JSON (`.jsonl`, NDJSON), each of which is a sample: what `JSON.parse` makes of it, and bigints for
  * integers beyond 2^53 (`integers`). `NaN`, `Infinity` and `-Infinity` are numbers, as Python writes them.
- * Lines end with LF or CR LF. Blank lines are ignored, and so is a BOM. All of an object is read to index it.
- * One that is compressed (`.jsonl.gz`, `.jsonl.zst`) is one record. Bad JSON is found when a line is decoded.
- * A last line that is cut off within a number may not be noticed.
+ * Lines end with LF, CR LF or CR, as those of Python's text files do. Blank lines are ignored, and so is a
+ * BOM. All of an object is read to index it. One that is compressed (`.jsonl.gz`, `.jsonl.zst`) is one
+ * record. Bad JSON is found when a line is decoded. A last line that is cut off within a number may not be
+ * noticed.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work.
  */
 export function jsonLines({
@@ -88,17 +90,36 @@ async function index(
   for await (const piece of pieces(window, options)) {
     let at = offset === 0 && BOM.every((byte, i) => piece[i] === byte) ? BOM.byteLength : 0;
     if (offset === 0) line.start = at;
-    while (at < piece.byteLength) {
-      const found = piece.indexOf(LF, at);
-      const end = found === -1 ? piece.byteLength : found;
+    for (const end of endsIn(piece, at)) {
       line.isBlank &&= isBlank(piece, at, end);
-      if (found !== -1) endLine(offset + found);
+      endLine(offset + end);
       at = end + 1;
     }
+    line.isBlank &&= isBlank(piece, at, piece.byteLength);
     offset += piece.byteLength;
   }
   endLine(offset);
   return table.build();
+}
+
+/** The places of LF and CR. Between the two of CR LF is a blank line. */
+function* endsIn(piece: Uint8Array, start: number): Generator<number, void, undefined> {
+  let [lf, cr] = [findFrom(piece, LF, start), findFrom(piece, CR, start)];
+  while (lf !== cr) {
+    if (lf < cr) {
+      yield lf;
+      lf = findFrom(piece, LF, lf + 1);
+    } else {
+      yield cr;
+      cr = findFrom(piece, CR, cr + 1);
+    }
+  }
+}
+
+/** The next place of a byte; behind the end if there is none. */
+function findFrom(bytes: Uint8Array, byte: number, start: number): number {
+  const found = bytes.indexOf(byte, start);
+  return found === -1 ? bytes.byteLength : found;
 }
 
 function isBlank(bytes: Uint8Array, start: number, end: number): boolean {

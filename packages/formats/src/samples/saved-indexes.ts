@@ -16,7 +16,7 @@ export interface IndexedObject {
 /** Bytes of the checksum that a file begins with. */
 const CHECKSUM = 4;
 /** Of the files, and of what formats find. Those of another layout are made anew. */
-const LAYOUT = 2;
+const LAYOUT = 3;
 
 /**
  * Indexes of objects in a directory: a file for each object and format. A file holds the key, the size and

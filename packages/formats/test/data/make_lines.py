@@ -31,5 +31,8 @@ def make(directory: Path) -> None:
     (directory / "ascii.jsonl").write_bytes("\n".join(lines).encode())
     lines = [json.dumps(sample, ensure_ascii=False) + "\r\n" for sample in SAMPLES]
     (directory / "windows.jsonl").write_bytes("\r\n".join(lines).encode("utf-8-sig"))
+    lines = [json.dumps(sample, ensure_ascii=False) + "\n" for sample in SAMPLES]
+    with open(directory / "mac.jsonl", "w", newline="\r", encoding="utf-8") as output:
+        output.writelines(lines)
     content = {"columns": COLUMNS, "rows": ROWS, "samples": SAMPLES}
     (directory / "content.json").write_text(json.dumps(content, indent=1) + "\n")

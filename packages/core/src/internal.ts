@@ -37,6 +37,7 @@ export { SafeEmitter } from './hierarchy/events.js';
 export { isDriver } from './hierarchy/options.js';
 export { loadManifest, saveManifest, type ManifestOptions } from './namespace/manifest.js';
 export { traceEnd, traceStart } from './tracing/operation.js';
+export { assertReachedOutside } from './driver/locations.js';
 export { addressOf, formerIdentityOf, identityOf } from './driver/identity.js';
 export { isMistake } from './tier/open-tier.js';
 export { Tier } from './tier/tier.js';

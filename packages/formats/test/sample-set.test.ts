@@ -1,8 +1,9 @@
 import { Hierarchy, MemoryDriver, type TieredError } from '@tiered/core';
 import { damaged, openSamples, SampleSet, type OpenSamplesOptions, type SampleFormat } from '@tiered/formats';
 import { rawRecords } from '@tiered/formats/raw';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import fc from 'fast-check';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -188,6 +189,37 @@ describe('a saved index', () => {
       expect((await openSamples(hierarchy, { format: several(), indexes })).samples).toBe(2);
       expect(await readFile(file)).toEqual(whole);
     }
+  });
+
+  it('[L1] [R3] is not saved inside the source, by whatever path', async () => {
+    const top = await directory();
+    const [root, inner, link] = ['data', 'data/inner', 'link'].map((name) => path.join(top, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await mkdir(inner, { recursive: true });
+    await writeFile(path.join(root, 'a'), bytesOf(3));
+    await symlink(inner, link);
+    const hierarchy = await new Hierarchy({ source: new FileSystemDriver({ root }) }).open();
+    onTestFinished(() => hierarchy.close());
+    const open = (indexes: string) => openSamples(hierarchy, { format: several(), indexes });
+    const before = await readdir(top, { recursive: true });
+    for (const indexes of [
+      root,
+      inner,
+      path.join(root, 'new/er'),
+      path.relative('.', inner),
+      link,
+      `${link}/new`,
+    ])
+      await expect(open(indexes), indexes).rejects.toMatchObject({
+        code: 'TIERED_CONFIG_INVALID',
+        message: expect.stringMatching(/^indexes: it is inside source/),
+      });
+    expect(await readdir(top, { recursive: true })).toEqual(before);
+    expect((await open(`${root}-indexes`)).samples).toBe(3);
+    expect(await readdir(`${root}-indexes`)).toHaveLength(1);
   });
 
   it('that cannot be saved is an error that says what to do', async () => {

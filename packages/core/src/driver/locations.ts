@@ -6,7 +6,10 @@ import { isWithin, placeOf, type Place } from '../support/place.js';
 /** How locations of directories begin. */
 const SCHEME = 'file://';
 
-interface Located {
+/** A driver, or whatever tells its location. */
+type Located = Pick<StorageDriver, 'location'>;
+
+interface Level {
   readonly field: string;
   readonly location: string;
 }
@@ -25,7 +28,7 @@ export function assertApart(
     { field: 'source', driver: source },
     ...tiers.map(({ driver }, level) => ({ field: `tiers[${level}]`, driver })),
   ];
-  const places: Located[] = [];
+  const places: Level[] = [];
   for (const { field, driver } of levels) {
     const { location } = driver;
     if (location === undefined) continue;
@@ -39,7 +42,7 @@ export function assertApart(
 }
 
 /** Names the fields, and not the locations, which may come from the environment. */
-function overlap(inner: Located, outer: Located): TieredError {
+function overlap(inner: Level, outer: Level): TieredError {
   const isOne = inner.location === outer.location;
   return refusal(inner.field, isOne ? `is where ${outer.field} is too` : `is inside ${outer.field}`);
 }
@@ -61,7 +64,7 @@ export interface Found {
  * Finds the directory of a level before it is opened, as opening a tier makes files there. Undefined if it is
  * none, or cannot be looked at: opening it then says why.
  */
-export async function find(field: string, { location }: StorageDriver): Promise<Found | undefined> {
+export async function find(field: string, { location }: Located): Promise<Found | undefined> {
   if (location?.startsWith(SCHEME) !== true) return undefined;
   const place = await placeOf(path.resolve(location.slice(SCHEME.length))).catch(() => undefined);
   return place && { field, place };
@@ -89,22 +92,25 @@ export async function assertElsewhere(level: Found, others: readonly Found[]): P
  * from the next listing on.
  * @throws TieredError `TIERED_CONFIG_INVALID`, which shows no path, for the same reason as above.
  */
-export function assertOutside({ location }: StorageDriver, manifest: string): void {
+export function assertOutside({ location }: Located, manifest: string): void {
   const file = `${SCHEME}${path.posix.join('/', path.resolve(manifest).replaceAll(path.sep, '/'))}`;
-  if (location !== undefined && file.startsWith(location)) throw insideSource();
+  if (location !== undefined && file.startsWith(location)) throw insideSource('manifest');
 }
 
-/** As `assertOutside`, by whatever links and mounts the file is reached. */
-export async function assertReachedOutside(source: StorageDriver, manifest: string): Promise<void> {
+/**
+ * As `assertOutside`, by whatever links and mounts the directory is reached that is written to. It need not
+ * be there.
+ */
+export async function assertReachedOutside(field: string, source: Located, directory: string): Promise<void> {
   const found = await find('source', source);
-  const directory = await placeOf(path.dirname(path.resolve(manifest))).catch(() => undefined);
-  if (found === undefined || directory === undefined) return;
-  if (await isWithin(directory, found.place)) throw insideSource();
+  const place = await placeOf(path.resolve(directory)).catch(() => undefined);
+  if (found === undefined || place === undefined) return;
+  if (await isWithin(place, found.place)) throw insideSource(field);
 }
 
-function insideSource(): TieredError {
+function insideSource(field: string): TieredError {
   return new TieredError(
     'TIERED_CONFIG_INVALID',
-    'manifest: it is inside source, which is never written, and where it would become an object; put it beside that directory.',
+    `${field}: it is inside source, which is never written, and where it would become an object; put it beside that directory.`,
   );
 }

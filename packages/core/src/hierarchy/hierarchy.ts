@@ -53,9 +53,10 @@ const NO_OPTIONS = Object.freeze({});
 export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
   /** What traces and metrics call it, see `HierarchyOptions.name`. */
   readonly name: string;
+  /** What its source is, and where. */
+  readonly source: Pick<StorageDriver, 'name' | 'location'>;
   #namespace: MetadataContainer;
   readonly #manifest: KeptManifest | undefined;
-  readonly #source: StorageDriver;
   readonly #tiers: readonly Tier[];
   readonly #placement: Placement;
   readonly #options: CheckedHierarchyOptions;
@@ -74,7 +75,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#options = checkedOptions(options);
     const { source, tiers, placement, clock, manifest, warn, metadata, versions } = this.#options;
     this.name = this.#options.name;
-    this.#source = source;
+    this.source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     this.#tracer = new ReadTracer(this.name, [...tiers.map(({ driver }) => driver), source]);
     const unheard = new Unheard(this, this.#tiers, clock, warn);
@@ -101,7 +102,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     return serve(namespace, {
       name: this.name,
       tiers: this.#tiers,
-      source: this.#source,
+      source: this.#options.source,
       placement: this.#placement,
       events: this,
       versions,
@@ -133,7 +134,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * limit.
    */
   get readsAtOnce(): number | undefined {
-    return this.#source.capabilities.readsAtOnce;
+    return this.#options.source.capabilities.readsAtOnce;
   }
 
   /**
@@ -165,7 +166,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   async #open(signal: AbortSignal): Promise<void> {
     useOnce(this.#placement, this, { field: 'placement', made: 'PlacementHandler' });
     useOnce(this.#namespace, this, { field: 'metadata', made: 'MetadataContainer' });
-    await openFor(this, this.#source, { signal });
+    await openFor(this, this.#options.source, { signal });
     for (const tier of this.#tiers) await openAtStart(tier, signal, this.#host);
     if (this.#options.scan) await this.#knowSource(signal);
     await this.#placement.open(this.#host, { signal });
@@ -182,7 +183,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       this.emit('scan', { objects: saved.known, bytes: saved.bytes });
       return;
     }
-    const list = (listing: ListOptions) => this.#source.list({ ...listing, signal });
+    const list = (listing: ListOptions) => this.#options.source.list({ ...listing, signal });
     const pages = this.#catalog.takeIn(list, true, () => signal.throwIfAborted());
     for await (const { length } of pages) {
       if (length === 0) continue;
@@ -308,10 +309,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     options: OperationOptions = NO_OPTIONS,
   ): Promise<ObjectStat & { readonly level: number }> {
     this.#assertUsable(options.signal);
-    const known = this.#namespace.find(key);
-    return this.#namespace.describe(
-      known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known,
-    );
+    return this.#namespace.describe(await this.#catalog.lookUp(key, options.signal));
   }
 
   /**
@@ -338,8 +336,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   async place(key: string, options: OperationOptions = NO_OPTIONS): Promise<number> {
     this.#assertUsable(options.signal);
-    const known = this.#namespace.find(key);
-    const id = known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known;
+    const id = await this.#catalog.lookUp(key, options.signal);
     const level = this.#namespace.levelOf(id);
     return level < this.#tiers.length ? level : this.#placement.place(this.#namespace.objectOf(id), options);
   }
@@ -378,7 +375,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * example of one epoch, as in `statsBetween`.
    */
   stats(since?: HierarchyStats): HierarchyStats {
-    const now = snapshot(this.#tiers, this.#source, this.#namespace, this.#placement.stats(), this.#path);
+    const { source } = this.#options;
+    const now = snapshot(this.#tiers, source, this.#namespace, this.#placement.stats(), this.#path);
     return since === undefined ? now : statsBetween(since, now);
   }
 
@@ -406,7 +404,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     // The placement may wait for a read that a tier has not ended even now.
     if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;
     else placementClosed.catch(() => undefined);
-    const closings = [...this.#tiers.map((tier) => tier.close()), closeFor(this, this.#source)];
+    const closings = [...this.#tiers.map((tier) => tier.close()), closeFor(this, this.#options.source)];
     const results = await Promise.allSettled(closings);
     this.#state = 'closed';
     this.emit('closed');

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { StorageDriver } from '../driver/driver.js';
 import { isTieredError } from '../support/errors.js';
 import type { HierarchyEvents, SafeEmitter } from '../hierarchy/events.js';
@@ -15,8 +16,8 @@ export class KeptManifest {
   readonly #source: StorageDriver;
   readonly #events: SafeEmitter<HierarchyEvents>;
 
-  constructor(path: string, source: StorageDriver, events: SafeEmitter<HierarchyEvents>) {
-    this.#path = path;
+  constructor(file: string, source: StorageDriver, events: SafeEmitter<HierarchyEvents>) {
+    this.#path = file;
     this.#source = source;
     this.#events = events;
   }
@@ -29,7 +30,7 @@ export class KeptManifest {
    * and mounts are looked at.
    */
   async load(sourceLevel: number, signal: AbortSignal): Promise<MetadataContainer | undefined> {
-    await assertReachedOutside(this.#source, this.#path);
+    await assertReachedOutside('manifest', this.#source, path.dirname(this.#path));
     try {
       const saved = await loadManifest(this.#path, sourceLevel, {
         identity: identityOf(this.#source),

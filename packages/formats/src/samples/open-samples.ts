@@ -1,5 +1,5 @@
 import { TieredError, type Hierarchy, type OperationOptions } from '@tiered/core';
-import { assertCounts } from '@tiered/core/internal';
+import { assertCounts, assertReachedOutside } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { damaged } from '../contract/damage.js';
 import type { ObjectReader, RecordTable, SampleFormat } from '../contract/format.js';
@@ -28,7 +28,8 @@ export interface OpenSamplesOptions<S> extends OperationOptions, DamageOptions {
   readonly filter?: ((key: string) => boolean) | undefined;
   /**
    * A local directory that keeps indexes, so that the next start reads no object for them. It is made if it
-   * is not there; it may serve many datasets. Default: none, and every start indexes every object.
+   * is not there; it may serve many datasets. It must not be inside the source, where indexes would become
+   * objects. Default: none, and every start indexes every object.
    */
   readonly indexes?: string | undefined;
   /** Objects that are indexed at the same time, at least 1. Default: 16. */
@@ -46,8 +47,9 @@ const PART = 1024;
  * on tiers as by any read.
  * @param hierarchy A hierarchy that was opened.
  * @throws TieredError `TIERED_NOT_FOUND` if there is no object; `TIERED_DATA_CORRUPT` for damage that is not
- * skipped; `TIERED_IO` if an index cannot be saved; as `Hierarchy.read`. An abort rejects with
- * `signal.reason`; indexes that were saved until then stay.
+ * skipped; `TIERED_CONFIG_INVALID` for `indexes` inside the source, whatever links and mounts lead there;
+ * `TIERED_IO` if an index cannot be saved; as `Hierarchy.read`. An abort rejects with `signal.reason`;
+ * indexes that were saved until then stay.
  */
 export async function openSamples<S>(
   hierarchy: Hierarchy,
@@ -55,6 +57,7 @@ export async function openSamples<S>(
 ): Promise<SampleSet<S>> {
   const { indexes, concurrency = 16, onProgress, signal } = options;
   assertCounts({ concurrency });
+  if (indexes !== undefined) await assertReachedOutside('indexes', hierarchy.source, indexes);
   const damage = new DamageLimit(options);
   const found = await objectsOf(hierarchy, options);
   const format = await prepared(hierarchy, options, found, damage);

@@ -6,7 +6,14 @@ import json
 import struct
 
 import torch
-from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler, WeightedRandomSampler
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 from torch.utils.data.distributed import DistributedSampler
 
 # Up to here the numbers are written out, so that a failure can be read.
@@ -83,6 +90,19 @@ def weighted(samples, length, replacement, generator, base_seed, seed):
     return {**settings, "seed": seed, **written(epochs_of(sampler_of, seed, base_seed, generator))}
 
 
+def indices(count):
+    """In no order, and some of them twice. The tests compute the same."""
+    return [i * 7919 % 1009 for i in range(1, count + 1)]
+
+
+def subset(count, generator, base_seed, seed):
+    def sampler_of(own):
+        return SubsetRandomSampler(indices(count), own)
+
+    settings = {"indices": count, "baseSeed": base_seed, "seed": seed}
+    return {**settings, **written(epochs_of(sampler_of, seed, base_seed, generator))}
+
+
 def batches(samples, batch_size, drop_last):
     settings = {"samples": samples, "batchSize": batch_size, "dropLast": drop_last}
     return {**settings, "batches": list(BatchSampler(SequentialSampler(range(samples)), batch_size, drop_last))}
@@ -143,6 +163,19 @@ print(
                     (30_000, 29_000, False, "global", "every-epoch", 42),
                 ]
                 if settings[2] or settings[1] < settings[0]
+            ],
+            "subset": [
+                subset(*settings)
+                for settings in [
+                    *itertools.product(
+                        [1, 5, 100, 1_500],
+                        ["global", "own"],
+                        ["every-epoch", "never"],
+                        [0, 42, 2**53 - 1],
+                    ),
+                    # Starts processes.
+                    (100, "global", "once", 42),
+                ]
             ],
             "batches": [batches(*settings) for settings in itertools.product([0, 1, 10, 12], [1, 4, 20], [True, False])],
         }

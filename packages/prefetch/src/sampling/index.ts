@@ -35,6 +35,10 @@ export { type TorchGeneratorOptions } from './torch-epochs.js';
 export { torchRandomSampler, type TorchRandomSamplerOptions } from './torch-random-sampler.js';
 export { torchRandperm } from './torch-randperm.js';
 export {
+  torchSubsetRandomSampler,
+  type TorchSubsetRandomSamplerOptions,
+} from './torch-subset-random-sampler.js';
+export {
   torchWeightedRandomSampler,
   type TorchWeightedRandomSamplerOptions,
 } from './torch-weighted-random-sampler.js';

@@ -3,6 +3,7 @@ import {
   torchBatchSampler,
   torchDistributedSampler,
   torchRandomSampler,
+  torchSubsetRandomSampler,
   torchWeightedRandomSampler,
   type Sampler,
 } from '@tiered/prefetch/sampling';
@@ -17,6 +18,9 @@ const plain = { epochs: EPOCHS, seed: 5 };
 /** Those of tools/torch-vectors.py. */
 const weightsOf = (samples: number) =>
   Array.from({ length: samples }, (_, i) => (((i + 1) * 7919) % 101) / 10);
+
+/** Those of tools/torch-vectors.py. */
+const indicesOf = (count: number) => Array.from({ length: count }, (_, i) => ((i + 1) * 7919) % 1009);
 
 /** What the one worker reads in all epochs. */
 function allOf(sampler: Sampler): Uint32Array {
@@ -129,6 +133,43 @@ describe('torchWeightedRandomSampler', () => {
         () => torchWeightedRandomSampler({ weights: [1, 2, 0], length: 2, seed: 0, ...wrong }),
         JSON.stringify(wrong),
       ).toThrow(invalid);
+  });
+});
+
+describe('torchSubsetRandomSampler', () => {
+  it('[S3] reads what SubsetRandomSampler reads', () => {
+    expect(new Set(vectors.subset.map(({ baseSeed }) => baseSeed)).size).toBe(3);
+    for (const { indices, numbers, sha256, ...options } of vectors.subset)
+      expectDrawn(
+        allOf(
+          torchSubsetRandomSampler({
+            ...options,
+            samples: 1009,
+            indices: indicesOf(indices),
+            epochs: EPOCHS,
+          }),
+        ),
+        { numbers, sha256 },
+        JSON.stringify({ indices, ...options }),
+      );
+  });
+
+  it('reads its indices alone, each as often as it is there, and keeps indices of its own', async () => {
+    const indices = [7, 2, 9, 2];
+    const sampler = torchSubsetRandomSampler({ ...plain, samples: 10, indices });
+    indices[0] = 0;
+    const table = [0, 0, 2, 0, 0, 0, 0, 1, 0, 1].map((times) => times * EPOCHS);
+    expect([...(await frequencyTable(sampler, 0))]).toEqual(table);
+    expect([sampler.samples, sampler.workers, sampler.epochLength(0)]).toEqual([10, 1, 4]);
+  });
+
+  it('refuses indices that the dataset does not have', () => {
+    for (const indices of [[], [-1], [0.5], [NaN], [3], { length: 214_748_364 }])
+      expect(
+        () => torchSubsetRandomSampler({ samples: 3, indices, seed: 0 }),
+        JSON.stringify(indices),
+      ).toThrow(invalid);
+    expect(() => torchSubsetRandomSampler({ samples: 0, indices: [0], seed: 0 })).toThrow(invalid);
   });
 });
 

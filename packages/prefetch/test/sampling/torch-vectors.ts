@@ -2,6 +2,7 @@ import type {
   TorchBatchSamplerOptions,
   TorchDistributedSamplerOptions,
   TorchRandomSamplerOptions,
+  TorchSubsetRandomSamplerOptions,
   TorchWeightedRandomSamplerOptions,
 } from '@tiered/prefetch/sampling';
 import { createHash } from 'node:crypto';
@@ -27,6 +28,11 @@ export interface TorchVectors {
   /** The same; of weights, the number. */
   readonly weighted: readonly (Drawn &
     Required<Omit<TorchWeightedRandomSamplerOptions, 'epochs' | 'weights'>> & { readonly weights: number })[];
+  /** The same; of indices, the number. */
+  readonly subset: readonly (Drawn &
+    Required<Omit<TorchSubsetRandomSamplerOptions, 'epochs' | 'samples' | 'indices'>> & {
+      readonly indices: number;
+    })[];
   readonly batches: readonly (Required<TorchBatchSamplerOptions> & {
     readonly samples: number;
     readonly batches: readonly (readonly number[])[];

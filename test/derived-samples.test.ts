@@ -4,6 +4,7 @@ import { rawRecords } from '@tiered/formats/raw';
 import { DerivedDriver, type DerivedDriverOptions } from '@tiered/loader';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
+import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -114,6 +115,49 @@ describe('derived samples', () => {
     const keys: string[] = [];
     for await (const page of hierarchy.list({ prefix: '0001' })) keys.push(...page.map(({ key }) => key));
     expect(keys).toEqual(Array.from({ length: 7 }, (_, i) => `0001#0${i}`));
+  });
+
+  it('are made in memory that is used again, of which nothing is left in them', async () => {
+    const used = new Set<unknown>();
+    const ends: (() => void)[] = [];
+    const begun = new EventEmitter();
+    // Those of the first object wait.
+    const make = async (bytes: Uint8Array) => {
+      used.add(bytes.buffer);
+      if (Buffer.from(bytes).equals(recordBytes(0, 0))) {
+        await new Promise<void>((resolve) => {
+          ends.push(resolve);
+          begun.emit(`${ends.length}`);
+        });
+      }
+      return bytes;
+    };
+    const driver = new DerivedDriver({
+      samples: await groups([2, 6], 3),
+      transform: { name: 'same', version: '1', make },
+      bytes: 8,
+      concurrency: 3,
+    });
+    await driver.open({});
+    const whole = { offset: 0, length: 8 };
+    onTestFinished(() => driver.close());
+    const both = once(begun, '2');
+    const [first, second] = [driver.read('0000#0', whole), driver.read('0000#0', whole)];
+    await both;
+    const made: Uint8Array[] = [];
+    const readOthers = async () => {
+      for (let i = 0; i < 6; i++) made.push(await driver.read(`0001#${i}`, whole));
+    };
+    await readOthers();
+    ends[0]?.();
+    await first;
+    await readOthers();
+    ends[1]?.();
+    await second;
+    const others = Array.from({ length: 6 }, (_, i) => recordBytes(1, i));
+    expect(made).toEqual([...others, ...others]);
+    expect([await first, await second]).toEqual([recordBytes(0, 0), recordBytes(0, 0)]);
+    expect(used.size).toBe(3);
   });
 
   it('of another size than was said are an error that names the sample', async () => {

@@ -2,6 +2,7 @@ import { TieredError, type ListOptions, type ObjectStat } from '@tiered/core';
 import { BaseDriver, notFound, versionChanged, type ReadOptions } from '@tiered/core/driver';
 import { assertCounts, configError, notOpenError, raceAbort } from '@tiered/core/internal';
 import type { RecordPlace, SampleSet } from '@tiered/formats';
+import { ReusedMemory } from '@tiered/prefetch/internal';
 import { createHash } from 'node:crypto';
 import os from 'node:os';
 import pLimit from 'p-limit';
@@ -58,6 +59,10 @@ export class DerivedDriver<S = unknown> extends BaseDriver {
   /** The numbers of samples by their keys, made with the first use. */
   #numbers: Map<string, number> | undefined;
   #making: ReturnType<typeof makingOf> | undefined;
+  /** Of records. Workers see this memory itself. */
+  readonly #memory = new ReusedMemory();
+  /** Records that were read, which are the blocks of those that make. */
+  #blocks = 0;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor({
@@ -127,16 +132,24 @@ export class DerivedDriver<S = unknown> extends BaseDriver {
     return made.subarray(offset, offset + length);
   }
 
-  async #make(key: string, sample: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  #make(key: string, sample: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const { hierarchy } = this.#samples;
     const place = this.#samples.placeOf(this.#samples.recordOf(sample));
-    // Workers see this memory itself.
-    const record = new Uint8Array(new SharedArrayBuffer(place.length));
-    const count = await hierarchy.readInto(place.key, record, { offset: place.offset, signal });
-    const task = this.#taskOf(sample, place, record.subarray(0, count));
+    return this.#memory.lend(place.length, async (record) => {
+      const count = await hierarchy.readInto(place.key, record, { offset: place.offset, signal });
+      const made = await this.#madeOf(key, sample, place, record.subarray(0, count));
+      // What a transform returns may be a view on the record.
+      return made.buffer === record.buffer ? new Uint8Array(made) : made;
+    });
+  }
+
+  async #madeOf(key: string, sample: number, place: RecordPlace, record: Uint8Array): Promise<Uint8Array> {
     const making = this.#making;
     if (making === undefined) throw notOpenError(this.name);
-    const made = await making.make(task).finally(() => making.drop(sample));
+    // Its own, as two may make one sample at the same time, each of its own memory.
+    const block = this.#blocks++;
+    const task = this.#taskOf(sample, block, place, record);
+    const made = await making.make(task).finally(() => making.drop(block));
     const [damage] = made.damage;
     if (damage !== undefined) throw damage.error;
     const [bytes] = made.data as unknown[];
@@ -149,7 +162,12 @@ export class DerivedDriver<S = unknown> extends BaseDriver {
     );
   }
 
-  #taskOf(sample: number, { key, offset, object }: RecordPlace, record: Uint8Array): BatchTask {
+  #taskOf(
+    sample: number,
+    block: number,
+    { key, offset, object }: RecordPlace,
+    record: Uint8Array,
+  ): BatchTask {
     const set = this.#samples;
     return {
       epoch: 0,
@@ -161,7 +179,7 @@ export class DerivedDriver<S = unknown> extends BaseDriver {
       records: [record],
       headers: [set.headerOf(object)],
       within: Uint32Array.of(sample - set.firstSampleOf(set.recordOf(sample))),
-      blocks: Float64Array.of(sample),
+      blocks: Float64Array.of(block),
     };
   }
 

@@ -45,6 +45,7 @@ export function sharedMemory(bytes: number): SharedArrayBuffer {
 /** Memory of one owner, for pieces of any size. What is in a piece at first is not said. */
 export class ReusedMemory {
   readonly #free = new Map<number, SharedArrayBuffer[]>();
+  #calls = 0;
 
   /** @throws RangeError if there is no such memory. */
   take(bytes: number): Block {
@@ -61,6 +62,24 @@ export class ReusedMemory {
         free.push(memory);
       },
     };
+  }
+
+  /**
+   * Lends memory to a call, and takes it back when the call succeeds. After a failure the collector gets it,
+   * as whatever failed may go on writing. With the last call under way, what is free is left to others.
+   * @throws RangeError if there is no such memory; as the call does.
+   */
+  async lend<T>(bytes: number, call: (memory: Uint8Array) => Promise<T>): Promise<T> {
+    this.#calls += 1;
+    try {
+      const block = this.take(bytes);
+      const result = await call(block.bytes);
+      block.free();
+      return result;
+    } finally {
+      this.#calls -= 1;
+      if (this.#calls === 0) this.rest();
+    }
   }
 
   /** Its owner has no use for what is free at the moment: others may have it. */

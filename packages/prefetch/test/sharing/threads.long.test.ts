@@ -225,6 +225,40 @@ describe('a client of a port', () => {
     expect(() => sample?.data).toThrow(withCode('TIERED_CLOSED'));
   });
 
+  it('reads again into memory that it lent before, unless somebody may still write to it', async () => {
+    const FAILED = 255;
+    const seen: number[] = [];
+    let end: (() => void) | undefined;
+    const port = threadPort({
+      take: () => Promise.resolve([]),
+      // Writes how many reads there were, in front of what the memory had.
+      readInto: async (key, target) => {
+        seen.push(target[0] ?? 0);
+        if (key === 'slow') await new Promise<void>((resolve) => (end = resolve));
+        target.fill(key === 'failing' ? FAILED : seen.length);
+        if (key === 'failing') throw new Error('no such object');
+        return target.byteLength;
+      },
+    });
+    const reader = new ThreadPrefetchClient(port);
+    // As long as one is under way, nothing is left to the collector.
+    const slow = reader.readInto('slow', new Uint8Array(1000));
+    const read = async (bytes: number) => {
+      const target = new Uint8Array(bytes);
+      expect(await reader.readInto('any', target)).toBe(bytes);
+      expect(new Set(target)).toEqual(new Set([seen.length]));
+    };
+    for (let i = 0; i < 3; i++) await read(1000 + i);
+    await expect(reader.readInto('failing', new Uint8Array(1000))).rejects.toThrow('no such object');
+    for (let i = 0; i < 2; i++) await read(1000);
+    end?.();
+    expect(await slow).toBe(1000);
+    // What the first two get, and the one after the failure, somebody may have used before.
+    expect(seen).toEqual([expect.any(Number), expect.any(Number), 2, 3, 4, expect.any(Number), 6]);
+    expect(seen[5]).not.toBe(FAILED);
+    await reader.close();
+  });
+
   it('ends when the other side is gone', async () => {
     const { port1, port2 } = new MessageChannel();
     const reader = new ThreadPrefetchClient(port1);

@@ -5,6 +5,7 @@ import { LentSample } from '../../lent-sample.js';
 import { threadClosedError } from '../../errors.js';
 import { batchesOf, samplesOf } from '../../sample-loop.js';
 import type { Sample, SampleReader, SampleReadOptions } from '../../sample.js';
+import { ReusedMemory } from '../../staging/reused-memory.js';
 import { errorFrom } from '../error-body.js';
 import {
   DOORBELL,
@@ -46,6 +47,8 @@ export class ThreadPrefetchClient implements SampleReader {
   readonly #port: MessagePort;
   readonly #pending = new Map<number, Pending>();
   readonly #held = new Set<HeldSample>();
+  /** For reads into memory that the other thread cannot write to. */
+  readonly #memory = new ReusedMemory();
   #flags: Int32Array | undefined;
   #next = 0;
   #closed: Promise<void> | undefined;
@@ -66,17 +69,23 @@ export class ThreadPrefetchClient implements SampleReader {
     return 'samples' in answer ? answer.samples.map((lent) => this.#hold(lent)) : [];
   }
 
-  async readInto(
+  async readInto(key: string, target: Uint8Array, options: SampleReadOptions = {}): Promise<number> {
+    if (target.buffer instanceof SharedArrayBuffer) return this.#readShared(key, target, options);
+    return this.#memory.lend(target.byteLength, async (shared) => {
+      const count = await this.#readShared(key, shared, options);
+      target.set(shared.subarray(0, count));
+      return count;
+    });
+  }
+
+  /** @param target Shared, as the other thread writes to it. */
+  async #readShared(
     key: string,
     target: Uint8Array,
-    { offset = 0, signal }: SampleReadOptions = {},
+    { offset = 0, signal }: SampleReadOptions,
   ): Promise<number> {
-    // The other thread writes to it, so it has to be shared memory.
-    const shared = target.buffer instanceof SharedArrayBuffer ? target : sharedOf(target.byteLength);
-    const answer = await this.#ask((id) => ({ kind: 'read', id, key, target: shared, offset }), signal);
-    const count = 'count' in answer ? answer.count : 0;
-    if (shared !== target) target.set(shared.subarray(0, count));
-    return count;
+    const answer = await this.#ask((id) => ({ kind: 'read', id, key, target, offset }), signal);
+    return 'count' in answer ? answer.count : 0;
   }
 
   batches(size: number): AsyncIterableIterator<readonly Sample[]> {
@@ -164,8 +173,4 @@ export class ThreadPrefetchClient implements SampleReader {
     for (const { reject } of this.#pending.values()) reject(threadClosedError());
     this.#pending.clear();
   }
-}
-
-function sharedOf(bytes: number): Uint8Array {
-  return new Uint8Array(new SharedArrayBuffer(bytes));
 }

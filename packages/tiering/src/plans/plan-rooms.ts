@@ -8,8 +8,11 @@ export interface NumberedObjects {
   readonly count: number;
   /** Whether an object is there. */
   isKnown(id: number): boolean;
+  /** Its key. */
   keyOf(id: number): string;
+  /** Its size in bytes. */
   sizeOf(id: number): number;
+  /** What tells its content from another one of the same size. */
   versionOf(id: number): string;
 }
 

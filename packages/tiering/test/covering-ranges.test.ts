@@ -37,6 +37,7 @@ it('[F1] finds a range that covers another one exactly if there is one, as a sea
         expect(ranges.isEmpty).toBe(all.length === 0);
       }
     }),
+    { examples: [[[{ add: { offset: 7, length: 2 } }, { find: { offset: 7, length: 2 } }]]] },
   );
 });
 

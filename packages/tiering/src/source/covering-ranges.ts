@@ -51,7 +51,7 @@ export class CoveringRanges<R extends Span> {
   }
 
   #over(span: Span): Entry<R> | undefined {
-    const last = this.#visible.reverseUpperBound(span.offset);
+    const last = this.#visible.reverseLowerBound(span.offset);
     if (!last.isAccessible()) return undefined;
     const [, entry] = last.pointer;
     return endOf(entry.range) >= endOf(span) ? entry : undefined;

@@ -2,6 +2,7 @@
  * Says how often tests fail on a busy machine: `npm run flaky -- FILE... [--runs 50] [--loops 4]`. Runs
  * the files again and again beside loops that do nothing but compute, and prints what failed. The exit
  * code is 1 if anything did. `--memory GiB` also takes that much memory, which is touched all the time.
+ * `--project whole` in place of files runs all that start processes, threads or servers.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,9 +22,11 @@ const { values, positionals: files } = parseArgs({
     runs: { type: 'string', default: '50' },
     loops: { type: 'string', default: String(2 * os.availableParallelism()) },
     memory: { type: 'string', default: '0' },
+    project: { type: 'string' },
   },
 });
-if (files.length === 0)
+const chosen = values.project === undefined ? files : ['--project', values.project, ...files];
+if (chosen.length === 0)
   throw new Error('Say which: npm run flaky -- FILE... [--runs 50] [--loops 4] [--memory GiB]');
 
 const load = Array.from({ length: Number(values.loops) }, () => spawn(process.execPath, ['-e', BUSY]));
@@ -49,7 +52,7 @@ process.exitCode = failed === 0 ? 0 : 1;
 /** What a run printed that failed; undefined if it passed. */
 async function runTests() {
   const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
-  const child = spawn(process.execPath, [vitest, 'run', ...files], {
+  const child = spawn(process.execPath, [vitest, 'run', ...chosen], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -38,6 +38,7 @@ const PREPARATION = /** @type {Step[]} */ ([
 const STEPS = /** @type {Step[]} */ ([
   ...Object.entries(TESTS).map(([name, files]) => tests(name, files.join(' '))),
   tests('tests', others.map((file) => `--exclude '${file}*' --exclude '${file}*/**'`).join(' ')),
+  { name: 'flaky', command: 'npm run flaky -- --project whole --runs 3 --memory 4' },
   { name: 'chaos', command: 'npm run chaos -- --seconds 300' },
   { name: 'chaos-processes', command: 'npm run chaos -- --processes --seconds 120' },
   { name: 'sanitize-native', command: 'npm run sanitize -w @tiered/native' },

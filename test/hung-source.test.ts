@@ -120,7 +120,8 @@ describe.skipIf(missing !== undefined)('[B1] while the source does not answer', 
   );
 });
 
-it.runIf(missing !== undefined)(`[B1] needs a slow mount: ${missing ?? ''}`, (context) => {
-  expect(process.env['CI'], missing).not.toBe('true');
-  context.skip();
-});
+if (missing !== undefined)
+  it(`[B1] needs a slow mount: ${missing}`, (context) => {
+    expect(process.env['CI'], missing).not.toBe('true');
+    context.skip();
+  });

@@ -1,7 +1,6 @@
 import type { StorageDriver, TierLayout } from '@tiered/core';
-import { copyName } from '@tiered/core/internal';
+import { copyName, existingAt } from '@tiered/core/internal';
 import { statfs } from 'node:fs/promises';
-import path from 'node:path';
 import { trailerBytes } from '../tier/bucket/trailer.js';
 import { logRoomOf } from '../tier/index/open-index.js';
 import { PAGE_BYTES } from '../tier/index/thread/schema.js';
@@ -140,11 +139,9 @@ export function tierSpaces(tiers: readonly SpaceOptions[]): Promise<TierSpace[]>
 
 async function blockBytesOf({ driver: { location } }: SpaceOptions): Promise<number> {
   if (location?.startsWith('file://') !== true) return USUAL_BLOCK_BYTES;
-  for (let at = location.slice('file://'.length); ; at = path.dirname(at)) {
-    const found = await statfs(at).catch(() => undefined);
-    if (found !== undefined) return Math.max(1, found.bsize);
-    if (at === path.dirname(at)) return USUAL_BLOCK_BYTES;
-  }
+  const existing = existingAt(location.slice('file://'.length));
+  const found = await existing.then((at) => statfs(at)).catch(() => undefined);
+  return Math.max(1, found?.bsize ?? USUAL_BLOCK_BYTES);
 }
 
 /** The directories above a copy. */

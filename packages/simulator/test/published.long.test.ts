@@ -13,13 +13,23 @@ const NAMES = Object.keys(FACTORS) as Name[];
 
 const hours = (result: SimulationResult, name: Name) => (result.seconds * FACTORS[name]) / HOUR;
 
-async function all(name: Name): Promise<ReadonlyMap<string, SimulationResult>> {
-  const results = await simulate(scaled(name, FACTORS[name]), STRATEGIES);
-  return new Map(results.map((result) => [result.strategy, result]));
+type Results = ReadonlyMap<string, SimulationResult>;
+
+const simulated = new Map<Name, Promise<Results>>();
+
+/** A simulation gives the same each time: each scenario is simulated once. */
+function all(name: Name): Promise<Results> {
+  const results =
+    simulated.get(name) ??
+    simulate(scaled(name, FACTORS[name]), STRATEGIES).then(
+      (list) => new Map(list.map((result) => [result.strategy, result])),
+    );
+  simulated.set(name, results);
+  return results;
 }
 
 /** Policies that read what the sampler asks for, from anywhere. */
-const wholeDataset = (results: ReadonlyMap<string, SimulationResult>) =>
+const wholeDataset = (results: Results) =>
   [...results.values()].filter(
     ({ strategy, refused, notCovered, fullRandomization }) =>
       refused === undefined && notCovered === 0 && fullRandomization && strategy !== 'perfect',

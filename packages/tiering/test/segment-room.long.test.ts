@@ -37,7 +37,7 @@ async function passUntil(
     await clock.advance(LOOK_MS);
     // What a look asks of the index is answered by a thread.
     for (let turns = 0; turns < TURNS; turns++) await settled();
-    for (const { hierarchy } of all) await hierarchy.idle();
+    for (const { hierarchy } of all) await clock.run(hierarchy.idle());
   }
 }
 
@@ -311,7 +311,7 @@ describe('a segment that is less than half full', () => {
     const anew = placedIn(one) - 20 + placedIn(other);
     const most = 4 * TAKES + SIZE + anew * TAKES;
     await passUntil(clock, [one, other], async () => (await inner.usage({})).bytes <= most);
-    for (const { hierarchy } of [one, other]) await hierarchy.close();
+    for (const { hierarchy } of [one, other]) await clock.run(hierarchy.close());
   });
 
   it('[T3] [T4] of a process that is gone is rewritten by the next one', async () => {

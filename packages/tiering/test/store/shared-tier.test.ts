@@ -24,11 +24,12 @@ async function member(
   const hierarchy = new Hierarchy({ source, tiers: [{ driver: tier, quota }], placement, clock });
   const faults: string[] = [];
   hierarchy.on('tierFault', ({ operation }) => faults.push(operation));
-  await hierarchy.open();
-  await hierarchy.idle();
+  // A member that finds the index busy sleeps, and only this clock wakes it.
+  await clock.run(hierarchy.open());
+  await clock.run(hierarchy.idle());
   const read = async (key: string) => {
     expect(await hierarchy.read(key)).toEqual(objects.get(key));
-    await hierarchy.idle();
+    await clock.run(hierarchy.idle());
   };
   const brought = () => source.metrics().operations.readInto?.bytes ?? 0;
   return { hierarchy, faults, read, brought, placed: () => hierarchy.stats().placement.placed };
@@ -47,7 +48,7 @@ it('[T1] [R2] a listing that failed after a start of the machine is made again, 
   const clock = new ManualClock();
   const first = await member(tier, objects, 1000, clock);
   await first.read('0');
-  await first.hierarchy.close();
+  await clock.run(first.hierarchy.close());
   asAfterAStart(tier);
   const failsOnce = new FaultDriver(tier, {
     rules: [{ operations: ['list'], nth: 1, fault: { kind: 'fail' } }],
@@ -61,7 +62,7 @@ it('[T1] [R2] a listing that failed after a start of the machine is made again, 
     await read('1');
   }
   expect(faults).toEqual(['openIndex']);
-  await hierarchy.close();
+  await clock.run(hierarchy.close());
 });
 
 /** The first call of this name fails, in the next index that is opened. */
@@ -89,7 +90,7 @@ it('[T1] [R2] a tier whose index could not be gone through, and is not known to 
   const clock = new ManualClock();
   const first = await member(tier, objects, 1000, clock);
   await first.read('0');
-  await first.hierarchy.close();
+  await clock.run(first.hierarchy.close());
   asAfterAStart(tier);
   failOnce('page');
   const { hierarchy, faults, read, placed } = await member(tier, objects, 1000, clock);
@@ -100,7 +101,7 @@ it('[T1] [R2] a tier whose index could not be gone through, and is not known to 
     await read('1');
   }
   expect({ faults, placed: placed() }).toEqual({ faults: ['openIndex'], placed: 1 });
-  await hierarchy.close();
+  await clock.run(hierarchy.close());
   expect(clock.sleepingInBackground).toBe(0);
 });
 
@@ -119,5 +120,5 @@ it('[T3] [F1] who is idle gives all that is leased to it to who wants room: a sh
     for (const key of objects.keys()) await other.read(key);
   }
   expect(other.hierarchy.stats().tiers[0]?.usedBytes).toBe(quota);
-  for (const { hierarchy } of [idle, other]) await hierarchy.close();
+  for (const { hierarchy } of [idle, other]) await clock.run(hierarchy.close());
 });

@@ -11,8 +11,8 @@ export interface ClairvoyantOptions {
   readonly policy: PlanFollower;
   /**
    * Milliseconds that a copy of an object of this many bytes saves each time a part of it is read. Default:
-   * what the model of the hierarchy has measured, else 5 ms and 100 MB/s (`savedMsBy` of
-   * `@tiered/tiering/plans`), which `tiered warmup` goes by as well.
+   * what the model of the hierarchy says, else 5 ms and 100 MB/s (`savedMsBy` of `@tiered/tiering/plans`),
+   * which `tiered warmup` goes by as well. What this process has read so far does not count.
    */
   readonly savedMs?: ((bytes: number) => number) | undefined;
 }

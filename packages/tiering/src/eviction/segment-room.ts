@@ -186,7 +186,7 @@ export class SegmentRoom {
         if (outcome.status === 'fulfilled') moved.add(copy);
       }
       const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-      if (failed !== undefined && store.current) this.#fault(store, failed.reason);
+      if (failed !== undefined && (await store.isCurrent())) this.#fault(store, failed.reason);
     } finally {
       budget.release(memory);
     }
@@ -243,7 +243,7 @@ export class SegmentRoom {
       await checked.into(data, 0, closing);
       return { copy, content: copy.content, data };
     } catch (error) {
-      if (closing.aborted || !store.current) return 'failed';
+      if (closing.aborted || !(await store.isCurrent())) return 'failed';
       if (this.#isServed(store, copy))
         onFailed(host.namespace.objectOf(host.namespace.find(copy.key)), store.tier, error);
       return isTieredError(error, 'TIERED_DATA_CORRUPT') ? undefined : 'failed';

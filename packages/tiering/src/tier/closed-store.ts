@@ -24,6 +24,10 @@ export class ClosedStore implements TierStore {
     return this.tier.quotaBytes;
   }
 
+  async isCurrent(): Promise<boolean> {
+    return false;
+  }
+
   async leavingBytes(): Promise<number> {
     return 0;
   }

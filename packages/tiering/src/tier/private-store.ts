@@ -26,6 +26,10 @@ export class PrivateStore implements TierStore {
     return this.#quota.bytes;
   }
 
+  async isCurrent(): Promise<boolean> {
+    return true;
+  }
+
   async leavingBytes(): Promise<number> {
     return 0;
   }

@@ -117,10 +117,15 @@ export interface TierStore {
    */
   readonly excessBytes: number;
   /**
-   * Whether this is still what the storage holds. False if the storage was emptied, is another one, or is not
-   * there at all.
+   * Whether this is still what the storage holds, as far as is known. False once it was found that the
+   * storage was emptied, is another one, or is not there at all. Costs nothing.
    */
   readonly current: boolean;
+  /**
+   * As `current`, after a look at the storage that begins after the call. Waits as long as the storage does.
+   * Never rejects.
+   */
+  isCurrent(): Promise<boolean>;
   /** Whether there may be copies that this process does not know of yet. */
   readonly mayHoldMore: boolean;
   /** Bytes of copies that were removed. They count until every process has let go of them. */

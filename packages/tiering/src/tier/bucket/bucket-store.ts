@@ -97,6 +97,10 @@ export class BucketStore implements TierStore {
     return !this.#isLost;
   }
 
+  async isCurrent(): Promise<boolean> {
+    return this.current;
+  }
+
   get mayHoldMore(): boolean {
     return !this.#isListed || this.#sizes.size > 0;
   }

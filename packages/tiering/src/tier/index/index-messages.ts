@@ -136,6 +136,13 @@ export interface IndexSurvey {
 
 /** The calls that the thread of an index answers. */
 export interface Calls {
+  /**
+   * Which file is at the path of the index now; 0 if there is none. Another number is another file. Opens
+   * nothing.
+   */
+  inode(options: undefined): bigint;
+  /** Whether the file of this inode was found damaged. Opens nothing. */
+  isMarked(options: { readonly inode: bigint }): boolean;
   open(options: undefined): 'known' | 'new' | 'foreign';
   /** Looks at an index that was not opened for use. Undefined if it is empty. Changes nothing. */
   survey(options: undefined): IndexSurvey | 'foreign' | undefined;

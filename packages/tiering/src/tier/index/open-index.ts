@@ -1,9 +1,8 @@
-import fs from 'node:fs';
 import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { isTieredError, TieredError, type Clock, type Tier } from '@tiered/core';
 import type { IndexHome } from '@tiered/core/driver';
 import { IndexClient } from './index-client.js';
-import { inodeOf } from './thread/inode.js';
+import { markOf } from './thread/inode.js';
 import { PAGE_BYTES } from './thread/schema.js';
 import type { Calls } from './index-messages.js';
 import { damagedError, foreignIndexError } from '../errors.js';
@@ -77,13 +76,14 @@ export async function openIndex(
   for (let isRetry = false; ; isRetry = true) {
     const { path, durable, member } = home;
     const joining = { member, quota: tier.quotaBytes, dataset, place, formerly };
-    const inode = inodeOf(path);
+    let inode = 0n;
     const logPages = logPagesOf(tier.quotaBytes);
     const client = new IndexClient({ path, durable, logPages }, tier.driver.name, clock, () =>
       markDamaged(path, inode),
     );
     try {
-      if (isMarked(path, inode)) throw damagedError(tier);
+      inode = await patiently(() => client.call('inode', undefined));
+      if (await patiently(() => client.call('isMarked', { inode }))) throw damagedError(tier);
       if ((await patiently(() => client.call('open', undefined))) === 'foreign')
         throw foreignIndexError(tier);
       const joined = await patiently(() => client.call('join', joining));
@@ -115,20 +115,9 @@ async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
 }
 
 /** Says which index was found damaged. */
-const markOf = (path: string) => `${path}-damaged`;
-
 async function markDamaged(path: string, inode: bigint): Promise<void> {
   // On a full disk, or one that is gone, it may be found damaged again.
   await writePrivately(markOf(path), String(inode)).catch(() => undefined);
-}
-
-/** Marks of other files than the one that is there now say nothing of it. */
-function isMarked(path: string, inode: bigint): boolean {
-  try {
-    return fs.readFileSync(markOf(path), 'utf8') === String(inode);
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -104,7 +104,7 @@ export class Segment {
     const { store, writer } = this.#parts;
     await this.done;
     const row = this.#rowOf(copy);
-    if (copy.isDoubtful === true && store.current) {
+    if (copy.isDoubtful === true && (await store.isCurrent())) {
       await writer.leaving(row);
       await writer.gone(row);
       copy.isDoubtful = false;
@@ -132,11 +132,11 @@ export class Segment {
     const { store } = this.#parts;
     if (!(await this.#claim())) throw takenForDeadError(store.tier);
     this.#isEnded = false;
-    if (!store.current) throw notCurrentError(store.tier);
+    if (!(await store.isCurrent())) throw notCurrentError(store.tier);
     await store.tier.driver.write(this.#name, this.#joined(), { size: this.#row.bytes });
     // An index that was begun meanwhile may have been completed before the file was there. `end` removes the
     // file then.
-    if (!store.current) throw notCurrentError(store.tier);
+    if (!(await store.isCurrent())) throw notCurrentError(store.tier);
   }
 
   /** Claims what the segment takes, and gives back what its copies have claimed beyond that. */
@@ -165,7 +165,9 @@ export class Segment {
     const row = this.#rowOf(copy);
     try {
       if (!(await (from === undefined ? writer.packed(row) : writer.moved({ ...row, from })))) {
-        reject(store.current ? takenError(store.tier, object.key) : takenForDeadError(store.tier));
+        reject(
+          (await store.isCurrent()) ? takenError(store.tier, object.key) : takenForDeadError(store.tier),
+        );
         return;
       }
       this.#holds = true;
@@ -181,8 +183,8 @@ export class Segment {
   async #end(): Promise<void> {
     const { store, writer, home } = this.#parts;
     const { driver } = store.tier;
-    const isHeld = store.current && (await writer.sealed(this.#row));
-    if (!isHeld && store.current) {
+    const isHeld = (await store.isCurrent()) && (await writer.sealed(this.#row));
+    if (!isHeld && (await store.isCurrent())) {
       await driver.delete(this.#name, {});
       await home.forget(this.#name);
       await writer.gone(this.#row);

@@ -76,13 +76,13 @@ export class FileClaims {
   ): Promise<Copy> {
     const { store } = this.#parts;
     if (!(await raceAbort(isRecorded, signal)))
-      throw store.current ? takenError(store.tier, row.key) : takenForDeadError(store.tier);
-    if (!store.current) throw notCurrentError(store.tier);
+      throw (await store.isCurrent()) ? takenError(store.tier, row.key) : takenForDeadError(store.tier);
+    if (!(await raceAbort(store.isCurrent(), signal))) throw notCurrentError(store.tier);
     return turn(async () => {
       await move();
       // An index that was begun meanwhile may have been completed before the file was there. The caller that
       // gets this error removes the file.
-      if (!store.current) throw notCurrentError(store.tier);
+      if (!(await store.isCurrent())) throw notCurrentError(store.tier);
       // In the same turn: if the storage is full, everything that is there and not recorded is lost.
       return this.#placed(row, content);
     });
@@ -103,7 +103,7 @@ export class FileClaims {
     if (await isRecorded.catch(() => false)) {
       // Also if others took this process for dead: nobody else would find what it published after they
       // cleared up.
-      if (!store.current) await store.tier.driver.delete(name, {});
+      if (!(await store.isCurrent())) await store.tier.driver.delete(name, {});
       // If this fails, the caller tries again.
       else await deleteFile(name, row);
     }

@@ -12,7 +12,6 @@ import { Leftovers } from './leftovers.js';
 import { keepLooking } from './looking.js';
 import { openIndex, type OpenedIndex } from '../index/open-index.js';
 import { untilFree, type Patiently } from '../index/until-free.js';
-import { inodeOf } from '../index/thread/inode.js';
 import { Packing, rewritingRoom } from '../packed/packing.js';
 import type { SharedStoreParts } from './shared-store-parts.js';
 import { completeIndex } from './sweep.js';
@@ -195,7 +194,15 @@ export class SharedStore implements TierStore {
   leavingBytes = (): Promise<number> => this.#client.call('leavingBytes', undefined);
 
   get current(): boolean {
-    return !this.#isLost && !this.#closing.signal.aborted && inodeOf(this.#parts.home.path) === this.#inode;
+    return !this.#isLost && !this.#closing.signal.aborted;
+  }
+
+  async isCurrent(): Promise<boolean> {
+    // Fails only once the client has ended. Then nothing else can be done with the index either.
+    if (!this.current) return false;
+    const found = await this.#client.call('inode', undefined).catch(() => this.#inode);
+    if (found !== this.#inode) this.#lose();
+    return this.current;
   }
 
   get mayHoldMore(): boolean {
@@ -230,7 +237,7 @@ export class SharedStore implements TierStore {
     copies: readonly RewrittenCopy[],
   ): Promise<readonly PromiseSettledResult<Copy>[] | undefined> {
     const packing = this.#packed();
-    if (packing === undefined || !this.#complete.isReached || !this.current) return undefined;
+    if (packing === undefined || !this.#complete.isReached || !(await this.isCurrent())) return undefined;
     const room = packing.roomForAll(copies);
     let isTaken = this.#take(room);
     if (isTaken === 'later') {
@@ -271,7 +278,8 @@ export class SharedStore implements TierStore {
   }
 
   async remove({ name, row }: Copy): Promise<void> {
-    // Under another index the name is unknown, and the member that began that index deletes unknown files.
+    // Under another index the name is unknown, and the member that began that index deletes unknown files. If
+    // that is not known yet, nobody else's file is deleted: no name is used twice.
     if (row === undefined || !this.current) return;
     if (isPacked(row.tag)) {
       // A packed copy has no file that would have to be deleted between the two.
@@ -293,7 +301,7 @@ export class SharedStore implements TierStore {
   }
 
   async #close(): Promise<void> {
-    // What was written is recorded, unless the index is another one by now.
+    // What was written is recorded, unless the index is known to be another one by now.
     if (this.current) await this.#packing?.close();
     this.#closing.abort(notCurrentError(this.tier));
     await this.#packing?.close();
@@ -365,17 +373,16 @@ export class SharedStore implements TierStore {
   }
 
   async #look(): Promise<void> {
-    if (!this.current || this.#client.isEnded || this.#client.isDamaged) this.#lose();
+    if (!(await this.isCurrent()) || this.#client.isEnded || this.#client.isDamaged) this.#lose();
     if (this.#isLost) return;
     this.#accounts.lease.looked();
     await this.#leftovers.tryAgain();
     await this.#packing?.tryAgain();
     this.#looks += 1;
     if (this.#looks % LOOKS_A_CHECK === 0) await this.#check();
-    const { home } = this.#parts;
     this.#isBehind = (await this.#client.call('changed', undefined)) || this.#isBehind;
     if (!this.#isBehind) return;
-    this.#accounts.learn(await this.#client.call('state', { member: home.member }));
+    this.#accounts.learn(await this.#client.call('state', { member: this.#parts.home.member }));
     const { mine, seq, wanted } = this.#accounts.state;
     if (mine === undefined) this.#lose();
     if (this.#isLost) return;

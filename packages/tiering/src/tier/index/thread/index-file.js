@@ -14,7 +14,7 @@ const BUSY_MS = 5;
 const CACHE_KIB = 1024;
 
 /**
- * The file of an index, open: transactions, statements, each of which is prepared once, and the length of the
+ * The file of an index: transactions, statements, each of which is prepared once, and the length of the
  * log. Knows nothing of what the tables say.
  */
 export class IndexFile {
@@ -26,21 +26,35 @@ export class IndexFile {
    */
   constructor({ path, durable, logPages }) {
     this.path = path;
-    this.db = new Database(path, /** @type {any} */ ({ timeout: BUSY_MS }));
+    this.synchronous = durable ? 'FULL' : 'NORMAL';
+    this.logPages = logPages;
+    this.logBytes = logPages * PAGE_BYTES;
+    /** @type {any} */
+    this.opened = undefined;
     /** @type {Map<string, any>} */
     this.statements = new Map();
-    this.db.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
-    // A directory that comes or goes may be the first or the last of the one above.
-    this.db.exec('PRAGMA recursive_triggers = ON');
-    this.db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
-    this.db.exec(`PRAGMA wal_autocheckpoint = ${logPages >> 1}`);
-    this.db.exec(`PRAGMA journal_size_limit = ${logPages * PAGE_BYTES}`);
-    this.logBytes = logPages * PAGE_BYTES;
     this.dataVersion = 0;
     /** Of the file that is open; one that is new is there from `startLog` on. */
-    this.inode = inodeOf(path);
+    this.inode = 0n;
     /** @type {number | undefined} */
     this.ofPage = undefined;
+  }
+
+  /** Opened when it is first used: before, it is asked which file is there. */
+  get db() {
+    return (this.opened ??= this.open());
+  }
+
+  open() {
+    const db = new Database(this.path, /** @type {any} */ ({ timeout: BUSY_MS }));
+    db.exec(`PRAGMA synchronous = ${this.synchronous}`);
+    // A directory that comes or goes may be the first or the last of the one above.
+    db.exec('PRAGMA recursive_triggers = ON');
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    db.exec(`PRAGMA wal_autocheckpoint = ${this.logPages >> 1}`);
+    db.exec(`PRAGMA journal_size_limit = ${this.logBytes}`);
+    this.inode = inodeOf(this.path);
+    return db;
   }
 
   /** Has changes go into a log first. Cannot be done in a transaction; does nothing where it is so. */
@@ -63,7 +77,7 @@ export class IndexFile {
   }
 
   close() {
-    this.db.close();
+    this.opened?.close();
   }
 
   /**

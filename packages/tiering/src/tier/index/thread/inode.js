@@ -1,3 +1,4 @@
+// @ts-check
 import fs from 'node:fs';
 
 /**
@@ -11,5 +12,27 @@ export function inodeOf(path) {
     return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
   } catch {
     return 0n;
+  }
+}
+
+/**
+ * The name of the file that says which index was found damaged.
+ * @param {string} path
+ */
+export function markOf(path) {
+  return `${path}-damaged`;
+}
+
+/**
+ * Whether the file of this inode was found damaged. Marks of other files than the one that is there now say
+ * nothing of it.
+ * @param {string} path
+ * @param {bigint} inode
+ */
+export function isMarked(path, inode) {
+  try {
+    return fs.readFileSync(markOf(path), 'utf8') === String(inode);
+  } catch {
+    return false;
   }
 }

@@ -1,6 +1,7 @@
 // @ts-check
 import { copiesWhere, TAG, tagsWhere } from './copy-rows.js';
 import { IndexFile } from './index-file.js';
+import { inodeOf, isMarked } from './inode.js';
 import { gone, hasLeft, leavingBytes, letLeave, purge, takeOver } from './leaving.js';
 import { claimAll, move, pack, place, seal } from './placing.js';
 import { FORM, SCHEMA, SPARSE, STATES, UNFINISHED, UPGRADE } from './schema.js';
@@ -23,6 +24,16 @@ export class Records {
   /** @param {ConstructorParameters<typeof IndexFile>[0]} options */
   constructor(options) {
     this.file = new IndexFile(options);
+  }
+
+  /** @type {Calls['inode']} */
+  inode() {
+    return inodeOf(this.file.path);
+  }
+
+  /** @type {Calls['isMarked']} */
+  isMarked({ inode }) {
+    return isMarked(this.file.path, inode);
   }
 
   /** Makes what is missing. Says whether the index is new, or of another form. */

@@ -33,7 +33,7 @@ const bench: Bench = {
 
 export default bench;
 
-async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[]; checks: Check[] }> {
+async function run(scratch: string, options: BenchOptions): Promise<Part & { chart: () => Promise<string> }> {
   const { quick, progress } = options;
   progress('making the data');
   const small = await makeFiles(path.join(scratch, 'small'), '100 KB', quick ? 200 : 6000, 100_000);
@@ -62,12 +62,18 @@ async function run(scratch: string, options: BenchOptions): Promise<{ rows: Row[
     of(warmDisk, small, 36_000),
   ])
     parts.push(await againstGrid(comparison, options));
-  parts.push(await againstPrisma(of(throttled, small, 6000), options));
+  const { consumers, ...prisma } = await againstPrisma(of(throttled, small, 6000), options);
+  parts.push(prisma);
   parts.push(await stalls(of(throttled, small, 1500), options));
   parts.push(await manyConsumers(of(warmDisk, small, 36_000), options));
   parts.push(await manyProcesses(of(warmDisk, small, 18_000), options));
   parts.push(await threeEpochs(small, options));
-  return { rows: tableOf(parts), checks: parts.flatMap(({ checks }) => checks) };
+  return {
+    rows: tableOf(parts),
+    checks: parts.flatMap(({ checks }) => checks),
+    // Not loaded before: what is in the heap makes each garbage collection longer.
+    chart: async () => (await import('./prefetch/chart.js')).renderChart(consumers),
+  };
 }
 
 async function compareBlocking(files: Dataset, scratch: string, options: BenchOptions): Promise<Part> {

@@ -1,10 +1,9 @@
-import { systemClock } from '@tiered/core';
 import { listSequence, Prefetcher } from '@tiered/prefetch';
 import { alternate, medianMs } from '../lib/alternate.js';
 import { atLeast, atMost, type BenchOptions, type Check, type Row } from '../lib/bench.js';
 import type { Comparison } from './compare.js';
 import { consumers, prefetched } from './loops.js';
-import { openWork, secondsOf, type Dataset } from './work.js';
+import { computing, openWork, secondsOf, type Dataset } from './work.js';
 import { nearby, type Source } from './sources.js';
 
 const CONSUMERS = [1, 2, 4, 8, 16, 32, 64];
@@ -25,12 +24,8 @@ export async function stalls(
   let stallMs = 0;
   const seconds = await secondsOf(async () => {
     await using prefetcher = new Prefetcher(work.hierarchy, listSequence(work.keys));
-    // Absolute times: a timer that fires late is not computing.
-    let busyUntil = systemClock.now();
-    for await (const batch of prefetcher.batches(BATCH)) {
-      busyUntil = Math.max(busyUntil, systemClock.now() - 1) + (batchMs * batch.length) / BATCH;
-      await systemClock.sleep(busyUntil - systemClock.now());
-    }
+    const compute = computing();
+    for await (const batch of prefetcher.batches(BATCH)) await compute((batchMs * batch.length) / BATCH);
     ({ stallMs } = prefetcher.stats());
   });
   await work.hierarchy.close();

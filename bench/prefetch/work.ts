@@ -1,4 +1,4 @@
-import { Hierarchy, Random } from '@tiered/core';
+import { Hierarchy, Random, systemClock } from '@tiered/core';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Work } from './loops.js';
@@ -53,4 +53,14 @@ export async function secondsOf(work: () => Promise<void>): Promise<number> {
   const start = performance.now();
   await work();
   return (performance.now() - start) / 1000;
+}
+
+/** Begins to compute: each call takes so many milliseconds. */
+export function computing(): (ms: number) => Promise<void> {
+  // Absolute times: a timer that fires late is not computing.
+  let busyUntil = systemClock.now();
+  return async (ms) => {
+    busyUntil = Math.max(busyUntil, systemClock.now() - 1) + ms;
+    await systemClock.sleep(busyUntil - systemClock.now());
+  };
 }

@@ -77,14 +77,16 @@ export class FileClaims {
     const { store } = this.#parts;
     if (!(await raceAbort(isRecorded, signal)))
       throw (await store.isCurrent()) ? takenError(store.tier, row.key) : takenForDeadError(store.tier);
-    if (!(await raceAbort(store.isCurrent(), signal))) throw notCurrentError(store.tier);
+    if (!store.current) throw notCurrentError(store.tier);
     return turn(async () => {
       await move();
       // An index that was begun meanwhile may have been completed before the file was there. The caller that
       // gets this error removes the file.
-      if (!(await store.isCurrent())) throw notCurrentError(store.tier);
+      const isCurrent = store.isCurrent();
       // In the same turn: if the storage is full, everything that is there and not recorded is lost.
-      return this.#placed(row, content);
+      const copy = await this.#placed(row, content);
+      if (!(await isCurrent)) throw notCurrentError(store.tier);
+      return copy;
     });
   }
 

@@ -73,15 +73,14 @@ export class Accounts implements Leases {
     return this.lease.largest(this.unleased);
   }
 
+  /** With what the log may grow to: once the quota is met, members go on writing to the index. */
   get excessBytes(): number {
-    return Math.max(0, this.usedBytes + this.#state.claimed - this.quotaBytes);
+    return Math.max(0, this.#takenBytes - this.quotaBytes);
   }
 
   /** Bytes that nobody has leased; negative if more is leased than there is. */
   get unleased(): number {
-    const { occupied, directories, leased } = this.#state;
-    const overhead = directoryBytesOf(this.#home, directories) + this.#indexBytes;
-    return this.quotaBytes - occupied - overhead - leased - this.lease.hold;
+    return this.quotaBytes - this.#takenBytes - this.#state.leased - this.lease.hold;
   }
 
   /** See `TierStore.shrink`. Returns the bytes that this process lets the tier hold from now on. */
@@ -118,6 +117,12 @@ export class Accounts implements Leases {
   failed(claims: readonly ClaimRow[]): void {
     this.lease.ended();
     for (const claim of claims) this.lease.recorded(this.#taken(claim), false);
+  }
+
+  /** Bytes of copies, claims and directories, and those of the index. */
+  get #takenBytes(): number {
+    const { occupied, directories } = this.#state;
+    return occupied + directoryBytesOf(this.#home, directories) + this.#indexBytes;
   }
 
   /** Bytes that were taken of the lease for a claim. */

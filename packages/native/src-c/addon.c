@@ -61,6 +61,16 @@ static napi_value release(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* goOn(pool): the event loop has turned since -2 was told. */
+static napi_value call_go_on(napi_env env, napi_callback_info info) {
+  struct arguments arguments;
+  struct pool *pool;
+  if (!get_arguments(env, info, 1, &arguments) || (pool = get_pool(env, arguments.values[0])) == NULL)
+    return NULL;
+  go_on(env, pool);
+  return NULL;
+}
+
 /* setThreads(pool, threads) */
 static napi_value change_threads(napi_env env, napi_callback_info info) {
   struct arguments arguments;
@@ -126,6 +136,7 @@ NAPI_MODULE_INIT() {
       {"open", NULL, open_pool, NULL, NULL, NULL, napi_enumerable, NULL},
       {"stop", NULL, stop, NULL, NULL, NULL, napi_enumerable, NULL},
       {"release", NULL, release, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"goOn", NULL, call_go_on, NULL, NULL, NULL, napi_enumerable, NULL},
       {"setThreads", NULL, change_threads, NULL, NULL, NULL, napi_enumerable, NULL},
       {"counts", NULL, counts, NULL, NULL, NULL, napi_enumerable, NULL},
       {"live", NULL, live, NULL, NULL, NULL, napi_enumerable, NULL},

@@ -8,6 +8,9 @@
 #include "threads.h"
 #include <stdlib.h>
 
+/* What JavaScript is told that is of no job. */
+enum { THREADS = -1, TURN = -2 };
+
 struct environment {
   struct pool *pools[MOST_POOLS];
 };
@@ -68,6 +71,13 @@ static void call_deliver(napi_env env, struct pool *pool, double id, uint32_t do
   if (napi_get_and_clear_last_exception(env, &error) == napi_ok) napi_fatal_exception(env, error);
 }
 
+/* Asks JavaScript to call go_on in the next turn of the event loop. */
+static void await_turn(napi_env env, struct pool *pool) {
+  if (pool->awaits_turn) return;
+  pool->awaits_turn = true;
+  call_deliver(env, pool, TURN, 0, false);
+}
+
 static void tell_of_job(napi_env env, struct pool *pool, struct job *job) {
   napi_value keep;
   bool is_over;
@@ -75,10 +85,36 @@ static void tell_of_job(napi_env env, struct pool *pool, struct job *job) {
   uint32_t done = progress_of(pool, job, &is_over);
   if (!is_over && !job->has_progress) return;
   if (napi_get_reference_value(env, job->keep, &keep) == napi_ok)
-    job->kind->deliver(env, job, keep, job->told, done);
-  job->told = done;
-  if (is_over) settle(env, pool, job);
-  call_deliver(env, pool, job->id, done, is_over);
+    job->told = job->kind->deliver(env, job, keep, job->told, done);
+  job->has_rest = job->told < done;
+  if (job->has_rest) {
+    await_turn(env, pool);
+    if (!job->has_progress) return;
+  } else if (is_over) settle(env, pool, job);
+  call_deliver(env, pool, job->id, job->told, is_over && !job->has_rest);
+}
+
+static struct job *job_with_rest(struct pool *pool) {
+  struct job *job = pool->under_way;
+  while (job != NULL && !job->has_rest) job = job->next;
+  return job;
+}
+
+void go_on(napi_env env, struct pool *pool) {
+  uint32_t id = pool->id;
+  struct job *job;
+  pool->awaits_turn = false;
+  pool->copied = 0;
+  hold_pool(pool);
+  /* Looked up anew each time: whoever is told may release the pool. */
+  while (environment_of(env)->pools[id] == pool && (job = job_with_rest(pool)) != NULL) {
+    if (pool->copied >= COPIED_A_TURN) {
+      await_turn(env, pool);
+      break;
+    }
+    tell_of_job(env, pool, job);
+  }
+  drop_pool(pool);
 }
 
 static void on_wake(napi_env env, napi_value unused, void *context, void *data) {
@@ -98,7 +134,7 @@ static void on_wake(napi_env env, napi_value unused, void *context, void *data) 
     drop_job(pool, job);
   }
   bool is_here = environment_of(env)->pools[pool->id] == pool;
-  if (is_here && has_ended) call_deliver(env, pool, -1, 0, true);
+  if (is_here && has_ended) call_deliver(env, pool, THREADS, 0, true);
   drop_pool(pool);
 }
 

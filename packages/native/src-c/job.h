@@ -31,9 +31,9 @@ struct job_kind {
   int64_t (*run)(struct job *job, uint32_t item, struct thread *self);
   /*
    * In the environment's thread: hands over the outcomes of the items from `from` to `to`, in the order in
-   * which they ended.
+   * which they ended. Returns how far it came: it stops once the pool has copied enough for this turn.
    */
-  void (*deliver)(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to);
+  uint32_t (*deliver)(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to);
   /* Frees what it owns, anywhere; the job itself as well. */
   void (*destroy)(struct job *job);
 };
@@ -52,6 +52,8 @@ struct job {
   napi_ref keep;
   bool is_settled;
   uint32_t told;
+  /* Whether there is something to tell in the next turn of the event loop. */
+  bool has_rest;
   /* What threads had taken for it, waiting in the queue left out, when progress_of was called last. */
   uint64_t told_busy_ns;
   struct job *previous, *next;

@@ -15,19 +15,20 @@ static int64_t run(struct job *job, uint32_t item, struct thread *self) {
   return 0;
 }
 
-static void deliver(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to) {
+static uint32_t deliver(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to) {
   struct open_file *opening = (struct open_file *)job;
   napi_value view;
   napi_typedarray_type type;
   size_t length;
   double *result;
-  if (from == to || napi_get_element(env, keep, KEPT_DESCRIPTOR, &view) != napi_ok) return;
-  if (napi_get_typedarray_info(env, view, &type, &length, (void **)&result, NULL, NULL) != napi_ok) return;
-  if (type != napi_float64_array || length < 1) return;
+  if (from == to || napi_get_element(env, keep, KEPT_DESCRIPTOR, &view) != napi_ok) return to;
+  if (napi_get_typedarray_info(env, view, &type, &length, (void **)&result, NULL, NULL) != napi_ok) return to;
+  if (type != napi_float64_array || length < 1) return to;
   *result = (double)job->outcomes[0];
-  if (job->outcomes[0] < 0) return;
+  if (job->outcomes[0] < 0) return to;
   *result = opening->fd;
   opening->fd = -1;
+  return to;
 }
 
 static void destroy(struct job *job) {

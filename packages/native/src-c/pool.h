@@ -6,6 +6,9 @@
 #include "root.h"
 #include <pthread.h>
 
+/* Once so many bytes were copied in the environment's thread, the event loop turns before more are. */
+#define COPIED_A_TURN ((size_t)8 << 20)
+
 struct pool {
   struct root root;
   bool may_hang;
@@ -20,6 +23,9 @@ struct pool {
   /* Items of jobs under way. */
   uint32_t items;
   bool is_stopping_told;
+  /* Bytes that were copied since the event loop was known to have turned; and whether that is awaited. */
+  size_t copied;
+  bool awaits_turn;
 
   pthread_mutex_t lock;
   /* Work, or an end, for idle threads. */

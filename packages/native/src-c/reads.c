@@ -178,7 +178,7 @@ static int64_t read_piece(struct job *job, uint32_t item, struct thread *self) {
 /* ---- back in the environment's thread ---- */
 
 /* Copies what was read to where it belongs, if that is still there. */
-static int64_t copy(napi_env env, struct read *read, napi_value keep, int64_t outcome) {
+static int64_t copy(napi_env env, struct pool *pool, struct read *read, napi_value keep, int64_t outcome) {
   napi_value view;
   struct memory memory;
   if (read->own == NULL || outcome <= 0) return outcome;
@@ -186,6 +186,7 @@ static int64_t copy(napi_env env, struct read *read, napi_value keep, int64_t ou
   if (!get_memory(env, view, &memory)) return DETACHED;
   if (!is_within(&memory, (double)read->target.offset, (double)read->target.length)) return DETACHED;
   memcpy(memory.data + read->target.offset, read->own, (size_t)outcome);
+  pool->copied += (size_t)outcome;
   free(read->own);
   read->own = NULL;
   return outcome;
@@ -196,24 +197,26 @@ static double last_number(const struct reads *reads) {
   return (double)reads->job.told_busy_ns / 1e6;
 }
 
-static void deliver(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to) {
+static uint32_t deliver(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to) {
   struct reads *reads = (struct reads *)job;
   napi_value view;
   napi_typedarray_type type;
   size_t length;
   double *outcomes;
-  if (napi_get_element(env, keep, KEPT_OUTCOMES, &view) != napi_ok) return;
+  if (napi_get_element(env, keep, KEPT_OUTCOMES, &view) != napi_ok) return to;
   for (uint32_t at = from; at < to; at++) {
+    if (job->pool->copied >= COPIED_A_TURN) return at;
     uint32_t item = job->finished[at];
-    int64_t outcome = copy(env, &reads->reads[item], keep, job->outcomes[item]);
+    int64_t outcome = copy(env, job->pool, &reads->reads[item], keep, job->outcomes[item]);
     /* Asked for anew each time: whoever has it may have given it away. */
     if (napi_get_typedarray_info(env, view, &type, &length, (void **)&outcomes, NULL, NULL) != napi_ok)
-      return;
-    if (type != napi_float64_array || length <= 2 * (size_t)job->count) return;
+      return to;
+    if (type != napi_float64_array || length <= 2 * (size_t)job->count) return to;
     outcomes[item] = (double)outcome;
     outcomes[job->count + at] = item;
     outcomes[2 * (size_t)job->count] = last_number(reads);
   }
+  return to;
 }
 
 /* ---- making and freeing ---- */

@@ -12,6 +12,7 @@ import path from 'node:path';
 const FILES = 20;
 const SIZE = 300_000;
 const ABORTED = -10_004;
+const TURN = -2;
 
 const [, , addon = '', jobs = '200'] = process.argv;
 const functions = /** @type {import('../src/binding.js').Binding} */ (
@@ -49,6 +50,7 @@ function begin(pool) {
 for (const mayHang of [false, true]) {
   // Threads end soon, so that others are started all the time.
   const pool = functions.open(root, 4, mayHang, 1, (job, _, isOver) => {
+    if (job === TURN) setImmediate(() => functions.goOn(pool));
     if (!isOver) return;
     over += 1;
     if (over < Number(jobs)) begin(pool);

@@ -197,13 +197,14 @@ static void tell(napi_env env, napi_value keep, uint32_t element, napi_typedarra
   if (type == wanted && length >= count) memcpy(data, from, count * sizeof(uint64_t));
 }
 
-static void deliver(napi_env env, struct job *base, napi_value keep, uint32_t from, uint32_t to) {
+static uint32_t deliver(napi_env env, struct job *base, napi_value keep, uint32_t from, uint32_t to) {
   struct write_file *job = (struct write_file *)base;
   /* Abandoned, and a thread may still work on it. */
-  if (from == to) return;
+  if (from == to) return to;
   double result[] = {(double)base->outcomes[0], job->step};
   tell(env, keep, KEPT_RESULT, napi_float64_array, result, 2);
   tell(env, keep, KEPT_SUMS, napi_biguint64_array, job->sums, base->outcomes[0] == 0 ? job->sums_count : 0);
+  return to;
 }
 
 /* ---- making and freeing ---- */

@@ -3,7 +3,8 @@ type Outcome = number;
 
 /**
  * Called with the progress of a pool: a job, how many of its items are done, and whether it is over. Job -1
- * is over when the threads of a stopping pool have ended.
+ * is over when the threads of a stopping pool have ended. Job -2 asks for `goOn` in a later turn of the event
+ * loop: enough was copied in this one.
  */
 type Deliver = (job: number, done: number, isOver: boolean) => void;
 
@@ -25,6 +26,8 @@ export interface Binding {
   stop(pool: number): void;
   /** Removes the pool. What is under way is abandoned. Waits for calls that use memory. */
   release(pool: number): void;
+  /** Tells what was left to tell. To be called in a later turn than job -2 was told in. */
+  goOn(pool: number): void;
   setThreads(pool: number, threads: number): void;
   /** Writes the numbers of threads, idle threads, threads left with an aborted item, and items under way. */
   counts(pool: number, into: Float64Array): void;

@@ -1,4 +1,4 @@
-import { TieredError } from '@tiered/core';
+import { systemClock, TieredError } from '@tiered/core';
 import { BriefMap, onAbort } from '@tiered/core/internal';
 import type { Binding } from './binding.js';
 import { NativeError } from './outcomes.js';
@@ -9,6 +9,10 @@ interface PoolOptions {
   readonly mayHang: boolean;
   readonly idleMs: number;
 }
+
+/** What is told that is of no job: threads have ended, and what is left can be told after a turn. */
+const THREADS = -1;
+const TURN = -2;
 
 /** Called when more items of a job are done, and when it is over. */
 type Listener = (done: number, isOver: boolean) => void;
@@ -31,7 +35,8 @@ export class JobQueue {
   constructor(functions: Binding, { root, threads, mayHang, idleMs }: PoolOptions) {
     this.#functions = functions;
     this.#pool = functions.open(root, threads, mayHang, idleMs, (job, done, isOver) => {
-      if (job < 0) this.#threadsEnded?.();
+      if (job === THREADS) this.#threadsEnded?.();
+      else if (job === TURN) void systemClock.turn().then(() => this.#goOn());
       else this.#underWay.get(job)?.(done, isOver);
     });
     if (this.#pool >= 0) return;
@@ -95,6 +100,10 @@ export class JobQueue {
     const ended = new Promise<void>((resolve) => (this.#threadsEnded = resolve));
     this.#functions.stop(this.#pool);
     await ended;
+  }
+
+  #goOn(): void {
+    if (!this.#isReleased) this.#functions.goOn(this.#pool);
   }
 
   /** Releases the pool. Jobs that hang and could not be aborted are over then. Acts once. */

@@ -1,19 +1,21 @@
 /*
  * What descriptors may be open for: a byte of marks for each, as most programs open thousands of files that
- * are none of ours, and these must not pay for it. A mark may be wrong, as descriptors are closed and copied
- * in ways that are not seen here: whoever goes by one looks at the file itself then.
+ * are none of ours, and these must not pay for it. Descriptors come in ways that are not seen here: from who
+ * started the program, or from inside of the C library. So one of which nothing is known may be a copy, and
+ * whoever goes by that looks at the file itself then.
  */
 #ifndef TIERED_DESCRIPTORS_H
 #define TIERED_DESCRIPTORS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Those from here on have no marks. */
+/* Those from here on are taken for others. */
 #define MOST_MARKED 65536
 
 enum mark {
-  /* A copy. */
-  MARK_COPY = 1,
+  /* It was opened here, for something that is no copy. */
+  MARK_OTHER = 1,
   /* A directory that stands for an imaginary one. */
   MARK_TREE = 2,
   /* A file of the source whose copy is read, or will be (twins.c). */
@@ -23,8 +25,10 @@ enum mark {
 extern uint8_t descriptor_marks[MOST_MARKED];
 
 static inline unsigned marks_of(int fd) {
-  return fd >= 0 && fd < MOST_MARKED ? __atomic_load_n(&descriptor_marks[fd], __ATOMIC_RELAXED) : 0;
+  return fd >= 0 && fd < MOST_MARKED ? __atomic_load_n(&descriptor_marks[fd], __ATOMIC_RELAXED) : MARK_OTHER;
 }
+
+static inline bool may_be_copy(int fd) { return (marks_of(fd) & MARK_OTHER) == 0; }
 
 static inline void mark(int fd, enum mark what) {
   if (fd >= 0 && fd < MOST_MARKED && (marks_of(fd) & what) == 0)
@@ -32,7 +36,8 @@ static inline void mark(int fd, enum mark what) {
 }
 
 static inline void unmark(int fd, enum mark what) {
-  if ((marks_of(fd) & what) != 0) __atomic_fetch_and(&descriptor_marks[fd], (uint8_t)~what, __ATOMIC_RELAXED);
+  if (fd >= 0 && fd < MOST_MARKED && (marks_of(fd) & what) != 0)
+    __atomic_fetch_and(&descriptor_marks[fd], (uint8_t)~what, __ATOMIC_RELAXED);
 }
 
 #endif

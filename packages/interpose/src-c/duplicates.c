@@ -3,7 +3,6 @@
  * are not passed on: who reads by the new one reads the source.
  */
 #include "descriptors.h"
-#include "opened.h"
 #include "real.h"
 #include "twins.h"
 #include <fcntl.h>
@@ -23,10 +22,11 @@ __attribute__((constructor)) static void find_all(void) {
 
 static int made_of(int from, int to) {
   if (to < 0 || to == from) return to;
-  none_of_ours(to);
-  unsigned marks = marks_of(from);
-  if ((marks & MARK_COPY) != 0) mark(to, MARK_COPY);
-  if ((marks & MARK_TREE) != 0) mark(to, MARK_TREE);
+  twin_forget(to);
+  /* It is not marked as another one: a child of vfork writes into the marks of its parent. */
+  if (may_be_copy(from)) unmark(to, MARK_OTHER);
+  if ((marks_of(from) & MARK_TREE) != 0) mark(to, MARK_TREE);
+  else unmark(to, MARK_TREE);
   return to;
 }
 

@@ -59,8 +59,8 @@ static inline int open_if_copied(int directory, const char *path, int flags, str
   return open_copy(table, directory, path, flags, &text, left);
 }
 
-static inline int original(int fd, const struct left *left) {
-  none_of_ours(fd);
+static inline int original(int fd, const char *path, const struct left *left) {
+  opened_as_it_is(fd, path);
   if (left->table != NULL) twin_watch(fd, left->table, left->slot);
   return fd;
 }
@@ -92,7 +92,7 @@ static inline int open_by(open_function next, int directory, const char *path, i
   if (may_write(flags)) return open_for_writing(next, directory, path, flags, mode);
   struct left left;
   int fd = open_if_copied(directory, path, flags, &left);
-  return fd >= 0 ? fd : original(next(directory, path, flags, mode), &left);
+  return fd >= 0 ? fd : original(next(directory, path, flags, mode), path, &left);
 }
 
 static int next_open(int directory, const char *path, int flags, mode_t mode) {

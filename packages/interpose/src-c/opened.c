@@ -3,8 +3,7 @@
 #include "twins.h"
 
 void is_copy(int fd, const struct redirection *redirection) {
-  none_of_ours(fd);
-  mark(fd, MARK_COPY);
+  forget(fd);
   copy_known(fd, redirection);
 }
 
@@ -19,6 +18,6 @@ void not_redirected(const struct redirection *redirection) {
 
 void forget_marked(int fd) {
   twin_forget(fd);
-  unmark(fd, MARK_COPY);
+  unmark(fd, MARK_OTHER);
   unmark(fd, MARK_TREE);
 }

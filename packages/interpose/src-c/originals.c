@@ -33,7 +33,7 @@ bool original_by_path(int fd, const struct table *table, struct original *origin
 }
 
 const struct table *table_of_copy(int fd) {
-  return (marks_of(fd) & MARK_COPY) != 0 ? __atomic_load_n(&session_last, __ATOMIC_ACQUIRE) : NULL;
+  return may_be_copy(fd) ? __atomic_load_n(&session_last, __ATOMIC_ACQUIRE) : NULL;
 }
 
 static bool has_copy_open(int fd, const struct table *table) {

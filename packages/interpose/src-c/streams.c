@@ -19,8 +19,8 @@ static bool reads_only(const char *mode) {
   return mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL;
 }
 
-static FILE *original_stream(FILE *stream) {
-  if (stream != NULL) none_of_ours(fileno(stream));
+static FILE *original_stream(FILE *stream, const char *path) {
+  if (stream != NULL) opened_as_it_is(fileno(stream), path);
   return stream;
 }
 
@@ -42,7 +42,7 @@ static FILE *fopen_imaginary(int fd, const char *mode) {
 __attribute__((noinline)) static FILE *fopen_for_writing(const char *path, const char *mode) {
   struct original original;
   const char *to = path_to_write(AT_FDCWD, path, 0, &original);
-  return to == NULL && path != NULL ? NULL : original_stream(real_fopen(to, mode));
+  return to == NULL && path != NULL ? NULL : original_stream(real_fopen(to, mode), to);
 }
 
 static FILE *fopen_any(const char *path, const char *mode) {
@@ -52,7 +52,7 @@ static FILE *fopen_any(const char *path, const char *mode) {
     return fopen_imaginary(imaginary, mode);
   if (!reads_only(mode)) return fopen_for_writing(path, mode);
   struct redirection redirection;
-  if (!redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode));
+  if (!redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_fopen(path, mode), path);
   int error = errno;
   /* By its path: the stream has to get the lowest number that is free. */
   FILE *stream = redirection.copy_length == 0 ? NULL : real_fopen(redirection.copy, mode);
@@ -62,7 +62,7 @@ static FILE *fopen_any(const char *path, const char *mode) {
   }
   errno = error;
   not_redirected(&redirection);
-  return original_stream(real_fopen(path, mode));
+  return original_stream(real_fopen(path, mode), path);
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode) { return fopen_any(path, mode); }
@@ -70,11 +70,24 @@ EXPORT FILE *fopen(const char *path, const char *mode) { return fopen_any(path, 
 EXPORT FILE *fopen64(const char *path, const char *mode) { return fopen_any(path, mode); }
 
 /*
+ * Gives what is held for a stream another number than the stream's, which freopen closes. It may have that
+ * number, if the stream's descriptor was closed. -1 if there is no other.
+ */
+static int beside(FILE *stream, int fd) {
+  if (fd < 0 || fd != fileno(stream)) return fd;
+  int other = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1);
+  int error = errno;
+  real_close(fd);
+  errno = error;
+  return other;
+}
+
+/*
  * Where the stream can be opened for a copy: freopen closes it also if it fails, so the copy is held open
  * before.
  */
-static int hold_copy(const struct redirection *redirection, char held[DESCRIPTOR_PATH]) {
-  int fd = open_redirected(redirection, O_RDONLY | O_CLOEXEC);
+static int hold_copy(const struct redirection *redirection, FILE *stream, char held[DESCRIPTOR_PATH]) {
+  int fd = beside(stream, open_redirected(redirection, O_RDONLY | O_CLOEXEC));
   if (fd < 0) return -1;
   descriptor_path(fd, held);
   if (access(held, R_OK) == 0) return fd;
@@ -90,13 +103,14 @@ static FILE *not_reopened(const char *mode, FILE *stream) {
   return NULL;
 }
 
-static FILE *freopen_imaginary(int fd, const char *mode, FILE *stream) {
+static FILE *freopen_imaginary(int opened_at, const char *mode, FILE *stream) {
+  int fd = beside(stream, opened_at);
   if (fd < 0) return not_reopened(mode, stream);
   char held[DESCRIPTOR_PATH];
   descriptor_path(fd, held);
   FILE *opened = real_freopen(held, mode, stream);
   int error = errno;
-  if (opened != NULL && (marks_of(fd) & MARK_COPY) != 0) mark(fileno(opened), MARK_COPY);
+  if (opened != NULL && may_be_copy(fd)) unmark(fileno(opened), MARK_OTHER);
   real_close(fd);
   errno = error;
   return opened;
@@ -105,7 +119,7 @@ static FILE *freopen_imaginary(int fd, const char *mode, FILE *stream) {
 __attribute__((noinline)) static FILE *freopen_for_writing(const char *path, const char *mode, FILE *stream) {
   struct original original;
   const char *to = path_to_write(AT_FDCWD, path, 0, &original);
-  return to == NULL ? not_reopened(mode, stream) : original_stream(real_freopen(to, mode, stream));
+  return to == NULL ? not_reopened(mode, stream) : original_stream(real_freopen(to, mode, stream), to);
 }
 
 /* The same file in another mode: to be read, it stays the copy; else it is the source's file. */
@@ -113,14 +127,14 @@ static FILE *freopen_same(const char *mode, FILE *stream) {
   int fd = fileno(stream);
   char held[DESCRIPTOR_PATH];
   struct original original;
-  bool may_be_copy = (marks_of(fd) & MARK_COPY) != 0;
+  bool was_copy = may_be_copy(fd);
   const char *to = held;
   descriptor_path(fd, held);
-  if (may_be_copy && !reads_only(mode)) to = path_to_write(AT_FDCWD, held, 0, &original);
+  if (was_copy && !reads_only(mode)) to = path_to_write(AT_FDCWD, held, 0, &original);
   if (to == NULL) return not_reopened(mode, stream);
   FILE *opened = real_freopen(to == held ? NULL : to, mode, stream);
-  if (opened != NULL && may_be_copy && to == held) mark(fileno(opened), MARK_COPY);
-  else original_stream(opened);
+  if (opened != NULL && was_copy && to == held) unmark(fileno(opened), MARK_OTHER);
+  else original_stream(opened, NULL);
   return opened;
 }
 
@@ -132,14 +146,15 @@ static FILE *freopen_any(const char *path, const char *mode, FILE *stream) {
   if (path == NULL) return freopen_same(mode, stream);
   struct redirection redirection;
   if (!reads_only(mode)) return freopen_for_writing(path, mode, stream);
-  if (!redirect(AT_FDCWD, path, 0, &redirection)) return original_stream(real_freopen(path, mode, stream));
+  if (!redirect(AT_FDCWD, path, 0, &redirection))
+    return original_stream(real_freopen(path, mode, stream), path);
   int error = errno;
   char held[DESCRIPTOR_PATH];
-  int fd = hold_copy(&redirection, held);
+  int fd = hold_copy(&redirection, stream, held);
   errno = error;
   if (fd < 0) {
     not_redirected(&redirection);
-    return original_stream(real_freopen(path, mode, stream));
+    return original_stream(real_freopen(path, mode, stream), path);
   }
   FILE *opened = real_freopen(held, mode, stream);
   error = errno;

@@ -37,6 +37,35 @@ for _ in range(2):
   os.close(other)
 `;
 
+/** Says whether a descriptor is one of a copy, and what it is told of it. */
+const TELL = `
+import os, socket, subprocess, sys
+def tell(fd):
+  s = os.fstat(fd)
+  print(os.readlink(f"/proc/self/fd/{fd}") != sys.argv[1], s.st_ino, s.st_mode, s.st_mtime_ns, flush=True)
+`;
+const PYTHON_OPEN = `${TELL}
+fd = os.open(sys.argv[1], os.O_RDONLY)
+`;
+
+/** Descriptors of copies that were not opened where they are used. */
+const GIVEN: Readonly<Record<string, string>> = {
+  'a descriptor that it inherits': `${PYTHON_OPEN}
+subprocess.run([sys.executable, "-c", ${JSON.stringify(`${TELL}tell(int(sys.argv[2]))`)}, sys.argv[1], str(fd)], pass_fds=[fd])`,
+  'a descriptor that it was sent, with the number of another one': `${PYTHON_OPEN}
+# Takes a number, so that the one that comes is known to be of another file.
+(one, other), low = socket.socketpair(), os.open("/etc/passwd", os.O_RDONLY)
+os.close(low)
+socket.send_fds(one, [b"-"], [fd])
+received = socket.recv_fds(other, 1, 1)[1][0]
+assert received == low
+tell(received)`,
+  'its standard input, after a child with another one': `${PYTHON_OPEN}
+os.dup2(fd, 0)
+subprocess.run(["true"], input=b"-", close_fds=False)
+tell(0)`,
+};
+
 const KEYS = ['a.bin', 'Train/Image 1.JPG', 'train/é.png', 'deep/er/b.bin'];
 
 /** Programs that every machine has. Each gives the bytes that it read, one file behind the other. */
@@ -153,6 +182,16 @@ describeShim('a program that was not changed', () => {
     expect(await run(interposer, 'python3', ['-c', REUSED, files[0] ?? ''])).toBe(
       'True True True True\n'.repeat(2),
     );
+  });
+
+  it.each(Object.entries(GIVEN))('[I1] is told of the source by %s', async (_, script) => {
+    const { interposer, files } = await served();
+    await interposer.hierarchy.place(KEYS[0] ?? '');
+    await interposer.idle();
+    const [file = ''] = files;
+    const told = await run(interposer, 'python3', ['-c', `${script}\n`, file]);
+    const { ino, mode, mtimeNs } = fs.statSync(file, { bigint: true });
+    expect(told).toBe(`True ${ino} ${mode} ${mtimeNs}\n`);
   });
 
   it('[I1] is told the same of a file for as long as it is open, also when its copy goes', async () => {

@@ -33,6 +33,7 @@ const REDIRECTED = [
     'O_NOFOLLOW',
   ],
   ...['closed descriptors', 'taken descriptors', 'dup', 'F_DUPFD', 'freopen NULL'],
+  ...['freopen of a closed stream', '/dev/fd for reading', 'fopen of /dev/fd'],
   ...(HAS_SMALL_STACK ? ['small stack'] : []),
 ];
 const LEFT_ALONE = [

@@ -120,6 +120,8 @@ static int by_descriptor(void) {
   char link[64], name[16];
   snprintf(name, sizeof name, "%d", open(path, O_RDONLY));
   snprintf(link, sizeof link, "/dev/fd/%s", name);
+  if (is("/dev/fd for reading")) return open(link, O_RDONLY);
+  if (is("fopen of /dev/fd")) return by_stream(fopen(link, "r"));
   if (is("/dev/fd")) return open(link, O_RDWR);
   if (is("//dev/fd")) return openat(AT_FDCWD, strcat(strcpy(link, "//dev/./fd/"), name), O_RDWR);
   if (is("/dev/fd by O_CREAT")) return open(link, O_RDONLY | O_CREAT, 0600);
@@ -150,6 +152,10 @@ static int open_file(void) {
   if (is("fopen64")) return by_stream(fopen64(path, "rbe"));
   if (is("freopen")) return by_stream(freopen(path, "r", stdin));
   if (is("freopen64")) return by_stream(freopen64(path, "rb", stdin));
+  if (is("freopen of a closed stream")) {
+    close(STDIN_FILENO);
+    return by_stream(freopen(path, "r", stdin));
+  }
   if (is("thread")) return by_thread();
   if (is("handler")) return by_handler();
   if (is("small stack")) return by_small_stack();
